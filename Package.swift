@@ -69,7 +69,7 @@ let package = Package(
         // Values: time, zone and randomness are parameters.
         target("BottleProtocol"),
         target("Bluetooth", ["Utilities"]),
-        target("Captures"),
+        target("Captures", ["Bluetooth"]),
         target("Emulator", ["BottleProtocol", "Bluetooth"]),
         target("TrackerCore", ["Utilities"]),
         target("Utilities", ["CLinux"]),
@@ -129,10 +129,10 @@ let package = Package(
         tests("DescriptorsTests", ["Utilities"]),
         tests("EscapingTests", ["Utilities"]),
         tests("BluetoothTests", ["Bluetooth"]),
-        tests("CapturesTests", ["Captures"]),
+        tests("CapturesTests", ["Captures", "Bluetooth"]),
         tests("ReplayTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol", "Emulator"]),
         // Captures to ATT PDUs and back, compared with tshark.
-        tests("ConversationTests", ["Replay", "Captures", "Bluetooth"]),
+        tests("ConversationTests", ["Replay", "Captures", "Bluetooth", "BottleProtocol"]),
         tests("ArchivesTests", ["Replay", "Captures"]),
         tests("TrackerCoreTests", ["TrackerCore", "TrackerService", "BottleProtocol"], exclude: ["Data"]),
         tests("ImportingTests", ["TrackerService", "TrackerCore"]),

@@ -1,4 +1,5 @@
 import BottleProtocol
+import Bluetooth
 import Captures
 import Foundation
 
@@ -58,7 +59,7 @@ enum BigCapture {
     private struct Maker {
         var writer = CaptureWriter(CaptureFormat(.btsnoop, .h4))
         private var number = 0
-        private var time = CaptureTime(seconds: 1_770_000_000)
+        private var time = Duration(seconds: 1_770_000_000)
 
         /// LE Connection Complete, MTU exchange, discovery, subscription.
         mutating func connect() throws {
@@ -86,9 +87,9 @@ enum BigCapture {
                 + [UInt8(pdu.count & 0xFF), UInt8(pdu.count >> 8), 4, 0] + pdu
         }
 
-        private mutating func put(_ bytes: [UInt8], _ type: HCIPacketType, _ direction: PacketDirection) throws {
+        private mutating func put(_ bytes: [UInt8], _ type: HCIPacketType, _ direction: TrafficDirection) throws {
             number += 1
-            time.sinceEpoch += .microseconds(1250)
+            time += .microseconds(1250)
             try writer.write(
                 CapturePacket(number: number, time: time, direction: direction, content: .hci(type)), bytes.span.bytes)
         }

@@ -1,177 +1,178 @@
+import Bluetooth
+
+/// Takes a packet and its bytes, which are borrowed for the time of the call.
+package typealias PacketBody = (CapturePacket, RawSpan) throws -> Void
+
 /// Reads a capture of any format, streaming: bytes in, packets out. Memory does not grow with the file.
 ///
-/// The reader owns no bytes. Its driver (`CaptureFile` in Replay, or a test) keeps a window of the file, calls
-/// `read(_:isLast:_:)` with it, drops as many bytes as were consumed and appends new ones:
-///
-///     var reader = CaptureReader()
-///     while … { consumed = try reader.read(window, isLast: atEnd) { packet, bytes in … } }
-///
-/// What the file is is found from its first bytes, never from its name.
+/// The reader owns no bytes. Its driver keeps a window of the file, calls `read(_:isLast:_:)` with it, removes the
+/// consumed bytes and appends new ones. The first bytes of the file decide the format, never its name.
 package struct CaptureReader {
-    /// No format has a record (or line) longer than this; a longer one is refused, so that no window grows beyond it.
+    /// A longer record or line is rejected, so that no window grows beyond it.
     package static let longestRecord = Int(longestPacket) + 65_536
-    /// What is known of the file so far. `format` is set as soon as the content was recognised.
+    /// The facts known so far. `format` is set as soon as the content was recognised.
     package private(set) var facts = CaptureFileFacts()
-    /// Reads the interfaces' use ahead, where the file can be read twice: asked when a pcapng section describes two
-    /// that may be one.
-    package var surveyInterfaces: (() -> InterfaceSurvey?)?
-    private var parser = Parser.undecided
+    private var parser: (any FormatParser)?
+    private var hasFailed = false
 
-    private indirect enum Parser {
-        case undecided
-        case utf16(UTF16Parser)
-        case hexDump(HexDumpParser)
-        case monitorText(MonitorTextParser)
-        case tsharkJSON(TsharkJSONParser)
-        case btsnoop(BtsnoopParser)
-        case pcap(PcapParser)
-        case pcapng(PcapngParser)
-        case packetLogger(PacketLoggerParser)
-        case hexText(HexTextParser)
-        case nrfConnect(NRFConnectParser)
-        /// The error was thrown; there is nothing more.
-        case failed
-    }
+    package init() {}
 
-    /// Whether text in UTF-16 is looked for: not in the text that was one.
-    private let takesUTF16: Bool
-
-    /// A reader at the beginning of a file of whatever format.
-    package init() { takesUTF16 = true }
-
-    private init(takesUTF16: Bool) { self.takesUTF16 = takesUTF16 }
+    /// The formats in the order in which they are tried: magic numbers first, text last.
+    private static let formats: [any FormatParser.Type] = [
+        BtsnoopParser.self, PcapParser.self, PcapngParser.self, ForeignFile.self, PacketLoggerParser.self,
+        TsharkJSONParser.self, HexDumpParser.self, MonitorTextParser.self, NRFConnectParser.self, HexTextParser.self,
+        EmbeddedLogParser.self,
+    ]
 
     /// Reads the whole records at the beginning of `window`.
     ///
     /// - Parameters:
-    ///   - window: the bytes of the file that follow the ones consumed so far.
+    ///   - window: the bytes of the file after those consumed so far.
     ///   - isLast: no bytes follow `window`.
-    ///   - body: called for each record in order. The bytes are borrowed for the time of the call.
-    /// - Returns: how many bytes of the window are done with. Without new bytes it makes no sense to call again.
-    /// - Throws: `CaptureError`, once, after everything before it was delivered; or whatever `body` throws.
-    package mutating func read(_ window: RawSpan, isLast: Bool, _ body: (CapturePacket, RawSpan) throws -> Void) throws
-        -> Int
-    {
-        if case .undecided = parser {
-            switch takesUTF16 ? UTF16Parser.look(window, isLast: isLast) : .other {
-            case .utf16(let isBigEndian):
-                parser = .utf16(UTF16Parser(isBigEndian: isBigEndian, inner: CaptureReader(takesUTF16: false)))
-            case .undecided: return 0
-            case .other:
-                guard let decided = try Self.sniff(window, isLast: isLast) else { return 0 }
-                parser = decided
-            }
-        }
-        let current = parser
-        // Whatever is thrown below, there is no second time.
-        parser = .failed
-        let consumed: Int
+    ///   - body: called for each record in order.
+    /// - Returns: the number of consumed bytes.
+    /// - Throws: `CaptureError`, once, after everything before it was delivered; or the error of `body`.
+    package mutating func read(_ window: RawSpan, isLast: Bool, _ body: PacketBody) throws -> Int {
+        guard !hasFailed else { return window.byteCount }
+        guard var current = try parser ?? Self.sniff(window, isLast: isLast) else { return 0 }
+        parser = nil
+        hasFailed = true
         do {
-            consumed = try parse(current, window, isLast: isLast, body)
+            let consumed = try current.read(window, isLast: isLast, facts: &facts, body)
+            facts.offset += consumed
+            (parser, hasFailed) = (current, false)
+            return consumed
         } catch let error as CaptureError {
-            // Everything before the trouble was read.
             facts.offset = max(facts.offset, error.offset)
             throw error
         }
-        facts.offset += consumed
-        return consumed
     }
 
-    private mutating func parse(
-        _ current: Parser, _ window: RawSpan, isLast: Bool, _ body: (CapturePacket, RawSpan) throws -> Void
-    ) throws -> Int {
-        let consumed: Int
-        switch current {
-        case .btsnoop(var inner):
-            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
-            parser = .btsnoop(inner)
-        case .pcap(var inner):
-            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
-            parser = .pcap(inner)
-        case .pcapng(var inner):
-            inner.survey = surveyInterfaces
-            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
-            parser = .pcapng(inner)
-        case .packetLogger(var inner):
-            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
-            parser = .packetLogger(inner)
-        case .hexText(var inner):
-            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
-            parser = .hexText(inner)
-        case .nrfConnect(var inner):
-            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
-            parser = .nrfConnect(inner)
-        case .hexDump(var inner):
-            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
-            parser = .hexDump(inner)
-        case .monitorText(var inner):
-            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
-            parser = .monitorText(inner)
-        case .tsharkJSON(var inner):
-            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
-            parser = .tsharkJSON(inner)
-        case .utf16(var inner):
-            consumed = try inner.read(window, isLast: isLast, facts: &facts, body)
-            parser = .utf16(inner)
-        case .undecided, .failed:
-            return window.byteCount
-        }
-        return consumed
-    }
-
-    /// Asks every format in turn: those with a magic number first, text last. While one cannot tell yet, none behind it
-    /// is asked, and none sees more than the longest head, so that a pipe that brings few bytes at a time gives the
-    /// same as a file. `nil`: more bytes are needed.
-    private static func sniff(_ window: RawSpan, isLast: Bool) throws -> Parser? {
+    /// Asks every format in turn. No format sees more than the longest head, so that a pipe gives the same as a file.
+    /// `nil`: more bytes are needed.
+    private static func sniff(_ window: RawSpan, isLast: Bool) throws -> (any FormatParser)? {
         let head = window.extracting(0..<min(window.byteCount, longestRecord))
         let canWait = !isLast && head.byteCount < longestRecord
-        for candidate in Candidate.allCases {
-            switch candidate.sniff(head, isLast: !canWait) {
-            case .mine: return candidate.parser
+        for format in formats {
+            switch format.sniff(head, isLast: !canWait) {
+            case .mine: return format.init()
             case .notMine: continue
             case .broken(let error): throw error
             case .undecided: if canWait { return nil }
             }
         }
-        // A refusal shows how the file begins: so much is waited for in any case.
+        // The rejection quotes the beginning of the file.
         if canWait, head.byteCount < 512 { return nil }
         throw ForeignFile.unrecognised(head)
     }
+}
 
-    /// The formats in the order in which they are asked.
-    private enum Candidate: CaseIterable {
-        case btsnoop, pcap, pcapng, foreign, packetLogger, tsharkJSON, hexDump, monitorText, nrfConnect, hexText,
-            embeddedLog
+/// The reader of one format: a state machine over a window of the file.
+protocol FormatParser: Sendable {
+    /// Whether a file that begins with `head` is of this format.
+    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff
+    init()
+    /// As `CaptureReader.read`. `facts.offset` is the file offset of the window's first byte.
+    mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws -> Int
+}
 
-        func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-            switch self {
-            case .btsnoop: BtsnoopParser.sniff(head, isLast: isLast)
-            case .pcap: PcapParser.sniff(head, isLast: isLast)
-            case .pcapng: PcapngParser.sniff(head, isLast: isLast)
-            case .foreign: ForeignFile.recognise(head, isLast: isLast).map { .broken($0) } ?? .notMine
-            case .packetLogger: PacketLoggerParser.sniff(head, isLast: isLast)
-            case .nrfConnect: NRFConnectParser.sniff(head, isLast: isLast)
-            case .hexText: HexTextParser.sniff(head, isLast: isLast)
-            case .tsharkJSON: TsharkJSONParser.sniff(head, isLast: isLast)
-            case .hexDump: HexDumpParser.sniff(head, isLast: isLast)
-            case .monitorText: MonitorTextParser.sniff(head, isLast: isLast)
-            case .embeddedLog: NRFConnectParser.sniffEmbedded(head, isLast: isLast)
-            }
+/// Whether a file is of a format.
+enum Sniff: Hashable {
+    case mine
+    case notMine
+    /// Of this format, and not readable.
+    case broken(CaptureError)
+    /// More bytes are needed.
+    case undecided
+}
+
+/// Other files that users pass as captures. The error names the kind and the action.
+struct ForeignFile: FormatParser {
+    mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) -> Int { 0 }
+
+    private static let kinds: [(magic: [UInt8], at: Int, sentence: String)] = [
+        ([0x1F, 0x8B], 0, "this is a gzip file: unpack it first (gunzip -c FILE)"),
+        (
+            Array("PK\u{3}\u{4}".utf8), 0,
+            """
+            this is a zip file: unpack it first; in an Android bug report the log is \
+            FS/data/misc/bluetooth/logs/btsnoop_hci.log
+            """
+        ),
+        ([0x1F, 0x9D], 0, "this is a compressed file (.Z): unpack it first (gunzip -c FILE)"),
+        ([0x04, 0x22, 0x4D, 0x18], 0, "this is an lz4 file: unpack it first (lz4 -dc FILE)"),
+        ([0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C], 0, "this is a 7z file: unpack it first (7z x FILE)"),
+        (Array("Rar!\u{1A}\u{7}".utf8), 0, "this is a rar file: unpack it first (unrar x FILE)"),
+        (Array("ustar".utf8), 257, "this is a tar file: unpack it first (tar -xf FILE)"),
+        (Array("BZh".utf8), 0, "this is a bzip2 file: unpack it first (bunzip2 -c FILE)"),
+        ([0xFD] + Array("7zXZ".utf8), 0, "this is an xz file: unpack it first (xz -dc FILE)"),
+        ([0x28, 0xB5, 0x2F, 0xFD], 0, "this is a zstd file: unpack it first (zstd -dc FILE)"),
+        (Array("SQLite format 3\0".utf8), 0, "this is a SQLite database, not a capture"),
+        ([0x7F] + Array("ELF".utf8), 0, "this is a program, not a capture"),
+        (Array("%PDF".utf8), 0, "this is a PDF, not a capture"),
+        (
+            Array("snoop\0\0\0".utf8), 0,
+            "this is a Solaris snoop file of network packets, not a Bluetooth capture"
+        ),
+        (
+            Array("--- BEGIN:BTSNOOP_LOG_SUMMARY".utf8), 0,
+            "this is the packed log of a bug report (btsnooz): convert it with Android's btsnooz.py first"
+        ),
+        ([0xFF, 0xFE], 0, "this is text in UTF-16: convert it first (iconv -f UTF-16 -t UTF-8 FILE)"),
+        ([0xFE, 0xFF], 0, "this is text in UTF-16: convert it first (iconv -f UTF-16 -t UTF-8 FILE)"),
+    ]
+
+    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+        if head.byteCount == 0, isLast { return .broken(error("the file is empty")) }
+        let found = kinds.first { kind in
+            head.byteCount >= kind.at + kind.magic.count
+                && kind.magic.indices.allSatisfy { head.u8(kind.at + $0) == kind.magic[$0] }
         }
+        return found.map { .broken(error($0.sentence)) } ?? .notMine
+    }
 
-        var parser: Parser {
-            switch self {
-            case .btsnoop: .btsnoop(BtsnoopParser())
-            case .pcap: .pcap(PcapParser())
-            case .pcapng: .pcapng(PcapngParser())
-            case .packetLogger: .packetLogger(PacketLoggerParser())
-            case .nrfConnect, .embeddedLog: .nrfConnect(NRFConnectParser())
-            case .tsharkJSON: .tsharkJSON(TsharkJSONParser())
-            case .hexDump: .hexDump(HexDumpParser())
-            case .monitorText: .monitorText(MonitorTextParser())
-            case .hexText: .hexText(HexTextParser())
-            case .foreign: .failed
-            }
+    static func unrecognised(_ head: RawSpan) -> CaptureError {
+        let formats =
+            """
+            read are btsnoop, pcap, pcapng, PacketLogger, hex text, the log of nRF Connect, and dumps of tshark \
+            and hcidump
+            """
+        let start = head.extracting(0..<min(head.byteCount, 512)).bytes
+        if !start.contains(where: { $0 < 0x09 || (0x0E..<0x20).contains($0) }) {
+            return error("this text is not a capture: \(formats)")
         }
+        let hex = start.prefix(8).map { TextEncoding.digits(UInt64($0), 2) }.joined(separator: " ")
+        return error("this is not a capture (it begins \(hex)): \(formats)")
+    }
+
+    private static func error(_ sentence: String) -> CaptureError { CaptureError(.unrecognised, at: 0, sentence) }
+}
+
+// Numbers in a span. Callers have checked that the bytes are there; an own error stops the program and never reads on.
+extension RawSpan {
+    func u8(_ offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
+
+    func u16(_ offset: Int, bigEndian: Bool) -> UInt16 {
+        let value = unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self)
+        return bigEndian ? UInt16(bigEndian: value) : UInt16(littleEndian: value)
+    }
+
+    func u32(_ offset: Int, bigEndian: Bool) -> UInt32 {
+        let value = unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)
+        return bigEndian ? UInt32(bigEndian: value) : UInt32(littleEndian: value)
+    }
+
+    func i64(_ offset: Int, bigEndian: Bool) -> Int64 {
+        let value = unsafeLoadUnaligned(fromByteOffset: offset, as: Int64.self)
+        return bigEndian ? Int64(bigEndian: value) : Int64(littleEndian: value)
+    }
+
+    var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+
+    /// Whether the bytes at `offset` are these.
+    func has(_ bytes: StaticString, at offset: Int) -> Bool {
+        guard offset >= 0, byteCount - offset >= bytes.utf8CodeUnitCount else { return false }
+        for index in 0..<bytes.utf8CodeUnitCount where u8(offset + index) != bytes.utf8Start[index] { return false }
+        return true
     }
 }

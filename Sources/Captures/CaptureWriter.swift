@@ -1,82 +1,56 @@
-/// Writes a capture: packets in, bytes out, streaming.
-///
-/// Packets of the format's level are written as they are; for another level, Replay goes by way of the conversation.
+import Bluetooth
+
+/// Writes a capture: packets in, bytes out, streaming. Packets of another level are rejected.
 package struct CaptureWriter {
-    /// What is written; packets of another level are refused.
     package let format: CaptureFormat
     /// Bytes written and not yet taken.
     package private(set) var output: [UInt8] = []
-    /// How many records got another time, because the format cannot say theirs: they are counted from the first of them
-    /// on, which is given the format's first instant (1970).
+    /// Records that got another time, because the format cannot hold theirs. They count from the first of them, which
+    /// gets the format's first instant (1970).
     package private(set) var retimed = 0
     private var firstRetimed: Duration?
-    private var encoder: Encoder
-
-    private enum Encoder {
-        case btsnoop(BtsnoopEncoder)
-        case pcap(PcapEncoder)
-        case pcapng(PcapngEncoder)
-        case packetLogger(PacketLoggerEncoder)
-        case hexText(HexTextEncoder)
-        case nrfConnect(NRFConnectEncoder)
-    }
+    private var encoder: any FormatEncoder
 
     /// - Parameter facts: name, address and profile for the head of a text capture.
     package init(_ format: CaptureFormat, facts: CaptureFileFacts = CaptureFileFacts()) {
         self.format = format
         switch format.container {
-        case .btsnoop: encoder = .btsnoop(BtsnoopEncoder(linkType: format.linkType, &output))
-        case .pcap: encoder = .pcap(PcapEncoder(linkType: format.linkType, isBigEndian: format.isBigEndian, &output))
-        case .pcapng:
-            encoder = .pcapng(PcapngEncoder(linkType: format.linkType, isBigEndian: format.isBigEndian, &output))
-        case .packetLogger: encoder = .packetLogger(PacketLoggerEncoder(isBigEndian: format.isBigEndian))
-        case .hexText: encoder = .hexText(HexTextEncoder(facts: facts, &output))
-        case .nrfConnect: encoder = .nrfConnect(NRFConnectEncoder(facts: facts))
+        case .btsnoop: encoder = BtsnoopEncoder(linkType: format.linkType)
+        case .pcap: encoder = PcapEncoder(linkType: format.linkType, isBigEndian: format.isBigEndian)
+        case .pcapng: encoder = PcapngEncoder(linkType: format.linkType, isBigEndian: format.isBigEndian)
+        case .packetLogger: encoder = PacketLoggerEncoder(isBigEndian: format.isBigEndian)
+        case .hexText: encoder = HexTextEncoder(facts)
+        case .nrfConnect: encoder = NRFConnectEncoder(facts)
         case .hexDump, .monitorText, .tsharkJSON:
-            preconditionFailure("\(format.container.rawValue) is only read: isWritable tells before")
+            preconditionFailure("\(format.container.rawValue) is only read (see isWritable)")
         }
+        encoder.begin(&output)
     }
 
     /// Appends one packet. Its number is not used.
     ///
-    /// - Returns: `false` where the packet was left out because the format has no place for it and no traffic is lost
-    ///   (notes of another format, audio in H1, records that were unreadable).
-    /// - Throws: `CaptureError` of kind `cannotCarry` where traffic would be lost: a packet of another level, a stump
-    ///   that the format could not mark as one.
+    /// - Returns: `false` where the format has no place for the packet and no traffic is lost (notes of another format,
+    ///   audio in H1, unreadable records).
+    /// - Throws: `CaptureError` of kind `cannotCarry` where traffic would be lost: a packet of another level, or a cut
+    ///   packet that the format cannot mark.
     @discardableResult
     package mutating func write(_ packet: CapturePacket, _ bytes: RawSpan) throws(CaptureError) -> Bool {
         switch packet.content {
         case .unknown: return false
         case .note where format.level != .hci: return false
-        default: break
-        }
-        let packet = withTimeThatFits(packet)
-        switch encoder {
-        case .btsnoop(let encoder): return try encoder.write(packet, bytes, &output)
-        case .pcap(let encoder): return try encoder.write(packet, bytes, &output)
-        case .packetLogger(let encoder): return try encoder.write(packet, bytes, &output)
-        case .pcapng(var inner):
-            defer { encoder = .pcapng(inner) }
-            return try inner.write(packet, bytes, &output)
-        case .hexText(var inner):
-            defer { encoder = .hexText(inner) }
-            return try inner.write(packet, bytes, &output)
-        case .nrfConnect(var inner):
-            defer { encoder = .nrfConnect(inner) }
-            return try inner.write(packet, bytes, &output)
+        default: return try encoder.write(withTimeThatFits(packet), bytes, &output)
         }
     }
 
-    /// A recorder without a clock counts from anywhere: before 1970, or the year 0. Distances are kept then.
+    /// A recorder without a clock counts from anywhere, also before 1970. Distances are kept then.
     private mutating func withTimeThatFits(_ packet: CapturePacket) -> CapturePacket {
-        guard let time = packet.time, !format.container.times.contains(time.sinceEpoch) else { return packet }
-        let start = firstRetimed ?? time.sinceEpoch
+        let times = format.container.times
+        guard let time = packet.time, !times.contains(time) else { return packet }
+        let start = firstRetimed ?? time
         firstRetimed = start
         retimed += 1
         var packet = packet
-        let times = format.container.times
-        packet.time = CaptureTime(
-            sinceEpoch: min(times.upperBound, max(max(.zero, times.lowerBound), time.sinceEpoch - start)))
+        packet.time = min(times.upperBound, max(max(.zero, times.lowerBound), time - start))
         return packet
     }
 
@@ -89,44 +63,319 @@ package struct CaptureWriter {
     }
 }
 
-extension CaptureFormat {
-    /// Whether the format tells packets of several adapters apart. Where it does not, two adapters with one handle
-    /// would become one: such a capture has to be converted by way of the conversation, which gives new handles.
-    package var keepsAdapters: Bool {
-        switch (container, linkType) {
-        case (.pcapng, _), (_, .monitor): true
-        default: level != .hci
-        }
-    }
-
-    /// Whether reading a file of this format back gives the packets' directions.
-    package var keepsDirection: Bool {
-        switch (container, linkType) {
-        case (.pcap, .h4), (_, .linkLayer): false
-        default: true
-        }
-    }
-
-    /// A format that `CaptureWriter` writes.
-    package var isWritable: Bool {
-        Self.named.contains { $0.format.container == container && $0.format.linkType == linkType }
-    }
+/// The writer of one format.
+protocol FormatEncoder {
+    /// Writes the head of the file.
+    mutating func begin(_ output: inout [UInt8])
+    /// As `CaptureWriter.write`.
+    mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool
 }
 
 extension CaptureFormat.Container {
-    /// The times since 1970 that it can say.
-    var times: ClosedRange<Duration> {
+    /// The times since 1970 that the container can hold.
+    fileprivate var times: ClosedRange<Duration> {
         switch self {
         // Unsigned seconds.
         case .pcap, .packetLogger: .zero ... .seconds(Int64(UInt32.max))
-        // Nanoseconds here, in 64 bits, with whole seconds to add.
-        case .pcapng: .seconds(-1 << 60) ... .seconds(1 << 60)
         // Microseconds in 64 bits, since the year 0.
         case .btsnoop: .seconds(-9_160_000_000_000) ... .seconds(9_160_000_000_000)
-        // Seconds where there is no date of four digits.
-        case .hexText, .hexDump, .monitorText, .tsharkJSON: .seconds(-1 << 60) ... .seconds(1 << 60)
-        // A date, which the line does not say after the year 9999.
+        // A date with a year of four digits.
         case .nrfConnect: .zero ... .seconds(253_402_300_799)
+        // pcapng: nanoseconds in 64 bits, with whole seconds to add; hex text: seconds where there is no date.
+        case .pcapng, .hexText, .hexDump, .monitorText, .tsharkJSON: .seconds(-1 << 60) ... .seconds(1 << 60)
         }
+    }
+}
+
+/// A packet as its link type puts it into a record: header bytes, then the packet's own.
+private struct LinkRecord {
+    /// At most 10 bytes.
+    var header: [UInt8] = []
+    /// The packet's bytes without those that stay out (the coding indicator, in 251).
+    var range: Range<Int>
+    var length: Int { header.count + range.count }
+
+    /// `nil`: the link type has no place for the packet and no traffic is lost.
+    init?(_ packet: CapturePacket, _ bytes: RawSpan, as linkType: LinkType) throws(CaptureError) {
+        range = 0..<bytes.byteCount
+        switch (linkType, packet.content) {
+        case (.h1, .hci(let type)):
+            guard type == .command || type == .event || type == .acl else { return nil }
+        case (.h4, .hci(let type)):
+            header = [type.rawValue]
+        case (.h4WithDirection, .hci(let type)):
+            header = [0, 0, 0, packet.statedDirection == .received ? 1 : 0, type.rawValue]
+        case (.monitor, .hci(let type)):
+            let received: UInt16 = packet.statedDirection == .received ? 1 : 0
+            switch type {
+            case .command: header = Self.monitorHeader(packet.adapter, 2)
+            case .event: header = Self.monitorHeader(packet.adapter, 3)
+            case .acl: header = Self.monitorHeader(packet.adapter, 4 + received)
+            case .sco: header = Self.monitorHeader(packet.adapter, 6 + received)
+            case .iso: header = Self.monitorHeader(packet.adapter, 18 + received)
+            default: return nil
+            }
+        case (.monitor, .note(.monitor(let opcode))):
+            header = Self.monitorHeader(packet.adapter, opcode)
+        case (.linkLayer, .linkLayer(let facts)), (.linkLayerWithRadio, .linkLayer(let facts)):
+            guard !facts.lacksCRC else {
+                throw .cannotCarry("the packet has no CRC, and this format's packets end with one")
+            }
+            if linkType == .linkLayerWithRadio {
+                header = RadioHeader.encode(facts, direction: packet.direction, bytes)
+            } else if facts.phy == .coded, bytes.byteCount > 5 {
+                // Without a place for the PHY, the coding indicator would be read as a header.
+                header = (0..<4).map { bytes.u8($0) }
+                range = 5..<bytes.byteCount
+            }
+        case (_, .note): return nil
+        default: throw .cannotCarry("\(linkType) has no place for such a packet (\(packet.content.kindInWords))")
+        }
+    }
+
+    private static func monitorHeader(_ adapter: UInt32, _ opcode: UInt16) -> [UInt8] {
+        [
+            UInt8(truncatingIfNeeded: adapter >> 8), UInt8(truncatingIfNeeded: adapter), UInt8(opcode >> 8),
+            UInt8(truncatingIfNeeded: opcode),
+        ]
+    }
+}
+
+extension CapturePacket {
+    /// The direction to write where the format requires one. Where it is unknown, "received", as tshark does.
+    fileprivate var statedDirection: TrafficDirection {
+        switch content {
+        case .hci(.command): .sent
+        case .hci(.event): .received
+        default: direction ?? .received
+        }
+    }
+}
+
+extension PacketContent {
+    var kindInWords: String {
+        switch self {
+        case .hci: "an HCI packet"
+        case .note: "a note"
+        case .linkLayer: "a packet from the air"
+        case .value: "a characteristic's value"
+        case .connection: "a connection event from text"
+        case .unknown: "an unreadable record"
+        }
+    }
+}
+
+extension Duration {
+    /// Seconds as 32 unsigned bits, as pcap and PacketLogger hold them (1970 to 2106).
+    fileprivate func seconds32(in format: String) throws(CaptureError) -> UInt32 {
+        guard let seconds = UInt32(exactly: wholeSeconds) else {
+            throw .cannotCarry("\(format) holds times from 1970 to 2106 only, not \(TextEncoding.epoch(self))")
+        }
+        return seconds
+    }
+}
+
+extension Array where Element == UInt8 {
+    mutating func append(_ value: some FixedWidthInteger, bigEndian: Bool) {
+        Swift.withUnsafeBytes(of: bigEndian ? value.bigEndian : value.littleEndian) { append(contentsOf: $0) }
+    }
+
+    mutating func append(_ bytes: RawSpan) {
+        bytes.withUnsafeBytes { append(contentsOf: $0) }
+    }
+}
+
+// MARK: binary formats; the layouts are at their readers
+
+private struct BtsnoopEncoder: FormatEncoder {
+    let linkType: LinkType
+
+    func begin(_ output: inout [UInt8]) {
+        output += Array("btsnoop\0".utf8)
+        output.append(UInt32(1), bigEndian: true)
+        output.append(UInt32(linkType == .h1 ? 1001 : linkType == .monitor ? 2001 : 1002), bigEndian: true)
+    }
+
+    func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool {
+        guard var record = try LinkRecord(packet, bytes, as: linkType) else { return false }
+        var flags: UInt32
+        if linkType == .monitor {
+            // Adapter and opcode are the flags here; the header of link type 254 holds the same two.
+            flags = record.header.reduce(0) { $0 << 8 | UInt32($1) }
+            record.header = []
+        } else {
+            flags = packet.statedDirection == .received ? 1 : 0
+            if packet.content == .hci(.command) || packet.content == .hci(.event) { flags |= 2 }
+        }
+        let time = packet.time ?? .zero
+        let (product, overflow) = time.wholeSeconds.multipliedReportingOverflow(by: 1_000_000)
+        let (stamp, overflowToo) = product.addingReportingOverflow(time.nanosecond / 1000 + BtsnoopParser.epoch)
+        guard !overflow, !overflowToo else { throw .cannotCarry("btsnoop cannot hold so distant a time") }
+        output.append(UInt32(clamping: record.length + packet.missing), bigEndian: true)
+        output.append(UInt32(clamping: record.length), bigEndian: true)
+        output.append(flags, bigEndian: true)
+        output.append(UInt32(0), bigEndian: true)
+        output.append(stamp, bigEndian: true)
+        output += record.header
+        output.append(bytes.extracting(record.range))
+        return true
+    }
+}
+
+/// Nanoseconds, so that no digit of any other format is lost.
+private struct PcapEncoder: FormatEncoder {
+    let linkType: LinkType
+    let isBigEndian: Bool
+
+    func begin(_ output: inout [UInt8]) {
+        output.append(UInt32(0xA1B2_3C4D), bigEndian: isBigEndian)
+        output.append(UInt16(2), bigEndian: isBigEndian)
+        output.append(UInt16(4), bigEndian: isBigEndian)
+        output.append(UInt64(0), bigEndian: isBigEndian)
+        output.append(longestPacket, bigEndian: isBigEndian)
+        output.append(linkType.rawValue, bigEndian: isBigEndian)
+    }
+
+    func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool {
+        guard let record = try LinkRecord(packet, bytes, as: linkType) else { return false }
+        let time = packet.time ?? .zero
+        output.append(try time.seconds32(in: "pcap"), bigEndian: isBigEndian)
+        output.append(UInt32(truncatingIfNeeded: time.nanosecond), bigEndian: isBigEndian)
+        output.append(UInt32(clamping: record.length), bigEndian: isBigEndian)
+        output.append(UInt32(clamping: record.length + packet.missing), bigEndian: isBigEndian)
+        output += record.header
+        output.append(bytes.extracting(record.range))
+        return true
+    }
+}
+
+/// One section; an interface with nanoseconds for each adapter, described when it is first used.
+private struct PcapngEncoder: FormatEncoder {
+    let linkType: LinkType
+    let isBigEndian: Bool
+    private var interfaces: [Interface: UInt32] = [:]
+
+    private struct Interface: Hashable {
+        var adapter: UInt32
+        /// Whole seconds to add to its times: 0 from 1970 to 2262, a multiple of that span elsewhere.
+        var offset: Int64
+    }
+    private static let span: Int64 = 9_223_372_036
+
+    init(linkType: LinkType, isBigEndian: Bool) { (self.linkType, self.isBigEndian) = (linkType, isBigEndian) }
+
+    func begin(_ output: inout [UInt8]) {
+        var body: [UInt8] = []
+        body.append(UInt32(0x1A2B_3C4D), bigEndian: isBigEndian)
+        body.append(UInt16(1), bigEndian: isBigEndian)
+        body.append(UInt16(0), bigEndian: isBigEndian)
+        // Length of the section: unknown.
+        body.append(Int64(-1), bigEndian: isBigEndian)
+        block(0x0A0D_0D0A, body, &output)
+    }
+
+    mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool
+    {
+        guard let record = try LinkRecord(packet, bytes, as: linkType) else { return false }
+        let time = packet.time ?? .zero, seconds = time.wholeSeconds
+        let offset = seconds >= 0 ? seconds / Self.span * Self.span : ((seconds + 1) / Self.span - 1) * Self.span
+        let nanoseconds = (seconds - offset) * 1_000_000_000 + time.nanosecond
+        // The monitor's records name their adapter themselves.
+        let interface = interface(
+            Interface(adapter: linkType == .monitor ? 0 : packet.adapter, offset: offset), &output)
+        let isSimple = packet.time == nil && interface == 0
+        var body: [UInt8] = []
+        body.reserveCapacity(44 + record.length)
+        if !isSimple {
+            body.append(interface, bigEndian: isBigEndian)
+            body.append(UInt32(truncatingIfNeeded: nanoseconds >> 32), bigEndian: isBigEndian)
+            body.append(UInt32(truncatingIfNeeded: nanoseconds), bigEndian: isBigEndian)
+            body.append(UInt32(clamping: record.length), bigEndian: isBigEndian)
+        }
+        body.append(UInt32(clamping: record.length + packet.missing), bigEndian: isBigEndian)
+        body += record.header
+        body.append(bytes.extracting(record.range))
+        body += [UInt8](repeating: 0, count: (4 - body.count % 4) % 4)
+        if linkType == .h4, let direction = packet.direction, !isSimple {
+            // H4 has no direction of its own: epb_flags has one.
+            option(2, UInt32(direction == .received ? 1 : 2), &body)
+            body.append(UInt32(0), bigEndian: isBigEndian)
+        }
+        block(isSimple ? 3 : 6, body, &output)
+        return true
+    }
+
+    private mutating func interface(_ wanted: Interface, _ output: inout [UInt8]) -> UInt32 {
+        if let known = interfaces[wanted] { return known }
+        let index = UInt32(interfaces.count)
+        interfaces[wanted] = index
+        var body: [UInt8] = []
+        body.append(UInt16(truncatingIfNeeded: linkType.rawValue), bigEndian: isBigEndian)
+        body.append(UInt16(0), bigEndian: isBigEndian)
+        body.append(longestPacket, bigEndian: isBigEndian)
+        if linkType != .monitor, wanted.adapter != 0 {
+            // if_name
+            let name = Array("adapter\(wanted.adapter)".utf8)
+            body.append(UInt16(2), bigEndian: isBigEndian)
+            body.append(UInt16(name.count), bigEndian: isBigEndian)
+            body += name + [UInt8](repeating: 0, count: (4 - name.count % 4) % 4)
+        }
+        // if_tsresol: 10^-9.
+        body.append(UInt16(9), bigEndian: isBigEndian)
+        body.append(UInt16(1), bigEndian: isBigEndian)
+        body += [9, 0, 0, 0]
+        // if_tsoffset
+        if wanted.offset != 0 { option(14, wanted.offset, &body) }
+        // End of options.
+        body.append(UInt32(0), bigEndian: isBigEndian)
+        block(1, body, &output)
+        return index
+    }
+
+    private func option(_ code: UInt16, _ value: some FixedWidthInteger, _ body: inout [UInt8]) {
+        body.append(code, bigEndian: isBigEndian)
+        body.append(UInt16(value.bitWidth / 8), bigEndian: isBigEndian)
+        body.append(value, bigEndian: isBigEndian)
+    }
+
+    /// - Parameter body: padded to 4.
+    private func block(_ type: UInt32, _ body: [UInt8], _ output: inout [UInt8]) {
+        let length = UInt32(clamping: 12 + body.count)
+        output.append(type, bigEndian: isBigEndian)
+        output.append(length, bigEndian: isBigEndian)
+        output += body
+        output.append(length, bigEndian: isBigEndian)
+    }
+}
+
+private struct PacketLoggerEncoder: FormatEncoder {
+    let isBigEndian: Bool
+
+    func begin(_ output: inout [UInt8]) {}
+
+    func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool {
+        let received: UInt8 = packet.statedDirection == .received ? 1 : 0
+        let type: UInt8
+        switch packet.content {
+        case .hci(.command): type = 0
+        case .hci(.event): type = 1
+        case .hci(.acl): type = 2 + received
+        case .hci(.sco): type = 8 + received
+        case .hci: return false
+        case .note(.packetLogger(let note)): type = note
+        case .note, .unknown: return false
+        default: throw .cannotCarry("PacketLogger has no place for \(packet.content.kindInWords)")
+        }
+        guard !packet.isCut else {
+            throw .cannotCarry(
+                "record \(packet.number) was cut when it was captured, which PacketLogger cannot mark")
+        }
+        let time = packet.time ?? .zero
+        output.append(UInt32(clamping: 9 + bytes.byteCount), bigEndian: isBigEndian)
+        output.append(try time.seconds32(in: "PacketLogger"), bigEndian: isBigEndian)
+        output.append(UInt32(truncatingIfNeeded: time.nanosecond / 1000), bigEndian: isBigEndian)
+        output.append(type)
+        output.append(bytes)
+        return true
     }
 }

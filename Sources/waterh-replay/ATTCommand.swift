@@ -51,7 +51,7 @@ struct ATTCommand: ParsableCommand {
                 defer { (seen, shown) = (seen + lines.seen, shown + lines.count) }
                 // Only a filter asks for the time of the first packet.
                 try file.forEachEvent(
-                    onPacket: filter.filter.isEmpty ? nil : { packet in lines.start(at: packet.time?.sinceEpoch) }
+                    onPacket: filter.filter.isEmpty ? nil : { packet in lines.start(at: packet.time) }
                 ) { event, bytes in
                     try lines.receive(event, bytes)
                     try run.checkOutput()

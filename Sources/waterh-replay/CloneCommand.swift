@@ -56,7 +56,7 @@ struct CloneCommand: ParsableCommand {
     func run() throws {
         try CaptureRun.refuse(writing: output, over: files)
         let run = CaptureRun()
-        let reader = GadgetReader()
+        let reader = ProfileReader()
         for (index, part) in try run.parts(files).enumerated() {
             if index > 0 { reader.beginFile() }
             // Moments are each capture's own.
@@ -66,18 +66,18 @@ struct CloneCommand: ParsableCommand {
             try run.read(part) { file in
                 do {
                     try file.forEachEvent { packet in
-                        gate.start(at: packet.time?.sinceEpoch)
+                        gate.start(at: packet.time)
                     } _: { event, bytes in
                         if gate.passes(event, bytes) { try reader.receive(event, bytes) }
                     }
-                } catch let error as GadgetReaderError {
+                } catch let error as ProfileReaderError {
                     throw CommandFailure(.badInput, "\(error)")
                 }
             }
         }
         let found = try chosen(reader.finish())
         let file = try OutputFile(output, mode: CaptureRun.mode)
-        let bytes = [UInt8](try GadgetFile.encode(found.gadget))
+        let bytes = [UInt8](try GadgetFile.encode(found.profile))
         try file.write(bytes)
         try file.commit()
         let words = Self.words(found, output)
@@ -90,13 +90,14 @@ struct CloneCommand: ParsableCommand {
     }
 
     /// The one that is wanted: named, or the only one that has spoken, or the only one that there is.
-    private func chosen(_ all: [ObservedGadget]) throws -> ObservedGadget {
+    private func chosen(_ all: [ObservedPeripheral]) throws -> ObservedPeripheral {
         let speakers = all.filter(\.hasSpoken)
         // Whoever only advertised has a number too, behind those who have spoken.
         let listed = speakers + all.filter { !$0.hasSpoken }
         if let device {
             if let number = Int(device), listed.indices.contains(number - 1) { return listed[number - 1] }
-            if let address = BluetoothAddress(device), let found = listed.first(where: { $0.gadget.address == address })
+            if let address = BluetoothAddress(device),
+                let found = listed.first(where: { $0.profile.address == address })
             {
                 return found
             }
@@ -127,15 +128,15 @@ struct CloneCommand: ParsableCommand {
     private static let mostListed = 30
 
     /// In a busy place those who have spoken are told of, and those who were only seen are counted.
-    private static func list(_ all: [ObservedGadget]) -> String {
+    private static func list(_ all: [ObservedPeripheral]) -> String {
         let speakers = all.prefix(while: \.hasSpoken).count
         let listed = all.count > mostListed && speakers > 0 ? min(speakers, mostListed) : min(all.count, mostListed)
         var lines = all.prefix(listed).enumerated().map { number, one in
-            let name = one.gadget.name.map { " \($0)" } ?? ""
+            let name = one.profile.name.map { " \($0)" } ?? ""
             let what =
                 one.hasSpoken
                 ? "\(count(one.connections, "connection")), \(count(one.answers, "ATT PDU")) from it"
-                : one.gadget.gaps.contains { $0.contains("encrypted") } ? "encrypted" : "only seen"
+                : one.profile.gaps.contains { $0.contains("encrypted") } ? "encrypted" : "only seen"
             return "\(number + 1) is \(one.label)\(name) (\(what))"
         }
         if all.count > listed {
@@ -145,8 +146,8 @@ struct CloneCommand: ParsableCommand {
     }
 
     /// What was made, then what is missing.
-    private static func words(_ found: ObservedGadget, _ output: String) -> [String] {
-        let gadget = found.gadget
+    private static func words(_ found: ObservedPeripheral, _ output: String) -> [String] {
+        let gadget = found.profile
         let discovered = gadget.characteristics.filter { $0.source == .discovered }.count
         let values = gadget.conversations.reduce(0) { $0 + $1.exchanges.reduce(0) { $0 + ($1.values?.count ?? 0) } }
         let name = gadget.name.map { " \($0)" } ?? ""

@@ -1,3 +1,4 @@
+import Bluetooth
 import Captures
 import CommandSupport
 import Dispatch

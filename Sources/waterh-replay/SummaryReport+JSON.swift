@@ -118,7 +118,7 @@ extension SummaryReport {
             "suspects": .int(bottle.suspects),
             "first": JSONValue(bottle.first),
             "last": JSONValue(bottle.last),
-            "commands": .int(bottle.commands),
+            "commands": .int(bottle.peer.commandCount),
         ]
     }
 }

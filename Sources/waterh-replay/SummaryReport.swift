@@ -87,7 +87,7 @@ struct SummaryReport {
         }
         if bottle.duplicates > 0 { text += "; \(bottle.duplicates) delivered again" }
         if bottle.suspects > 0 { text += "; \(bottle.suspects) suspect, not in the sum" }
-        return text + "; \(count(bottle.commands, "command")) from the host"
+        return text + "; \(count(bottle.peer.commandCount, "command")) from the host"
     }
 
     private var drinks: String {

@@ -454,8 +454,8 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("log.txt")
         try (try await Self.text(version: 2)).write(toFile: path, atomically: true, encoding: .utf8)
-        func times(_ path: String) throws -> [CaptureTime?] {
-            var found: [CaptureTime?] = []
+        func times(_ path: String) throws -> [Duration?] {
+            var found: [Duration?] = []
             let opened = try CaptureOpener().open(path)
             var file = CaptureFile(path: try #require(opened.parts.first).path)
             try file.forEachPacket { packet, _ in found.append(packet.time) }

@@ -1,3 +1,4 @@
+import Bluetooth
 import Captures
 import Testing
 
@@ -24,7 +25,7 @@ import Testing
                     Self.record(bytes("01 03 0c 00"), flags: 2, time: .min),
                 ]))
         #expect(
-            reading.packets.map { $0.packet.time?.description } == [
+            reading.packets.map { $0.packet.time.map(TextEncoding.epoch) } == [
                 "1612150079.092423000", "946684800.000000000", "-0.000001000", nil,
             ])
     }
@@ -38,7 +39,7 @@ import Testing
 
     /// In 2001 the flags are opcode and adapter: bit 0 is no direction.
     @Test func monitorFlagsAreOpcodeAndAdapter() {
-        let cases: [(UInt32, PacketContent, PacketDirection?)] = [
+        let cases: [(UInt32, PacketContent, TrafficDirection?)] = [
             (0, .note(.monitor(0)), nil), (1, .note(.monitor(1)), nil), (2, .hci(.command), .sent),
             (3, .hci(.event), .received),
             (4, .hci(.acl), .sent), (5, .hci(.acl), .received), (6, .hci(.sco), .sent), (7, .hci(.sco), .received),

@@ -1,31 +1,33 @@
+import Bluetooth
 import Captures
 import Testing
 
 @Suite struct CaptureTimeTests {
-    static let texts: [(CaptureTime, String)] = [
-        (CaptureTime(seconds: 0), "0.000000000"),
-        (CaptureTime(seconds: 1_612_150_079, nanoseconds: 92_423_000), "1612150079.092423000"),
-        (CaptureTime(seconds: 0, nanoseconds: -1), "-0.000000001"),
-        (CaptureTime(seconds: -1, nanoseconds: -500_000_000), "-1.500000000"),
-        (CaptureTime(seconds: .max), "9223372036854775807.000000000"),
+    static let texts: [(Duration, String)] = [
+        (Duration(seconds: 0), "0.000000000"),
+        (Duration(seconds: 1_612_150_079, nanoseconds: 92_423_000), "1612150079.092423000"),
+        (Duration(seconds: 0, nanoseconds: -1), "-0.000000001"),
+        (Duration(seconds: -1, nanoseconds: -500_000_000), "-1.500000000"),
+        (Duration(seconds: .max), "9223372036854775807.000000000"),
     ]
 
     @Test(arguments: texts)
-    func asText(_ time: CaptureTime, _ text: String) { #expect(time.description == text) }
+    func asText(_ time: Duration, _ text: String) { #expect(TextEncoding.epoch(time) == text) }
 
     @Test func partsAreRoundedDown() {
-        let time = CaptureTime(seconds: 0, nanoseconds: -1)
-        #expect(time.seconds == -1)
+        let time = Duration(seconds: 0, nanoseconds: -1)
+        #expect(time.wholeSeconds == -1)
         #expect(time.nanosecond == 999_999_999)
     }
 
     @Test func timesThatAFormatCannotHoldAreCountedFromItsBeginning() throws {
-        let packet = CapturePacket(number: 1, time: CaptureTime(seconds: -5), direction: .sent, content: .hci(.command))
+        let packet = CapturePacket(number: 1, time: Duration(seconds: -5), direction: .sent, content: .hci(.command))
         for name in ["pcap", "pcapng", "pklg"] {
             var writer = CaptureWriter(CaptureFormat(name: name) ?? CaptureFormat(.pcap, .h4))
             try writer.write(packet, [3, 12, 0].span.bytes)
             #expect(writer.retimed == (name == "pcapng" ? 0 : 1))
-            #expect(Reading(writer.takeOutput()).packets.map(\.packet.time?.seconds) == [name == "pcapng" ? -5 : 0])
+            #expect(
+                Reading(writer.takeOutput()).packets.map(\.packet.time?.wholeSeconds) == [name == "pcapng" ? -5 : 0])
         }
         var writer = CaptureWriter(CaptureFormat(.btsnoop, .h4))
         #expect(throws: Never.self) { try writer.write(packet, [3, 12, 0].span.bytes) }
@@ -35,8 +37,8 @@ import Testing
         let stump = CapturePacket(number: 3, time: nil, direction: .sent, missing: 4, content: .hci(.acl))
         let air = CapturePacket(number: 1, time: nil, direction: nil, content: .linkLayer(LinkLayerFacts()))
         let unnamed = CapturePacket(
-            number: 1, time: CaptureTime(seconds: 1), direction: .sent,
-            content: .value(ValueFacts(travel: .writeCommand, characteristic: .handle(9), peer: nil)))
+            number: 1, time: Duration(seconds: 1), direction: .sent,
+            content: .value(ValueFacts(travel: .writeCommand, characteristic: nil, handle: 9, peer: nil)))
         let refused: [(String, CapturePacket)] = [
             ("pklg", stump), ("btsnoop", air), ("hex", air), ("pcap-ll", stump), ("nrf", unnamed), ("nrf", stump),
         ]

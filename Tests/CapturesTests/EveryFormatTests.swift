@@ -1,3 +1,4 @@
+import Bluetooth
 import Captures
 import Support
 import Testing
@@ -15,7 +16,7 @@ import Testing
             var writer = CaptureWriter(format)
             for (index, (packet, bytes)) in packets.enumerated() {
                 var packet = packet
-                packet.time = CaptureTime(seconds: start + Int64(index), nanoseconds: 500_000_000)
+                packet.time = Duration(seconds: start + Int64(index), nanoseconds: 500_000_000)
                 #expect(try writer.write(packet, bytes.span.bytes))
             }
             let reading = Reading(writer.takeOutput())
@@ -26,9 +27,9 @@ import Testing
             let isKept = writer.retimed == 0
             #expect(isKept || writer.retimed == packets.count)
             if ![.pcap, .packetLogger].contains(format.container) { #expect(isKept, "\(start)") }
-            if isKept { #expect(times.first == CaptureTime(seconds: start, nanoseconds: 500_000_000), "\(start)") }
+            if isKept { #expect(times.first == Duration(seconds: start, nanoseconds: 500_000_000), "\(start)") }
             if let first = times.first, let last = times.last {
-                #expect(last.sinceEpoch - first.sinceEpoch == .seconds(packets.count - 1), "\(start)")
+                #expect(last - first == .seconds(packets.count - 1), "\(start)")
             }
         }
     }
@@ -94,7 +95,7 @@ import Testing
     private func recordEnds(_ format: CaptureFormat) throws -> [Int] {
         var facts = CaptureFileFacts()
         facts.name = "WaterH-Boost-24oz"
-        facts.address = 0xA4C1_3801_0203
+        facts.address = BluetoothAddress(0xA4C1_3801_0203)
         facts.profile = "retail"
         var writer = CaptureWriter(format, facts: facts)
         return try Samples.packets(format.level).map { packet, bytes in

@@ -15,6 +15,7 @@ import Testing
         ("tar", [UInt8](repeating: 0x61, count: 257) + Array("ustar".utf8) + [0], "tar"),
         ("sqlite", Array("SQLite format 3\0".utf8), "SQLite"),
         ("elf", bytes("7f454c4602010100"), "program"),
+        ("UTF-16", [0xFF, 0xFE, 0x6E, 0x00], "iconv"),
         ("prose", Array("Dear diary,\ntoday I drank water.\n".utf8), "text"),
         ("noise", bytes("8f02e1a4776699cc0012"), "begins 8F 02 E1"),
         ("solaris snoop", Array("snoop".utf8) + [0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4], "Solaris"),

@@ -1,3 +1,4 @@
+import Bluetooth
 import Captures
 import Testing
 
@@ -33,13 +34,13 @@ import Testing
         }
         #expect(reading.error == nil)
         #expect(reading.packets.map(\.bytes) == [bytes("50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00")])
-        #expect(Self.value(reading)?.characteristic == .short(0xFFE4))
+        #expect(Self.value(reading)?.characteristic == BluetoothUUID(0xFFE4))
         #expect(Self.value(reading)?.travel == .notification)
         let time = reading.packets.first?.packet.time
-        #expect(time == nil || time == CaptureTime(seconds: 1_770_070_880))
+        #expect(time == nil || time == Duration(seconds: 1_770_070_880))
     }
 
-    static let directions: [(String, ValueFacts.Travel, PacketDirection)] = [
+    static let directions: [(String, ValueFacts.Travel, TrafficDirection)] = [
         (">", .writeCommand, .sent), (">>", .writeRequest, .sent), ("<", .notification, .received),
         ("<<", .indication, .received),
         ("=", .read, .received), ("write", .writeCommand, .sent), ("request", .writeRequest, .sent),
@@ -47,7 +48,7 @@ import Testing
     ]
 
     @Test(arguments: directions)
-    func direction(_ word: String, _ travel: ValueFacts.Travel, _ direction: PacketDirection) {
+    func direction(_ word: String, _ travel: ValueFacts.Travel, _ direction: TrafficDirection) {
         let reading = Reading(Array("1 \(word) FF02 00".utf8))
         #expect(Self.value(reading)?.travel == travel)
         #expect(reading.packets.first?.packet.direction == direction)
@@ -57,7 +58,7 @@ import Testing
         let reading = Reading(
             Array("date: 2026-12-31\n23:59:59.5 < FFE4 00\n00:00:01 < FFE4 00\n00:00:00.9 < FFE4 00".utf8))
         #expect(
-            reading.packets.map { $0.packet.time?.description } == [
+            reading.packets.map { $0.packet.time.map(TextEncoding.epoch) } == [
                 "1798761599.500000000", "1798761601.000000000", "1798761600.900000000",
             ])
     }
@@ -71,21 +72,29 @@ import Testing
             """
         let reading = Reading(Array(text.utf8))
         #expect(reading.error == nil)
-        #expect(reading.facts.names == [0xA4C1_3800_0001: "One", 0xA4C1_3800_0002: "Two"])
         #expect(
-            [1, 3, 4].map { Self.value(reading, $0)?.peer } == [0xA4C1_3800_0001, 0xA4C1_3800_0002, 0xA4C1_3800_0001])
+            reading.facts.names == [
+                BluetoothAddress(0xA4C1_3800_0001): "One", BluetoothAddress(0xA4C1_3800_0002): "Two",
+            ])
         #expect(
-            reading.packets.last?.packet.content == .connection(ConnectionFacts(isBegin: false, peer: 0xA4C1_3800_0002))
+            [1, 3, 4].map { Self.value(reading, $0)?.peer } == [
+                BluetoothAddress(0xA4C1_3800_0001), BluetoothAddress(0xA4C1_3800_0002),
+                BluetoothAddress(0xA4C1_3800_0001),
+            ])
+        #expect(
+            reading.packets.last?.packet.content
+                == .connection(isBegin: false, peer: BluetoothAddress(0xA4C1_3800_0002))
         )
     }
 
     static let bad: [(String, String)] = [
         ("1 < FFE4 5G", "line 1: the bytes are not pairs"), ("1 < FFE4 505\n2 < FFE4 00", "line 1"),
         ("1 > FFE\n", "characteristic"),
-        ("1 <\n", "characteristic"), ("1 ! FFE4 00\n1 < FFE4 00", "no capture"),
-        ("1 < FFE4 00\n1 ! FFE4 00\n", "line 2: '!' is no direction"),
-        ("1 < FFE4 00\nsoon < FFE4 00\n", "line 2: 'soon'"), ("address: nowhere\n1 < FFE4 00", "no address"),
-        ("start: soon\n1 < FFE4 00", "no start"), ("date: 2026-13-01\n", "no date"), ("1 connected 12\n", "no address"),
+        ("1 <\n", "characteristic"), ("1 ! FFE4 00\n1 < FFE4 00", "not a capture"),
+        ("1 < FFE4 00\n1 ! FFE4 00\n", "line 2: '!' is not a direction"),
+        ("1 < FFE4 00\nsoon < FFE4 00\n", "line 2: 'soon'"), ("address: nowhere\n1 < FFE4 00", "not an address"),
+        ("start: soon\n1 < FFE4 00", "not a start"), ("date: 2026-13-01\n", "not a date"),
+        ("1 connected 12\n", "not an address"),
         ("name: x\n99999999999999999999 < FFE4 00\n", "line 2"), ("1 < handle:12345 00\n", "characteristic"),
     ]
 

@@ -1,3 +1,4 @@
+import Bluetooth
 import Captures
 import Support
 import Testing
@@ -106,7 +107,7 @@ import Testing
         // A command is counted, as btmon numbers it.
         #expect(reading.packets.map(\.packet.number) == Array(1...15))
         #expect(known.allSatisfy { $0.packet.adapter == 1 })
-        #expect(known.last?.packet.time?.description == "0.173242000")
+        #expect(known.last?.packet.time.map(TextEncoding.epoch) == "0.173242000")
         #expect(reading.facts.remarks == ["the text names no date: its times are taken as of 1970-01-01"])
         for step in [1, 3, 64, 511] {
             #expect(Reading(Array(Self.text.utf8), step: step).isEqual(to: reading), "\(step) bytes at a time")
@@ -119,7 +120,7 @@ import Testing
                 separator: "\n") + "\n"
         let reading = Reading(Array(dated.utf8))
         #expect(reading.packets.filter { $0.packet.content != .unknown }.map(\.bytes) == Self.packets)
-        #expect(reading.packets.first?.packet.time?.description == "1795237335.059490000")
+        #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "1795237335.059490000")
     }
 
     /// The same lines as they are met in files: what is done to each line of `text`.
@@ -194,7 +195,7 @@ import Testing
             "Client RX MTU: 517", with: "?")
         let reading = Reading(Array(text.utf8))
         #expect(reading.packets.filter { $0.packet.content != .unknown }.count == Self.packets.count - 2)
-        #expect(reading.facts.remarks.contains("of 2 ATT PDUs not all bytes stand in the text: they were passed over"))
+        #expect(reading.facts.remarks.contains("the text does not hold all bytes of 2 ATT PDUs: they were skipped"))
     }
 
     @Test func `cut and damaged`() {

@@ -1,3 +1,4 @@
+import Bluetooth
 import Captures
 import Testing
 
@@ -21,7 +22,7 @@ import Testing
         let fraction: UInt32 = isNanoseconds ? 5000 : 5
         let reading = Reading(
             Self.file(magic, isBigEndian: isBigEndian, records: [(100, fraction, bytes("00000001 04 0e 00"))]))
-        #expect(reading.packets.first?.packet.time?.description == "100.000005000")
+        #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "100.000005000")
         #expect(reading.packets.first?.packet.direction == .received)
         #expect(reading.packets.first?.bytes == bytes("0e 00"))
     }
@@ -62,7 +63,7 @@ import Testing
     /// 256: flags say direction, decryption and CRC; the channel is the RF channel.
     @Test func radioHeader() {
         let air = bytes("87b6c72b 01 00 010203")
-        let cases: [(flags: UInt16, direction: PacketDirection?, facts: LinkLayerFacts)] = [
+        let cases: [(flags: UInt16, direction: TrafficDirection?, facts: LinkLayerFacts)] = [
             (0x0103, .sent, LinkLayerFacts(rfChannel: 12, signal: -50)),
             (0x0D83, .received, LinkLayerFacts(rfChannel: 12, signal: -50, isCRCValid: true)),
             (0x0403, nil, LinkLayerFacts(rfChannel: 12, signal: -50, isCRCValid: false)),

@@ -1,3 +1,4 @@
+import Bluetooth
 import Captures
 import Testing
 
@@ -81,28 +82,31 @@ enum Samples {
         ),
     ]
     static let text: [(CapturePacket, [UInt8])] = [
-        (packet(0, nil, .connection(ConnectionFacts(isBegin: true, peer: 0xA4C1_3801_0203))), []),
-        (packet(1, .sent, value(.writeCommand, .short(0xFFE9))), bytes("47 54 00 01 06")),
-        (packet(2, .sent, value(.writeRequest, .short(0xFFE9))), bytes("47 54 00 01 FF")),
+        (packet(0, nil, .connection(isBegin: true, peer: BluetoothAddress(0xA4C1_3801_0203))), []),
+        (packet(1, .sent, value(.writeCommand, BluetoothUUID(0xFFE9))), bytes("47 54 00 01 06")),
+        (packet(2, .sent, value(.writeRequest, BluetoothUUID(0xFFE9))), bytes("47 54 00 01 FF")),
         (
-            packet(3, .received, value(.notification, .short(0xFFE4))),
+            packet(3, .received, value(.notification, BluetoothUUID(0xFFE4))),
             bytes("50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00")
         ),
         (
-            packet(4, .received, value(.indication, .uuid(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12))),
+            packet(
+                4, .received, value(.indication, BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12))
+            ),
             bytes("01")
         ),
-        (packet(5, .received, value(.read, .short(0xFF02))), []),
-        (packet(6, nil, .connection(ConnectionFacts(isBegin: false, peer: 0xA4C1_3801_0203))), []),
+        (packet(5, .received, value(.read, BluetoothUUID(0xFF02))), []),
+        (packet(6, nil, .connection(isBegin: false, peer: BluetoothAddress(0xA4C1_3801_0203))), []),
     ]
 
-    private static func value(_ travel: ValueFacts.Travel, _ name: CharacteristicName) -> PacketContent {
-        .value(ValueFacts(travel: travel, characteristic: name, peer: 0xA4C1_3801_0203))
+    private static func value(_ travel: ValueFacts.Travel, _ name: BluetoothUUID) -> PacketContent {
+        .value(ValueFacts(travel: travel, characteristic: name, peer: BluetoothAddress(0xA4C1_3801_0203)))
     }
 
-    private static func packet(_ index: Int, _ direction: PacketDirection?, _ content: PacketContent) -> CapturePacket {
+    private static func packet(_ index: Int, _ direction: TrafficDirection?, _ content: PacketContent) -> CapturePacket
+    {
         CapturePacket(
-            number: index + 1, time: CaptureTime(seconds: start + Int64(index), nanoseconds: 123_000_000),
+            number: index + 1, time: Duration(seconds: start + Int64(index), nanoseconds: 123_000_000),
             direction: direction, content: content)
     }
 
@@ -118,7 +122,7 @@ enum Samples {
     static func file(_ format: CaptureFormat) throws -> [UInt8] {
         var facts = CaptureFileFacts()
         facts.name = "WaterH-Boost-24oz"
-        facts.address = 0xA4C1_3801_0203
+        facts.address = BluetoothAddress(0xA4C1_3801_0203)
         facts.profile = "retail"
         var writer = CaptureWriter(format, facts: facts)
         for (packet, bytes) in packets(format.level) { try writer.write(packet, bytes.span.bytes) }

@@ -1,9 +1,9 @@
+import Bluetooth
 import Captures
 import Support
 import Testing
 
-/// Texts as people have them: a log in a README or a letter, in UTF-16; dumps of `hcidump` and tshark, and tshark's
-/// JSON.
+/// Texts as people have them: a log in a README or a letter, dumps of `hcidump` and tshark, and tshark's JSON.
 @Suite struct TextAtHandTests {
     static let log = """
         nRF Connect, 2026-02-02
@@ -15,10 +15,6 @@ import Testing
         I\t22:21:21.000\tDisconnected
 
         """
-
-    static func utf16(_ text: String, bigEndian: Bool, mark: Bool) -> [UInt8] {
-        ((mark ? [0xFEFF] : []) + Array(text.utf16)).flatMap { bigEndian ? be($0) : le($0) }
-    }
 
     private static func isSame(_ one: Reading, _ other: Reading) -> Bool {
         one.packets.count == other.packets.count
@@ -63,56 +59,6 @@ import Testing
                 == .unrecognised)
     }
 
-    // MARK: UTF-16
-
-    @Test(arguments: [true, false], [true, false])
-    func utf16IsReadAsItsText(bigEndian: Bool, mark: Bool) throws {
-        let hex = String(decoding: try Samples.file(CaptureFormat(.hexText, .text)), as: UTF8.self)
-        for text in [
-            Self.log, "\n\n" + Self.log, hex, Self.log.replacing("WaterH", with: "Wässerchen 💧"),
-            "# Read me\n\n```\n\(Self.log)```\n",
-        ] {
-            let plain = Reading(Array(text.utf8)), file = Self.utf16(text, bigEndian: bigEndian, mark: mark)
-            let reading = Reading(file)
-            #expect(Self.isSame(reading, plain))
-            #expect(reading.facts.format == plain.facts.format)
-            #expect(reading.facts.offset == file.count)
-            for step in [1, 2, 3, 61] {
-                #expect(Reading(file, step: step).isEqual(to: reading), "\(step) bytes at a time")
-            }
-        }
-    }
-
-    @Test func brokenUTF16IsTold() {
-        let whole = Self.utf16(Self.log, bigEndian: false, mark: true), plain = Reading(whole)
-        for length in 0..<whole.count {
-            let cut = Reading(Array(whole.prefix(length)))
-            // A line that is cut between two of its bytes looks whole.
-            #expect(
-                zip(cut.packets.dropLast(), plain.packets).allSatisfy {
-                    $0.packet == $1.packet && $0.bytes == $1.bytes
-                }, "cut at \(length)")
-            #expect(cut.packets.count <= plain.packets.count, "cut at \(length)")
-            if let error = cut.error {
-                #expect(error.offset <= length && error.kind != .broken, "cut at \(length): \(error)")
-            }
-        }
-        for seed in UInt64(1)...200 {
-            var generator = SeededGenerator(seed: seed)
-            var damaged = whole
-            for _ in 0..<6 {
-                damaged[Int.random(in: damaged.indices, using: &generator)] = UInt8.random(
-                    in: 0...255, using: &generator)
-            }
-            let reading = Reading(damaged)
-            #expect((reading.error?.offset ?? 0) <= damaged.count, "seed \(seed)")
-            #expect(Reading(damaged, step: 5).isEqual(to: reading), "seed \(seed)")
-        }
-        // Half pairs, and UTF-16 within UTF-16.
-        #expect(Reading([0xFF, 0xFE, 0x00, 0xD8]).error?.kind == .unrecognised)
-        #expect(Reading([0xFF, 0xFE] + Array("a\0\0\0b\0\0\0c\0\0\0d\0\0\0".utf8)).error?.kind == .unrecognised)
-    }
-
     // MARK: dumps
 
     static let dump = """
@@ -152,7 +98,7 @@ import Testing
             #expect(raw.packets.map(\.bytes) == Self.packets)
             #expect(raw.packets.map(\.packet.direction) == [.received, .sent, .received])
             #expect(
-                raw.packets.map { $0.packet.time?.description } == [
+                raw.packets.map { $0.packet.time.map(TextEncoding.epoch) } == [
                     "1770070880.100000000", "1770070880.200000000", "1770070880.300000000",
                 ])
         }
@@ -243,7 +189,7 @@ import Testing
         #expect(reading.error == nil && reading.facts.format == CaptureFormat(.hexDump, .h4))
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received])
         #expect(
-            reading.packets.compactMap { $0.packet.time?.description } == [
+            reading.packets.compactMap { $0.packet.time.map(TextEncoding.epoch) } == [
                 "1770000000.018265000", "1770000001.500000000",
             ])
         #expect(reading.packets.map(\.bytes) == ["4000050001000400 0a", "4020050001000400 13"].map { bytes($0) })
@@ -303,7 +249,7 @@ import Testing
         #expect(reading.packets.map(\.bytes) == Self.packets)
         #expect(reading.packets.map(\.packet.direction) == [.received, .sent, .received])
         #expect(reading.packets.map(\.packet.number) == [1, 3, 5])
-        #expect(reading.packets.first?.packet.time?.description == "1770070880.100000000")
+        #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "1770070880.100000000")
         #expect(reading.facts.format == CaptureFormat(.tsharkJSON, .h4WithDirection))
         let air = Reading(Array(Self.json([("d6be898e25060403020100aa010203", 0, "btle"), ("00", 0, "eth:ip")]).utf8))
         #expect(air.packets.map(\.packet.content) == [.linkLayer(LinkLayerFacts()), .unknown])

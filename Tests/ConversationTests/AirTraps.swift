@@ -9,33 +9,33 @@ import Testing
     /// A data packet with a right CRC. Header: LLID, NESN 4, SN 8.
     private func data(
         _ header: UInt8, _ payload: String, _ direction: TrafficDirection? = nil, at time: Duration? = nil,
-        facts: ObservedPacket.AirFacts = .init(),
+        facts: LinkLayerFacts = .init(),
         damaged: Bool = false, frame: Int = 1, accessAddress: UInt32 = AirTraps.accessAddress
-    ) -> (ObservedPacket, [UInt8]) {
+    ) -> (CapturePacket, [UInt8]) {
         let pdu = [header, UInt8(bytes(payload).count)] + bytes(payload)
         let crc = CRC24.of(pdu.span.bytes, seed: Self.seed) ^ (damaged ? 0x10 : 0)
         return (
-            ObservedPacket(frame: frame, time: time, direction: direction, content: .linkLayer(facts)),
+            CapturePacket(number: frame, time: time, direction: direction, content: .linkLayer(facts)),
             le(accessAddress) + pdu + Array(le(crc).prefix(3))
         )
     }
 
     private func connectInd(_ last: UInt8 = 1, accessAddress: UInt32 = AirTraps.accessAddress) -> (
-        ObservedPacket, [UInt8]
+        CapturePacket, [UInt8]
     ) {
         let payload =
             bytes("0600000000c0") + [last] + bytes("0000 38c1a4") + le(accessAddress) + Array(le(Self.seed).prefix(3))
             + bytes("01 0000 1800 0000 f401 ffffffff1f 07")
         let pdu = [0x45, UInt8(payload.count)] + payload
         return (
-            ObservedPacket(frame: 1, time: nil, direction: nil, content: .linkLayer(.init())),
+            CapturePacket(number: 1, time: nil, direction: nil, content: .linkLayer(.init())),
             le(ConversationReassembler.advertisingAccessAddress) + pdu
                 + Array(le(CRC24.of(pdu.span.bytes, seed: CRC24.advertisingInit)).prefix(3))
         )
     }
 
-    private func seen(_ packets: [(ObservedPacket, [UInt8])]) -> Observed { Observed(packets: packets) }
-    private func pdus(_ packets: [(ObservedPacket, [UInt8])]) -> [String] { seen(packets).pdus.map { hex($0.pdu) } }
+    private func seen(_ packets: [(CapturePacket, [UInt8])]) -> Observed { Observed(packets: packets) }
+    private func pdus(_ packets: [(CapturePacket, [UInt8])]) -> [String] { seen(packets).pdus.map { hex($0.pdu) } }
 
     @Test func connectIndNamesBothEnds() {
         let observed = seen([connectInd(), data(2, "0400 0400 1b220001", .received)])
@@ -96,7 +96,7 @@ import Testing
 
     /// Flag 0x0008: the sniffer decrypted; it may have left the MIC on.
     @Test func decryptedIsPlainAgain() {
-        let decrypted = ObservedPacket.AirFacts(isDecrypted: true)
+        let decrypted = LinkLayerFacts(isDecrypted: true)
         let observed = seen([
             connectInd(), data(3, "05", .sent), data(2, "0400 0400 1b220002", .received, facts: decrypted),
             data(2 | 8, "0400 0400 1b220003 aabbccdd", .received, facts: decrypted),
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test func crcBadPacketsIn256AreDropped() {
-        let bad = ObservedPacket.AirFacts(isCRCValid: false)
+        let bad = LinkLayerFacts(isCRCValid: false)
         let observed = seen([
             connectInd(), data(2, "0400 0400 1b220001", .received, facts: bad),
             data(2, "0400 0400 1b220002", .received),
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test func aCaptureWithoutRealChecksumsIsReadAllTheSame() {
-        func zeroed(_ packet: (ObservedPacket, [UInt8])) -> (ObservedPacket, [UInt8]) {
+        func zeroed(_ packet: (CapturePacket, [UInt8])) -> (CapturePacket, [UInt8]) {
             (packet.0, packet.1.dropLast(3) + [0, 0, 0])
         }
         #expect(

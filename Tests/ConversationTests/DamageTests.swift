@@ -9,10 +9,10 @@ import Testing
     func damagedPackets(name: String) throws {
         let format = try #require(CaptureFormat(name: name))
         let file = try Conversation.sync.file(format)
-        var packets: [(ObservedPacket, [UInt8])] = []
+        var packets: [(CapturePacket, [UInt8])] = []
         var reader = CaptureReader()
         _ = try reader.read(file.span.bytes, isLast: true) { packet, bytes in
-            packets.append((ObservedPacket(packet), array(bytes)))
+            packets.append((packet, array(bytes)))
         }
         for seed in UInt64(1)...300 {
             var random = SeededGenerator(seed: seed)

@@ -58,7 +58,7 @@ import Testing
     private static func convert(_ path: String, to format: CaptureFormat) throws -> [UInt8] {
         var converter = CaptureConverter(to: format)
         var bytes: [UInt8] = []
-        try converter.convert(path) { bytes += $0 }
+        try converter.convert([path]) { bytes += $0 }
         return bytes
     }
 

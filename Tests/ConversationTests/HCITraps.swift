@@ -9,18 +9,19 @@ struct HCI {
         _ direction: TrafficDirection?, handle: UInt16 = 0x40, boundary: UInt16, _ data: [UInt8], frame: Int = 1,
         adapter: UInt32 = 0,
         isCut: Bool = false, length: Int? = nil
-    ) -> (ObservedPacket, [UInt8]) {
+    ) -> (CapturePacket, [UInt8]) {
         let head = le(handle | boundary << 12) + le(UInt16(length ?? data.count))
         return (
-            ObservedPacket(
-                frame: frame, time: nil, adapter: adapter, direction: direction, isCut: isCut, content: .hci(type: 2)),
+            CapturePacket(
+                number: frame, time: nil, adapter: adapter, direction: direction, missing: isCut ? 1 : 0,
+                content: .hci(.acl)),
             head + data
         )
     }
 
-    static func event(_ text: String, frame: Int = 1, adapter: UInt32 = 0) -> (ObservedPacket, [UInt8]) {
+    static func event(_ text: String, frame: Int = 1, adapter: UInt32 = 0) -> (CapturePacket, [UInt8]) {
         (
-            ObservedPacket(frame: frame, time: nil, adapter: adapter, direction: .received, content: .hci(type: 4)),
+            CapturePacket(number: frame, time: nil, adapter: adapter, direction: .received, content: .hci(.event)),
             bytes(text)
         )
     }
@@ -28,7 +29,7 @@ struct HCI {
     /// LE Connection Complete of address A4:C1:38:00:00:`last` on a handle.
     static func connected(
         _ last: String, handle: String = "4000", adapter: UInt32 = 0, subevent: String = "01", status: String = "00"
-    ) -> (ObservedPacket, [UInt8]) {
+    ) -> (CapturePacket, [UInt8]) {
         let rest =
             subevent == "01"
             ? "1800 0000 f401 00" : "000000000000 000000000000 1800 0000 f401 00" + (subevent == "29" ? "ff ffff" : "")
@@ -37,14 +38,14 @@ struct HCI {
     }
 
     static func disconnected(handle: String = "4000", reason: String = "13", status: String = "00") -> (
-        ObservedPacket, [UInt8]
+        CapturePacket, [UInt8]
     ) {
         event("05 04 \(status) \(handle) \(reason)")
     }
 
     /// A whole notification in one fragment.
     static func notification(_ value: String, handle: UInt16 = 0x40, frame: Int = 1, adapter: UInt32 = 0) -> (
-        ObservedPacket, [UInt8]
+        CapturePacket, [UInt8]
     ) {
         acl(.received, handle: handle, boundary: 2, l2cap("1b 22 00" + value), frame: frame, adapter: adapter)
     }
@@ -58,7 +59,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
 
 /// The traps of the HCI link types, of ACL and of L2CAP, by name.
 @Suite struct HCITraps {
-    private func pdus(_ packets: [(ObservedPacket, [UInt8])]) -> [String] {
+    private func pdus(_ packets: [(CapturePacket, [UInt8])]) -> [String] {
         Observed(packets: packets).pdus.map { hex($0.pdu) }
     }
 
@@ -89,7 +90,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     /// Old kernels mark what they send as the controller does, and link type 187 keeps no direction: ATT tells.
     @Test func oldKernelsInH4WithoutDirection() {
         let talk = ["02 05 02", "03 05 02", "08 01 00 ff ff 03 28", "52 03 00 47", "1b 22 00 07"]
-        func directions(_ boundary: UInt16, _ first: [(ObservedPacket, [UInt8])]) -> [TrafficDirection?] {
+        func directions(_ boundary: UInt16, _ first: [(CapturePacket, [UInt8])]) -> [TrafficDirection?] {
             Observed(packets: first + talk.map { HCI.acl(nil, boundary: boundary, HCI.l2cap($0)) }).pdus.map(
                 \.att.direction)
         }
@@ -107,7 +108,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     /// connections that it does not end.
     @Test func resetsLookOnlyAtTheirOwnAdapter() {
         var reassembler = ConversationReassembler()
-        func take(_ packet: (ObservedPacket, [UInt8])) {
+        func take(_ packet: (CapturePacket, [UInt8])) {
             reassembler.receive(packet.0, packet.1.span.bytes) { _, _ in }
         }
         for handle in 1...UInt16(3700) { take(HCI.notification("07", handle: handle, adapter: 1)) }
@@ -241,7 +242,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
                 }
                 return (isSent ? .sent : .received, [isSent ? 0x52 : 0x1B, 0x22, UInt8(index)] + body)
             }
-            var waiting: [TrafficDirection: [(ObservedPacket, [UInt8])]] = [:]
+            var waiting: [TrafficDirection: [(CapturePacket, [UInt8])]] = [:]
             for (direction, pdu) in pdus {
                 let frame = le(UInt16(pdu.count)) + le(UInt16(4)) + pdu
                 var (at, isFirst) = (0, true)
@@ -255,7 +256,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
                     (at, isFirst) = (at + length, false)
                 }
             }
-            var packets: [(ObservedPacket, [UInt8])] = []
+            var packets: [(CapturePacket, [UInt8])] = []
             while let side = [TrafficDirection.sent, .received].filter({ waiting[$0]?.isEmpty == false }).randomElement(
                 using: &random)
             {
@@ -305,7 +306,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     /// Two parts of one length, and nothing that tells them apart: both frames are lost, the next ones are not.
     @Test func whatCannotBeToldApartTakesNothingElseWithIt() {
         let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08"), up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
-        func pair(_ split: Int) -> [(ObservedPacket, [UInt8])] {
+        func pair(_ split: Int) -> [(CapturePacket, [UInt8])] {
             [
                 HCI.acl(nil, boundary: 2, Array(down.dropLast(split))),
                 HCI.acl(nil, boundary: 0, Array(up.dropLast(split))),
@@ -343,15 +344,18 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(seen.drops == [.cutRecord: 1, .unknownDirection: 1])
     }
 
-    static let reuses: [(name: String, end: [(ObservedPacket, [UInt8])])] = [
+    static let reuses: [(name: String, end: [(CapturePacket, [UInt8])])] = [
         ("after Disconnection Complete", [HCI.disconnected()]), ("without a word", []),
         ("after a reset", [HCI.event("0e 04 01 03 0c 00")]),
-        ("after the adapter went", [(ObservedPacket(frame: 1, time: nil, direction: nil, content: .adapterReset), [])]),
+        (
+            "after the adapter went",
+            [(CapturePacket(number: 1, time: nil, direction: nil, content: .note(.monitor(1))), [])]
+        ),
     ]
 
     /// The handle's next connection is another one: new id, new peer, and no tail glued from the old.
     @Test(arguments: reuses)
-    func handleReuse(_ name: String, _ end: [(ObservedPacket, [UInt8])]) {
+    func handleReuse(_ name: String, _ end: [(CapturePacket, [UInt8])]) {
         let half = HCI.l2cap("1b 22 00 01 02 03 04")
         let seen = Observed(
             packets: [
@@ -473,7 +477,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
 
     /// A hostile capture names every handle of many adapters: the table gives way, nothing grows without bound.
     @Test func manyConnectionsAreBounded() {
-        var packets: [(ObservedPacket, [UInt8])] = []
+        var packets: [(CapturePacket, [UInt8])] = []
         for index in 0..<9000 {
             packets.append(HCI.notification("01", handle: UInt16(index & 0xFFF), adapter: UInt32(index >> 12)))
         }

@@ -18,7 +18,7 @@ struct Observed {
         var reassembler = ConversationReassembler()
         do {
             try file.forEachPacket { packet, bytes in
-                reassembler.receive(ObservedPacket(packet), bytes) { take($0, $1) }
+                reassembler.receive(packet, bytes) { take($0, $1) }
             }
         } catch let error as CaptureError {
             self.error = error
@@ -29,7 +29,7 @@ struct Observed {
     }
 
     /// Takes packets as they are.
-    init(packets: [(ObservedPacket, [UInt8])]) {
+    init(packets: [(CapturePacket, [UInt8])]) {
         var reassembler = ConversationReassembler()
         for (packet, bytes) in packets {
             reassembler.receive(packet, bytes.span.bytes) { take($0, $1) }

@@ -47,7 +47,7 @@ struct Conversation {
         var synthesiser = ConversationSynthesiser(format.level == .hci ? .hci : .linkLayer)
         for (event, pdu, time) in events {
             try synthesiser.receive(event, pdu.span.bytes, frame: 0, time: time) { packet, bytes in
-                try writer.write(#require(CapturePacket(packet)), bytes)
+                try writer.write(packet, bytes)
             }
         }
         return writer.takeOutput()

@@ -6,11 +6,11 @@ import Testing
     private static let peer = BluetoothAddress(0xA4C1_3801_0203)
 
     private func value(
-        _ travel: ObservedPacket.ObservedValue.Travel, _ uuid: BluetoothUUID?, _ text: String, handle: UInt16? = nil,
+        _ travel: ValueFacts.Travel, _ uuid: BluetoothUUID?, _ text: String, handle: UInt16? = nil,
         frame: Int = 1
-    ) -> (ObservedPacket, [UInt8]) {
-        let value = ObservedPacket.ObservedValue(travel: travel, characteristic: uuid, handle: handle, peer: Self.peer)
-        return (ObservedPacket(frame: frame, time: nil, direction: nil, content: .value(value)), bytes(text))
+    ) -> (CapturePacket, [UInt8]) {
+        let value = ValueFacts(travel: travel, characteristic: uuid, handle: handle, peer: Self.peer)
+        return (CapturePacket(number: frame, time: nil, direction: nil, content: .value(value)), bytes(text))
     }
 
     @Test func valuesBecomePDUs() {
@@ -51,10 +51,10 @@ import Testing
     }
 
     @Test func connectionsBeginAndEnd() {
-        func event(_ isBegin: Bool) -> (ObservedPacket, [UInt8]) {
+        func event(_ isBegin: Bool) -> (CapturePacket, [UInt8]) {
             (
-                ObservedPacket(
-                    frame: 1, time: nil, direction: nil, content: .connection(isBegin: isBegin, peer: Self.peer)), []
+                CapturePacket(
+                    number: 1, time: nil, direction: nil, content: .connection(isBegin: isBegin, peer: Self.peer)), []
             )
         }
         let observed = Observed(packets: [

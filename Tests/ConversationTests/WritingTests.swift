@@ -67,7 +67,7 @@ import Testing
         var reassembler = ConversationReassembler()
         try file.forEachPacket { packet, bytes in
             var packet = packet
-            let observed = ObservedPacket(packet)
+            let observed = packet
             if packet.direction == nil, let direction = reassembler.direction(of: observed, bytes) {
                 packet.direction = direction == .sent ? .sent : .received
             }
@@ -112,10 +112,10 @@ import Testing
         var writer = CaptureWriter(format)
         var synthesiser = ConversationSynthesiser(format.level == .hci ? .hci : .linkLayer)
         try file.forEachPacket { packet, bytes in
-            let observed = ObservedPacket(packet)
+            let observed = packet
             try reassembler.receive(observed, bytes) { event, pdu in
-                try synthesiser.receive(event, pdu, frame: observed.frame, time: observed.time) { made, bytes in
-                    try writer.write(#require(CapturePacket(made)), bytes)
+                try synthesiser.receive(event, pdu, frame: observed.number, time: observed.time) { made, bytes in
+                    try writer.write(made, bytes)
                 }
             }
         }

@@ -6,9 +6,9 @@ import Glibc
 
 private let mode = getenv("WATERH_FUZZ").map { String(cString: $0) } ?? "hci"
 
-private func packet(_ kind: UInt8, _ flags: UInt8, frame: Int, time: Duration) -> ObservedPacket {
+private func packet(_ kind: UInt8, _ flags: UInt8, frame: Int, time: Duration) -> CapturePacket {
     let direction: TrafficDirection? = flags & 1 == 0 ? nil : flags & 2 == 0 ? .sent : .received
-    let content: ObservedPacket.Content
+    let content: PacketContent
     switch mode {
     case "air":
         content = .linkLayer(
@@ -18,7 +18,7 @@ private func packet(_ kind: UInt8, _ flags: UInt8, frame: Int, time: Duration) -
                 lacksCRC: kind & 0x80 != 0, phy: flags & 0x80 == 0 ? .le1M : .coded))
     case "text":
         let peer = kind & 0x40 == 0 ? nil : BluetoothAddress(UInt64(kind & 3))
-        let travels: [ObservedPacket.ObservedValue.Travel] = [
+        let travels: [ValueFacts.Travel] = [
             .writeCommand, .writeRequest, .notification, .indication, .read,
         ]
         content =
@@ -30,11 +30,11 @@ private func packet(_ kind: UInt8, _ flags: UInt8, frame: Int, time: Duration) -
                     characteristic: flags & 4 == 0 ? nil : BluetoothUUID(UInt16(flags)), handle: UInt16(flags),
                     peer: peer))
     default:
-        content = kind & 0x80 != 0 ? .adapterReset : .hci(type: kind & 7)
+        content = kind & 0x80 != 0 ? .note(.monitor(1)) : .hci(HCIPacketType(rawValue: kind & 7))
     }
-    return ObservedPacket(
-        frame: frame, time: flags & 8 == 0 ? nil : time, adapter: UInt32(flags >> 7), direction: direction,
-        isCut: flags & 0x0C == 0x0C, content: content)
+    return CapturePacket(
+        number: frame, time: flags & 8 == 0 ? nil : time, adapter: UInt32(flags >> 7), direction: direction,
+        missing: flags & 0x0C == 0x0C ? 1 : 0, content: content)
 }
 
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -64,7 +64,7 @@ import Testing
         var capture = CaptureReader()
         var reassembler = ConversationReassembler()
         _ = try capture.read(file.span.bytes, isLast: true) { packet, bytes in
-            try reassembler.receive(ObservedPacket(packet), bytes) { event, pdu in try reader.receive(event, pdu) }
+            try reassembler.receive(packet, bytes) { event, pdu in try reader.receive(event, pdu) }
         }
         try reassembler.finish { event, pdu in try reader.receive(event, pdu) }
         try reader.finishCapture()
@@ -81,7 +81,7 @@ import Testing
             found.append((observation.direction == .sent ? "> " : "< ") + pdu.withUnsafeBytes { "\([UInt8]($0))" })
         }
         _ = try capture.read(file.span.bytes, isLast: true) { packet, bytes in
-            reassembler.receive(ObservedPacket(packet), bytes, see)
+            reassembler.receive(packet, bytes, see)
         }
         reassembler.finish(see)
         return found

@@ -223,7 +223,7 @@ import Testing
             var capture = CaptureReader()
             var reassembler = ConversationReassembler()
             _ = try? capture.read(bytes.span.bytes, isLast: true) { packet, packetBytes in
-                try reassembler.receive(ObservedPacket(packet), packetBytes) { event, pdu in
+                try reassembler.receive(packet, packetBytes) { event, pdu in
                     try statistics.receive(event, pdu)
                 }
             }

@@ -17,7 +17,7 @@ import Testing
         var trouble: CaptureError?
         do {
             _ = try capture.read(bytes.span.bytes, isLast: true) { packet, packetBytes in
-                try reassembler.receive(ObservedPacket(packet), packetBytes) { event, pdu in
+                try reassembler.receive(packet, packetBytes) { event, pdu in
                     try reader.receive(event, pdu)
                 }
             }

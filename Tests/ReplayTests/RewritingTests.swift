@@ -33,7 +33,7 @@ import Testing
         let format = try #require(CaptureFormat(name: name))
         var converter = CaptureConverter(to: format)
         var bytes: [UInt8] = []
-        try converter.convert(path) { bytes += $0 }
+        try converter.convert([path]) { bytes += $0 }
         let made = folder.file("\(UUID().uuidString).\(name)")
         try Data(bytes).write(to: URL(fileURLWithPath: made))
         return made

@@ -13,17 +13,17 @@ import Emulator
     static let captures = ["boost_draft.btsnoop", "boost_one-record.hex", "vita_reports-inside-log.pcapng"]
 
     /// Every gadget of these bytes, each checked.
-    static func gadgets(_ bytes: ArraySlice<UInt8>) throws -> [ObservedGadget] {
-        let reader = GadgetReader()
+    static func gadgets(_ bytes: ArraySlice<UInt8>) throws -> [ObservedPeripheral] {
+        let reader = ProfileReader()
         var capture = CaptureReader()
         var reassembler = ConversationReassembler()
         _ = try? capture.read(bytes.span.bytes, isLast: true) { packet, packetBytes in
-            try reassembler.receive(ObservedPacket(packet), packetBytes) { event, pdu in try reader.receive(event, pdu)
+            try reassembler.receive(packet, packetBytes) { event, pdu in try reader.receive(event, pdu)
             }
         }
         try reassembler.finish { event, pdu in try reader.receive(event, pdu) }
         let found = reader.finish()
-        for one in found { try one.gadget.check() }
+        for one in found { try one.profile.check() }
         return found
     }
 
@@ -33,7 +33,7 @@ import Emulator
         let all = try Self.gadgets(whole[...])
         var most = 0
         for size in 0..<whole.count {
-            let exchanges = try Self.gadgets(whole[..<size]).reduce(0) { $0 + $1.gadget.exchangeCount }
+            let exchanges = try Self.gadgets(whole[..<size]).reduce(0) { $0 + $1.profile.exchangeCount }
             if !name.hasSuffix(".hex") { #expect(exchanges >= most - 1, "cut at \(size)") }
             most = exchanges
         }
@@ -78,7 +78,7 @@ import Emulator
                 if opcode == 5 { pdu.insert(1, at: 0) }
                 if opcode & 1 == 1 { talk.answer([opcode] + pdu) } else { talk.ask([opcode] + pdu) }
             }
-            do { for one in try talk.gadgets() { try one.gadget.check() } } catch {
+            do { for one in try talk.gadgets() { try one.profile.check() } } catch {
                 Issue.record("seed \(seed): \(error)")
             }
         }
@@ -123,7 +123,7 @@ import Emulator
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder + "boost_draft.btsnoop")))
         let found = try gadgets(whole[...])
         let speaker = found.first { $0.hasSpoken }
-        var gadget = try #require(speaker).gadget
+        var gadget = try #require(speaker).profile
         gadget.rules = [
             Gadget.Rule(
                 name: "a", request: .write, handle: 3, pattern: BytePattern("a5 ?? *"), response: .init(error: 3),

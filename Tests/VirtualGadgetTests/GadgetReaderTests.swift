@@ -132,8 +132,8 @@ import Emulator
             ])
         #expect(
             gadget.gaps.contains(
-                "no discovery of its services is in the capture: they are put together from what was said"))
-        #expect(gadget.gaps.contains("2 of 2 characteristics were seen and not discovered"))
+                "no discovery of its services is in the capture: they are derived from the traffic"))
+        #expect(gadget.gaps.contains("2 of 2 characteristics seen and not discovered"))
     }
 
     /// Of a file that was made to take long: values at every handle, and discoveries that name every handle.
@@ -162,8 +162,8 @@ import Emulator
     }
 
     @Test func `connections without end are told, not kept`() throws {
-        let (reader, nothing) = (GadgetReader(), [UInt8]())
-        #expect(throws: GadgetReaderError.self) {
+        let (reader, nothing) = (ProfileReader(), [UInt8]())
+        #expect(throws: ProfileReaderError.self) {
             for id in 1...100_000 {
                 let peer = BluetoothAddress(0xC0FF_EE00_0000 + UInt64(id))
                 let connection = ObservedConnection(
@@ -201,8 +201,8 @@ import Emulator
         talk.answer([0x0B, 3])
         let found = try talk.gadgets()
         #expect(found.map(\.label) == ["C0:FF:EE:00:00:01", "C0:FF:EE:00:00:02"])
-        #expect(found.map(\.gadget.conversations.count) == [2, 1])
-        #expect(found.first?.gadget.characteristics.first?.value == [2])
+        #expect(found.map(\.profile.conversations.count) == [2, 1])
+        #expect(found.first?.profile.characteristics.first?.value == [2])
     }
 
     @Test func `advertisement, scan response, name, MTU and encryption`() throws {
@@ -216,7 +216,7 @@ import Emulator
         let gadget = try talk.gadget()
         #expect(gadget.advertisement?.bytes == data && gadget.scanResponse?.bytes == response)
         #expect(gadget.name == "Hi" && gadget.mtu == 185)
-        #expect(gadget.gaps.first == "1 connection went on encrypted: what was said from then on could not be seen")
+        #expect(gadget.gaps.first == "1 connection became encrypted: the rest is not visible")
     }
 
     /// As an e-scooter does: its request holds its own MTU, and the phone's answer the phone's.

@@ -61,15 +61,15 @@ struct Talk {
         answer([0x05, 1, 7, 0, 0x01, 0x29])
     }
 
-    func gadgets() throws -> [ObservedGadget] {
-        let reader = GadgetReader()
+    func gadgets() throws -> [ObservedPeripheral] {
+        let reader = ProfileReader()
         for (event, bytes) in events { try reader.receive(event, bytes.span.bytes) }
         return reader.finish()
     }
 
     func gadget() throws -> Gadget {
         let found = try gadgets()
-        guard let gadget = found.first(where: \.hasSpoken)?.gadget ?? found.first?.gadget else {
+        guard let gadget = found.first(where: \.hasSpoken)?.profile ?? found.first?.profile else {
             throw GadgetFault("", "nobody")
         }
         try gadget.check()

@@ -64,11 +64,11 @@ final class World {
     /// The clone of the recording of everything so far.
     func recorded() throws -> Gadget {
         disconnect()
-        let reader = GadgetReader()
+        let reader = ProfileReader()
         for (event, bytes) in events { try reader.receive(event, bytes.span.bytes) }
         guard let found = reader.finish().first else { throw Host.Trouble(description: "nobody was recorded") }
-        try found.gadget.check()
-        return found.gadget
+        try found.profile.check()
+        return found.profile
     }
 
     private var deadline: MonotonicInstant? { [server.nextDeadline, machine.nextDeadline].compactMap { $0 }.min() }

@@ -60,7 +60,7 @@ struct AirClock {
     /// - Returns: the direction, and whether it is certain.
     mutating func judge(
         header: UInt8, said: TrafficDirection?, at time: Duration?, channel: UInt8?, length: Int,
-        phy: ObservedPacket.AirFacts.PHY, meaning: Meaning, repeats: Float = 1
+        phy: LinkLayerFacts.PHY, meaning: Meaning, repeats: Float = 1
     ) -> (TrafficDirection, isFirm: Bool) {
         let moment = begin(time, channel, length, phy)
         defer { end(moment, time, isDamaged: false) }
@@ -85,11 +85,11 @@ struct AirClock {
     }
 
     /// Adds a damaged packet, of which only the time counts.
-    mutating func pass(at time: Duration?, channel: UInt8?, length: Int, phy: ObservedPacket.AirFacts.PHY) {
+    mutating func pass(at time: Duration?, channel: UInt8?, length: Int, phy: LinkLayerFacts.PHY) {
         end(begin(time, channel, length, phy), time, isDamaged: true)
     }
 
-    private mutating func begin(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: ObservedPacket.AirFacts.PHY)
+    private mutating func begin(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerFacts.PHY)
         -> Moment
     {
         let moment = moment(time, channel, length, phy)
@@ -143,7 +143,7 @@ struct AirClock {
         case unknown
     }
 
-    private func moment(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: ObservedPacket.AirFacts.PHY)
+    private func moment(_ time: Duration?, _ channel: UInt8?, _ length: Int, _ phy: LinkLayerFacts.PHY)
         -> Moment
     {
         if let channel, let lastChannel, channel != lastChannel { return .opener }
@@ -162,12 +162,12 @@ struct AirClock {
         return .unknown
     }
 
-    private func isAnswer(_ microseconds: Int, _ length: Int, _ phy: ObservedPacket.AirFacts.PHY) -> Bool {
+    private func isAnswer(_ microseconds: Int, _ length: Int, _ phy: LinkLayerFacts.PHY) -> Bool {
         abs(microseconds - Self.airtime(lastLength, phy) - Self.space) <= Self.tolerance
             || abs(microseconds - Self.airtime(length, phy) - Self.space) <= Self.tolerance
     }
 
-    private func isAfterOneMissed(_ microseconds: Int, _ phy: ObservedPacket.AirFacts.PHY) -> Bool {
+    private func isAfterOneMissed(_ microseconds: Int, _ phy: LinkLayerFacts.PHY) -> Bool {
         abs(microseconds - Self.airtime(lastLength, phy) - Self.airtime(0, phy) - 2 * Self.space) <= Self.tolerance / 2
     }
 
@@ -180,7 +180,7 @@ struct AirClock {
     // MARK: Airtime
 
     /// - Parameter length: the payload in bytes, without preamble, access address, header and CRC.
-    static func airtime(length: Int, phy: ObservedPacket.AirFacts.PHY) -> Duration {
+    static func airtime(length: Int, phy: LinkLayerFacts.PHY) -> Duration {
         .microseconds(airtime(length, phy))
     }
 
@@ -189,7 +189,7 @@ struct AirClock {
         return Int(truncatingIfNeeded: seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000)
     }
 
-    private static func airtime(_ length: Int, _ phy: ObservedPacket.AirFacts.PHY) -> Int {
+    private static func airtime(_ length: Int, _ phy: LinkLayerFacts.PHY) -> Int {
         switch phy {
         case .le1M: 80 + 8 * length
         case .le2M: 44 + 4 * length

@@ -21,7 +21,7 @@ struct AirSynthesis {
     private var bearers: [Int: Bearer] = [:]
 
     mutating func connect(
-        _ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
+        _ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (CapturePacket, RawSpan) throws -> Void
     ) rethrows {
         let bearer = begin(connection)
         // Without an address there is no CONNECT_IND, as in a capture that starts within a connection.
@@ -35,11 +35,11 @@ struct AirSynthesis {
         payload += [0x01, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, Self.hop]
         try emitPacket(
             Self.advertising, [header, UInt8(payload.count)] + payload, seed: CRC24.advertisingInit, rfChannel: 0,
-            ObservedPacket(frame: frame, time: time, direction: nil, content: .other), emit)
+            CapturePacket(number: frame, time: time, direction: nil, content: .unknown), emit)
     }
 
     /// An ADV_IND on channel 37, which keeps the name.
-    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (ObservedPacket, RawSpan) throws -> Void)
+    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (CapturePacket, RawSpan) throws -> Void)
         rethrows
     {
         let payload = advertiser.address.littleEndian + data
@@ -47,10 +47,10 @@ struct AirSynthesis {
             Self.advertising,
             [(advertiser.isScanResponse ? 4 : 0) | (advertiser.isRandom ? 0x40 : 0x00), UInt8(payload.count)] + payload,
             seed: CRC24.advertisingInit, rfChannel: 0,
-            ObservedPacket(frame: advertiser.frame, time: advertiser.time, direction: nil, content: .other), emit)
+            CapturePacket(number: advertiser.frame, time: advertiser.time, direction: nil, content: .unknown), emit)
     }
 
-    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows
+    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: (CapturePacket, RawSpan) throws -> Void) rethrows
     {
         if bearers[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
         let direction = att.direction(saying: pdu)
@@ -67,7 +67,7 @@ struct AirSynthesis {
 
     mutating func disconnect(
         _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?,
-        _ emit: (ObservedPacket, RawSpan) throws -> Void
+        _ emit: (CapturePacket, RawSpan) throws -> Void
     ) rethrows {
         guard bearers[connection.id] != nil else { return }
         // LL_TERMINATE_IND.
@@ -78,7 +78,7 @@ struct AirSynthesis {
     /// One connection event: the central's packet, then the peripheral's.
     private mutating func exchange(
         _ id: Int, kind: UInt8, _ payload: [UInt8], _ direction: TrafficDirection, frame: Int, time: Duration?,
-        _ emit: (ObservedPacket, RawSpan) throws -> Void
+        _ emit: (CapturePacket, RawSpan) throws -> Void
     ) rethrows {
         guard var bearer = bearers[id] else { return }
         bearer.channel = (bearer.channel + Self.hop) % 37
@@ -97,17 +97,17 @@ struct AirSynthesis {
         try emitPacket(
             bearer.accessAddress, [centralHeader, UInt8(centralPayload.count)] + centralPayload, seed: bearer.seed,
             rfChannel: rfChannel,
-            ObservedPacket(frame: frame, time: centralTime, direction: .sent, content: .other), emit)
+            CapturePacket(number: frame, time: centralTime, direction: .sent, content: .unknown), emit)
         try emitPacket(
             bearer.accessAddress, [peripheralHeader, UInt8(peripheralPayload.count)] + peripheralPayload,
             seed: bearer.seed, rfChannel: rfChannel,
-            ObservedPacket(
-                frame: frame, time: centralTime.map { $0 + toAnswer }, direction: .received, content: .other), emit)
+            CapturePacket(
+                number: frame, time: centralTime.map { $0 + toAnswer }, direction: .received, content: .unknown), emit)
     }
 
     private func emitPacket(
-        _ accessAddress: UInt32, _ pdu: [UInt8], seed: UInt32, rfChannel: UInt8, _ packet: ObservedPacket,
-        _ emit: (ObservedPacket, RawSpan) throws -> Void
+        _ accessAddress: UInt32, _ pdu: [UInt8], seed: UInt32, rfChannel: UInt8, _ packet: CapturePacket,
+        _ emit: (CapturePacket, RawSpan) throws -> Void
     ) rethrows {
         let bytes = accessAddress.littleEndianBytes(4) + pdu + CRC24.of(pdu.span.bytes, seed: seed).littleEndianBytes(3)
         var packet = packet

@@ -4,7 +4,7 @@ extension ConversationReassembler {
     static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
 
     mutating func receiveAir(
-        _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ bytes: RawSpan,
+        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ bytes: RawSpan,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         // On the coded PHY, the coding indicator follows the access address.
@@ -34,7 +34,7 @@ extension ConversationReassembler {
     }
 
     /// Whether the CRC is wrong. The sniffer's flag decides; without one, the CRC decides after one was right.
-    private mutating func isDamaged(_ facts: ObservedPacket.AirFacts, isWrong: Bool) -> Bool {
+    private mutating func isDamaged(_ facts: LinkLayerFacts, isWrong: Bool) -> Bool {
         if let stated = facts.isCRCValid { return !stated }
         if !isWrong { hasSeenRightCRC = true }
         return isWrong && hasSeenRightCRC
@@ -43,7 +43,7 @@ extension ConversationReassembler {
     // MARK: Advertising channel
 
     private mutating func receiveAdvertising(
-        _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ pdu: RawSpan, crc: UInt32?,
+        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ pdu: RawSpan, crc: UInt32?,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let isWrong = crc.map { CRC24.of(pdu, seed: CRC24.advertisingInit) != $0 } ?? false
@@ -58,7 +58,7 @@ extension ConversationReassembler {
             try emit(
                 .advertised(
                     ObservedAdvertiser(
-                        frame: packet.frame, time: packet.time, address: payload.address(0), isRandom: isSenderRandom,
+                        frame: packet.number, time: packet.time, address: payload.address(0), isRandom: isSenderRandom,
                         rssi: facts.signal,
                         isScanResponse: header & 0x0F == 4)),
                 payload.extracting(6..<payload.byteCount))
@@ -68,7 +68,7 @@ extension ConversationReassembler {
             try emit(
                 .advertised(
                     ObservedAdvertiser(
-                        frame: packet.frame, time: packet.time, address: payload.address(2), isRandom: isSenderRandom,
+                        frame: packet.number, time: packet.time, address: payload.address(2), isRandom: isSenderRandom,
                         rssi: facts.signal)),
                 payload.extracting(data..<payload.byteCount))
         case 5 where payload.byteCount >= 34:
@@ -80,7 +80,7 @@ extension ConversationReassembler {
 
     /// CONNECT_IND (and AUX_CONNECT_REQ): central(6) peripheral(6) accessAddress(4) crcInit(3) … 15 more bytes.
     private mutating func receiveConnectInd(
-        _ packet: ObservedPacket, _ payload: RawSpan, isCentralRandom: Bool, isPeripheralRandom: Bool,
+        _ packet: CapturePacket, _ payload: RawSpan, isCentralRandom: Bool, isPeripheralRandom: Bool,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let accessAddress = payload.u32(12)
@@ -108,7 +108,7 @@ extension ConversationReassembler {
     // MARK: Data channel
 
     private mutating func receiveData(
-        _ packet: ObservedPacket, _ facts: ObservedPacket.AirFacts, _ accessAddress: UInt32, _ pdu: RawSpan,
+        _ packet: CapturePacket, _ facts: LinkLayerFacts, _ accessAddress: UInt32, _ pdu: RawSpan,
         headerLength: Int, crc: UInt32?,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {

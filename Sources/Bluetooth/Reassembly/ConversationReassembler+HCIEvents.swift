@@ -2,7 +2,7 @@
 
 extension ConversationReassembler {
     mutating func receiveEvent(
-        _ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: CapturePacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         guard bytes.byteCount >= 2, !packet.isCut else { return }
         // The available parameters.
@@ -29,7 +29,7 @@ extension ConversationReassembler {
     }
 
     private mutating func receiveLEMeta(
-        _ packet: ObservedPacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: CapturePacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         guard parameters.byteCount >= 1 else { return }
         switch parameters.u8(0) {
@@ -64,7 +64,7 @@ extension ConversationReassembler {
 
     /// Count, then per report: event type, address type, address(6), length, data, RSSI.
     private func receiveAdvertisingReports(
-        _ packet: ObservedPacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: CapturePacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         guard parameters.byteCount >= 2 else { return }
         var at = 2
@@ -75,7 +75,7 @@ extension ConversationReassembler {
             try emit(
                 .advertised(
                     ObservedAdvertiser(
-                        frame: packet.frame, time: packet.time, address: parameters.address(at + 2),
+                        frame: packet.number, time: packet.time, address: parameters.address(at + 2),
                         isRandom: parameters.u8(at + 1) & 1 == 1,
                         rssi: Int8(bitPattern: parameters.u8(at + 9 + length)),
                         isScanResponse: parameters.u8(at) == 4)),
@@ -87,7 +87,7 @@ extension ConversationReassembler {
     /// Count, then per report 24 bytes (type(2), address type, address(6), PHYs(2), set, power, RSSI, …, length) and
     /// data.
     private func receiveExtendedReports(
-        _ packet: ObservedPacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: CapturePacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         guard parameters.byteCount >= 2 else { return }
         var at = 2
@@ -98,7 +98,7 @@ extension ConversationReassembler {
             try emit(
                 .advertised(
                     ObservedAdvertiser(
-                        frame: packet.frame, time: packet.time, address: parameters.address(at + 3),
+                        frame: packet.number, time: packet.time, address: parameters.address(at + 3),
                         isRandom: parameters.u8(at + 2) & 1 == 1,
                         rssi: Int8(bitPattern: parameters.u8(at + 13)), isScanResponse: parameters.u8(at) & 0x08 != 0)),
                 parameters.extracting(at + 24..<at + 24 + length))

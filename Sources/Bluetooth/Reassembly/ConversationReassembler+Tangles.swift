@@ -4,7 +4,7 @@ extension ConversationReassembler {
     /// Adds a fragment without a direction while both directions have an incomplete frame.
     /// - Returns: whether it was added; others take the usual path.
     mutating func receiveTangled(
-        _ slot: Int, boundary: UInt16, length: Int, _ packet: ObservedPacket, _ bytes: RawSpan,
+        _ slot: Int, boundary: UInt16, length: Int, _ packet: CapturePacket, _ bytes: RawSpan,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows -> Bool {
         let isTangled = table.slots[slot].tangle != nil

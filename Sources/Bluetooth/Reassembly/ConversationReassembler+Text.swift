@@ -26,7 +26,7 @@ struct TextState {
 
 extension ConversationReassembler {
     mutating func receiveConnection(
-        _ packet: ObservedPacket, isBegin: Bool, peer: BluetoothAddress?,
+        _ packet: CapturePacket, isBegin: Bool, peer: BluetoothAddress?,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let key = Self.textKey(peer)
@@ -36,7 +36,7 @@ extension ConversationReassembler {
     }
 
     mutating func receiveValue(
-        _ packet: ObservedPacket, _ value: ObservedPacket.ObservedValue, _ bytes: RawSpan,
+        _ packet: CapturePacket, _ value: ValueFacts, _ bytes: RawSpan,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let key = Self.textKey(value.peer)
@@ -72,7 +72,7 @@ extension ConversationReassembler {
     }
 
     private mutating func beginText(
-        _ packet: ObservedPacket, _ key: UInt64, peer: BluetoothAddress?,
+        _ packet: CapturePacket, _ key: UInt64, peer: BluetoothAddress?,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows -> Int {
         let slot = try add(key, adapter: UInt32(key >> 32), handle: UInt32(truncatingIfNeeded: key), emit)
@@ -92,7 +92,7 @@ extension ConversationReassembler {
 
     /// The value handle. A new characteristic is discovered first.
     private mutating func handle(
-        of value: ObservedPacket.ObservedValue, _ packet: ObservedPacket, slot: Int,
+        of value: ValueFacts, _ packet: CapturePacket, slot: Int,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows -> UInt16 {
         guard let uuid = value.characteristic else {
@@ -125,7 +125,7 @@ extension ConversationReassembler {
         return handle
     }
 
-    private static func properties(_ travel: ObservedPacket.ObservedValue.Travel) -> UInt8 {
+    private static func properties(_ travel: ValueFacts.Travel) -> UInt8 {
         let properties: CharacteristicProperties =
             switch travel {
             case .writeCommand: .writeWithoutResponse
@@ -138,8 +138,8 @@ extension ConversationReassembler {
     }
 
     private func emitText(
-        _ head: [UInt8], _ value: RawSpan, _ direction: TrafficDirection, _ observed: ObservedPacket.ObservedValue,
-        _ packet: ObservedPacket, _ slot: Int,
+        _ head: [UInt8], _ value: RawSpan, _ direction: TrafficDirection, _ observed: ValueFacts,
+        _ packet: CapturePacket, _ slot: Int,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         var pdu = head
@@ -147,19 +147,19 @@ extension ConversationReassembler {
         try emit(
             .att(
                 ATTObservation(
-                    frame: packet.frame, time: packet.time, connection: table.slots[slot].observed,
+                    frame: packet.number, time: packet.time, connection: table.slots[slot].observed,
                     direction: direction, characteristic: observed.characteristic)),
             pdu.span.bytes)
     }
 
     private func emitSynthetic(
-        _ pdu: [UInt8], _ direction: TrafficDirection, _ packet: ObservedPacket, _ slot: Int,
+        _ pdu: [UInt8], _ direction: TrafficDirection, _ packet: CapturePacket, _ slot: Int,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         try emit(
             .att(
                 ATTObservation(
-                    frame: packet.frame, time: packet.time, connection: table.slots[slot].observed,
+                    frame: packet.number, time: packet.time, connection: table.slots[slot].observed,
                     direction: direction, isSynthetic: true)),
             pdu.span.bytes)
     }

@@ -15,9 +15,6 @@ package struct ConversationReassembler {
     /// A correct CRC was seen on the air, so a wrong one means damage.
     var hasSeenRightCRC = false
 
-    /// Leaves out notifications and indications, for a reader of discovery only.
-    package var skipsValues = false
-
     /// Checks the content of a frame if fragments of both directions are interleaved.
     let fits: PartJudge?
 
@@ -26,33 +23,17 @@ package struct ConversationReassembler {
     /// Adds the next packet of the capture.
     /// - Parameter emit: called for each event; its bytes are valid during the call.
     package mutating func receive(
-        _ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: CapturePacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         switch packet.content {
-        case .hci(type: 2): try receiveACL(packet, bytes, emit)
-        case .hci(type: 4): try receiveEvent(packet, bytes, emit)
+        case .hci(.acl): try receiveACL(packet, bytes, emit)
+        case .hci(.event): try receiveEvent(packet, bytes, emit)
         case .linkLayer(let facts): try receiveAir(packet, facts, bytes, emit)
         case .value(let value): try receiveValue(packet, value, bytes, emit)
         case .connection(let isBegin, let peer): try receiveConnection(packet, isBegin: isBegin, peer: peer, emit)
-        case .adapterReset: try reset(adapter: packet.adapter, emit)
-        case .hci, .other: break
+        case .note(let note) where note.endsConnections: try reset(adapter: packet.adapter, emit)
+        case .hci, .note, .unknown: break
         }
-    }
-
-    /// Whether ACL data is one complete value of an LE connection without an incomplete frame. `skipsValues` leaves it
-    /// out.
-    package mutating func leavesOut(acl bytes: RawSpan, adapter: UInt32, direction: TrafficDirection) -> Bool {
-        guard skipsValues, bytes.byteCount > 8, bytes.u16(0) >> 12 & 3 != 1, Int(bytes.u16(2)) + 4 == bytes.byteCount,
-            Int(bytes.u16(4)) + 8 == bytes.byteCount,
-            bytes.u16(6) == 4,
-            bytes.u8(8) == ATTOpcode.notification.rawValue || bytes.u8(8) == ATTOpcode.indication.rawValue,
-            let slot = table.find(ConnectionTable.key(adapter: adapter, handle: UInt32(bytes.u16(0) & 0x0FFF)))
-        else { return false }
-        // Separate accesses, because a local variable would copy the connection.
-        guard table.slots[slot].hasTraffic, !table.slots[slot].isClassic, table.slots[slot].tangle == nil else {
-            return false
-        }
-        return direction == .sent ? !table.slots[slot].sent.isOpen : !table.slots[slot].received.isOpen
     }
 
     /// Reports incomplete frames at the end of the capture.
@@ -69,12 +50,12 @@ package struct ConversationReassembler {
 
     /// The direction of an HCI packet of a capture that does not have it: commands are sent, events received, ACL data
     /// by boundary flag and incomplete frames. Call it before `receive`.
-    package mutating func direction(of packet: ObservedPacket, _ bytes: RawSpan) -> TrafficDirection? {
+    package mutating func direction(of packet: CapturePacket, _ bytes: RawSpan) -> TrafficDirection? {
         if let stated = packet.direction { return stated }
         switch packet.content {
-        case .hci(type: 1): return .sent
-        case .hci(type: 4): return .received
-        case .hci(type: 2) where bytes.byteCount >= 4:
+        case .hci(.command): return .sent
+        case .hci(.event): return .received
+        case .hci(.acl) where bytes.byteCount >= 4:
             let boundary = bytes.u16(0) >> 12 & 3
             let key = ConnectionTable.key(adapter: packet.adapter, handle: UInt32(bytes.u16(0) & 0x0FFF))
             guard let slot = table.find(key) else {
@@ -93,7 +74,7 @@ package struct ConversationReassembler {
 
     /// `handle(12 bits) boundary(2) broadcast(2) length(2) data`, little-endian (Core 5.4, Vol 4 Part E, 5.4.2).
     private mutating func receiveACL(
-        _ packet: ObservedPacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ packet: CapturePacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         guard bytes.byteCount >= 4 else { return try drop(packet.isCut ? .cutRecord : .shortPacket, nil, emit) }
         let word = bytes.u16(0)
@@ -179,7 +160,7 @@ package struct ConversationReassembler {
 
     /// Adds a fragment of an L2CAP frame, from HCI or the air.
     mutating func receiveFragment(
-        _ fragment: RawSpan, isContinuation: Bool, slot: Int, direction: TrafficDirection, _ packet: ObservedPacket,
+        _ fragment: RawSpan, isContinuation: Bool, slot: Int, direction: TrafficDirection, _ packet: CapturePacket,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let isOpen = direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen
@@ -222,7 +203,7 @@ package struct ConversationReassembler {
     /// A complete L2CAP frame. Fixed channels: 1 BR/EDR signalling, 4 ATT, 5 LE signalling (Core 5.4, Vol 3 Part A,
     /// 2.1).
     private mutating func receiveFrame(
-        _ frame: RawSpan, slot: Int, direction: TrafficDirection, _ packet: ObservedPacket,
+        _ frame: RawSpan, slot: Int, direction: TrafficDirection, _ packet: CapturePacket,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let channel = frame.u16(2)
@@ -255,17 +236,14 @@ package struct ConversationReassembler {
     }
 
     private mutating func emitATT(
-        _ pdu: RawSpan, bearer: UInt16, slot: Int, direction: TrafficDirection, _ packet: ObservedPacket,
+        _ pdu: RawSpan, bearer: UInt16, slot: Int, direction: TrafficDirection, _ packet: CapturePacket,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         guard pdu.byteCount > 0 else { return try drop(.emptyPDU, table.slots[slot].observed, emit) }
-        if skipsValues, pdu.u8(0) == ATTOpcode.notification.rawValue || pdu.u8(0) == ATTOpcode.indication.rawValue {
-            return
-        }
         try emit(
             .att(
                 ATTObservation(
-                    frame: packet.frame, time: packet.time, connection: table.slots[slot].observed,
+                    frame: packet.number, time: packet.time, connection: table.slots[slot].observed,
                     direction: direction, bearer: bearer)),
             pdu)
     }

@@ -21,7 +21,7 @@ package struct ConversationSynthesiser {
     ///   - emit: called for each packet with its bytes.
     package mutating func receive(
         _ event: ConversationEvent, _ bytes: RawSpan, frame: Int, time: Duration?,
-        _ emit: (ObservedPacket, RawSpan) throws -> Void
+        _ emit: (CapturePacket, RawSpan) throws -> Void
     ) rethrows {
         switch (target, event) {
         case (.hci, .connected(let connection)): try hci.connect(connection, frame: frame, time: time, emit)

@@ -16,7 +16,7 @@ struct FragmentTangle {
         let bytes: [UInt8]
         /// The length in its header; more than `bytes` has if the capture truncated it.
         let length: Int
-        let packet: ObservedPacket
+        let packet: CapturePacket
         var isWhole: Bool { !packet.isCut && bytes.count == length }
     }
 

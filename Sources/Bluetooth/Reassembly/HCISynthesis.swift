@@ -10,7 +10,7 @@ struct HCISynthesis {
     private var next: UInt16 = 0x0040
 
     mutating func connect(
-        _ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (ObservedPacket, RawSpan) throws -> Void
+        _ connection: ObservedConnection, frame: Int, time: Duration?, _ emit: (CapturePacket, RawSpan) throws -> Void
     ) rethrows {
         let handle = handle(connection)
         // Without an address there is no event, as in a capture that starts within a connection.
@@ -20,10 +20,10 @@ struct HCISynthesis {
         // Interval 30 ms, latency 0, supervision timeout 5 s, clock accuracy 500 ppm.
         event += [0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00]
         try emit(
-            ObservedPacket(frame: frame, time: time, direction: .received, content: .hci(type: 4)), event.span.bytes)
+            CapturePacket(number: frame, time: time, direction: .received, content: .hci(.event)), event.span.bytes)
     }
 
-    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: (ObservedPacket, RawSpan) throws -> Void) rethrows
+    mutating func send(_ att: ATTObservation, _ pdu: RawSpan, _ emit: (CapturePacket, RawSpan) throws -> Void) rethrows
     {
         if handles[att.connection.id] == nil { try connect(att.connection, frame: att.frame, time: att.time, emit) }
         let handle = handle(att.connection)
@@ -36,7 +36,7 @@ struct HCISynthesis {
             let packet =
                 (handle | boundary << 12).littleEndianBytes(2) + (end - start).littleEndianBytes(2) + frame[start..<end]
             try emit(
-                ObservedPacket(frame: att.frame, time: att.time, direction: direction, content: .hci(type: 2)),
+                CapturePacket(number: att.frame, time: att.time, direction: direction, content: .hci(.acl)),
                 packet.span.bytes)
             start = end
         }
@@ -44,16 +44,16 @@ struct HCISynthesis {
 
     mutating func disconnect(
         _ connection: ObservedConnection, _ reason: UInt8?, frame: Int, time: Duration?,
-        _ emit: (ObservedPacket, RawSpan) throws -> Void
+        _ emit: (CapturePacket, RawSpan) throws -> Void
     ) rethrows {
         guard let handle = handles.removeValue(forKey: connection.id) else { return }
         let event: [UInt8] = [0x05, 4, 0x00] + handle.littleEndianBytes(2) + [reason ?? Self.usualReason]
         try emit(
-            ObservedPacket(frame: frame, time: time, direction: .received, content: .hci(type: 4)), event.span.bytes)
+            CapturePacket(number: frame, time: time, direction: .received, content: .hci(.event)), event.span.bytes)
     }
 
     /// An LE Advertising Report event of one report (Core 5.4, Vol 4 Part E, 7.7.65.2), which keeps the name.
-    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (ObservedPacket, RawSpan) throws -> Void)
+    func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (CapturePacket, RawSpan) throws -> Void)
         rethrows
     {
         var event: [UInt8] = [
@@ -61,8 +61,8 @@ struct HCISynthesis {
         ]
         event += advertiser.address.littleEndian + [UInt8(data.count)] + data
         event.append(UInt8(bitPattern: advertiser.rssi ?? 127))
-        let packet = ObservedPacket(
-            frame: advertiser.frame, time: advertiser.time, direction: .received, content: .hci(type: 4))
+        let packet = CapturePacket(
+            number: advertiser.frame, time: advertiser.time, direction: .received, content: .hci(.event))
         try emit(packet, event.span.bytes)
     }
 

@@ -117,7 +117,7 @@ package final class LinkRecorder: @unchecked Sendable {
     private func write(_ event: ConversationEvent, _ bytes: [UInt8], _ time: Duration) {
         do {
             try synthesiser.receive(event, bytes.span.bytes, frame: frame, time: time) { packet, bytes in
-                if let packet = CapturePacket(packet) { try writer.write(packet, bytes) }
+                try writer.write(packet, bytes)
             }
         } catch {
             fail("\(error)")

@@ -46,8 +46,9 @@ package struct MonitorRecorder {
         guard filter?.wants(made.content, packet.bytes) ?? true else { return }
         packets += 1
         try writer.write(made, packet.bytes.span.bytes)
+        let reader = reader
         var pdus = 0, connections = 0
-        try reassembler.receive(ObservedPacket(made), packet.bytes.span.bytes) { event, bytes in
+        try reassembler.receive(made, packet.bytes.span.bytes) { event, bytes in
             switch event {
             case .att: pdus += 1
             case .connected: connections += 1

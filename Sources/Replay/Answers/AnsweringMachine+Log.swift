@@ -110,12 +110,3 @@ extension AnsweringMachine {
         effects.append(.link(.notify(BluetoothUUID(script.profile.responseCharacteristic), value: next.bytes)))
     }
 }
-
-extension HostCommand {
-    var asksForLog: Bool {
-        switch self {
-        case .drinkLog, .draftDump: true
-        default: false
-        }
-    }
-}

@@ -50,13 +50,7 @@ package struct AnsweringScript: Sendable {
     ) throws -> (scripts: [AnsweringScript], trouble: String?) {
         var file = CaptureFile(path: path)
         let builder = ScriptBuilder(path: path, given: given)
-        file.onHead = { builder.learn($0) }
-        var trouble: String?
-        do {
-            try file.forEachEvent { event, bytes in try builder.receive(event, bytes) }
-        } catch let error as CaptureError {
-            trouble = error.description
-        }
+        let trouble = try file.feed([builder]).error?.description
         let scripts = try builder.finish()
         guard !scripts.isEmpty else {
             if let trouble { throw AnsweringScriptError(sentence: "\(path): \(trouble)") }
@@ -79,7 +73,7 @@ package struct AnsweringScriptError: Error, Sendable, CustomStringConvertible {
 }
 
 /// Sorts a capture's traffic into exchanges, bottle by bottle.
-private final class ScriptBuilder {
+private final class ScriptBuilder: EventReader {
     /// More than any session of a real bottle by far; a script is kept in memory.
     private static let mostBytes = 64 << 20
 
@@ -109,12 +103,12 @@ private final class ScriptBuilder {
         self.path = path
         self.given = given
         let reader = ConversationReader(given: given) { [unowned self] traffic, origin in take(traffic, origin) }
-        reader.lookAhead = { Foresight(path) }
         reader.onValue = { [unowned self] value in transfers.append(value) }
         conversation = reader
     }
 
     func learn(_ head: CaptureFileFacts) { conversation?.learn(head) }
+    func start(at time: Duration) {}
 
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {

@@ -139,19 +139,15 @@ package struct CaptureOpener: Sendable {
             try budget.spend(piece.count)
             try whole.write(piece)
         }
+        let size = lseek(whole.descriptor, 0, SEEK_CUR)
         whole.rewind()
-        return try open(look, whole.descriptor, path, size: whole.size) ?? Opened(parts: [CapturePart(whole, of: path)])
+        return try open(look, whole.descriptor, path, size: size) ?? Opened(parts: [CapturePart(whole, of: path)])
     }
 
     private static func piece(_ descriptor: CInt, _ path: String) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-            if count >= 0 { return Array(buffer.prefix(count)) }
-            guard errno == EINTR else {
-                throw CaptureFileError(path: path, sentence: "cannot be read: \(String(cString: strerror(errno)))")
-            }
-        }
+        let count = try buffer.withUnsafeMutableBytes { try CaptureFile.readMore(descriptor, into: $0, path) }
+        return Array(buffer.prefix(count))
     }
 
     /// A pipe that gives the bytes that were looked at, and then the rest as it comes.

@@ -10,7 +10,7 @@ struct CaptureOrder: Hashable, Sendable {
     /// The archive that it lies in: two of them may be of two phones.
     var archive = ""
     /// When the first packet with a date was recorded; `nil`: unknown.
-    var first: CaptureTime?
+    var first: Duration?
 
     private struct Log: Hashable {
         var kind: CaptureFormat?
@@ -26,7 +26,7 @@ struct CaptureOrder: Hashable, Sendable {
         var keyed: [(kind: Int, log: Log, time: Duration, index: Int)] = []
         for (index, element) in all.enumerated() {
             let order = order(element), log = Log(kind: order.kind, archive: order.archive)
-            let time = order.first?.sinceEpoch ?? last[log] ?? .zero
+            let time = order.first ?? last[log] ?? .zero
             kinds[order.kind] = kinds[order.kind] ?? index
             (last[log], begins[log]) = (time, min(time, begins[log] ?? time))
             keyed.append((kinds[order.kind] ?? index, log, time, index))

@@ -12,13 +12,15 @@ package final class CapturePart: Sendable {
     package let trouble: String?
     /// Where it belongs among others.
     let order: CaptureOrder
-    private let spool: SpoolBox?
+    private let spool: SpoolFile?
+    private let pipe: PipeEnd?
 
     /// A capture as it is.
     package convenience init(path: String) { self.init(path: path, order: CaptureOrder()) }
 
     init(path: String, order: CaptureOrder) {
-        (self.path, name, place, trouble, spool) = (path, Self.shown(path), path, nil, nil)
+        (self.path, name, place, trouble) = (path, Self.shown(path), path, nil)
+        (spool, pipe) = (nil, nil)
         self.order = order
     }
 
@@ -35,23 +37,22 @@ package final class CapturePart: Sendable {
         self.order = order
         (path, name) = (file.path, Self.shown(original, inside))
         place = inside.isEmpty ? original : name
-        (self.trouble, spool) = (trouble, SpoolBox(descriptor: nil, file: file))
+        (self.trouble, spool, pipe) = (trouble, file, nil)
     }
 
     /// - Parameter descriptor: a pipe's end, which is this object's from now on.
     init(pipe descriptor: CInt, of original: String) {
         order = CaptureOrder()
         (path, name, place) = ("/proc/self/fd/\(descriptor)", Self.shown(original), original)
-        (trouble, spool) = (nil, SpoolBox(descriptor: descriptor, file: nil))
+        (trouble, spool, pipe) = (nil, nil, PipeEnd(descriptor))
     }
 }
 
-/// What keeps a path good. Nobody writes to it any more.
-private final class SpoolBox: @unchecked Sendable {
-    private let descriptor: CInt?
-    private let file: SpoolFile?
+/// The reading end of a pipe.
+private final class PipeEnd: Sendable {
+    private let descriptor: CInt
 
-    init(descriptor: CInt?, file: SpoolFile?) { (self.descriptor, self.file) = (descriptor, file) }
+    init(_ descriptor: CInt) { self.descriptor = descriptor }
 
-    deinit { if let descriptor { close(descriptor) } }
+    deinit { close(descriptor) }
 }

@@ -23,12 +23,12 @@ enum HeadLook: Equatable {
             return
         }
         var probe = CaptureReader()
-        var packets = 0, first: CaptureTime?
+        var packets = 0, first: Duration?
         var order: CaptureOrder { CaptureOrder(kind: packets > 0 ? probe.facts.format : nil, first: first) }
         do {
             _ = try probe.read(head.span.bytes, isLast: isLast || head.count >= Self.longestHead) { packet, _ in
                 packets += 1
-                if let time = packet.time, time.seconds >= CaptureOrder.earliest { first = first ?? time }
+                if let time = packet.time, time.wholeSeconds >= CaptureOrder.earliest { first = first ?? time }
             }
             self = probe.facts.format == nil ? .undecided : .capture(packets: packets, order)
         } catch let error as CaptureError {

@@ -1,27 +1,23 @@
 import Bluetooth
+import BottleProtocol
 
-/// What one GATT server told about its attributes, as far as a capture shows it.
+/// The attributes of one GATT server, as far as a capture shows them.
 ///
-/// Handles mean something only together with the server that gave them out: both ends of a connection can be servers,
-/// each with a handle space of its own (capture notes, "ATT").
+/// Handles belong to the server that assigned them: both ends of a connection can be servers.
 package struct AttributeTable: Sendable, Equatable {
-    /// A characteristic: its value's handle is its name in requests.
+    /// A characteristic; requests name it by the handle of its value.
     package struct Characteristic: Sendable, Equatable {
-        /// What it is.
         package var uuid: BluetoothUUID
-        /// What its declaration says may be done with its value.
         package var properties: CharacteristicProperties
         /// Handle of the declaration.
         package var declaration: UInt16
     }
 
-    /// A service as far as the capture shows it.
     package struct Service: Sendable, Equatable {
-        /// What it is.
         package var uuid: BluetoothUUID
         /// First handle of the group.
         package var start: UInt16
-        /// Its last handle.
+        /// Last handle of the group.
         package var end: UInt16
     }
 
@@ -29,13 +25,11 @@ package struct AttributeTable: Sendable, Equatable {
     package private(set) var characteristics: [UInt16: Characteristic] = [:]
     /// By first handle.
     package private(set) var services: [UInt16: Service] = [:]
-    /// Types of all attributes met by handle, descriptors included.
+    /// Types of all attributes by handle, descriptors included.
     package private(set) var types: [UInt16: BluetoothUUID] = [:]
 
-    /// With nothing known.
     package init() {}
 
-    /// Nothing is known of the server.
     package var isEmpty: Bool { characteristics.isEmpty && types.isEmpty && services.isEmpty }
 
     /// The type of the attribute at a handle: for a characteristic's value the characteristic's UUID.
@@ -46,15 +40,132 @@ package struct AttributeTable: Sendable, Equatable {
         services.values.first { $0.start <= handle && handle <= $0.end }
     }
 
-    mutating func learn(characteristic: Characteristic, value: UInt16) {
-        characteristics[value] = characteristic
+    /// Whether a bottle's response characteristic is among the characteristics.
+    var hasBottle: Bool {
+        characteristics.contains { handle, characteristic in
+            BottleProfile.allCases.contains {
+                characteristic.uuid == BluetoothUUID($0.responseCharacteristic) && isIn($0.responseService, handle)
+            }
+        }
     }
 
-    mutating func learn(service: Service) {
-        services[service.start] = service
+    /// Whether the handle is in that service, as far as is known: FFE4 in another service is not the bottle's.
+    func isIn(_ service: UInt16, _ handle: UInt16) -> Bool {
+        guard let found = self.service(at: handle) else { return true }
+        return found.uuid == BluetoothUUID(service)
     }
 
-    mutating func learn(type: BluetoothUUID, at handle: UInt16) {
-        types[handle] = type
+    /// Learns from the answer to a request of discovery.
+    /// - Returns: whether the answer added anything.
+    mutating func learn(from answer: RawSpan, to request: PendingRequest) -> Bool {
+        switch (answer.first, request.type) {
+        case (0x09?, 0x2803?):
+            return answer.forEachItem(of: [7, 21]) { item in
+                guard let declaration = item.little16(at: 0), let value = item.little16(at: 3),
+                    let uuid = item.uuid(from: 5)
+                else { return }
+                characteristics[value] = Characteristic(
+                    uuid: uuid, properties: CharacteristicProperties(rawValue: item.byte(2)), declaration: declaration)
+            }
+        case (0x09?, 0x2800?), (0x09?, 0x2801?), (0x09?, 0x2802?): return false
+        case (0x09?, let type?):
+            return answer.forEachItem { item in if let handle = item.little16(at: 0) { types[handle] = type } }
+        case (0x11?, 0x2800?):
+            return answer.forEachItem(of: [6, 20]) { item in add(service: item.uuid(from: 4), item) }
+        case (0x07?, 0x2800?):
+            return answer.forEachItem(ofSize: 4, from: 1) { item in add(service: request.value, item) }
+        case (0x05?, nil):
+            return answer.forEachInformation { handle, uuid in types[handle] = uuid }
+        default: return false
+        }
     }
+
+    private mutating func add(service uuid: BluetoothUUID?, _ item: RawSpan) {
+        guard let uuid, let start = item.little16(at: 0), let end = item.little16(at: 2) else { return }
+        services[start] = Service(uuid: uuid, start: start, end: end)
+    }
+}
+
+extension RawSpan {
+    /// The items of an answer `opcode n item*` of n bytes each, where n is one of `sizes`.
+    /// - Returns: whether there was an item.
+    func forEachItem(of sizes: [Int]? = nil, _ body: (RawSpan) -> Void) -> Bool {
+        guard byteCount >= 2, byte(1) >= 2, sizes?.contains(Int(byte(1))) ?? true else { return false }
+        return forEachItem(ofSize: Int(byte(1)), from: 2, body)
+    }
+
+    func forEachItem(ofSize size: Int, from start: Int, _ body: (RawSpan) -> Void) -> Bool {
+        var at = start
+        while at + size <= byteCount {
+            body(extracting(at..<at + size))
+            at += size
+        }
+        return at > start
+    }
+
+    /// Find Information Response: `05 format ( handle(2) uuid(2 or 16) )*`.
+    func forEachInformation(_ body: (UInt16, BluetoothUUID) -> Void) -> Bool {
+        guard byteCount >= 2, byte(1) == 1 || byte(1) == 2 else { return false }
+        return forEachItem(ofSize: byte(1) == 1 ? 4 : 18, from: 2) { item in
+            if let handle = item.little16(at: 0), let uuid = item.uuid(from: 2) { body(handle, uuid) }
+        }
+    }
+}
+
+/// A request that waits for its answer. ATT allows one at a time from each client (Core 5.4, Vol 3 Part F, 3.3.2), and
+/// answers do not repeat the request.
+struct PendingRequest: Equatable {
+    var opcode: UInt8
+    /// The handle that it names; `nil` for ranges.
+    var handle: UInt16?
+    /// Of Read Blob and Prepare Write.
+    var offset = 0
+    /// The attribute type that it asks for.
+    var type: BluetoothUUID?
+    /// The value that Find By Type Value asks for.
+    var value: BluetoothUUID?
+
+    /// `nil` for PDUs without an answer, and for incomplete requests.
+    init?(_ pdu: RawSpan) {
+        guard let opcode = pdu.first else { return nil }
+        self.opcode = opcode
+        switch opcode {
+        case 0x08, 0x10:
+            type = pdu.uuid(from: 5)
+            if type == nil { return nil }
+        case 0x06:
+            guard let type = pdu.little16(at: 5) else { return nil }
+            (self.type, value) = (BluetoothUUID(type), pdu.uuid(from: 7))
+        case 0x0A, 0x0C, 0x12, 0x16:
+            guard let handle = pdu.little16(at: 1) else { return nil }
+            self.handle = handle
+            guard opcode == 0x0C || opcode == 0x16 else { break }
+            guard let offset = pdu.little16(at: 3) else { return nil }
+            self.offset = Int(offset)
+        case 0x02, 0x04, 0x0E, 0x18, 0x20: break
+        default: return nil
+        }
+    }
+
+    /// Whether a PDU answers it: the next odd opcode, or an error response that names the request.
+    func isAnswered(by pdu: RawSpan) -> Bool {
+        guard let opcode = pdu.first else { return false }
+        return opcode == 0x01 ? pdu.byteCount < 2 || pdu.byte(1) == self.opcode : opcode == self.opcode + 1
+    }
+
+    /// A Read Blob request for the next part of a value.
+    func continues(_ value: PartialValue) -> Bool {
+        opcode == 0x0C && handle == value.handle && offset == value.bytes.count
+    }
+}
+
+/// A value on its way in parts (Read Blob, Prepare Write).
+struct PartialValue {
+    /// ATT offsets have 16 bits; no value is longer.
+    static let longest = 65_536
+
+    var handle: UInt16
+    var bytes: [UInt8]
+    /// The PDU of the last part.
+    var observation: ATTObservation
 }

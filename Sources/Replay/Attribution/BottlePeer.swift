@@ -1,23 +1,20 @@
 import Bluetooth
 import BottleProtocol
 
-/// Who stands behind one side of a connection, across all connections with the same address.
-///
-/// Holds what outlives a connection: name, model, the attribute table last discovered, and which drinks were seen.
+/// One side of a connection, across all connections with the same address.
 package final class BottlePeer {
     /// `nil` where the capture does not show it.
     package internal(set) var address: BluetoothAddress?
-    /// Number of the first connection with it, to tell peers without an address apart.
+    /// Number of the first connection with it.
     package let firstConnection: Int
-    /// As advertised, or read from 2A00.
+    /// The advertised name, or the value of 2A00.
     package internal(set) var name: String?
-    /// As the snapshot said, else as the name suggests.
+    /// The model of the snapshot, else the one that the name suggests.
     package internal(set) var model: BottleModel?
-    /// The profile that its table or its traffic fits; `nil` while none is known.
+    /// The profile that its table or its traffic fits; `nil` while unknown.
     package internal(set) var profile: BottleProfile?
-    /// How the response characteristic was found; `nil`: this is no bottle, as far as is known.
+    /// The evidence for the response characteristic; `nil`: not a bottle, as far as is known.
     package internal(set) var basis: AttributionBasis?
-    /// Where its frames come from.
     package internal(set) var responseHandle: UInt16?
     /// The attribute table, as last discovered.
     package internal(set) var table = AttributeTable()
@@ -25,15 +22,11 @@ package final class BottlePeer {
     package internal(set) var batteryPercent: Int?
     /// Frames came from it.
     package internal(set) var hasSpoken = false
-    /// How many commands were written to it.
+    /// Commands that were written to it.
     package internal(set) var commandCount = 0
-    /// Its account in the ledger of `DrinkReader`.
-    var account: DrinkLedger.Account?
-    /// Its address is a private one, that changes: it tells nobody apart.
+    /// Its address is a private one, which changes.
     var isAddressPrivate = false
-    /// Whether the rest of the capture was asked what it is called.
-    var hasForesight = false
-    /// Under which `PeerBook` knows it.
+    /// The keys under which `PeerBook` has it.
     var keys: [PeerBook.Key] = []
     /// The capturing host itself.
     package let isHost: Bool
@@ -46,16 +39,14 @@ package final class BottlePeer {
         self.firstConnection = firstConnection
     }
 
-    /// For people: the address, or else the name, or else which connection it was. Nothing in it moves a terminal's
-    /// cursor.
+    /// For people: the address, else the name, else the connection. Without control characters.
     package var label: String {
         if let address { return address.description }
         if isHost { return "the capturing host" }
         return "\(name.map { $0.withoutControls } ?? "connection \(firstConnection)") (no address)"
     }
 
-    /// Whether this is a bottle, as far as is known: it speaks like one, or is named like one. Other gadgets use the
-    /// same UUIDs.
+    /// Whether its frames or its name are a bottle's. Other devices use the same UUIDs.
     package var isBottle: Bool { hasSpoken || name.map(BottleName.isBottle) == true }
 
     func note(_ profile: BottleProfile?, _ basis: AttributionBasis) {
@@ -67,7 +58,7 @@ package final class BottlePeer {
         guard let meaning = try? BottleMessage(decoding: message) else { return }
         switch meaning {
         case .snapshot(let snapshot):
-            if let told = snapshot.model { model = told }
+            model = snapshot.model ?? model
             batteryPercent = snapshot.batteryPercent
         case .report(let entries):
             for entry in entries where entry.type == .battery { batteryPercent = entry.byte.map(Int.init) }
@@ -83,20 +74,20 @@ package final class BottlePeer {
 }
 
 extension String {
-    /// Names come from the air: nothing in them may end a line or colour a terminal.
+    /// The text without control characters, line separators and characters that change the direction of text: names
+    /// come from the air.
     package var withoutControls: String {
         String(
             String.UnicodeScalarView(
                 unicodeScalars.filter { scalar in
-                    // Cc: C0, C1; Zl and Zp: line separators; Bidi_Control: what turns the direction of text.
                     ![.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
                         && !scalar.properties.isBidiControl
                 }))
     }
 }
 
-/// How it is known which characteristic carries a bottle's responses.
-package enum AttributionBasis: String, Sendable, CaseIterable {
+/// The evidence that a characteristic carries a bottle's responses.
+package enum AttributionBasis: String, Sendable, CaseIterable, Encodable {
     /// Discovery on the same connection (or the characteristic's name, in text captures).
     case discovered
     /// Discovery on an earlier connection to the same address.
@@ -105,4 +96,98 @@ package enum AttributionBasis: String, Sendable, CaseIterable {
     case given
     /// The shape of the frames; no discovery is in the capture.
     case guessed
+}
+
+/// All peers of a capture, by address.
+struct PeerBook {
+    private var peers: [Key: BottlePeer] = [:]
+    /// Names from advertisements. Bounded: a busy place has thousands.
+    private var names: [BluetoothAddress: String] = [:]
+    private static let mostNames = 4096
+    private static let mostPeers = 4096
+    /// Name of peers without an address, where a text capture has one for all.
+    var nameOfUnknown: String?
+
+    enum Key: Hashable {
+        case address(BluetoothAddress)
+        /// The capturing host with this adapter.
+        case host(UInt32)
+        /// The peer of one connection, whose address is not in the capture.
+        case connection(Int)
+    }
+
+    /// In order of first connection.
+    var all: [BottlePeer] {
+        // A peer that identified itself has two keys.
+        peers.filter { key, peer in peer.keys.first == key }.values.sorted {
+            ($0.firstConnection, $0.isHost ? 1 : 0) < ($1.firstConnection, $1.isHost ? 1 : 0)
+        }
+    }
+
+    mutating func peer(_ key: Key, connection: Int) -> BottlePeer {
+        if let known = peers[key] { return known }
+        var address: BluetoothAddress?, isHost = false
+        switch key {
+        case .address(let known): address = known
+        case .host: isHost = true
+        case .connection: break
+        }
+        let peer = BottlePeer(address: address, firstConnection: connection, isHost: isHost)
+        if let address, let name = names[address] { peer.learn(name: name) }
+        if case .connection = key, let nameOfUnknown { peer.learn(name: nameOfUnknown) }
+        add(peer, key)
+        return peer
+    }
+
+    private mutating func add(_ peer: BottlePeer, _ key: Key) {
+        peers[key] = peer
+        peer.keys.append(key)
+    }
+
+    /// A peer states its own address, on a link that has none: it can be a known one.
+    mutating func identify(_ peer: BottlePeer, as address: BluetoothAddress) -> BottlePeer {
+        if let known = peers[.address(address)] { return known }
+        peer.address = address
+        add(peer, .address(address))
+        return peer
+    }
+
+    /// The last connection with this peer has ended. A peer of which nothing is known is dropped, so that a capture of
+    /// many connections needs no more memory than one.
+    mutating func leave(_ peer: BottlePeer) {
+        peer.openConnections -= 1
+        guard peer.openConnections <= 0, !peer.isHost else { return }
+        let isUnknown = !peer.isBottle && peer.basis == nil && peer.commandCount == 0
+        guard peers.count > Self.mostPeers || (isUnknown && peer.name == nil && peer.table.isEmpty) else { return }
+        for key in peer.keys { peers[key] = nil }
+        peer.keys = []
+    }
+
+    mutating func learn(name: String, of address: BluetoothAddress) {
+        guard !name.isEmpty else { return }
+        if let peer = peers[.address(address)] { peer.learn(name: name) }
+        if names[address] != nil || names.count < Self.mostNames { names[address] = name }
+    }
+}
+
+/// AD structures of advertisements and scan responses: `length(1) type(1) data(length − 1)`*
+/// (Core 5.4, Vol 3 Part C, 11; types in the Assigned Numbers).
+enum AdvertisingData {
+    /// The local name: complete (09), else shortened (08).
+    static func name(in data: RawSpan) -> String? {
+        var shortened: String?
+        var at = 0
+        while at < data.byteCount {
+            let length = Int(data.byte(at))
+            guard length >= 1, at + 1 + length <= data.byteCount else { break }
+            let type = data.byte(at + 1)
+            if type == 0x08 || type == 0x09 {
+                let name = String(decoding: data.extracting((at + 2)..<(at + 1 + length)).bytes(), as: UTF8.self)
+                if type == 0x09 { return name }
+                shortened = name
+            }
+            at += 1 + length
+        }
+        return shortened
+    }
 }

@@ -2,25 +2,67 @@ import Bluetooth
 import BottleProtocol
 import Captures
 
-/// Follows the conversations of one capture: learns the attribute tables, and tells a bottle's values from everybody
-/// else's (rule 8).
+/// The traffic of a bottle in a capture, found by `ConversationReader`.
+enum BottleTraffic {
+    /// The host wrote this to one of the bottle's characteristics.
+    case command(HostCommand, value: [UInt8], characteristic: BluetoothUUID?)
+    /// Whole records of the drink log.
+    case records(RecordBatch)
+    /// A whole answer or report.
+    case message(Frame)
+    /// Bytes of the response characteristic that are not part of a frame.
+    case malformed([UInt8], DecodeFailure)
+}
+
+/// The place of traffic in the capture.
+struct TrafficOrigin {
+    var side: ServerSide
+    var observation: ATTObservation
+    /// The drinks of this side count only if no bottle of the capture is found by better evidence.
+    var isDoubtful: Bool { side.guess.isOneSided }
+}
+
+/// A whole value that passed on a connection.
+struct ObservedTransfer {
+    var side: ServerSide
+    var handle: UInt16
+    /// The type of the characteristic or descriptor, where it is known.
+    var uuid: BluetoothUUID?
+    var travel: ValueFacts.Travel
+    var bytes: [UInt8]
+    var frame: Int
+    var time: Duration?
+
+    /// Whether it belongs to a bottle's characteristics, as far as is known.
+    var isBottles: Bool {
+        switch side.role(of: handle, GivenHandles()) {
+        case .response, .command: true
+        case .other, .unknown: false
+        }
+    }
+
+    /// The server's address, where it is the peer.
+    var peer: BluetoothAddress? { side.isHost ? nil : side.connection.peer }
+}
+
+/// Follows the conversations of one capture in a single pass: learns the attribute tables, and finds the traffic of
+/// bottles.
 ///
-/// Feed it every event of `ConversationReassembler` in order, then `finish`. One reader a capture.
+/// Feed it every event of `ConversationReassembler` in order, then `finish`. One reader per capture.
 final class ConversationReader {
     typealias Sink = (BottleTraffic, TrafficOrigin) throws -> Void
 
-    /// Handles that the caller names, for captures that hide the discovery.
-    let given: GivenHandles
-    /// Everybody met so far.
-    var book = PeerBook()
+    /// Handles that the caller names, for captures without discovery.
+    private let given: GivenHandles
+    private var book = PeerBook()
     private var connections: [Int: ConnectionSides] = [:]
     private var last: ConnectionSides?
-    /// Where the last notification of a log went; the next one mostly goes there too.
-    var stream: LogStream?
-    let sink: Sink
-
-    /// Whether values are looked at, or only discovery.
-    let followsValues: Bool
+    private var stream: LogStream?
+    private let sink: Sink
+    /// Whether values are read, or only discovery.
+    private let followsValues: Bool
+    /// Called for every whole value of any characteristic, before it is interpreted.
+    var onValue: ((ObservedTransfer) -> Void)?
 
     init(given: GivenHandles = GivenHandles(), followsValues: Bool = true, _ sink: @escaping Sink) {
         self.given = given
@@ -28,26 +70,12 @@ final class ConversationReader {
         self.sink = sink
     }
 
-    /// Called when discovery has told something of a side.
-    var onLearned: ((ServerSide) -> Void)?
-    /// Reads the capture ahead, where that is possible; asked once, when a value may be a bottle's and no discovery was
-    /// seen.
-    var lookAhead: (() -> Foresight?)?
-    var foresight: Foresight?
-
-    /// Called for every value that passed, of any characteristic, whole: before it is looked at.
-    var onValue: ((ObservedTransfer) -> Void)?
-
-    /// Everybody met, in order of first connection.
+    /// All peers, in order of first connection.
     var peers: [BottlePeer] { book.all }
 
-    /// Sides with a log transfer under way. Bounded: only the order of drinks depends on it.
-    var openLogs: [ServerSide] = []
-    static let mostOpenLogs = 64
-
-    /// What the head of a text capture tells: names by address, and the name of whoever has none.
+    /// Learns the names in the head of a text capture.
     func learn(_ head: CaptureFileFacts) {
-        for (address, name) in head.names { book.learn(name: name, of: BluetoothAddress(address)) }
+        for (address, name) in head.names { book.learn(name: name, of: address) }
         if head.names.isEmpty, let name = head.name { book.nameOfUnknown = name }
     }
 
@@ -58,52 +86,37 @@ final class ConversationReader {
             try receive(observation, bytes)
         case .connected(let connection): _ = sides(of: connection)
         case .disconnected(let connection, _):
-            stream = nil
+            (stream, last) = (nil, nil)
             if let sides = connections.removeValue(forKey: connection.id) { try close(sides) }
-            last = nil
-        case .advertised(let advertiser): learnName(of: advertiser.address, bytes)
+        case .advertised(let advertiser):
+            if let name = AdvertisingData.name(in: bytes) { book.learn(name: name, of: advertiser.address) }
         case .encrypted, .dropped: break
         }
     }
 
-    /// Another file, another way ahead.
-    func lookAheadAnew(_ lookAhead: (() -> Foresight?)?) {
-        guard lookAhead != nil else { return }
-        self.lookAhead = lookAhead
-        foresight = nil
-    }
-
-    /// Another file goes on where this one ended: its records are numbered anew.
-    func continueInAnotherFile() {
-        for sides in connections.values { sides.begin(0) }
-    }
-
     /// The capture is over: what is unfinished stays so.
     func finish() throws {
-        stream = nil
+        (stream, last) = (nil, nil)
         for id in connections.keys.sorted() {
             if let sides = connections[id] { try close(sides) }
         }
         connections = [:]
-        last = nil
     }
 
-    /// A short cut for the middle of a log: the same connection, direction and handle as before, and a value that has
-    /// nothing to tell yet.
-    struct LogStream {
+    /// A short cut for the middle of a log: the same connection, direction and handle as before, and a value that
+    /// completes nothing.
+    private struct LogStream {
         let connection: Int
         let direction: TrafficDirection?
         let handle: UInt16
-        /// Of a side that lives as long as this short cut.
-        let log: UnsafeMutablePointer<LogDecoder>
+        let log: LogDecoder
 
         @inline(__always)
         func takes(_ observation: ATTObservation, _ pdu: RawSpan) -> Bool {
             guard observation.connection.id == connection, observation.direction == direction, pdu.byteCount > 3,
                 pdu.byte(0) == 0x1B, UInt16(pdu.byte(1)) | UInt16(pdu.byte(2)) << 8 == handle
             else { return false }
-            return log.pointee.takeNext(
-                pdu.extracting(3..<pdu.byteCount), frame: observation.frame, time: observation.time)
+            return log.takeNext(pdu.extracting(3..<pdu.byteCount), frame: observation.frame, time: observation.time)
         }
     }
 
@@ -123,20 +136,11 @@ final class ConversationReader {
             self.remote = remote
             self.host = host
         }
-
-        func begin(_ frame: Int) {
-            remote.firstFrame = frame
-            host.firstFrame = frame
-        }
     }
 
     @inline(__always)
     func sides(of connection: ObservedConnection) -> ConnectionSides {
         if let last, last.id == connection.id { return last }
-        return findSides(of: connection)
-    }
-
-    private func findSides(of connection: ObservedConnection) -> ConnectionSides {
         let sides = connections[connection.id] ?? makeSides(connection)
         connections[connection.id] = sides
         last = sides
@@ -148,7 +152,7 @@ final class ConversationReader {
         let remote = book.peer(address.map { .address($0) } ?? .connection(connection.id), connection: connection.id)
         let host = book.peer(.host(connection.adapter), connection: connection.id)
         remote.openConnections += 1
-        // Of random addresses the two highest bits tell: 11 stays, 00 and 01 are made anew every quarter of an hour.
+        // The two highest bits of a random address: 11 is static, 00 and 01 are private (Core 5.4, Vol 6 Part B, 1.3.2).
         if let address, connection.isPeerRandom == true, address.value >> 46 < 2 { remote.isAddressPrivate = true }
         return ConnectionSides(
             id: connection.id, remote: ServerSide(peer: remote, connection: connection, isHost: false),
@@ -163,31 +167,25 @@ final class ConversationReader {
         book.leave(sides.remote.peer)
     }
 
-    private func learnName(of address: BluetoothAddress, _ data: RawSpan) {
-        if let name = AdvertisingData.name(in: data) { book.learn(name: name, of: address) }
-    }
-
-    // MARK: PDUs
-
-    /// Odd opcodes come from the server, even ones go to it; where the direction is unknown the peer is taken for the
-    /// server.
+    /// Odd opcodes come from the server, even ones go to it. Where the direction is unknown the peer is the server.
     @inline(__always)
-    func server(_ isFromServer: Bool, _ observation: ATTObservation, _ sides: ConnectionSides) -> ServerSide {
+    func server(_ isFromServer: Bool, _ observation: ATTObservation) -> ServerSide {
+        let sides = sides(of: observation.connection)
         let isHost = isFromServer ? observation.direction == .sent : observation.direction == .received
         return isHost ? sides.host : sides.remote
     }
+
+    // MARK: PDUs
 
     private func receive(_ observation: ATTObservation, _ pdu: RawSpan) throws {
         stream = nil
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
         let isValue = opcode == .notification || opcode == .indication
-        // Discovery is not in them.
         if isValue, !followsValues { return }
         let sides = sides(of: observation.connection)
-        if sides.lastObservation == nil { sides.begin(observation.frame) }
         sides.lastObservation = observation
         let isFromServer = opcode.rawValue & 1 == 1
-        let side = server(isFromServer, observation, sides)
+        let side = server(isFromServer, observation)
         if isValue {
             guard let handle = pdu.little16(at: 1) else { return }
             return try value(
@@ -198,6 +196,265 @@ final class ConversationReader {
             try answer(pdu, opcode, side, sides, observation)
         } else {
             try ask(pdu, opcode, side, sides, observation)
+        }
+    }
+
+    /// From the client: requests and writes.
+    private func ask(
+        _ pdu: RawSpan, _ opcode: ATTOpcode, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
+    ) throws {
+        if opcode == .exchangeMTURequest { sides.clientMTU = Int(pdu.little16(at: 1) ?? 23) }
+        if let request = PendingRequest(pdu) {
+            if let reading = side.reading, !request.continues(reading) { try deliverReading(side) }
+            side.pending = request
+        }
+        switch opcode {
+        case .writeRequest, .writeCommand, .signedWriteCommand:
+            guard let handle = pdu.little16(at: 1) else { return }
+            let end = opcode == .signedWriteCommand ? max(3, pdu.byteCount - 12) : pdu.byteCount
+            try write(
+                pdu.extracting(3..<end).bytes(), to: handle, side, observation,
+                opcode == .writeRequest ? .writeRequest : .writeCommand)
+        case .prepareWriteRequest:
+            guard let handle = pdu.little16(at: 1), let offset = pdu.little16(at: 3) else { return }
+            prepare(
+                PartialValue(handle: handle, bytes: pdu.bytes(from: 5), observation: observation), at: Int(offset), side
+            )
+        case .executeWriteRequest:
+            let prepared = side.preparing
+            side.preparing = []
+            guard pdu.byteCount > 1, pdu.byte(1) == 1 else { return }
+            for value in prepared { try write(value.bytes, to: value.handle, side, observation, .writeRequest) }
+        default: break
+        }
+    }
+
+    private func prepare(_ piece: PartialValue, at offset: Int, _ side: ServerSide) {
+        if let last = side.preparing.indices.last, side.preparing[last].handle == piece.handle,
+            side.preparing[last].bytes.count == offset
+        {
+            guard offset + piece.bytes.count <= PartialValue.longest else { return }
+            side.preparing[last].bytes += piece.bytes
+        } else if side.preparing.count < 64 {
+            side.preparing.append(piece)
+        }
+    }
+
+    /// From the server: answers.
+    private func answer(
+        _ pdu: RawSpan, _ opcode: ATTOpcode, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
+    ) throws {
+        if opcode == .multipleNotification { return try multiple(pdu, side, observation) }
+        if opcode == .exchangeMTUResponse, let server = pdu.little16(at: 1) {
+            sides.mtu = max(23, min(sides.clientMTU, Int(server)))
+        }
+        guard let request = side.pending, request.isAnswered(by: pdu) else { return }
+        side.pending = nil
+        switch opcode {
+        case .readResponse:
+            side.reading = PartialValue(
+                handle: request.handle ?? 0, bytes: pdu.bytes(from: 1), observation: observation)
+            if pdu.byteCount < sides.mtu { try deliverReading(side) }
+        case .readBlobResponse:
+            guard let reading = side.reading, request.continues(reading), request.offset < PartialValue.longest else {
+                return
+            }
+            side.reading?.bytes += pdu.bytes(from: 1)
+            side.reading?.observation = observation
+            if pdu.byteCount < sides.mtu { try deliverReading(side) }
+        case .errorResponse: if request.opcode == 0x0C { try deliverReading(side) }
+        default:
+            if side.table.learn(from: pdu, to: request) {
+                side.resetRoles()
+                if side.table.hasBottle || !side.peer.table.hasBottle { side.peer.table = side.table }
+            }
+            // A value read by its type.
+            if opcode == .readByTypeResponse, let type = request.type,
+                type.short.map({ !(0x2800...0x2803).contains($0) }) ?? true, let handle = pdu.little16(at: 2),
+                pdu.byteCount >= 4, Int(pdu.byte(1)) == pdu.byteCount - 2
+            {
+                try known(type, value: pdu.bytes(from: 4), handle, side, observation)
+            }
+        }
+    }
+
+    /// `23 ( handle(2) length(2) value )*`
+    private func multiple(_ pdu: RawSpan, _ side: ServerSide, _ observation: ATTObservation) throws {
+        var at = 1
+        while let handle = pdu.little16(at: at), let length = pdu.little16(at: at + 2) {
+            let end = min(pdu.byteCount, at + 4 + Int(length))
+            try value(pdu.extracting((at + 4)..<end), of: handle, side, observation, .notification)
+            at = end
+        }
+    }
+
+    /// The type of the attribute that a PDU is about, as text, as far as discovery up to here shows. For an answer
+    /// without a handle, ask before `receive` is called with it.
+    func typeText(of pdu: RawSpan, _ observation: ATTObservation) -> [UInt8]? {
+        guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return nil }
+        let side = server(opcode.rawValue & 1 == 1, observation)
+        switch opcode {
+        case .notification, .indication, .readRequest, .readBlobRequest, .writeRequest, .writeCommand,
+            .signedWriteCommand, .prepareWriteRequest, .prepareWriteResponse:
+            return pdu.little16(at: 1).flatMap { side.typeText(at: $0) }
+        case .errorResponse: return pdu.little16(at: 2).flatMap { side.typeText(at: $0) }
+        case .readResponse, .readBlobResponse, .writeResponse:
+            return side.pending?.handle.flatMap { side.typeText(at: $0) }
+        case .readByTypeRequest, .readByGroupTypeRequest:
+            return pdu.uuid(from: 5).map { Array($0.description.utf8) }
+        default: return nil
+        }
+    }
+
+    // MARK: values
+
+    @inline(__always)
+    private func value(
+        _ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
+        _ travel: ValueFacts.Travel
+    ) throws {
+        note(bytes, handle, side, observation, travel)
+        try look(bytes, of: handle, side, observation)
+    }
+
+    @inline(__always)
+    private func note(
+        _ bytes: RawSpan, _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
+        _ travel: ValueFacts.Travel
+    ) {
+        guard let onValue else { return }
+        onValue(
+            ObservedTransfer(
+                side: side, handle: handle, uuid: side.type(at: handle) ?? observation.characteristic, travel: travel,
+                bytes: bytes.bytes(), frame: observation.frame, time: observation.time))
+    }
+
+    @inline(__always)
+    private func look(_ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
+        switch side.role(of: handle, given) {
+        case .response(let profile, let basis):
+            if side.peer.responseHandle != handle || side.peer.basis != basis {
+                side.peer.note(profile, basis)
+                side.peer.responseHandle = handle
+            }
+            try side.log.receive(bytes, frame: observation.frame, time: observation.time) {
+                try self.emit($0, side, observation)
+            }
+            if side.log.isOpen {
+                stream = LogStream(
+                    connection: observation.connection.id, direction: observation.direction, handle: handle,
+                    log: side.log)
+            }
+        case .unknown: try guess(bytes, at: handle, side, observation)
+        case .command, .other: break
+        }
+    }
+
+    /// A value that was read is complete.
+    private func deliverReading(_ side: ServerSide) throws {
+        guard let reading = side.reading else { return }
+        side.reading = nil
+        if let type = side.type(at: reading.handle) {
+            return try known(type, value: reading.bytes, reading.handle, side, reading.observation)
+        }
+        try value(reading.bytes.span.bytes, of: reading.handle, side, reading.observation, .read)
+    }
+
+    /// A value that was read, of an attribute whose type is known.
+    private func known(
+        _ type: BluetoothUUID, value bytes: [UInt8], _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation
+    ) throws {
+        guard type == 0x2A00 || type == 0x2A25 else {
+            return try value(bytes.span.bytes, of: handle, side, observation, .read)
+        }
+        note(bytes.span.bytes, handle, side, observation, .read)
+        let text = String(decoding: bytes, as: UTF8.self)
+        if type == 0x2A00 {
+            side.peer.learn(name: text)
+        } else if side.peer.address == nil, let address = BluetoothAddress(text) {
+            // On links without a radio the serial number is the bottle's address.
+            side.peer.openConnections -= 1
+            side.peer = book.identify(side.peer, as: address)
+            side.peer.openConnections += 1
+        }
+    }
+
+    private func write(
+        _ bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation,
+        _ travel: ValueFacts.Travel
+    ) throws {
+        note(bytes.span.bytes, handle, side, observation, travel)
+        switch side.role(of: handle, given) {
+        // Also writes to the response characteristic: the bottle disconnects after some of them.
+        case .command(let profile, let basis), .response(let profile, let basis):
+            side.peer.note(profile, basis)
+            try command(bytes, to: handle, side, observation)
+        case .unknown where given.isEmpty && FrameShape.isCommand(bytes):
+            let isConfirmed = side.guess.response != nil && side.guess.command == nil
+            guard isConfirmed || side.mayGuess else { break }
+            side.guess.command = handle
+            // Frames came first, now a command: it is a bottle.
+            if isConfirmed { side.guess.isOneSided = false }
+            side.resetRoles()
+            try command(bytes, to: handle, side, observation)
+        case .unknown
+        where given.isEmpty && side.mayGuess && bytes.count == 1
+            && side.guess.shortWrites.count < GuessWork.mostShortWrites:
+            side.guess.shortWrites.append(PartialValue(handle: handle, bytes: bytes, observation: observation))
+        case .unknown, .other: break
+        }
+    }
+
+    private func command(_ bytes: [UInt8], to handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws
+    {
+        let command = HostCommand(decoding: bytes)
+        if command.asksForLog { try finishLog(side, observation) }
+        // Other devices have characteristics of the same number.
+        if case .unknown = command, !side.peer.isBottle { return }
+        side.peer.commandCount += 1
+        try sink(
+            .command(command, value: bytes, characteristic: side.type(at: handle)),
+            TrafficOrigin(side: side, observation: observation))
+    }
+
+    private func finishLog(_ side: ServerSide, _ observation: ATTObservation) throws {
+        try side.log.finish { try self.emit($0, side, observation) }
+    }
+
+    /// A value at an unknown handle: its bytes can show a bottle.
+    private func guess(_ bytes: RawSpan, at handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
+        guard bytes.byteCount >= Frame.headerSize, bytes.byte(0) == 0x50 || bytes.byte(0) == 0x52, given.isEmpty,
+            side.mayGuess
+        else { return }
+        let value = bytes.bytes()
+        let isLog = FrameShape.isLog(value)
+        let short = side.guess.shortWrites.filter { HostCommand(decoding: $0.bytes).isDraftDump && $0.handle != handle }
+        let wasAsked = side.guess.command != nil || (isLog && !short.isEmpty)
+        guard isLog || (wasAsked && FrameShape.isMessage(value)) else { return }
+        side.guess.response = handle
+        side.guess.isOneSided = !wasAsked
+        if side.guess.command == nil { side.guess.command = short.first?.handle }
+        side.resetRoles()
+        side.peer.note(nil, .guessed)
+        for write in short where write.handle == side.guess.command {
+            try command(write.bytes, to: write.handle, side, write.observation)
+        }
+        try look(bytes, of: handle, side, observation)
+    }
+
+    private func emit(_ output: LogOutput, _ side: ServerSide, _ observation: ATTObservation) throws {
+        let origin = TrafficOrigin(side: side, observation: observation)
+        switch output {
+        case .records(let batch):
+            side.peer.hasSpoken = true
+            try sink(.records(batch), origin)
+        case .message(let message):
+            side.peer.hasSpoken = true
+            side.peer.learn(from: message)
+            try sink(.message(message), origin)
+        case .malformed(let bytes, let failure):
+            // Other devices have a characteristic of the same number.
+            if side.peer.isBottle { try sink(.malformed(bytes, failure), origin) }
         }
     }
 }

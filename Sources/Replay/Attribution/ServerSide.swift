@@ -1,42 +1,31 @@
 import Bluetooth
 import BottleProtocol
 
-/// One GATT server as seen over one connection: its attributes, what its client has asked, and what the handles mean to
-/// us.
+/// One GATT server over one connection: its attributes, the client's pending request, and the roles of its handles.
 final class ServerSide {
     var peer: BottlePeer
     let connection: ObservedConnection
-    /// The server is the capturing host itself: the emulator's own recording, for one.
+    /// The server is the capturing host itself, as in the emulator's own recording.
     let isHost: Bool
-    /// What was discovered on this connection.
+    /// The attributes discovered on this connection.
     var table = AttributeTable()
-    /// Discovery on another connection to the same address, as a rule an earlier one.
-    private(set) var carried: AttributeTable
-    /// What discovery on this connection will have told by its end, where that is known already.
-    private(set) var coming = AttributeTable()
+    /// Discovery on an earlier connection to the same address.
+    private let carried: AttributeTable
     /// The client's request that has no answer yet.
     var pending: PendingRequest?
-    /// A value that is being read in pieces.
+    /// A value that is being read in parts.
     var reading: PartialValue?
-    /// A value that is being written in pieces.
+    /// Values that are being written in parts.
     var preparing: [PartialValue] = []
-    /// Drink log in flight. One response characteristic a side. By pointer, because it is changed for every
-    /// notification, and the runtime's check that nobody else changes it costs more than the change.
-    let log: UnsafeMutablePointer<LogDecoder>
-    /// Number of the first record that it had a part in.
-    var firstFrame = 0
-    /// Whether `ConversationReader.openLogs` holds this side.
-    var isListedAsOpen = false
+    /// The drink log in flight.
+    let log = LogDecoder()
     var guess = GuessWork()
-    /// Whether `learn(_ foresight)` was called, or there is nothing to learn.
-    var hasForesight = false
 
     private var roles: [UInt16: HandleRole] = [:]
     private var lastHandle: UInt16 = 0
     private var lastRole: HandleRole?
-    /// Types as text, for lists of PDUs. Empty: nothing is known.
+    /// Types as text, for lists of PDUs. Empty: unknown.
     private var typeTexts: [UInt16: [UInt8]] = [:]
-    /// The one asked for last; the next PDU mostly goes there, too.
     private var lastText: (handle: UInt16, text: [UInt8])?
 
     init(peer: BottlePeer, connection: ObservedConnection, isHost: Bool) {
@@ -44,48 +33,31 @@ final class ServerSide {
         self.connection = connection
         self.isHost = isHost
         carried = peer.table
-        log = .allocate(capacity: 1)
-        log.initialize(to: LogDecoder())
     }
 
-    deinit {
-        log.deinitialize(count: 1)
-        log.deallocate()
-    }
-
-    /// What a handle means here. Remembered, because drinks come by the hundred thousand from one handle.
+    /// The role of a handle. Cached, because a large capture has hundreds of thousands of values of one handle.
     @inline(__always)
     func role(of handle: UInt16, _ given: GivenHandles) -> HandleRole {
         if handle == lastHandle, let lastRole { return lastRole }
-        let role = roles[handle] ?? resolve(handle, given)
+        let role =
+            roles[handle] ?? discoveredRole(handle, given) ?? given.role(of: handle) ?? guess.role(of: handle)
+            ?? .unknown
+        roles[handle] = role
         lastHandle = handle
         lastRole = role
         return role
     }
 
-    private func resolve(_ handle: UInt16, _ given: GivenHandles) -> HandleRole {
-        let role = discoveredRole(handle, given) ?? given.role(of: handle) ?? guess.role(of: handle) ?? .unknown
-        roles[handle] = role
-        return role
-    }
-
-    /// What discovery says: this connection's so far, then this connection's to come, then another's. The first one
-    /// that knows a bottle knows all of it.
+    /// Discovery on this connection takes precedence over discovery on an earlier one. A table with a bottle is
+    /// complete.
     private func discoveredRole(_ handle: UInt16, _ given: GivenHandles) -> HandleRole? {
-        if let own = ownRole(handle, given) { return own }
+        if let role = Self.role(of: handle, in: table, .discovered) {
+            // A given handle also counts where discovery shows a vendor's own UUID.
+            let isVendor = role == .other && table.type(at: handle)?.short == nil
+            return isVendor ? given.role(of: handle) ?? role : role
+        }
         if table.hasBottle { return .other }
-        if let late = Self.role(of: handle, in: coming, .discovered) { return late }
-        if coming.hasBottle { return .other }
-        if let other = Self.role(of: handle, in: carried, .carriedOver) { return other }
-        return carried.hasBottle ? .other : nil
-    }
-
-    /// What this connection's discovery says. A handle that the caller names counts also where discovery shows a
-    /// vendor's own UUID.
-    private func ownRole(_ handle: UInt16, _ given: GivenHandles) -> HandleRole? {
-        let role = Self.role(of: handle, in: table, .discovered)
-        if role == .other, table.type(at: handle)?.short == nil, let named = given.role(of: handle) { return named }
-        return role
+        return Self.role(of: handle, in: carried, .carriedOver) ?? (carried.hasBottle ? .other : nil)
     }
 
     /// `nil` where the table does not know the handle.
@@ -102,31 +74,21 @@ final class ServerSide {
         return .other
     }
 
-    /// The table or the guess has changed: roles are looked up anew.
-    func forgetRoles() {
+    /// The table or the guess has changed: cached roles are invalid.
+    func resetRoles() {
         roles.removeAll(keepingCapacity: true)
         typeTexts.removeAll(keepingCapacity: true)
         lastRole = nil
         lastText = nil
     }
 
-    /// Takes what a reading ahead has told.
-    func learn(_ foresight: Foresight) {
-        if let coming = foresight.table(self) { self.coming = coming }
-        if !carried.hasBottle, let other = foresight.otherTable(self) { carried = other }
-        hasForesight = true
-        forgetRoles()
-    }
-
-    /// Whether nothing is known about which characteristics there are.
-    var mayGuess: Bool { !table.hasBottle && !coming.hasBottle && !carried.hasBottle && guess.response == nil }
+    /// Whether no discovery shows a bottle, so that the shape of the values may.
+    var mayGuess: Bool { !table.hasBottle && !carried.hasBottle && guess.response == nil }
 
     /// The type of the attribute at a handle, by this connection's discovery or an earlier one.
-    func type(at handle: UInt16) -> BluetoothUUID? {
-        table.type(at: handle) ?? coming.type(at: handle) ?? carried.type(at: handle)
-    }
+    func type(at handle: UInt16) -> BluetoothUUID? { table.type(at: handle) ?? carried.type(at: handle) }
 
-    /// The same as text, `FFE4`.
+    /// The type as text, `FFE4`.
     func typeText(at handle: UInt16) -> [UInt8]? {
         if let lastText, lastText.handle == handle { return lastText.text.isEmpty ? nil : lastText.text }
         let known = typeTexts[handle]
@@ -137,27 +99,15 @@ final class ServerSide {
     }
 }
 
-/// What a handle means to us.
+/// The role of a handle.
 enum HandleRole: Equatable {
-    /// Carries frames from the bottle. `nil` profile: it could not be told.
+    /// Carries frames from the bottle. `nil` profile: unknown.
     case response(BottleProfile?, AttributionBasis)
     /// Takes commands.
     case command(BottleProfile?, AttributionBasis)
     /// Something else, known by discovery.
     case other
-    /// Nothing is known of it.
     case unknown
-}
-
-/// A value on its way in pieces (Read Blob, Prepare Write).
-struct PartialValue {
-    /// ATT offsets have 16 bits; no value is longer.
-    static let longest = 65_536
-
-    var handle: UInt16
-    var bytes: [UInt8]
-    /// Of the last piece.
-    var observation: ATTObservation
 }
 
 /// `--command-handle` and `--response-handle`.
@@ -172,7 +122,6 @@ package struct GivenHandles: Sendable, Equatable {
         self.response = response
     }
 
-    /// None was given.
     package var isEmpty: Bool { command == nil && response == nil }
 
     func role(of handle: UInt16) -> HandleRole? {
@@ -182,16 +131,16 @@ package struct GivenHandles: Sendable, Equatable {
     }
 }
 
-/// What the shape of the traffic on a side without discovery suggests.
+/// The roles that the shape of the traffic suggests on a side without discovery.
 struct GuessWork {
-    /// Where frames of a bottle were seen.
+    /// The handle of a bottle's frames.
     var response: UInt16?
-    /// Where commands to a bottle were seen.
+    /// The handle of commands to a bottle.
     var command: UInt16?
-    /// Only frames were seen, no command: another device may send the same bytes by chance or malice, so their drinks
-    /// count only when no bottle of this capture was found by discovery.
+    /// Only frames were seen, no command. Another device can send the same bytes, so their drinks count only when the
+    /// capture has no bottle with better evidence.
     var isOneSided = false
-    /// One-byte writes that are draft commands if this turns out to be a bottle.
+    /// One-byte writes, which are draft commands if this is a bottle. At most `mostShortWrites`.
     var shortWrites: [PartialValue] = []
     static let mostShortWrites = 4
 
@@ -202,20 +151,52 @@ struct GuessWork {
     }
 }
 
-extension AttributeTable {
-    /// Whether a bottle's response characteristic is among the characteristics.
-    var hasBottle: Bool {
-        characteristics.contains { handle, characteristic in
-            BottleProfile.allCases.contains {
-                characteristic.uuid == BluetoothUUID($0.responseCharacteristic) && isIn($0.responseService, handle)
-            }
+/// Whether bytes look like a bottle's. Only guesses are based on this.
+enum FrameShape {
+    /// A whole command: a GT frame of one type, an acknowledgement, a PT frame of whole entries.
+    static func isCommand(_ value: [UInt8]) -> Bool {
+        switch HostCommand(decoding: value) {
+        case .unknown, .draftDump: false
+        case .put(let entries): !entries.isEmpty
+        default: true
         }
     }
 
-    /// Whether the handle lies in that service, as far as is known: FFE4 in somebody else's service is not the
-    /// bottle's.
-    func isIn(_ service: UInt16, _ handle: UInt16) -> Bool {
-        guard let found = self.service(at: handle) else { return true }
-        return found.uuid == BluetoothUUID(service)
+    /// A whole RP or RT frame.
+    static func isMessage(_ value: [UInt8]) -> Bool {
+        guard let frame = try? Frame(decoding: value), frame.operation == .response || frame.operation == .report else {
+            return false
+        }
+        return (try? BottleMessage(decoding: frame)) != nil && !frame.payload.isEmpty
+    }
+
+    /// The beginning of a drink log: `50 54 length n 06 record…` with `n` = 1 + 13k within the length, and at least one
+    /// whole record with a possible date. A bottle that lost its clock writes others in between.
+    static func isLog(_ value: [UInt8]) -> Bool {
+        guard value.count >= 6 + DrinkRecord.size, value[0] == 0x50, value[1] == 0x54, value[5] == 0x06 else {
+            return false
+        }
+        let length = Int(value[2]) << 8 | Int(value[3]), entry = Int(value[4])
+        guard entry >= 1 + DrinkRecord.size, (entry - 1) % DrinkRecord.size == 0, entry + 1 <= length else {
+            return false
+        }
+        let records = value[6..<min(value.count, 5 + entry)]
+        let starts = stride(
+            from: records.startIndex, through: records.endIndex - DrinkRecord.size, by: DrinkRecord.size)
+        let decoded = starts.map { try? DrinkRecord(decoding: records[$0...]) }
+        return decoded.allSatisfy { $0 != nil } && decoded.contains { $0?.isSuspect == false }
+    }
+}
+
+extension HostCommand {
+    var isDraftDump: Bool {
+        if case .draftDump = self { true } else { false }
+    }
+
+    var asksForLog: Bool {
+        switch self {
+        case .drinkLog, .draftDump: true
+        default: false
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Bluetooth
 import Captures
 import Glibc
 
@@ -5,22 +6,17 @@ import Glibc
 package struct CaptureFile {
     /// As the user wrote it; `-` is standard input.
     package let path: String
-    /// What the file said about itself, as far as it was read.
+    /// The facts that the file states about itself, as far as it was read.
     package private(set) var facts = CaptureFileFacts()
-    /// Called now and then while reading, with the bytes read so far and the size of the file (`nil` for a pipe).
+    /// Called while reading, with the bytes read so far and the size of the file (`nil` for a pipe).
     package var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
-
-    /// Called with what a text capture says beside its packets (names, addresses): before the first packet, and
-    /// whenever the part of the file that is read next says more.
+    /// Called with the names and addresses of a text capture: before the first packet, and whenever the next part of
+    /// the file has more.
     package var onHead: ((CaptureFileFacts) -> Void)?
-
-    /// So many records at the beginning are not delivered: they were in another capture.
-    package var skipped = 0
-
-    /// Waits for more at the end of the file, where somebody still writes it.
+    /// Waits for more at the end of a growing file.
     package var growth: FileGrowth?
 
-    /// Larger than the longest record, so that a window with room left always gets further.
+    /// Larger than the longest record, so that a window with room left always advances.
     private static let windowSize = CaptureReader.longestRecord + 262_144
 
     /// A file, or `-` for standard input. Nothing is opened yet.
@@ -28,17 +24,17 @@ package struct CaptureFile {
 
     /// Reads the file from its beginning. The bytes are borrowed for the time of a call.
     ///
-    /// - Throws: `CaptureError` after everything before the trouble was delivered; `CaptureFileError` where the file
-    ///   cannot be opened or read (missing, a directory, no permission); whatever `body` throws.
-    package mutating func forEachPacket(_ body: (CapturePacket, RawSpan) throws -> Void) throws {
+    /// - Throws: `CaptureError` after everything before the error was delivered; `CaptureFileError` where the file
+    ///   cannot be opened or read; or the error of `body`.
+    package mutating func forEachPacket(_ body: PacketBody) throws {
         let onHead = onHead
         try forEachPacket(tellsHead: onHead != nil, { onHead?($0) }, body)
     }
 
-    /// The same with `onHead` as a closure that does not escape: variables that it shares with `body` stay where they
-    /// are, and are not looked up and checked at each packet.
+    /// The same with `onHead` as a closure that does not escape: variables that it shares with `body` are not checked
+    /// at each packet.
     mutating func forEachPacket(
-        tellsHead: Bool = true, _ head: (CaptureFileFacts) -> Void, _ body: (CapturePacket, RawSpan) throws -> Void
+        tellsHead: Bool = true, _ head: (CaptureFileFacts) -> Void, _ body: PacketBody
     ) throws {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
@@ -51,29 +47,20 @@ package struct CaptureFile {
         let size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
 
         var reader = CaptureReader()
-        if size != nil { reader.surveyInterfaces = { [path] in Self.surveyInterfaces(path) } }
         defer { facts = reader.facts }
         var window = [UInt8](repeating: 0, count: Self.windowSize)
-        var filled = 0
-        var total = 0
-        var isLast = false
+        var filled = 0, total = 0, isLast = false
         while !isLast {
             try growth?.aboutToRead()
-            let count = try readMore(descriptor, into: &window, at: filled)
+            let count = try window.withUnsafeMutableBytes {
+                try Self.readMore(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: $0[filled...]), path)
+            }
             if count == 0, try growth?.waitForMore(descriptor, after: total) == true { continue }
             isLast = count == 0
             filled += count
             total += count
             if tellsHead { readHead(window.span.bytes.extracting(0..<filled), isLast: isLast, reader, head) }
-            let consumed: Int
-            if skipped == 0 {
-                consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast, body)
-            } else {
-                consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast) {
-                    [skipped] packet, bytes in
-                    if packet.number > skipped { try body(packet, bytes) }
-                }
-            }
+            let consumed = try reader.read(window.span.bytes.extracting(0..<filled), isLast: isLast, body)
             facts = reader.facts
             window.withUnsafeMutableBytes { buffer in
                 guard consumed > 0, let base = buffer.baseAddress else { return }
@@ -84,10 +71,54 @@ package struct CaptureFile {
         }
     }
 
-    private static func surveyInterfaces(_ path: String) -> InterfaceSurvey? {
-        var survey = InterfaceSurvey()
-        try? forEachPiece(of: path) { survey.take($0.bytes) }
-        return survey
+    /// Reads the file as conversations: every whole ATT PDU, and the events around it. The bytes are borrowed for the
+    /// time of a call.
+    ///
+    /// - Throws: as `forEachPacket`, after everything whole before the error was delivered.
+    /// - Returns: the bytes that became no PDU, by reason.
+    @discardableResult
+    package mutating func forEachEvent(
+        onPacket: ((CapturePacket) -> Void)? = nil, _ body: (ConversationEvent, RawSpan) throws -> Void
+    ) throws -> [DropReason: Int] {
+        var reassembler = ConversationReassembler.ofBottles()
+        do {
+            try forEachPacket { packet, bytes in
+                onPacket?(packet)
+                try reassembler.receive(packet, bytes, body)
+            }
+        } catch let error as CaptureError {
+            try reassembler.finish(body)
+            throw error
+        }
+        try reassembler.finish(body)
+        return reassembler.drops
+    }
+
+    /// Reads the file into several readers; each is finished by the caller.
+    ///
+    /// - Returns: the bytes that became no PDU, by reason, and the error that ended the reading.
+    mutating func feed(
+        _ readers: [any EventReader], onPacket: (CapturePacket) -> Void = { _ in },
+        see: (ConversationEvent, RawSpan) throws -> Void = { _, _ in }
+    ) throws -> (drops: [DropReason: Int], error: CaptureError?) {
+        onHead = { head in for reader in readers { reader.learn(head) } }
+        var reassembler = ConversationReassembler.ofBottles()
+        var failure: CaptureError?
+        func take(_ event: ConversationEvent, _ bytes: RawSpan) throws {
+            try see(event, bytes)
+            for reader in readers { try reader.receive(event, bytes) }
+        }
+        do {
+            try forEachPacket { packet, bytes in
+                onPacket(packet)
+                if let time = packet.time { for reader in readers { reader.start(at: time) } }
+                try reassembler.receive(packet, bytes) { try take($0, $1) }
+            }
+        } catch let error as CaptureError {
+            failure = error
+        }
+        try reassembler.finish { try take($0, $1) }
+        return (reassembler.drops, failure)
     }
 
     /// The bytes of a file as they are, piece by piece.
@@ -95,18 +126,31 @@ package struct CaptureFile {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        try forEachPiece(of: descriptor, path, body)
+    }
+
+    static func forEachPiece(of descriptor: CInt, _ path: String, _ body: (UnsafeRawBufferPointer) throws -> Void)
+        throws
+    {
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = piece.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw CaptureFileError(path: path, errno: errno) }
+            let count = try piece.withUnsafeMutableBytes { try readMore(descriptor, into: $0, path) }
             if count == 0 { return }
             try piece.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         }
     }
 
-    /// Text says whose it is in lines of their own. Packets are delivered while it is parsed, so these lines are read
-    /// ahead. Trouble shows in its turn.
+    /// At least one byte, unless the file is at its end.
+    static func readMore(_ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer, _ path: String) throws -> Int {
+        while true {
+            let count = read(descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 { return count }
+            guard errno == EINTR else { throw CaptureFileError(path: path, errno: errno) }
+        }
+    }
+
+    /// Reads the head lines of a text ahead, because packets are delivered while it is parsed. Errors show in their
+    /// turn.
     private func readHead(
         _ window: RawSpan, isLast: Bool, _ reader: CaptureReader, _ onHead: (CaptureFileFacts) -> Void
     ) {
@@ -118,24 +162,21 @@ package struct CaptureFile {
         else { return }
         onHead(probe.facts)
     }
-
-    /// At least one byte, unless the file is at its end.
-    private func readMore(_ descriptor: CInt, into window: inout [UInt8], at offset: Int) throws -> Int {
-        while true {
-            let count = window.withUnsafeMutableBytes { buffer in
-                read(descriptor, buffer.baseAddress.map { $0 + offset }, buffer.count - offset)
-            }
-            if count >= 0 { return count }
-            guard errno == EINTR else { throw CaptureFileError(path: path, errno: errno) }
-        }
-    }
 }
 
-/// The operating system refused.
+/// A reader of the events of one capture.
+protocol EventReader: AnyObject {
+    /// Learns the names in the head of a text capture.
+    func learn(_ head: CaptureFileFacts)
+    /// Sets the time of the first packet, for moments that count from it.
+    func start(at time: Duration)
+    func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws
+}
+
+/// An error of the operating system.
 package struct CaptureFileError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file, or `-`.
     package var path: String
-    /// What the system said.
     package var sentence: String
 
     package init(path: String, sentence: String) {
@@ -144,10 +185,108 @@ package struct CaptureFileError: Error, Sendable, Hashable, CustomStringConverti
     }
 
     init(path: String, errno code: CInt) {
-        let reason = strerror(code).map { String(cString: $0) } ?? "error \(code)"
-        self.init(path: path, sentence: "cannot be read: \(reason)")
+        self.init(path: path, sentence: "cannot be read: \(String(cString: strerror(code)))")
     }
 
-    /// The file, and what the system said.
     package var description: String { "\(path == "-" ? "standard input" : path): \(sentence)" }
+}
+
+/// A file without a name in the temporary folder, which is gone with this object, however the program ends.
+final class SpoolFile: Sendable {
+    let descriptor: CInt
+    private let original: String
+    private let folder: String
+
+    /// The path by which this process can open it.
+    var path: String { "/proc/self/fd/\(descriptor)" }
+
+    /// - Parameter original: the source of its bytes, for messages.
+    init(for original: String) throws {
+        self.original = original
+        folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        descriptor = open(folder, O_RDWR | O_CLOEXEC | __O_TMPFILE, 0o600)
+        guard descriptor >= 0 else { throw failure() }
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure() }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
+
+    func rewind() { lseek(descriptor, 0, SEEK_SET) }
+
+    private func failure() -> CaptureFileError {
+        CaptureFileError(
+            path: original, sentence: "cannot be unpacked to \(folder): \(String(cString: strerror(errno)))")
+    }
+}
+
+/// A capture that can be read more than once: a file as it is, and a copy of standard input or a named pipe.
+package final class SpooledCapture {
+    /// The path to read instead of the original.
+    package let path: String
+    private let copy: SpoolFile?
+
+    /// - Parameter original: as the user wrote it. Errors of a file that cannot be opened are left to its reader.
+    package init(_ original: String) throws {
+        var status = stat()
+        let isPipe =
+            original == "-"
+            || stat(original, &status) == 0 && ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+        guard isPipe else {
+            (path, copy) = (original, nil)
+            return
+        }
+        let file = try SpoolFile(for: original)
+        try CaptureFile.forEachPiece(of: original) { try file.write($0) }
+        (path, copy) = (file.path, file)
+    }
+}
+
+extension ConversationReassembler {
+    /// The reassembly of captures of bottles: it knows the possible bytes of a drink log.
+    package static func ofBottles() -> ConversationReassembler { ConversationReassembler(fits: LogParts.fits) }
+}
+
+/// The possible bytes of a notification of the drink log. The months, days, hours, minutes and seconds of its records
+/// are at fixed places (protocol specification P3.2), and no bottle writes a 61st second.
+private enum LogParts {
+    /// After L2CAP's length and channel, and ATT's opcode and handle.
+    private static let value = 7
+    private static let recordSize = 13
+    /// The highest byte of each field that has one.
+    private static let highest: [Int: UInt8] = [1: 12, 2: 31, 3: 23, 4: 59, 5: 59]
+
+    static func fits(begun: [UInt8], at offset: Int, part: [UInt8]) -> Bool {
+        guard let records = records(begun) else { return true }
+        return part.enumerated().allSatisfy { index, byte in
+            guard records.contains(offset + index) else { return true }
+            return byte <= highest[(offset + index - records.lowerBound) % recordSize] ?? .max
+        }
+    }
+
+    /// The place of the records in a frame that can only be a notification of one whole entry of the log.
+    private static func records(_ begun: [UInt8]) -> Range<Int>? {
+        guard begun.count >= value + 2, begun[2] == 4, begun[3] == 0, begun[4] == 0x1B else { return nil }
+        let end = 4 + (Int(begun[0]) | Int(begun[1]) << 8)
+        let isFirst = begun[value] == 0x50 && begun[value + 1] == 0x54
+        let entry = isFirst ? value + 4 : value
+        guard begun.count >= entry + 2, begun[entry + 1] == 0x06, entry + 1 + Int(begun[entry]) == end else {
+            return nil
+        }
+        // The log's own length holds this entry at least.
+        if isFirst, (Int(begun[value + 2]) << 8 | Int(begun[value + 3])) < Int(begun[entry]) + 1 { return nil }
+        let size = Int(begun[entry]) - 1
+        guard size > 0, size % recordSize == 0 else { return nil }
+        return entry + 2..<end
+    }
 }

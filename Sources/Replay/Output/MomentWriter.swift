@@ -1,3 +1,5 @@
+import Captures
+
 /// Writes capture times. Keeps the text of the last second and of its day, because neighbours share them.
 final class MomentWriter {
     private var day = Int64.min

@@ -7,7 +7,7 @@ import Captures
 ///
 /// The memory depends on how many connections and characteristics there are, up to a limit, and not on how long the
 /// capture is.
-package final class CaptureStatistics {
+package final class CaptureStatistics: EventReader {
     /// In order of first sight; at most `mostConnections`.
     package private(set) var connections: [ConnectionStatistics] = []
     /// Connections of the capture, also those without figures of their own.
@@ -80,27 +80,15 @@ package final class CaptureStatistics {
     /// Everybody met, in order of first connection.
     package var peers: [BottlePeer] { conversation.peers }
 
-    /// Reads a whole file, of which more may be counted already.
-    /// - Parameter onPacket: called for each packet before.
-    /// - Throws: what `CaptureFile.forEachEvent` throws, after everything before the trouble was counted.
-    package func read(_ file: inout CaptureFile, onPacket: ((CapturePacket) -> Void)? = nil) throws {
-        let path = file.path
-        file.onHead = { [self] in learn($0) }
-        lookAhead(in: path)
+    /// Reads a whole file.
+    /// - Parameter onPacket: called for each packet before it is read.
+    /// - Throws: as `CaptureFile.forEachEvent`, after everything before the error was counted.
+    package func read(_ file: inout CaptureFile, onPacket: (CapturePacket) -> Void = { _ in }) throws {
         defer { finish() }
-        try file.forEachEvent { packet in
-            self.start(at: packet.time?.sinceEpoch)
-            onPacket?(packet)
-        } _: { event, bytes in
-            try self.receive(event, bytes)
-        }
+        if let error = try file.feed([self], onPacket: onPacket).error { throw error }
     }
 
-    /// Names the file that the events come from: it can be read ahead for its discovery.
-    func lookAhead(in path: String) { conversation.lookAhead = { Foresight(path) } }
-
-    /// Tells the time of a packet, for moments that count from the first one.
-    package func start(at time: Duration?) { gate.start(at: time) }
+    package func start(at time: Duration) { gate.start(at: time) }
 
     /// What the head of a text capture tells.
     package func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
@@ -272,7 +260,7 @@ package final class CaptureStatistics {
     }
 
     private func find(_ handle: UInt16, _ opcode: UInt8, _ observation: ATTObservation) -> CharacteristicStatistics? {
-        let side = conversation.server(opcode & 1 == 1, observation, conversation.sides(of: observation.connection))
+        let side = conversation.server(opcode & 1 == 1, observation)
         let key = AttributeKey(server: Self.server(observation.connection, isHost: side.isHost), handle: handle)
         if let lastAttribute, lastAttribute.key == key {
             lastAttribute.value.meet(side)

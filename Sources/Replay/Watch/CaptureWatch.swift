@@ -76,12 +76,12 @@ package final class CaptureWatch {
         frame += 1
         var packet = packet
         (packet.number, packet.adapter) = (frame, UInt32(source) << 16 | packet.adapter & 0xFFFF)
-        if let time = packet.time?.sinceEpoch {
+        if let time = packet.time {
             lines?.start(at: time)
             drinks.start(at: time)
             commands.start(at: time)
         }
-        try reassembler.receive(ObservedPacket(packet), bytes) { try see($0, $1, at: packet.time?.sinceEpoch) }
+        try reassembler.receive(packet, bytes) { try see($0, $1, at: packet.time) }
         commandCount = counter.count
     }
 

@@ -1,0 +1,164 @@
+/// One record of a capture. Its bytes are passed next to it, borrowed from the reader's window.
+///
+/// The headers of the file and of its link type (record headers, direction words, H4 type bytes, monitor opcodes, radio
+/// headers) are removed and stated in fields. The remaining bytes are as the controller or the air carried them.
+package struct CapturePacket: Sendable, Hashable {
+    /// 1-based number of the record in the file, counted as tshark counts frames.
+    package var number: Int
+    /// Time since 1970; `nil` where the format has none.
+    package var time: Duration?
+    /// The adapter (monitor formats) or interface (pcapng), else 0.
+    package var adapter: UInt32
+    /// The direction seen from the host (HCI), the central (link layer) or the phone (text); `nil` if unknown.
+    package var direction: TrafficDirection?
+    /// Bytes of the packet that the file did not keep.
+    package var missing: Int
+    /// What the bytes are.
+    package var content: PacketContent
+
+    package init(
+        number: Int, time: Duration?, adapter: UInt32 = 0, direction: TrafficDirection?, missing: Int = 0,
+        content: PacketContent
+    ) {
+        self.number = number
+        self.time = time
+        self.adapter = adapter
+        self.direction = direction
+        self.missing = missing
+        self.content = content
+    }
+
+    /// The file kept only the first bytes.
+    package var isCut: Bool { missing > 0 }
+}
+
+/// The kind of a `CapturePacket`'s bytes.
+package enum PacketContent: Sendable, Hashable {
+    /// An HCI packet without its H4 type byte.
+    case hci(HCIPacketType)
+    /// A note of the monitor or of PacketLogger: adapters, versions, text.
+    case note(CaptureNote)
+    /// A packet from the air: access address (4 bytes), header (2), payload, CRC (3).
+    case linkLayer(LinkLayerFacts)
+    /// A characteristic's value, from a text capture.
+    case value(ValueFacts)
+    /// A connection begins or ends, from a text capture; no bytes.
+    case connection(isBegin: Bool, peer: BluetoothAddress?)
+    /// A record that cannot be read; it keeps the record numbers right.
+    case unknown
+}
+
+/// The packet types of H4 (Core 5.4, Vol 4 Part A, 2).
+package struct HCIPacketType: RawRepresentable, Sendable, Hashable {
+    /// The byte in front of a packet on the UART.
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// HCI command, host to controller.
+    package static let command = Self(rawValue: 1)
+    /// Asynchronous data, which carries L2CAP.
+    package static let acl = Self(rawValue: 2)
+    /// Synchronous data (audio).
+    package static let sco = Self(rawValue: 3)
+    /// HCI event, controller to host.
+    package static let event = Self(rawValue: 4)
+    /// Isochronous data.
+    package static let iso = Self(rawValue: 5)
+}
+
+/// A record without traffic, under the number that its format gives it.
+package enum CaptureNote: Sendable, Hashable {
+    /// Linux monitor opcode (0 new index, 1 del index, 8 open, 9 close, 10 index info, 12 system note, …).
+    case monitor(UInt16)
+    /// Apple PacketLogger type (0xFC note, 0xFD configuration, 0xFE new controller, LMP, …).
+    case packetLogger(UInt8)
+
+    /// The adapter appeared, disappeared or was switched: all its connections have ended.
+    package var endsConnections: Bool {
+        switch self {
+        case .monitor(let opcode): opcode == 0 || opcode == 1 || opcode == 8 || opcode == 9
+        case .packetLogger(let type): type == 0xFE
+        }
+    }
+}
+
+/// The facts that a sniffer states about a packet from the air.
+package struct LinkLayerFacts: Sendable, Hashable {
+    /// RF channel 0–39 (2402 MHz + 2 n), `nil` where the format has none. The channel indices 37, 38, 39 are RF 0, 12,
+    /// 39.
+    package var rfChannel: UInt8?
+    /// Signal strength in dBm.
+    package var signal: Int8?
+    /// The sniffer decrypted the payload.
+    package var isDecrypted: Bool
+    /// `nil`: the sniffer did not check the CRC.
+    package var isCRCValid: Bool?
+    /// The bytes carry no CRC.
+    package var lacksCRC: Bool
+    /// The modulation. On the coded PHY a coding indicator byte follows the access address.
+    package var phy: PHY
+
+    /// LE 1M, LE 2M, LE Coded (Core 5.4, Vol 6 Part A, 1).
+    package enum PHY: UInt8, Sendable, Hashable { case le1M, le2M, coded }
+
+    package init(
+        rfChannel: UInt8? = nil, signal: Int8? = nil, isDecrypted: Bool = false, isCRCValid: Bool? = nil,
+        lacksCRC: Bool = false, phy: PHY = .le1M
+    ) {
+        self.rfChannel = rfChannel
+        self.signal = signal
+        self.isDecrypted = isDecrypted
+        self.isCRCValid = isCRCValid
+        self.lacksCRC = lacksCRC
+        self.phy = phy
+    }
+}
+
+/// The facts that a text capture states about a value.
+package struct ValueFacts: Sendable, Hashable {
+    /// The ATT procedure that carried the value.
+    package enum Travel: UInt8, Sendable, Hashable {
+        case writeCommand, writeRequest, notification, indication, read
+
+        /// The direction seen from the phone.
+        package var direction: TrafficDirection {
+            switch self {
+            case .writeCommand, .writeRequest: .sent
+            case .notification, .indication, .read: .received
+            }
+        }
+    }
+
+    package var travel: Travel
+    /// `nil` where the text names only the handle.
+    package var characteristic: BluetoothUUID?
+    /// Handle of the value, where the text names it.
+    package var handle: UInt16?
+    /// Address of the peripheral, where the text names it.
+    package var peer: BluetoothAddress?
+
+    package init(travel: Travel, characteristic: BluetoothUUID?, handle: UInt16? = nil, peer: BluetoothAddress?) {
+        self.travel = travel
+        self.characteristic = characteristic
+        self.handle = handle
+        self.peer = peer
+    }
+}
+
+extension Duration {
+    /// A time since 1970. `nanoseconds` can be any number, also negative.
+    package init(seconds: Int64, nanoseconds: Int64 = 0) {
+        self = .seconds(seconds) + .nanoseconds(nanoseconds)
+    }
+
+    /// Whole seconds, rounded down.
+    package var wholeSeconds: Int64 {
+        let (seconds, attoseconds) = components
+        return attoseconds < 0 && seconds > .min ? seconds - 1 : seconds
+    }
+
+    /// Nanoseconds after `wholeSeconds`, 0..<1 000 000 000.
+    package var nanosecond: Int64 {
+        let attoseconds = components.attoseconds
+        return (attoseconds < 0 ? attoseconds + 1_000_000_000_000_000_000 : attoseconds) / 1_000_000_000
+    }
+}

@@ -1,0 +1,293 @@
+import Bluetooth
+
+/// A file format together with the link type of its records.
+package struct CaptureFormat: Sendable, Hashable {
+    /// The file around the packets.
+    package enum Container: String, Sendable, Hashable, CaseIterable {
+        case btsnoop, pcap, pcapng
+        case packetLogger = "PacketLogger"
+        case hexText = "hex text"
+        case nrfConnect = "nRF Connect log"
+        case hexDump = "hex dump"
+        case tsharkJSON = "tshark's JSON"
+        case monitorText = "btmon's text"
+    }
+
+    /// The level of the packets. Formats of one level can be rewritten into each other packet by packet.
+    package enum Level: Sendable, Hashable { case hci, linkLayer, text }
+
+    package var container: Container
+    package var linkType: LinkType
+    /// Byte order of numbers, where the container leaves a choice (pcap, pcapng, PacketLogger).
+    package var isBigEndian: Bool
+
+    package init(_ container: Container, _ linkType: LinkType, isBigEndian: Bool = false) {
+        self.container = container
+        self.linkType = linkType
+        self.isBigEndian = isBigEndian
+    }
+
+    package var level: Level { linkType.level }
+}
+
+extension CaptureFormat: CustomStringConvertible {
+    /// The name that `init(name:)` takes, or container and link type where there is none.
+    package var description: String {
+        Self.named.first { $0.format == self }?.name
+            ?? "\(container.rawValue) (\(linkType))\(isBigEndian ? ", big-endian" : "")"
+    }
+
+    /// Every format that can be written, with its name on a command line.
+    package static let named: [(name: String, format: CaptureFormat)] = [
+        ("btsnoop", .init(.btsnoop, .h4)), ("btsnoop-h1", .init(.btsnoop, .h1)),
+        ("btsnoop-monitor", .init(.btsnoop, .monitor)),
+        ("pcap", .init(.pcap, .h4WithDirection)), ("pcap-h4", .init(.pcap, .h4)),
+        ("pcap-monitor", .init(.pcap, .monitor)),
+        ("pcap-ll", .init(.pcap, .linkLayer)), ("pcap-ll-phdr", .init(.pcap, .linkLayerWithRadio)),
+        ("pcapng", .init(.pcapng, .h4WithDirection)), ("pcapng-h4", .init(.pcapng, .h4)),
+        ("pcapng-monitor", .init(.pcapng, .monitor)),
+        ("pcapng-ll", .init(.pcapng, .linkLayer)), ("pcapng-ll-phdr", .init(.pcapng, .linkLayerWithRadio)),
+        ("pklg", .init(.packetLogger, .packetLogger)),
+        ("pklg-be", .init(.packetLogger, .packetLogger, isBigEndian: true)),
+        ("hex", .init(.hexText, .text)), ("nrf", .init(.nrfConnect, .text)),
+    ]
+
+    /// A format of `named`, in any case.
+    package init?(name: String) {
+        guard let found = Self.named.first(where: { $0.name == name.lowercased() }) else { return nil }
+        self = found.format
+    }
+
+    /// The format that a file's suffix suggests for writing.
+    package init?(suffixOf path: String) {
+        let name = path.split(separator: "/").last ?? ""
+        guard let dot = name.lastIndex(of: ".") else { return nil }
+        switch name[name.index(after: dot)...].lowercased() {
+        case "btsnoop", "log", "snoop": self.init(.btsnoop, .h4)
+        case "pcap", "cap": self.init(.pcap, .h4WithDirection)
+        case "pcapng": self.init(.pcapng, .h4WithDirection)
+        case "pklg": self.init(.packetLogger, .packetLogger)
+        case "hex", "txt": self.init(.hexText, .text)
+        default: return nil
+        }
+    }
+
+    /// Whether the format keeps the packets of several adapters apart.
+    package var keepsAdapters: Bool {
+        switch (container, linkType) {
+        case (.pcapng, _), (_, .monitor): true
+        default: level != .hci
+        }
+    }
+
+    /// Whether the format keeps the packets' directions.
+    package var keepsDirection: Bool {
+        switch (container, linkType) {
+        case (.pcap, .h4), (_, .linkLayer): false
+        default: true
+        }
+    }
+
+    /// A format that `CaptureWriter` writes.
+    package var isWritable: Bool {
+        Self.named.contains { $0.format.container == container && $0.format.linkType == linkType }
+    }
+}
+
+/// The kind of a file's records, under the number of its pcap link type (www.tcpdump.org/linktypes.html). Numbers above
+/// 65,535 are own ones for formats without.
+package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// HCI UART (H4) packets without direction: pcap 187; with the flags of its records also btsnoop 1002.
+    package static let h4 = Self(rawValue: 187)
+    /// H4 after a 4-byte direction word: pcap 201.
+    package static let h4WithDirection = Self(rawValue: 201)
+    /// Linux monitor: pcap 254, btsnoop 2001.
+    package static let monitor = Self(rawValue: 254)
+    /// LE link layer: pcap 251.
+    package static let linkLayer = Self(rawValue: 251)
+    /// LE link layer after a 10-byte radio header: pcap 256.
+    package static let linkLayerWithRadio = Self(rawValue: 256)
+    /// Per-Packet Information, as Ubertooth writes it: pcap 192.
+    package static let ppi = Self(rawValue: 192)
+    /// Nordic's sniffer: pcap 272.
+    package static let nordic = Self(rawValue: 272)
+    /// Unframed HCI with its kind in the record's flags: btsnoop 1001.
+    package static let h1 = Self(rawValue: 1001)
+    package static let packetLogger = Self(rawValue: 0x1_0001)
+    /// Characteristic values as text.
+    package static let text = Self(rawValue: 0x1_0002)
+
+    package var level: CaptureFormat.Level {
+        switch self {
+        case .linkLayer, .linkLayerWithRadio, .nordic, .ppi: .linkLayer
+        case .text: .text
+        default: .hci
+        }
+    }
+
+    /// Whether packets of this pcap link type are read.
+    var isReadInPcap: Bool {
+        switch self {
+        case .h4, .h4WithDirection, .monitor, .linkLayer, .linkLayerWithRadio, .nordic, .ppi: true
+        default: false
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .h4: "Bluetooth HCI H4"
+        case .h4WithDirection: "Bluetooth HCI H4 with direction"
+        case .monitor: "Bluetooth Linux monitor"
+        case .linkLayer: "Bluetooth LE link layer"
+        case .linkLayerWithRadio: "Bluetooth LE link layer with radio header"
+        case .nordic: "Nordic BLE sniffer"
+        case .ppi: "Bluetooth LE link layer after PPI"
+        case .h1: "Bluetooth HCI H1"
+        case .packetLogger: "Apple PacketLogger"
+        case .text: "characteristic values"
+        default: nameOfUnread ?? "link type \(rawValue)"
+        }
+    }
+
+    /// The name of other link types that users try.
+    var nameOfUnread: String? {
+        switch rawValue {
+        case 1: "Ethernet"
+        case 105, 127: "Wi-Fi"
+        case 113, 276: "Linux cooked network packets"
+        case 161, 255: "classic Bluetooth baseband"
+        case 189, 220: "Linux USB"
+        case 195, 215, 230, 283: "IEEE 802.15.4"
+        case 249: "USBPcap"
+        default: nil
+        }
+    }
+}
+
+/// The facts that a capture file states about itself, as far as it has been read.
+package struct CaptureFileFacts: Sendable, Hashable {
+    /// Container and first link type; `nil` until the content was recognised.
+    package var format: CaptureFormat?
+    /// Every link type, in order of first use.
+    package var linkTypes: [LinkType] = []
+    /// Records delivered.
+    package var packets = 0
+    /// Records whose link type or packet type is not read.
+    package var unreadable = 0
+    /// Bytes consumed.
+    package var offset = 0
+    /// Name of the device, from the head of a text capture.
+    package var name: String?
+    /// Names of devices by address, from text captures.
+    package var names: [BluetoothAddress: String] = [:]
+    /// Address of the device, from the head of a text capture.
+    package var address: BluetoothAddress?
+    /// The word after `profile:` in the head of a text capture.
+    package var profile: String?
+    /// Notes for the user, one sentence each.
+    package var remarks: [String] = []
+    /// Lines of a text that were not understood.
+    package private(set) var passedLines = 0
+    private var firstPassed = ""
+
+    package init() {}
+
+    mutating func remark(_ sentence: String) {
+        if remarks.count < 8, !remarks.contains(sentence) { remarks.append(sentence) }
+    }
+
+    mutating func note(_ linkType: LinkType, of container: CaptureFormat.Container, isBigEndian: Bool = false) {
+        if format == nil { format = CaptureFormat(container, linkType, isBigEndian: isBigEndian) }
+        if !linkTypes.contains(linkType) { linkTypes.append(linkType) }
+    }
+
+    /// Keeps at most 4,096 names.
+    mutating func learn(name: String, of address: BluetoothAddress) {
+        if names.count < 4096 { names[address] = name }
+    }
+
+    /// Counts a line that was not understood.
+    mutating func passOver(line: Int, _ text: Substring) {
+        if passedLines == 0 { firstPassed = "line \(line): \(TextEncoding.oneLine(String(text.prefix(80))))" }
+        passedLines += 1
+    }
+
+    /// The lines that were not understood, as a sentence; `nil`: all were.
+    package var passedSentence: String? {
+        guard passedLines > 0 else { return nil }
+        return "\(passedLines) \(passedLines == 1 ? "line was" : "lines were") not understood, first \(firstPassed)"
+    }
+}
+
+/// The reason why a capture could not be read or written further. Everything before `offset` has been delivered.
+package struct CaptureError: Error, Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
+        /// Not a format that is read.
+        case unrecognised
+        /// A known format with a link type or version that is not read.
+        case unsupported
+        /// The file ends inside a record.
+        case cut
+        /// The bytes contradict their format.
+        case broken
+        /// The format to be written has no place for this packet.
+        case cannotCarry
+    }
+
+    package var kind: Kind
+    /// Byte offset in the file at which the error begins.
+    package var offset: Int
+    /// One sentence: the error and the user's action.
+    package var sentence: String
+
+    package init(_ kind: Kind, at offset: Int, _ sentence: String) {
+        self.kind = kind
+        self.offset = offset
+        self.sentence = sentence
+    }
+
+    /// The file ends inside a record.
+    /// - Parameters:
+    ///   - record: 1-based number, or `nil` for the head of the file.
+    ///   - start, end: file offsets of the record's beginning and of the file's end; `needed`: the record's bytes.
+    static func cut(record: Int?, start: Int, end: Int, needed: Int) -> CaptureError {
+        let what = record.map { "record \($0)" } ?? "the file's own header"
+        return CaptureError(
+            .cut, at: start,
+            """
+            the file ends at byte \(end), in the middle of \(what), which needs \(needed) bytes and has \
+            \(end - start); everything before it was read
+            """)
+    }
+
+    /// Damaged bytes.
+    static func broken(at offset: Int, _ what: String) -> CaptureError {
+        CaptureError(.broken, at: offset, "\(what): the file is damaged here; everything before it was read")
+    }
+
+    static func tooLong(record: Int, start: Int, length: UInt64) -> CaptureError {
+        .broken(at: start, "record \(record) says that it holds \(length) bytes, more than any Bluetooth packet")
+    }
+
+    static func linkType(_ linkType: LinkType, at offset: Int) -> CaptureError {
+        let name = linkType.nameOfUnread.map { "\($0) (link type \(linkType.rawValue))" } ?? "\(linkType)"
+        return CaptureError(
+            .unsupported, at: offset,
+            "this file holds \(name), which is not read: Bluetooth is link type 187, 192, 201, 251, 254, 256 or 272")
+    }
+
+    static func cannotCarry(_ sentence: String) -> CaptureError { CaptureError(.cannotCarry, at: 0, sentence) }
+}
+
+extension CaptureError: CustomStringConvertible {
+    /// The sentence, with the byte offset where it helps.
+    package var description: String {
+        kind == .unrecognised || kind == .cannotCarry ? sentence : "\(sentence) (at byte \(offset))"
+    }
+}
+
+/// No packet is longer, in bytes; the limit of Wireshark.
+let longestPacket: UInt32 = 262_144

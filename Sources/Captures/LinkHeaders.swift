@@ -1,0 +1,211 @@
+import Bluetooth
+
+// The headers before the packet in each link type, read in one place for all containers.
+
+extension CapturePacket {
+    /// H4: one type byte (1 command, 2 ACL, 3 SCO, 4 event, 5 ISO), then the packet.
+    func deliverH4(_ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+        guard data.byteCount >= 1, (1...5).contains(data.u8(0)) else {
+            return try deliverUnread(data, facts: &facts, body)
+        }
+        var packet = self
+        packet.content = .hci(HCIPacketType(rawValue: data.u8(0)))
+        try body(packet, data.extracting(1..<data.byteCount))
+    }
+
+    /// Linux monitor opcodes (BlueZ `monitor/bt.h`); the data have no type byte.
+    package mutating func setMonitor(opcode: UInt16, adapter: UInt16) {
+        self.adapter = UInt32(adapter)
+        switch opcode {
+        case 2: (content, direction) = (.hci(.command), .sent)
+        case 3: (content, direction) = (.hci(.event), .received)
+        case 4: (content, direction) = (.hci(.acl), .sent)
+        case 5: (content, direction) = (.hci(.acl), .received)
+        case 6: (content, direction) = (.hci(.sco), .sent)
+        case 7: (content, direction) = (.hci(.sco), .received)
+        case 18: (content, direction) = (.hci(.iso), .sent)
+        case 19: (content, direction) = (.hci(.iso), .received)
+        default: (content, direction) = (.note(.monitor(opcode)), nil)
+        }
+    }
+
+    /// Kind and direction by PacketLogger's type byte.
+    mutating func setPacketLogger(type: UInt8) {
+        switch type {
+        case 0: (content, direction) = (.hci(.command), .sent)
+        case 1: (content, direction) = (.hci(.event), .received)
+        case 2: (content, direction) = (.hci(.acl), .sent)
+        case 3: (content, direction) = (.hci(.acl), .received)
+        case 8: (content, direction) = (.hci(.sco), .sent)
+        case 9: (content, direction) = (.hci(.sco), .received)
+        default: content = .note(.packetLogger(type))
+        }
+    }
+
+    /// Removes the header of the pcap link type and states it in fields.
+    func deliver(_ linkType: LinkType, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+        var packet = self
+        switch linkType {
+        case .h4:
+            return try packet.deliverH4(data, facts: &facts, body)
+        case .h4WithDirection where data.byteCount >= 4:
+            // Only bit 0 counts: 1 is received.
+            packet.direction = data.u32(0, bigEndian: true) & 1 == 0 ? .sent : .received
+            return try packet.deliverH4(data.extracting(4..<data.byteCount), facts: &facts, body)
+        case .monitor where data.byteCount >= 4:
+            packet.setMonitor(opcode: data.u16(2, bigEndian: true), adapter: data.u16(0, bigEndian: true))
+            return try body(packet, data.extracting(4..<data.byteCount))
+        case .linkLayer where data.byteCount >= 4:
+            packet.content = .linkLayer(LinkLayerFacts())
+            // The epb_flags of a packet from the air say that the sniffer received it.
+            packet.direction = nil
+            return try body(packet, data)
+        case .linkLayerWithRadio where data.byteCount >= RadioHeader.length + 4:
+            RadioHeader.read(data, into: &packet)
+            return try body(packet, data.extracting(RadioHeader.length..<data.byteCount))
+        case .nordic:
+            guard NordicHeader.read(data, into: &packet) else { break }
+            return try body(packet, data.extracting(NordicHeader.length..<data.byteCount))
+        case .ppi:
+            return try PPIHeader.deliver(packet, data, facts: &facts, body)
+        default: break
+        }
+        try deliverUnread(data, facts: &facts, body)
+    }
+
+    /// Too short for its own header, or a link type that is not read.
+    func deliverUnread(_ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+        facts.unreadable += 1
+        try body(self, data)
+    }
+}
+
+private let advertisingAccessAddress: UInt32 = 0x8E89_BED6
+
+/// The 10 bytes of LINKTYPE_BLUETOOTH_LE_LL_WITH_PHDR (256):
+/// RF channel, signal (dBm), noise, access address offences, reference access address (4, LE), flags (2, LE).
+enum RadioHeader {
+    static let length = 10
+
+    static func read(_ data: RawSpan, into packet: inout CapturePacket) {
+        let flags = data.u16(8, bigEndian: false)
+        let phy: LinkLayerFacts.PHY =
+            switch flags >> 14 {
+            case 1: .le2M
+            case 2: .coded
+            default: .le1M
+            }
+        switch flags >> 7 & 7 {
+        case 2: packet.direction = .sent
+        case 3: packet.direction = .received
+        // Isochronous data and broadcast groups carry no ATT.
+        case 4, 5, 6: return
+        default: packet.direction = nil
+        }
+        packet.content = .linkLayer(
+            LinkLayerFacts(
+                rfChannel: data.u8(0), signal: flags & 0x0002 != 0 ? Int8(bitPattern: data.u8(1)) : nil,
+                isDecrypted: flags & 0x0008 != 0,
+                isCRCValid: flags & 0x0400 != 0 ? flags & 0x0800 != 0 : nil, phy: phy))
+    }
+
+    static func encode(_ facts: LinkLayerFacts, direction: TrafficDirection?, _ bytes: RawSpan) -> [UInt8] {
+        let accessAddress = bytes.byteCount >= 4 ? bytes.u32(0, bigEndian: false) : advertisingAccessAddress
+        // Dewhitened, reference access address valid.
+        var flags: UInt16 = 0x0011
+        if facts.signal != nil { flags |= 0x0002 }
+        if facts.isDecrypted { flags |= 0x0008 }
+        if accessAddress != advertisingAccessAddress, let direction { flags |= (direction == .sent ? 2 : 3) << 7 }
+        if let isValid = facts.isCRCValid { flags |= isValid ? 0x0C00 : 0x0400 }
+        flags |= UInt16(facts.phy.rawValue) << 14
+        var header: [UInt8] = [facts.rfChannel ?? 0, UInt8(bitPattern: facts.signal ?? -128), 0x80, 0]
+        header.append(accessAddress, bigEndian: false)
+        header.append(flags, bigEndian: false)
+        return header
+    }
+}
+
+/// LINKTYPE_NORDIC_BLE (272), as Nordic's sniffer for Wireshark writes it, protocol versions 1 to 3:
+///
+///     board(1)  length(2)  version(1)  counter(2)  packetId(1)
+///     headerLength(1) = 10  flags(1)  channelIndex(1)  rssi(1, -dBm)  eventCounter(2)  time(4)
+///     access address(4)  header(2)  payload  CRC(3)
+///
+/// Flags: bit 0 CRC valid; of data packets bit 1 central to peripheral, bit 2 encrypted (decrypted by the sniffer when
+/// bit 3, MIC valid, is set too); bits 4 to 6 the PHY. Source: Wireshark's packet-nordic_ble.c.
+private enum NordicHeader {
+    static let length = 17
+
+    /// - Returns: `false` for the sniffer's own messages and for unknown versions.
+    static func read(_ data: RawSpan, into packet: inout CapturePacket) -> Bool {
+        guard data.byteCount >= length + 4, (1...3).contains(data.u8(3)), data.u8(7) == 10 else { return false }
+        let flags = data.u8(8)
+        let isData = data.u32(length, bigEndian: false) != advertisingAccessAddress
+        if isData { packet.direction = flags & 0x02 != 0 ? .sent : .received }
+        let phy: LinkLayerFacts.PHY =
+            switch flags >> 4 & 7 {
+            case 1: .le2M
+            case 2: .coded
+            default: .le1M
+            }
+        packet.content = .linkLayer(
+            LinkLayerFacts(
+                rfChannel: rfChannel(index: data.u8(9)), signal: Int8(clamping: -Int(data.u8(10))),
+                isDecrypted: isData && flags & 0x0C == 0x0C, isCRCValid: flags & 0x01 != 0, phy: phy))
+        return true
+    }
+
+    /// The RF channel of a channel index: 37, 38, 39 are RF 0, 12, 39; data channels fill the gaps (Core 5.4, Vol 6
+    /// Part B, 1.4.1).
+    private static func rfChannel(index: UInt8) -> UInt8? {
+        switch index {
+        case 0...10: index + 1
+        case 11...36: index + 2
+        case 37: 0
+        case 38: 12
+        case 39: 39
+        default: nil
+        }
+    }
+}
+
+/// LINKTYPE_PPI (192), Per-Packet Information, as Ubertooth writes it; little-endian in every file:
+///
+///     version(1) = 0  flags(1)  length(2)  linkType(4)  ( fieldType(2) fieldLength(2) field )*
+///
+/// `length` counts all of that; a packet of that link type follows. Ubertooth writes its LE packets as user 0 (147), or
+/// as 251. Its field 30006 begins `version(1) frequency(2, MHz)`. Source: the PPI specification 1.0.10, and Ubertooth's
+/// `ubertooth.c`.
+private enum PPIHeader {
+    static func deliver(
+        _ packet: CapturePacket, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody
+    ) throws {
+        guard data.byteCount >= 8, data.u8(0) == 0, case let end = Int(data.u16(2, bigEndian: false)), end >= 8,
+            end <= data.byteCount
+        else { return try packet.deliverUnread(data, facts: &facts, body) }
+        let number = data.u32(4, bigEndian: false)
+        let inner = number == 147 ? LinkType.linkLayer : LinkType(rawValue: number)
+        guard inner == .linkLayer || inner == .linkLayerWithRadio else {
+            facts.remark("not all of its packets are Bluetooth: some are \(inner)")
+            return try packet.deliverUnread(data, facts: &facts, body)
+        }
+        let channel = rfChannel(data, upTo: end)
+        try packet.deliver(inner, data.extracting(end..<data.byteCount), facts: &facts) { packet, bytes in
+            var packet = packet
+            if case .linkLayer(var air) = packet.content {
+                air.rfChannel = air.rfChannel ?? channel
+                packet.content = .linkLayer(air)
+            }
+            try body(packet, bytes)
+        }
+    }
+
+    /// The radio's frequency, where its field is the first.
+    private static func rfChannel(_ data: RawSpan, upTo end: Int) -> UInt8? {
+        guard end >= 15, data.u16(8, bigEndian: false) == 30_006, data.u16(10, bigEndian: false) >= 3 else {
+            return nil
+        }
+        let frequency = data.u16(13, bigEndian: false)
+        return (2402...2480).contains(frequency) && frequency % 2 == 0 ? UInt8((frequency - 2402) / 2) : nil
+    }
+}

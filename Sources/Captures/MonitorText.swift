@@ -1,0 +1,363 @@
+import Bluetooth
+
+/// The text that btmon 5.50 to 5.87 prints: packets, each with a line of its own and its fields below it, further
+/// in. Colours are skipped, and anything before a line (journald, `ts`, an indentation).
+///
+///     Bluetooth monitor ver 5.66
+///     > ACL Data RX: Handle 65 flags 0x02 dlen 14                 #33 [hci0] 0.066839
+///           ATT: Handle Value Notification (0x1b) len 9
+///             Handle: 0x0013
+///               Data: 52500003020601
+///     < LE-ACL: Handle 64 [A4:C1:38:31:D1:D2 (Public)] flags 0x00 dlen 7   #2 [hci0] 0.000839
+///
+/// A narrow terminal hides the connection's handle: then it is the last one. Times count from the recorder's start, or
+/// (`-t`) from midnight, or (`-T`) have a date. Connections, ATT, and advertised names are read; everything else counts
+/// as a packet without bytes. Source: `monitor/att.c` and `monitor/packet.c` of BlueZ.
+struct MonitorTextParser: LineParser {
+    static let format = CaptureFormat(.monitorText, .h4)
+    var line = 0
+    private var fields = MonitorFields()
+    private var head: Head?
+    private var start = 0
+    private var lastHandle: [UInt32: UInt16] = [:]
+    private var passedOver = 0
+    private var isWhole = true
+
+    /// A packet's first line.
+    private struct Head {
+        enum Kind { case acl(handle: UInt16?), event(String), other }
+
+        var direction: TrafficDirection?
+        var kind: Kind
+        var adapter: UInt32 = 0
+        var time: Duration?
+        var hasDate = false
+
+        /// The notes between packets begin with one of these words.
+        private static let notes: Set<Substring> = [
+            "New", "Delete", "Open", "Close", "Index", "Vendor", "Note:", "System", "MGMT", "RAW", "USER", "Unknown",
+        ]
+        private static let labels: Set<Substring> = [
+            "HCI", "SCO", "ISO", "LE", "BR-SCO:", "BR-ESCO:", "LE-CIS:", "LE-BIS:", "User", "ACL",
+        ]
+
+        /// - Parameter line: without colours. Other text can be before a packet's mark: a time, or the sending program
+        ///   (`bluetoothd[54321]: < ACL Data TX`).
+        init?(_ line: Substring) {
+            var isAfterBlank = true
+            for at in line.utf8.indices.prefix(200) {
+                let byte = line.utf8[at]
+                if isAfterBlank, "<>=@".utf8.contains(byte),
+                    let head = Head(mark: byte, line[at...], isFirst: at == line.startIndex)
+                {
+                    self = head
+                    return
+                }
+                isAfterBlank = byte == 0x20 || byte == 0x09
+            }
+            return nil
+        }
+
+        private init?(mark: UInt8, _ text: Substring, isFirst: Bool) {
+            let words = text.split(separator: " ")
+            guard words.count > 2, words[0].utf8.count == 1 else { return nil }
+            direction = mark == UInt8(ascii: "<") ? .sent : mark == UInt8(ascii: ">") ? .received : nil
+            let label = words[1]
+            if direction == nil {
+                guard Self.notes.contains(label) || isFirst && label.hasSuffix(":") else { return nil }
+                kind = .other
+            } else if label.hasSuffix("ACL:") || label == "ACL" && words[2] == "Data" {
+                let handle = words.prefix(6).firstIndex(of: "Handle").flatMap { words.dropFirst($0 + 1).first }
+                kind = .acl(handle: handle.flatMap { UInt16($0) })
+            } else if label == "HCI", words[2] == "Event:" {
+                kind = .event(words.dropFirst(3).prefix { !$0.hasPrefix("(") }.joined(separator: " "))
+            } else {
+                guard Self.labels.contains(label) else { return nil }
+                kind = .other
+            }
+            for word in words where word.hasPrefix("[hci") && word.hasSuffix("]") {
+                adapter = UInt32(word.dropFirst(4).dropLast()) ?? 0
+            }
+            // `0.066839`, `00:30:11.049311`, `2026-11-21 05:02:15.061566`, at the line's end.
+            guard let last = words.last else { return }
+            switch last.contains(".") || last.contains(":") ? TextTime(String(last)) : nil {
+            case .timeOfDay(let clock):
+                if case .absolute(let date)? = words.dropLast().last.flatMap({ TextTime(String($0)) }) {
+                    (time, hasDate) = (date + clock, true)
+                } else {
+                    time = clock
+                }
+            case .relative(let seconds) where seconds >= .zero: time = seconds
+            default: break
+            }
+        }
+    }
+
+    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+        var isFirst = true
+        return sniffLines(head, isLast: isLast, most: 40) { line, _ in
+            defer { isFirst = false }
+            let text = plain(line, head)
+            if text.utf8.count < 200, text.contains("Bluetooth monitor ver ") { return true }
+            if let first = Head(text) {
+                if first.time == nil { return nil }
+                if case .other = first.kind { return nil }
+                return true
+            }
+            // A text that begins as another kind is that one, also where its writer is not finished.
+            let others =
+                isFirst
+                ? [HexTextParser.sniff(head, isLast: isLast), NRFConnectParser.sniff(head, isLast: isLast)] : []
+            return others.contains(.mine) ? false : nil
+        }
+    }
+
+    /// A line without its colours (`ESC [ 0;36 m`); empty where it is longer than any of btmon's.
+    private static func plain(_ line: TextLine, _ bytes: RawSpan) -> Substring {
+        guard line.end - line.at <= 8192 else { return "" }
+        let text = Substring(bytes.text(line.at..<line.end))
+        guard text.utf8.contains(0x1B) else { return text }
+        var kept = "", rest = text.unicodeScalars
+        while let scalar = rest.popFirst() {
+            guard scalar.value == 0x1B, rest.first == "[" else {
+                kept.unicodeScalars.append(scalar)
+                continue
+            }
+            rest = rest.dropFirst().drop { !(0x40...0x7E).contains($0.value) }.dropFirst()
+        }
+        return kept[...]
+    }
+
+    /// The text of a line below a packet's, after six blanks or more and anything before them.
+    private static func field(_ line: Substring) -> (text: Substring, isIndented: Bool) {
+        var blanks = 0, start: Substring.Index?
+        for at in line.indices {
+            if line[at] == " " || line[at] == "\t" {
+                blanks += line[at] == " " ? 1 : 6
+                continue
+            }
+            if blanks >= 6 { start = at }
+            if start != nil { break }
+            blanks = 0
+        }
+        let text = start.map { line[$0...] } ?? line.drop { $0 == " " }
+        let end = text.lastIndex { $0 != " " && $0 != "\t" }
+        return (end.map { text[...$0] } ?? "", start != nil)
+    }
+
+    mutating func take(
+        _ line: TextLine, _ window: RawSpan, place: Int, isComplete: Bool, facts: inout CaptureFileFacts,
+        _ body: PacketBody
+    ) throws {
+        isWhole = isComplete
+        let plain = Self.plain(line, window), field = Self.field(plain)
+        if let first = Head(plain) {
+            try deliver(facts: &facts, body)
+            (head, start, fields) = (first, place, MonitorFields())
+            if case .event(let name) = first.kind { fields.event = name }
+        } else if !field.text.isEmpty, head == nil || !fields.take(field.text) {
+            let isPart = head != nil && field.isIndented && !plain.contains(" [hci")
+            if !isPart, !plain.contains("Bluetooth monitor ver ") { facts.passOver(line: self.line, plain) }
+        }
+    }
+
+    mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+        if !isWhole, case .acl? = head?.kind, fields.opcode != nil, fields.pdu == nil {
+            throw CaptureError(
+                .cut, at: start,
+                "the file ends at byte \(end), in the middle of a packet; everything before it was read")
+        }
+        try deliver(facts: &facts, body)
+        if passedOver > 0 {
+            facts.remark("the text does not hold all bytes of \(passedOver) ATT PDUs: they were skipped")
+        }
+    }
+
+    private mutating func deliver(facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+        guard let head else { return }
+        self.head = nil
+        if head.time != nil, !head.hasDate {
+            facts.remark("the text names no date: its times are taken as of 1970-01-01")
+        }
+        guard head.direction != nil else { return }
+        facts.packets += 1
+        var packet = CapturePacket(
+            number: facts.packets, time: head.time, adapter: head.adapter, direction: head.direction, content: .unknown)
+        var bytes: [UInt8] = [], handle: UInt16?
+        switch head.kind {
+        case .acl(let stated) where fields.opcode != nil:
+            guard let pdu = fields.pdu else {
+                passedOver += 1
+                break
+            }
+            handle = stated ?? lastHandle[head.adapter] ?? 0x40
+            let flags = (handle ?? 0) & 0xFFF | (head.direction == .received ? 0x2000 : 0)
+            bytes = [flags, UInt16(pdu.count + 4), UInt16(pdu.count), 4].flatMap(MonitorFields.little) + pdu
+            packet.content = .hci(.acl)
+        case .event:
+            guard let event = fields.eventBytes else { break }
+            bytes = event
+            packet.content = .hci(.event)
+            if event[0] == 0x3E, event[2] == 1 { handle = UInt16(event[4]) | UInt16(event[5]) << 8 }
+        default: break
+        }
+        if let handle, lastHandle.count < 64 || lastHandle[head.adapter] != nil { lastHandle[head.adapter] = handle }
+        try body(packet, bytes.span.bytes)
+    }
+}
+
+/// The fields that btmon prints of one packet, and the packet's bytes made of them.
+///
+/// The text holds the bytes of values only; the rest of an ATT PDU is printed field by field. The PDU's length is in
+/// the text, too, and decides whether the bytes are whole.
+private struct MonitorFields {
+    /// The name of an event: `LE Connection Complete`.
+    var event = ""
+    private(set) var opcode: UInt8?
+    private var length = 0
+    /// Handles, ranges, UUIDs, offsets and values as in a PDU, in their order.
+    private var parts: [UInt8] = []
+    private var handle: UInt16?
+    /// Numbers by name: in brackets and in hexadecimal (an error, flags), and decimal.
+    private var codes: [String: UInt64] = [:]
+    private var numbers: [String: UInt64] = [:]
+    private var address: BluetoothAddress?
+    private var name: String?
+    private var count = 0
+
+    /// Takes a line without the blanks around it.
+    /// - Returns: whether the line was understood.
+    mutating func take(_ line: Substring) -> Bool {
+        guard count < 600 else { return false }
+        if line.hasPrefix("ATT: ") {
+            guard let opcode = Self.bracketed(line).flatMap({ UInt8(exactly: $0) }),
+                let length = line.split(separator: " ").last.flatMap({ Int($0) })
+            else { return false }
+            self = MonitorFields(event: event)
+            (self.opcode, self.length) = (opcode, length)
+        } else if event == "LE Meta Event", line.hasPrefix("LE "), let end = line.firstRange(of: " (0x") {
+            event = String(line[..<end.lowerBound])
+        } else {
+            guard takeField(line) else { return false }
+            count += 1
+        }
+        return true
+    }
+
+    private mutating func takeField(_ line: Substring) -> Bool {
+        guard let colon = line.firstRange(of: ": ") else {
+            // The request that an error answers is alone in its line.
+            return note(Self.bracketed(line), "", in: &codes)
+        }
+        let rest = line[colon.upperBound...], word = rest.prefix { $0 != " " }
+        // Newer versions print the number of bytes: Data[5].
+        let name = line[..<colon.lowerBound].prefix { $0 != "[" }
+        switch name {
+        case "Handle range":
+            let range = rest.split(separator: "-").compactMap(Self.hex)
+            guard range.count == 2 else { return false }
+            parts += range.flatMap { Self.little(UInt16(truncatingIfNeeded: $0)) }
+        case "Handle":
+            guard let number = Self.hex(word) ?? UInt64(word) else { return false }
+            let found = UInt16(truncatingIfNeeded: number)
+            handle = handle ?? found
+            parts += Self.little(found)
+        case "Offset":
+            guard let number = Self.hex(word) ?? UInt64(word) else { return false }
+            parts += Self.little(UInt16(truncatingIfNeeded: number))
+        case "UUID", "Attribute type", "Attribute group type":
+            guard let uuid = Self.uuid(rest) else { return false }
+            parts += uuid.littleEndian
+        case "Value", "Data":
+            guard let bytes = Self.bytes(rest) else { return false }
+            parts += bytes
+        case "Peer address", "Address":
+            guard let found = BluetoothAddress(String(rest.prefix(17))) else { return false }
+            address = address ?? found
+        case "Name (complete)", "Name (short)": self.name = self.name ?? String(rest)
+        default:
+            let isCode = note(Self.bracketed(line), String(name), in: &codes)
+            let isNumber = note(Self.hex(rest) ?? UInt64(rest), String(name), in: &numbers)
+            return isCode || isNumber
+        }
+        return true
+    }
+
+    private func note(_ number: UInt64?, _ name: String, in table: inout [String: UInt64]) -> Bool {
+        guard let number else { return false }
+        if table[name] == nil { table[name] = number }
+        return true
+    }
+
+    /// The PDU; `nil` where the text does not hold all of its bytes.
+    var pdu: [UInt8]? {
+        guard let opcode, let body = body(opcode), body.count == length else { return nil }
+        return [opcode] + body
+    }
+
+    private func body(_ opcode: UInt8) -> [UInt8]? {
+        switch opcode {
+        case 0x01:
+            guard let request = code(""), let error = code("Error") else { return nil }
+            return [request] + parts + [error]
+        case 0x02, 0x03:
+            return (numbers["Client RX MTU"] ?? numbers["Server RX MTU"]).map {
+                Self.little(UInt16(truncatingIfNeeded: $0))
+            }
+        case 0x05: return code("Format").map { [$0] + parts }
+        case 0x09, 0x11: return numbers["Attribute data length"].map { [UInt8(truncatingIfNeeded: $0)] + parts }
+        case 0x18: return code("Flags").map { [$0] }
+        default: return parts
+        }
+    }
+
+    /// The event, where it begins or ends a connection, or names an advertiser.
+    var eventBytes: [UInt8]? {
+        switch event {
+        case "LE Connection Complete", "LE Enhanced Connection Complete":
+            guard let handle, let address, let status = code("Status"), let role = code("Role"),
+                let kind = code("Peer address type")
+            else { return nil }
+            return [0x3E, 19, 1, status] + Self.little(handle) + [role, kind & 1] + address.littleEndian + [
+                24, 0, 0, 0, 0xF4, 1, 0,
+            ]
+        case "Disconnect Complete":
+            guard let handle, let status = code("Status") else { return nil }
+            return [0x05, 4, status] + Self.little(handle) + [code("Reason") ?? 0x13]
+        case "LE Advertising Report":
+            guard let address, let name = name?.utf8.prefix(29), let kind = code("Address type") else { return nil }
+            return [0x3E, UInt8(14 + name.count), 2, 1, 0, kind & 1] + address.littleEndian + [
+                UInt8(2 + name.count), UInt8(1 + name.count), 9,
+            ] + name + [0]
+        default: return nil
+        }
+    }
+
+    private func code(_ name: String) -> UInt8? { codes[name].flatMap { UInt8(exactly: $0) } }
+
+    static func little(_ value: UInt16) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(value >> 8)] }
+
+    private static func hex(_ text: Substring) -> UInt64? {
+        text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
+    }
+
+    /// The text in the last brackets of a line.
+    private static func inBrackets(_ line: Substring) -> Substring? {
+        guard let open = line.lastIndex(of: "("), let close = line[open...].firstIndex(of: ")") else { return nil }
+        return line[line.index(after: open)..<close]
+    }
+
+    /// `(0x1b)`
+    private static func bracketed(_ line: Substring) -> UInt64? { inBrackets(line).flatMap(hex) }
+
+    /// `Generic Access Profile (0x1800)`, `Vendor specific (00010203-0405-0607-0809-0a0b0c0d1912)`.
+    private static func uuid(_ text: Substring) -> BluetoothUUID? {
+        inBrackets(text).flatMap { BluetoothUUID(String($0)) }
+    }
+
+    private static func bytes(_ text: Substring) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        var bytes: [UInt8] = []
+        return !text.contains(" ") && digits.span.bytes.hexBytes(0..<digits.count, into: &bytes) ? bytes : nil
+    }
+}

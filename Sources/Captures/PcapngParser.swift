@@ -1,0 +1,254 @@
+import Bluetooth
+
+/// pcapng: blocks of `type(4) totalLength(4) body totalLength(4)`, padded to 4.
+///
+/// Byte order is per section; a section header (0A0D0D0A) resets the interfaces. Interface blocks (1) give link type,
+/// time resolution (option 9) and offset (option 14); packets come in enhanced (6), simple (3) and obsolete (2) blocks;
+/// every other block is skipped by its length. Source: draft-ietf-opsawg-pcapng.
+struct PcapngParser: FormatParser {
+    private static let sectionHeader: UInt32 = 0x0A0D_0D0A
+
+    private var isBigEndian = false
+    private var interfaces: [Interface] = []
+    /// Interfaces of all sections before this one.
+    private var interfacesBefore = 0
+    private var adapters: [Interface.Key: UInt32] = [:]
+    /// Bytes of an unread block that are still to come.
+    private var toSkip = 0
+    private var hasReadableInterface = false
+    private var unreadable: CaptureError?
+
+    private struct Interface {
+        /// An interface of a later section with the same place, link type and name is the same adapter.
+        struct Key: Hashable {
+            var index: Int
+            var linkType: LinkType
+            var name: [UInt8]
+        }
+        var key: Key
+        var snapLength: UInt32
+        var resolution = TimeResolution(option: 6)
+        /// Whole seconds to add to every time.
+        var offset: Int64 = 0
+        /// `nil` until the first packet.
+        var adapter: UInt32?
+    }
+
+    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+        guard head.byteCount >= 4 else { return isLast ? .notMine : .undecided }
+        guard head.u32(0, bigEndian: true) == sectionHeader else { return .notMine }
+        guard head.byteCount >= 12 else {
+            return isLast ? .broken(.cut(record: nil, start: 0, end: head.byteCount, needed: 28)) : .undecided
+        }
+        guard byteOrder(head, at: 0) == nil else { return .mine }
+        return .broken(.broken(at: 8, "this file begins like pcapng, but its byte-order mark is wrong"))
+    }
+
+    private static func byteOrder(_ window: RawSpan, at: Int) -> Bool? {
+        switch window.u32(at + 8, bigEndian: true) {
+        case 0x1A2B_3C4D: true
+        case 0x4D3C_2B1A: false
+        default: nil
+        }
+    }
+
+    mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws -> Int
+    {
+        var at = min(toSkip, window.byteCount)
+        toSkip -= at
+        while toSkip == 0, window.byteCount - at >= 12 {
+            let start = facts.offset + at
+            let type = window.u32(at, bigEndian: isBigEndian)
+            if type == Self.sectionHeader {
+                guard let order = Self.byteOrder(window, at: at) else {
+                    throw CaptureError.broken(at: start, "a new section begins here with a wrong byte-order mark")
+                }
+                isBigEndian = order
+            }
+            let length = window.u32(at + 4, bigEndian: isBigEndian)
+            guard length >= 12, length % 4 == 0 else {
+                throw CaptureError.broken(
+                    at: start, "a pcapng block says that it is \(length) bytes long, which is not possible")
+            }
+            guard length <= longestPacket else {
+                guard ![Self.sectionHeader, 1, 2, 3, 6].contains(type) else {
+                    throw CaptureError.tooLong(record: facts.packets + 1, start: start, length: UInt64(length))
+                }
+                let here = min(Int(length), window.byteCount - at)
+                toSkip = Int(length) - here
+                at += here
+                continue
+            }
+            guard Int(length) <= window.byteCount - at else { break }
+            let trailer = window.u32(at + Int(length) - 4, bigEndian: isBigEndian)
+            guard trailer == length else {
+                throw CaptureError.broken(
+                    at: start, "a pcapng block gives its length twice, as \(length) and as \(trailer)")
+            }
+            let block = window.extracting(at + 8..<at + Int(length) - 4)
+            switch type {
+            case Self.sectionHeader:
+                interfacesBefore += interfaces.count
+                interfaces.removeAll()
+            case 1: try readInterface(block, at: start, facts: &facts)
+            case 2, 3, 6: try readPacket(type, block, at: start, facts: &facts, body)
+            default: break
+            }
+            at += Int(length)
+        }
+        if isLast {
+            guard at == window.byteCount, toSkip == 0 else { throw cut(window, at: at, facts: facts) }
+            if !hasReadableInterface, let unreadable { throw unreadable }
+        }
+        return at
+    }
+
+    private func cut(_ window: RawSpan, at: Int, facts: CaptureFileFacts) -> CaptureError {
+        let end = facts.offset + window.byteCount
+        guard toSkip == 0 else {
+            return CaptureError(
+                .cut, at: end,
+                "the file ends at byte \(end), \(toSkip) bytes before the end of a block; every packet was read")
+        }
+        let needed = window.byteCount - at < 8 ? 12 : Int(window.u32(at + 4, bigEndian: isBigEndian))
+        return .cut(record: facts.packets + 1, start: facts.offset + at, end: end, needed: needed)
+    }
+
+    private mutating func readInterface(_ block: RawSpan, at start: Int, facts: inout CaptureFileFacts) throws {
+        guard block.byteCount >= 8 else {
+            throw CaptureError.broken(at: start, "an interface block is too short for its fields")
+        }
+        guard interfacesBefore + interfaces.count < 65_536 else {
+            throw CaptureError.broken(at: start, "the file describes more than 65536 interfaces")
+        }
+        let linkType = LinkType(rawValue: UInt32(block.u16(0, bigEndian: isBigEndian)))
+        var interface = Interface(
+            key: Interface.Key(index: interfaces.count, linkType: linkType, name: []),
+            snapLength: block.u32(4, bigEndian: isBigEndian))
+        forEachOption(block, from: 8) { code, value in
+            switch code {
+            case 2: interface.key.name = value.bytes
+            case 9 where value.byteCount >= 1: interface.resolution = TimeResolution(option: value.u8(0))
+            case 14 where value.byteCount >= 8: interface.offset = value.i64(0, bigEndian: isBigEndian)
+            default: break
+            }
+        }
+        interfaces.append(interface)
+        if linkType.isReadInPcap {
+            hasReadableInterface = true
+            if facts.format?.linkType.isReadInPcap == false { facts.format = nil }
+            facts.note(linkType, of: .pcapng, isBigEndian: isBigEndian)
+        } else {
+            facts.format = facts.format ?? CaptureFormat(.pcapng, linkType, isBigEndian: isBigEndian)
+            guard unreadable == nil else { return }
+            unreadable = .linkType(linkType, at: start)
+            facts.remark(
+                "interface \(interfacesBefore + interfaces.count - 1) is \(linkType): its packets are not read")
+        }
+    }
+
+    private mutating func adapter(of index: Int) -> UInt32 {
+        if let known = interfaces[index].adapter { return known }
+        let number = adapters[interfaces[index].key] ?? UInt32(adapters.count)
+        adapters[interfaces[index].key] = number
+        interfaces[index].adapter = number
+        return number
+    }
+
+    private mutating func readPacket(
+        _ type: UInt32, _ block: RawSpan, at start: Int, facts: inout CaptureFileFacts, _ body: PacketBody
+    ) throws {
+        let headLength = type == 3 ? 4 : 20, number = facts.packets + 1
+        guard block.byteCount >= headLength else {
+            throw CaptureError.broken(at: start, "packet block \(number) is too short for its fields")
+        }
+        let index =
+            type == 3
+            ? 0 : type == 2 ? Int(block.u16(0, bigEndian: isBigEndian)) : Int(block.u32(0, bigEndian: isBigEndian))
+        guard index < interfaces.count else {
+            throw CaptureError.broken(
+                at: start,
+                """
+                packet \(number) belongs to interface \(index), but the section describes only \(interfaces.count)
+                """)
+        }
+        let original = block.u32(type == 3 ? 0 : 16, bigEndian: isBigEndian)
+        let room = UInt32(block.byteCount - headLength)
+        var included = type == 3 ? min(original, room) : block.u32(12, bigEndian: isBigEndian)
+        if type == 3, interfaces[index].snapLength > 0 { included = min(included, interfaces[index].snapLength) }
+        guard included <= room else {
+            throw CaptureError.broken(
+                at: start,
+                "packet \(number) says that it holds \(included) bytes, but its block has room for \(room)")
+        }
+        facts.packets = number
+        let dataEnd = headLength + Int(included)
+        let ticks =
+            type == 3
+            ? nil
+            : UInt64(block.u32(4, bigEndian: isBigEndian)) << 32 | UInt64(block.u32(8, bigEndian: isBigEndian))
+        var packet = CapturePacket(
+            number: number,
+            time: ticks.flatMap { interfaces[index].resolution.time(ticks: $0, offset: interfaces[index].offset) },
+            adapter: adapter(of: index), direction: nil, missing: max(0, Int(original) - Int(included)),
+            content: .unknown)
+        if type == 6 {
+            forEachOption(block, from: (dataEnd + 3) & ~3) { code, value in
+                // epb_flags: bits 0 and 1 are 1 inbound, 2 outbound.
+                guard code == 2, value.byteCount >= 4 else { return }
+                switch value.u32(0, bigEndian: isBigEndian) & 3 {
+                case 1: packet.direction = .received
+                case 2: packet.direction = .sent
+                default: break
+                }
+            }
+        }
+        try packet.deliver(
+            interfaces[index].key.linkType, block.extracting(headLength..<dataEnd), facts: &facts, body)
+    }
+
+    /// Options are `code(2) length(2) value`, padded to 4; they end with code 0 or with the block.
+    private func forEachOption(_ block: RawSpan, from start: Int, _ body: (UInt16, RawSpan) -> Void) {
+        var at = start
+        while block.byteCount - at >= 4 {
+            let code = block.u16(at, bigEndian: isBigEndian)
+            let length = Int(block.u16(at + 2, bigEndian: isBigEndian))
+            guard code != 0, length <= block.byteCount - at - 4 else { return }
+            body(code, block.extracting(at + 4..<at + 4 + length))
+            at += 4 + (length + 3) & ~3
+        }
+    }
+}
+
+/// The length of a tick of an interface's clock (`if_tsresol`).
+struct TimeResolution: Hashable, Sendable {
+    /// Ticks per second: ten, or two, to this power.
+    private var exponent: Int
+    private var isBinary: Bool
+
+    /// The option's byte: the power, with the top bit set for powers of two.
+    init(option: UInt8) {
+        (exponent, isBinary) = (Int(option & 0x7F), option & 0x80 != 0)
+    }
+
+    /// Digits beyond attoseconds are cut; `nil` for a time beyond the range of a `Duration`.
+    func time(ticks: UInt64, offset: Int64) -> Duration? {
+        let second: Int128 = 1_000_000_000_000_000_000
+        var attoseconds: Int128
+        if isBinary {
+            // 64 bits times 60 bits: fits.
+            attoseconds = exponent < 127 ? (Int128(ticks) * second) >> Int128(exponent) : 0
+        } else if exponent <= 18 {
+            attoseconds = Int128(ticks) * Self.powersOfTen[18 - exponent]
+        } else {
+            attoseconds = exponent - 18 <= 18 ? Int128(ticks) / Self.powersOfTen[exponent - 18] : 0
+        }
+        attoseconds += Int128(offset) * second
+        guard attoseconds.magnitude < UInt128(Int64.max) * UInt128(second) else { return nil }
+        return Duration(attoseconds: attoseconds)
+    }
+
+    private static let powersOfTen: [Int128] = (0...18).map { power in
+        (0..<power).reduce(Int128(1)) { value, _ in value * 10 }
+    }
+}

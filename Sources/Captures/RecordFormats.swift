@@ -1,0 +1,264 @@
+import Bluetooth
+
+/// A format of records with a header of fixed size each, after a file header.
+protocol RecordParser: FormatParser {
+    static var headerLength: Int { get }
+    static var recordHeaderLength: Int { get }
+    /// Reads the file header.
+    mutating func begin(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts)
+    /// Bytes of a record, its header included. - Throws: where no record can be so long.
+    func length(_ window: RawSpan, at: Int, facts: CaptureFileFacts) throws -> Int
+    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws
+}
+
+extension RecordParser {
+    mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws -> Int
+    {
+        var at = 0
+        if facts.format == nil {
+            guard window.byteCount >= Self.headerLength else { return 0 }
+            begin(window, isLast: isLast, facts: &facts)
+            at = Self.headerLength
+        }
+        while window.byteCount - at >= Self.recordHeaderLength {
+            let end = at + (try length(window, at: at, facts: facts))
+            guard end <= window.byteCount else { break }
+            facts.packets += 1
+            try deliver(
+                window, at: at, window.extracting(at + Self.recordHeaderLength..<end), facts: &facts, body)
+            at = end
+        }
+        if isLast, at < window.byteCount {
+            let isHeaderCut = window.byteCount - at < Self.recordHeaderLength
+            throw CaptureError.cut(
+                record: facts.packets + 1, start: facts.offset + at, end: facts.offset + window.byteCount,
+                needed: isHeaderCut ? Self.recordHeaderLength : try length(window, at: at, facts: facts))
+        }
+        return at
+    }
+
+    /// The file header, where its magic number is there; `nil`: more bytes are needed.
+    static func headerSniff(_ head: RawSpan, isLast: Bool) -> Sniff? {
+        if head.byteCount >= headerLength { return nil }
+        return isLast ? .broken(.cut(record: nil, start: 0, end: head.byteCount, needed: headerLength)) : .undecided
+    }
+
+    func checked(_ included: UInt32, at: Int, facts: CaptureFileFacts) throws -> Int {
+        guard included <= longestPacket else {
+            throw CaptureError.tooLong(record: facts.packets + 1, start: facts.offset + at, length: UInt64(included))
+        }
+        return Self.recordHeaderLength + Int(included)
+    }
+}
+
+/// btsnoop: Android, BlueZ (`btmon -w`), Symbian.
+///
+///     file   = "btsnoop" 00  version(4) = 1  datalink(4)  record*
+///     record = originalLength(4) includedLength(4) flags(4) drops(4) time(8) data(includedLength)
+///
+/// Big-endian throughout. Time: microseconds since midnight, 1 January of the year 0; 1970 is 0x00DCDDB30F2F8000.
+/// Datalinks: 1001 H1 (kind from the flags), 1002 H4, 2001 Linux monitor (flags: adapter << 16 | opcode). Flags of 1001
+/// and 1002: bit 0 received, bit 1 command or event. Source: RFC 1761 with Symbian's changes, Wireshark's btsnoop.c.
+struct BtsnoopParser: RecordParser {
+    /// Microseconds from the year 0 to 1970.
+    static let epoch: Int64 = 0x00DC_DDB3_0F2F_8000
+    static let headerLength = 16
+    static let recordHeaderLength = 24
+    private var linkType = LinkType.h4
+
+    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+        guard head.byteCount >= 8 else { return isLast ? .notMine : .undecided }
+        guard head.has("btsnoop\0", at: 0) else { return .notMine }
+        if let early = headerSniff(head, isLast: isLast) { return early }
+        let version = head.u32(8, bigEndian: true), datalink = head.u32(12, bigEndian: true)
+        guard version == 1 else {
+            return .broken(
+                CaptureError(
+                    .unsupported, at: 8,
+                    "this btsnoop file says version \(version), only version 1 exists: it is damaged or of another kind"
+                ))
+        }
+        guard linkType(datalink) == nil else { return .mine }
+        let reason =
+            switch datalink {
+            case 1003: "holds BCSP (datalink 1003), which is not read: capture H4 instead"
+            case 1004: "holds H5 three-wire packets (datalink 1004), which are not read: capture H4 instead"
+            case 2002: "holds a simulator's packets (datalink 2002), which are not read"
+            default:
+                """
+                says datalink \(datalink), which does not exist: it was probably damaged by a conversion as text \
+                (bytes above 0x7F are lost); fetch it again as binary
+                """
+            }
+        return .broken(CaptureError(.unsupported, at: 12, "this btsnoop file \(reason)"))
+    }
+
+    private static func linkType(_ datalink: UInt32) -> LinkType? {
+        switch datalink {
+        case 1001: .h1
+        case 1002: .h4
+        case 2001: .monitor
+        default: nil
+        }
+    }
+
+    mutating func begin(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts) {
+        linkType = Self.linkType(window.u32(12, bigEndian: true)) ?? .h4
+        facts.note(linkType, of: .btsnoop)
+    }
+
+    func length(_ window: RawSpan, at: Int, facts: CaptureFileFacts) throws -> Int {
+        try checked(window.u32(at + 4, bigEndian: true), at: at, facts: facts)
+    }
+
+    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws
+    {
+        let flags = window.u32(at + 8, bigEndian: true)
+        // A time that is further from 1970 than 64 bits of microseconds is none.
+        let (time, overflow) = window.i64(at + 16, bigEndian: true).subtractingReportingOverflow(Self.epoch)
+        var packet = CapturePacket(
+            number: facts.packets, time: overflow ? nil : .microseconds(time),
+            direction: flags & 1 == 0 ? .sent : .received,
+            missing: max(0, Int(window.u32(at, bigEndian: true)) - data.byteCount), content: .unknown)
+        switch linkType {
+        case .h1:
+            packet.content = .hci(flags & 2 == 0 ? .acl : flags & 1 == 0 ? .command : .event)
+            try body(packet, data)
+        case .monitor:
+            packet.setMonitor(opcode: UInt16(flags & 0xFFFF), adapter: UInt16(flags >> 16))
+            try body(packet, data)
+        default:
+            try packet.deliverH4(data, facts: &facts, body)
+        }
+    }
+}
+
+/// Classic pcap.
+///
+///     file   = magic(4) major(2) minor(2) zone(4) sigfigs(4) snapLength(4) linkType(4)  record*
+///     record = seconds(4) fraction(4) includedLength(4) originalLength(4) data(includedLength)
+///
+/// Magic A1B2C3D4 (microseconds) or A1B23C4D (nanoseconds), in the byte order of everything else in the file. Of the
+/// link type only the low 16 bits count. Source: draft-ietf-opsawg-pcap.
+struct PcapParser: RecordParser {
+    static let headerLength = 24
+    static let recordHeaderLength = 16
+    private var isBigEndian = false
+    private var nanosecondsPerTick: Int64 = 1
+    private var linkType = LinkType.h4
+
+    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+        guard head.byteCount >= 4 else { return isLast ? .notMine : .undecided }
+        guard let isBigEndian = byteOrder(head) else { return .notMine }
+        if let early = headerSniff(head, isLast: isLast) { return early }
+        let linkType = linkType(head, isBigEndian)
+        return linkType.isReadInPcap ? .mine : .broken(.linkType(linkType, at: 20))
+    }
+
+    private static func byteOrder(_ head: RawSpan) -> Bool? {
+        switch head.u32(0, bigEndian: true) {
+        case 0xA1B2_C3D4, 0xA1B2_3C4D: true
+        case 0xD4C3_B2A1, 0x4D3C_B2A1: false
+        default: nil
+        }
+    }
+
+    private static func linkType(_ head: RawSpan, _ isBigEndian: Bool) -> LinkType {
+        LinkType(rawValue: head.u32(20, bigEndian: isBigEndian) & 0xFFFF)
+    }
+
+    mutating func begin(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts) {
+        isBigEndian = Self.byteOrder(window) ?? false
+        nanosecondsPerTick = window.u32(0, bigEndian: isBigEndian) == 0xA1B2_3C4D ? 1 : 1000
+        linkType = Self.linkType(window, isBigEndian)
+        facts.note(linkType, of: .pcap, isBigEndian: isBigEndian)
+    }
+
+    func length(_ window: RawSpan, at: Int, facts: CaptureFileFacts) throws -> Int {
+        try checked(window.u32(at + 8, bigEndian: isBigEndian), at: at, facts: facts)
+    }
+
+    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws
+    {
+        let packet = CapturePacket(
+            number: facts.packets,
+            time: Duration(
+                seconds: Int64(window.u32(at, bigEndian: isBigEndian)),
+                nanoseconds: Int64(window.u32(at + 4, bigEndian: isBigEndian)) * nanosecondsPerTick),
+            direction: nil, missing: max(0, Int(window.u32(at + 12, bigEndian: isBigEndian)) - data.byteCount),
+            content: .unknown)
+        try packet.deliver(linkType, data, facts: &facts, body)
+    }
+}
+
+/// Apple's PacketLogger (`.pklg`), the Bluetooth log of iPhones and Macs.
+///
+///     record = length(4) seconds(4) microseconds(4) type(1) data       length counts from the seconds on: 9 + data
+///
+/// No magic number and no file header; both byte orders exist. A file is PacketLogger when (up to) five records look
+/// right. Source: Wireshark's packetlogger.c, and captures of both byte orders.
+struct PacketLoggerParser: RecordParser {
+    static let headerLength = 0
+    static let recordHeaderLength = 13
+    private var isBigEndian = true
+
+    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+        guard head.byteCount >= recordHeaderLength else { return isLast ? .notMine : .undecided }
+        for isBigEndian in [true, false] {
+            switch looksRight(head, isBigEndian: isBigEndian, isLast: isLast) {
+            case true?: return .mine
+            case nil: return .undecided
+            case false?: continue
+            }
+        }
+        return .notMine
+    }
+
+    /// Whether the first records look right in this byte order; `nil`: more bytes are needed.
+    private static func looksRight(_ head: RawSpan, isBigEndian: Bool, isLast: Bool) -> Bool? {
+        var at = 0
+        for record in 0..<5 {
+            guard head.byteCount - at >= recordHeaderLength else { return isLast && record > 0 ? true : nil }
+            let length = head.u32(at, bigEndian: isBigEndian)
+            guard (9...65_535).contains(length), head.u32(at + 8, bigEndian: isBigEndian) < 1_000_000,
+                isKnown(head.u8(at + 12))
+            else { return false }
+            at += 4 + Int(length)
+        }
+        return true
+    }
+
+    private static func isKnown(_ type: UInt8) -> Bool {
+        switch type {
+        case 0x00...0x03, 0x08...0x0D, 0x10...0x13, 0xF7...0xFE: true
+        default: false
+        }
+    }
+
+    mutating func begin(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts) {
+        isBigEndian = Self.looksRight(window, isBigEndian: true, isLast: isLast) == true
+        facts.note(.packetLogger, of: .packetLogger, isBigEndian: isBigEndian)
+    }
+
+    func length(_ window: RawSpan, at: Int, facts: CaptureFileFacts) throws -> Int {
+        let length = window.u32(at, bigEndian: isBigEndian)
+        guard length >= 9 else {
+            throw CaptureError.broken(
+                at: facts.offset + at,
+                "record \(facts.packets + 1) says that it is \(length) bytes long, shorter than its own header")
+        }
+        return try checked(length, at: at, facts: facts) - Self.recordHeaderLength + 4
+    }
+
+    func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws
+    {
+        var packet = CapturePacket(
+            number: facts.packets,
+            time: Duration(
+                seconds: Int64(window.u32(at + 4, bigEndian: isBigEndian)),
+                nanoseconds: Int64(window.u32(at + 8, bigEndian: isBigEndian)) * 1000),
+            direction: nil, content: .unknown)
+        packet.setPacketLogger(type: window.u8(at + 12))
+        try body(packet, data)
+    }
+}

@@ -1,0 +1,368 @@
+import Bluetooth
+
+/// Packets as bytes in a text: the output of `tshark -x` for an HCI capture, and of `hcidump -R` (with `-t` also their
+/// times).
+///
+///     0000  04 3e 13 01 00 41 00 00 00 d2 d1 31 38 c1 a4 18   .>...A.....18...
+///     0010  00 00 00 f4 01 00                                 ......
+///
+///     2026-02-02 22:21:20.100000 > 04 3E 13 01 00 41 00 00 00 D2 D1 31 38 C1 A4 18 00 00 00 F4
+///       01 00
+///
+/// Each packet begins with its H4 type. tshark's dump has neither time nor direction, hcidump's has the direction: `<`
+/// sent, `>` received. Bytes that tshark reassembled of several packets follow the last of them, after a line
+/// `Reassembled … (262 bytes):`, and are not a packet. With `-V` the packet's time and direction come before its bytes.
+/// Other lines are skipped. Source: tshark 4.0, and `parser/parser.c` of BlueZ 5's hcidump.
+struct HexDumpParser: LineParser {
+    static let format = CaptureFormat(.hexDump, .h4)
+    var line = 0
+    private var packet: [UInt8] = []
+    private var direction: TrafficDirection?
+    private var time: Duration?
+    /// File offset of the packet's first line.
+    private var start = 0
+    /// The following bytes are reassembled of earlier packets.
+    private var isReassembled = false
+    /// What `tshark -V` states of the packet whose bytes follow.
+    private var stated: (direction: TrafficDirection?, time: Duration?) = (nil, nil)
+
+    /// A line of a dump.
+    private enum Line {
+        /// A packet's bytes from an offset on.
+        case offset(Int, Range<Int>)
+        case first(TrafficDirection, Duration?, Range<Int>)
+        case further(Range<Int>)
+        /// `Frame (67 bytes):`, or another source of bytes.
+        case source(isPacket: Bool)
+        /// `Frame 7: 16 bytes on wire`, and its fields below.
+        case details
+        case direction(TrafficDirection)
+        case epoch(Duration)
+        case other
+
+        init(_ line: TextLine, _ bytes: RawSpan) {
+            self = .other
+            let begin = line.at
+            var line = line
+            guard let word = line.word(bytes) else { return }
+            if let detail = Self.detail(
+                TextLine(at: word.lowerBound, end: line.end), indent: word.lowerBound - begin, bytes)
+            {
+                self = detail
+            } else if word.lowerBound == begin, (4...8).contains(word.count), bytes.has("  ", at: word.upperBound),
+                let offset = Int(bytes.text(word), radix: 16)
+            {
+                guard Self.isPair(bytes, word.upperBound + 2, line.end) else { return }
+                self = .offset(offset, word.upperBound + 2..<line.end)
+            } else if let direction = Self.arrow(bytes, word) {
+                self.begin(direction, nil, line, bytes)
+            } else if let date = TextTime.date(bytes, word), let clock = line.word(bytes),
+                let time = TextTime.clock(bytes, clock), let arrow = line.word(bytes),
+                let direction = Self.arrow(bytes, arrow)
+            {
+                self.begin(direction, date + time, line, bytes)
+            } else if word.lowerBound == begin + 2, word.count == 2, Self.isPair(bytes, word.lowerBound, line.end) {
+                self = .further(word.lowerBound..<line.end)
+            }
+        }
+
+        /// A line of tshark's about the bytes.
+        private static func detail(_ line: TextLine, indent: Int, _ bytes: RawSpan) -> Line? {
+            var line = line
+            switch indent {
+            case 0:
+                let isFrame = line.take("Frame ", bytes)
+                if line.end - line.at > 8, bytes.has(" bytes):", at: line.end - 8) { return .source(isPacket: isFrame) }
+                return isFrame ? .details : nil
+            case 4:
+                if line.take("Epoch Time: ", bytes) {
+                    return line.word(bytes).flatMap { TextTime.seconds(bytes, $0) }.map { .epoch($0) }
+                }
+                guard line.take("Point-to-Point Direction: ", bytes) else { return nil }
+                return line.take("Sent", bytes)
+                    ? .direction(.sent) : line.take("Received", bytes) ? .direction(.received) : nil
+            default: return nil
+            }
+        }
+
+        private mutating func begin(
+            _ direction: TrafficDirection, _ time: Duration?, _ line: TextLine, _ bytes: RawSpan
+        ) {
+            guard bytes.has(" ", at: line.at), Self.isPair(bytes, line.at + 1, line.end),
+                HexDumpParser.isType(bytes, line.at + 1)
+            else { return }
+            self = .first(direction, time, line.at + 1..<line.end)
+        }
+
+        private static func arrow(_ bytes: RawSpan, _ word: Range<Int>) -> TrafficDirection? {
+            bytes.equals(word, "<") ? .sent : bytes.equals(word, ">") ? .received : nil
+        }
+
+        /// Two hex digits, and then a blank or nothing.
+        static func isPair(_ bytes: RawSpan, _ at: Int, _ end: Int) -> Bool {
+            at + 2 <= end && bytes.nibble(at) != nil && bytes.nibble(at + 1) != nil
+                && (at + 2 == end || bytes.u8(at + 2) == 0x20)
+        }
+    }
+
+    private static func isType(_ bytes: RawSpan, _ at: Int) -> Bool {
+        bytes.nibble(at) == 0 && bytes.nibble(at + 1).map { (1...5).contains($0) } ?? false
+    }
+
+    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+        // The first lines can name the program. tshark -V prints more of them until it names the link type.
+        var count = 0, hasDetails = false
+        return sniffLines(head, isLast: isLast) { line, isWhole in
+            switch Line(line, head) {
+            case .first where isWhole: return true
+            case .offset(0, let range) where Self.isType(head, range.lowerBound): return true
+            case .details: hasDetails = true
+            default: break
+            }
+            var rest = line
+            rest.skipBlanks(head)
+            if hasDetails, rest.take("Encapsulation type: ", head) { return rest.take("Bluetooth H4", head) }
+            count += 1
+            return count == (hasDetails ? 16 : 4) ? false : nil
+        }
+    }
+
+    mutating func take(
+        _ line: TextLine, _ window: RawSpan, place: Int, isComplete: Bool, facts: inout CaptureFileFacts,
+        _ body: PacketBody
+    ) throws {
+        switch Line(line, window) {
+        case .offset where isReassembled: break
+        case .offset(let offset, let range):
+            if offset == 0 {
+                try begin(stated.direction, stated.time, place, facts: &facts, body)
+                stated = (nil, nil)
+            }
+            guard offset == packet.count else {
+                throw CaptureError(
+                    .broken, at: place,
+                    """
+                    this line says that it is byte \(offset) of its packet, of which \(packet.count) came: lines are \
+                    missing here; everything before it was read
+                    """)
+            }
+            append(range, window)
+        case .first(let direction, let time, let range):
+            try begin(direction, time, place, facts: &facts, body)
+            append(range, window)
+        case .further(let range):
+            if direction != nil, !packet.isEmpty { append(range, window) }
+        case .source(let isPacket):
+            try deliver(facts: &facts, body)
+            isReassembled = !isPacket
+        case .details:
+            try deliver(facts: &facts, body)
+            (isReassembled, stated) = (false, (nil, nil))
+        case .direction(let direction): stated.direction = direction
+        case .epoch(let time): stated.time = time
+        case .other:
+            isReassembled = false
+            // Half a line can be the packet's next.
+            if isComplete { try deliver(facts: &facts, body) }
+        }
+        guard packet.count <= longestPacket else {
+            throw CaptureError.tooLong(record: facts.packets + 1, start: start, length: UInt64(packet.count))
+        }
+    }
+
+    mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+        let needed = Self.length(packet)
+        guard packet.count >= needed || packet.isEmpty else {
+            throw CaptureError.cut(record: facts.packets + 1, start: start, end: end, needed: needed)
+        }
+        try deliver(facts: &facts, body)
+    }
+
+    private mutating func begin(
+        _ direction: TrafficDirection?, _ time: Duration?, _ place: Int, facts: inout CaptureFileFacts,
+        _ body: PacketBody
+    ) throws {
+        try deliver(facts: &facts, body)
+        (self.direction, self.time, start) = (direction, time, place)
+    }
+
+    private mutating func append(_ range: Range<Int>, _ bytes: RawSpan) {
+        var at = range.lowerBound
+        while Line.isPair(bytes, at, range.upperBound), let high = bytes.nibble(at), let low = bytes.nibble(at + 1) {
+            packet.append(high << 4 | low)
+            at += 3
+        }
+    }
+
+    private mutating func deliver(facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+        guard !packet.isEmpty else { return }
+        facts.packets += 1
+        let record = CapturePacket(
+            number: facts.packets, time: time, direction: direction,
+            missing: max(0, Self.length(packet) - packet.count), content: .unknown)
+        let bytes = packet
+        packet.removeAll(keepingCapacity: true)
+        (direction, time) = (nil, nil)
+        try record.deliverH4(bytes.span.bytes, facts: &facts, body)
+    }
+
+    /// Bytes of an H4 packet, by its own header.
+    private static func length(_ packet: [UInt8]) -> Int {
+        func number(_ at: Int) -> Int { Int(packet[at]) | Int(packet[at + 1]) << 8 }
+        guard let type = packet.first else { return 0 }
+        switch HCIPacketType(rawValue: type) {
+        case .command, .sco: return packet.count < 4 ? 4 : 4 + Int(packet[3])
+        case .acl: return packet.count < 5 ? 5 : 5 + number(3)
+        case .event: return packet.count < 3 ? 3 : 3 + Int(packet[2])
+        case .iso: return packet.count < 5 ? 5 : 5 + (number(3) & 0x3FFF)
+        default: return packet.count
+        }
+    }
+}
+
+/// The output of `tshark -T json -x`: each packet's bytes, its time, its number, and the protocols around it.
+///
+///     "frame_raw": [
+///       "043e13010041000000d2d13138c1a418000000f40100",
+///       …
+///     "frame": {
+///       "frame.time_epoch": "1795237335.059486000",
+///       "frame.number": "1",
+///       "frame.p2p_dir": "1",
+///       "frame.protocols": "bluetooth:hci_h4:bthci_evt"
+///
+/// It is read line by line, as tshark prints it. The facts of a packet's record (kind, direction, adapter) are under the
+/// name of its format. Without `-x` it holds no bytes. Source: tshark 4.0.
+struct TsharkJSONParser: LineParser {
+    static let format = CaptureFormat(.tsharkJSON, .h4WithDirection)
+    var line = 0
+    private var raw: [UInt8]?
+    private var packet = Self.none
+    private var number = 0
+    /// A record of the Linux monitor whose adapter and opcode follow.
+    private var monitored: [UInt8]?
+    private var adapter: UInt16 = 0
+    private var expectsRaw = false
+    private var isClosed = false
+    private var frames = 0
+
+    private static let none = CapturePacket(number: 0, time: nil, direction: nil, content: .unknown)
+
+    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
+        var lines = 0
+        return sniffLines(head, isLast: isLast) { line, _ in
+            var line = line
+            line.skipBlanks(head)
+            guard head.has(lines == 0 ? "[" : lines == 1 ? "{" : "\"_index\": ", at: line.at) else { return false }
+            lines += 1
+            return lines == 3 ? true : nil
+        }
+    }
+
+    mutating func begin(facts: inout CaptureFileFacts) {}
+
+    mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
+        guard isClosed else {
+            throw CaptureError(
+                .cut, at: end,
+                "the file ends at byte \(end), before the end of its list; everything before it was read")
+        }
+        if frames > 0, facts.packets == 0 {
+            throw CaptureError(
+                .unsupported, at: 0,
+                """
+                this is tshark's JSON without the packets' bytes, or without their kinds (-T jsonraw): make it \
+                with tshark -T json -x
+                """)
+        }
+    }
+
+    mutating func take(
+        _ line: TextLine, _ window: RawSpan, place: Int, isComplete: Bool, facts: inout CaptureFileFacts,
+        _ body: PacketBody
+    ) throws {
+        var line = line
+        let isOutermost = line.at < line.end && window.u8(line.at) == UInt8(ascii: "]")
+        line.skipBlanks(window)
+        if expectsRaw {
+            expectsRaw = false
+            var bytes: [UInt8] = []
+            guard let text = Self.quoted(line, window), window.hexBytes(text, into: &bytes) else {
+                throw MalformedLine(what: "a packet's bytes are not pairs of hex digits")
+            }
+            raw = bytes
+        } else if isOutermost {
+            isClosed = true
+        } else if line.take("\"_index\": ", window) {
+            frames += 1
+            (raw, packet, number, monitored, adapter) = (nil, Self.none, 0, nil, 0)
+        } else if line.take("\"frame_raw\": [", window) {
+            expectsRaw = true
+        } else if line.take("\"frame.time_epoch\": ", window) {
+            packet.time = Self.quoted(line, window).flatMap { TextTime.seconds(window, $0) }
+        } else if line.take("\"frame.number\": ", window) {
+            number = Self.quoted(line, window).flatMap { window.decimal($0) }.map { Int($0) } ?? 0
+        } else if line.take("\"frame.p2p_dir\": ", window), let text = Self.quoted(line, window) {
+            packet.direction = window.equals(text, "0") ? .sent : window.equals(text, "1") ? .received : nil
+        } else if line.take("\"frame.protocols\": ", window), let protocols = Self.quoted(line, window), let raw {
+            self.raw = nil
+            try deliver(raw, window.text(protocols), facts: &facts, body)
+        } else if line.take("\"hci_mon.adapter_id\": ", window) {
+            adapter = Self.quoted(line, window).flatMap { window.decimal($0) }.flatMap { UInt16(exactly: $0) } ?? 0
+        } else if line.take("\"hci_mon.opcode\": ", window), let record = monitored {
+            monitored = nil
+            guard
+                let opcode = Self.quoted(line, window).flatMap({ window.decimal($0) }).flatMap({ UInt16(exactly: $0) })
+            else { return }
+            packet.setMonitor(opcode: opcode, adapter: adapter)
+            try body(packet, record.span.bytes)
+        }
+    }
+
+    private static let linkTypes: [(prefix: String, LinkType)] = [
+        ("bluetooth:hci_h4", .h4WithDirection), ("bluetooth:btle_rf", .linkLayerWithRadio),
+        ("btle_rf", .linkLayerWithRadio), ("bluetooth:btle", .linkLayer), ("btle", .linkLayer),
+        ("nordic_ble", .nordic), ("bluetooth:hci_mon", .monitor), ("bluetooth:packetlogger", .packetLogger),
+        ("bluetooth:hci_h1:bthci_", .h1),
+    ]
+    private static let unframed: [(prefix: String, HCIPacketType)] = [
+        ("bluetooth:hci_h1:bthci_acl", .acl), ("bluetooth:hci_h1:bthci_evt", .event),
+        ("bluetooth:hci_h1:bthci_cmd", .command),
+    ]
+
+    private mutating func deliver(
+        _ raw: [UInt8], _ protocols: String, facts: inout CaptureFileFacts, _ body: PacketBody
+    ) throws {
+        // A packet keeps its own number: filtered packets are missing in between.
+        facts.packets = max(facts.packets + 1, number)
+        packet.number = facts.packets
+        let bytes = raw.span.bytes
+        guard let linkType = Self.linkTypes.first(where: { protocols.hasPrefix($0.prefix) })?.1 else {
+            return try packet.deliverUnread(bytes, facts: &facts, body)
+        }
+        if facts.linkTypes.isEmpty { facts.format = nil }
+        facts.note(linkType, of: .tsharkJSON)
+        switch linkType {
+        case .h4WithDirection: try packet.deliverH4(bytes, facts: &facts, body)
+        case .monitor: monitored = raw
+        case .packetLogger where !raw.isEmpty:
+            packet.setPacketLogger(type: raw[0])
+            try body(packet, bytes.extracting(1..<raw.count))
+        case .h1:
+            packet.content =
+                Self.unframed.first { protocols.hasPrefix($0.prefix) }.map { .hci($0.1) } ?? .unknown
+            try body(packet, bytes)
+        default: try packet.deliver(linkType, bytes, facts: &facts, body)
+        }
+    }
+
+    /// The text between the quotes.
+    private static func quoted(_ line: TextLine, _ bytes: RawSpan) -> Range<Int>? {
+        var line = line
+        line.skipBlanks(bytes)
+        guard line.take("\"", bytes),
+            let end = (line.at..<line.end).first(where: { bytes.u8($0) == UInt8(ascii: "\"") })
+        else { return nil }
+        return line.at..<end
+    }
+}

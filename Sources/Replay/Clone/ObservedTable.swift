@@ -1,0 +1,303 @@
+import Bluetooth
+import Emulator
+
+/// The attributes of a peripheral: those that discovery shows, and those that only the traffic shows.
+struct ObservedTable {
+    /// The use of the attribute at a handle.
+    struct Use {
+        /// The properties that a characteristic needs for it.
+        var properties: CharacteristicProperties = []
+        /// The value that was read last.
+        var value: [UInt8]?
+        /// Every value written to it had the shape of a subscription.
+        var isSubscription = true
+    }
+
+    private struct Declared {
+        var uuid: BluetoothUUID
+        var properties: CharacteristicProperties
+        var value: UInt16
+        var source: Gadget.Source
+    }
+
+    /// By handle of the declaration; so are includes and services.
+    private var characteristics: [UInt16: Declared] = [:]
+    private var includes: [UInt16: Gadget.Include] = [:]
+    private var groups: [UInt16: Gadget.Service] = [:]
+    /// Types from Find Information, and those by which something was read.
+    var types: [UInt16: (uuid: BluetoothUUID, source: Gadget.Source)] = [:]
+    var uses: [UInt16: Use] = [:]
+    private var hasChanged = false
+
+    /// Learns from the answer to a request of discovery.
+    mutating func learn(_ answer: RawSpan, _ request: PendingRequest, source: Gadget.Source) {
+        switch (answer.first, request.type) {
+        case (0x09?, 0x2803?):
+            _ = answer.forEachItem(of: [7, 21]) { item in
+                guard let declaration = item.little16(at: 0), let value = item.little16(at: 3),
+                    let uuid = item.uuid(from: 5), value > declaration, declaration > 0
+                else { return }
+                if let known = characteristics[declaration], known.uuid != uuid || known.value != value {
+                    hasChanged = true
+                }
+                characteristics[declaration] = Declared(
+                    uuid: uuid, properties: CharacteristicProperties(rawValue: item.byte(2)), value: value,
+                    source: source)
+            }
+        case (0x09?, 0x2802?):
+            _ = answer.forEachItem(of: [6, 8]) { item in
+                guard let handle = item.little16(at: 0), let start = item.little16(at: 2),
+                    let end = item.little16(at: 4), handle > 0
+                else { return }
+                includes[handle] = Gadget.Include(handle: handle, start: start, end: end, uuid: item.uuid(from: 6))
+            }
+        case (0x11?, let type?) where type == GATTTable.primaryService || type == GATTTable.secondaryService:
+            _ = answer.forEachItem(of: [6, 20]) { item in
+                group(item.uuid(from: 4), item, isSecondary: type == GATTTable.secondaryService, source)
+            }
+        case (0x07?, 0x2800?):
+            _ = answer.forEachItem(ofSize: 4, from: 1) { item in
+                group(request.value, item, isSecondary: false, source)
+            }
+        case (0x05?, nil):
+            _ = answer.forEachInformation { handle, uuid in if handle > 0 { types[handle] = (uuid, source) } }
+        default: break
+        }
+    }
+
+    private mutating func group(
+        _ uuid: BluetoothUUID?, _ item: RawSpan, isSecondary: Bool, _ source: Gadget.Source
+    ) {
+        guard let uuid, let start = item.little16(at: 0), let end = item.little16(at: 2), start > 0, end >= start else {
+            return
+        }
+        if let known = groups[start], known.uuid != uuid { hasChanged = true }
+        groups[start] = Gadget.Service(
+            uuid: uuid, handle: start, end: end, secondary: isSecondary ? true : nil, source: source)
+    }
+
+    /// The attributes in order, every handle once; and what was left out or guessed, one sentence each.
+    func services() -> (services: [Gadget.Service], gaps: [String]) {
+        var builder = TableBuilder()
+        if hasChanged { builder.gaps = ["the table changed in the capture: each handle has its last meaning"] }
+        for (_, group) in groups.sorted(by: { $0.key < $1.key }) { builder.add(group) }
+        for (_, include) in includes.sorted(by: { $0.key < $1.key }) { builder.add(include) }
+        for (declaration, declared) in characteristics.sorted(by: { $0.key < $1.key }) {
+            builder.add(
+                Gadget.Characteristic(
+                    uuid: declared.uuid, declaration: declaration, handle: declared.value,
+                    properties: declared.properties, source: declared.source,
+                    value: uses[declared.value]?.value.map { Octets($0) }))
+        }
+        let uuids = types.mapValues(\.uuid)
+        for (handle, type) in types.sorted(by: { $0.key < $1.key }) {
+            builder.add(type.uuid, type.source, at: handle, types: uuids, uses[handle])
+        }
+        for (handle, use) in uses.sorted(by: { $0.key < $1.key }) {
+            let before = uses[handle - (handle > 0 ? 1 : 0)]?.properties
+            builder.add(use, at: handle, isAfterNotifying: before?.isDisjoint(with: [.notify, .indicate]) == false)
+        }
+        return builder.finish()
+    }
+}
+
+/// Puts attributes in their places: services, their attributes, then those that were only seen. No handle is used
+/// twice.
+private struct TableBuilder {
+    var gaps: [String] = []
+    private var services: [Gadget.Service] = []
+    private var taken: Set<UInt16> = []
+    private var leftOut: [UInt16] = []
+
+    // MARK: discovered, in order of their handles
+
+    mutating func add(_ service: Gadget.Service) {
+        if let last = services.indices.last, services[last].end >= service.handle {
+            // An end of 65535 is the last attribute of all.
+            if services[last].end != .max {
+                gaps.append(
+                    """
+                    the services at \(services[last].handle) and \(service.handle) overlap: the first one ends \
+                    before the second
+                    """)
+            }
+            services[last].end = service.handle - 1
+        }
+        services.append(service)
+        taken.insert(service.handle)
+    }
+
+    mutating func add(_ include: Gadget.Include) {
+        guard let place = service(at: include.handle), taken.insert(include.handle).inserted else {
+            return leftOut.append(include.handle)
+        }
+        services[place].includes.append(include)
+    }
+
+    mutating func add(_ new: Gadget.Characteristic) {
+        guard taken.isDisjoint(with: [new.declaration, new.handle]), let place = home(of: new),
+            new.handle <= services[place].end
+        else { return leftOut.append(new.handle) }
+        let others = services[place].characteristics
+        let index = others.countInOrder { $0.declaration <= new.declaration }
+        // No characteristic is inside another.
+        guard index == 0 || others[index - 1].handle < new.declaration,
+            index == others.count || others[index].declaration > new.handle
+        else { return leftOut.append(new.handle) }
+        taken.formUnion([new.declaration, new.handle])
+        services[place].characteristics.insert(new, at: index)
+    }
+
+    /// An attribute of a known type: a descriptor, or a value whose declaration was not discovered.
+    mutating func add(
+        _ type: BluetoothUUID, _ source: Gadget.Source, at handle: UInt16, types: [UInt16: BluetoothUUID],
+        _ use: ObservedTable.Use?
+    ) {
+        guard !taken.contains(handle), handle > 0 else { return }
+        if type == GATTTable.primaryService || type == GATTTable.secondaryService || type == 0x2802 { return }
+        if type == GATTTable.characteristic {
+            guard handle < .max, let uuid = types[handle + 1] else { return }
+            return addSeen(uuid, at: handle + 1, use)
+        }
+        // Descriptors have types 29xx; other attributes that were met by their type are values.
+        let isValue = source == .seen && type.short.map { !(0x2900...0x29FF).contains($0) } ?? true
+        if isValue || types[handle - 1] == GATTTable.characteristic { return addSeen(type, at: handle, use) }
+        describe(type, source, at: handle, use)
+    }
+
+    // MARK: seen
+
+    /// An attribute of which only the traffic is known.
+    mutating func add(_ use: ObservedTable.Use, at handle: UInt16, isAfterNotifying: Bool) {
+        guard !taken.contains(handle), handle > 0 else { return }
+        // A subscription comes after the value, which has notified or is known.
+        let owner = owner(of: handle)
+        if use.isSubscription, use.properties.contains(.write), isAfterNotifying || owner?.isNotifying == true,
+            describe(GATTTable.clientConfiguration, .seen, at: handle, use)
+        {
+            return
+        }
+        if owner?.isDiscovered == true {
+            describe(nil, .seen, at: handle, use)
+        } else {
+            addSeen(nil, at: handle, use)
+        }
+    }
+
+    private mutating func addSeen(_ uuid: BluetoothUUID?, at handle: UInt16, _ use: ObservedTable.Use?) {
+        guard handle > 1, !taken.contains(handle) else { return leftOut.append(handle) }
+        // A value has its declaration right before it; where that place is taken the attribute is a descriptor.
+        guard !taken.contains(handle - 1) else {
+            describe(uuid, .seen, at: handle, use)
+            return
+        }
+        add(
+            Gadget.Characteristic(
+                uuid: uuid, declaration: handle - 1, handle: handle, properties: use?.properties ?? [], source: .seen,
+                value: use?.value.map { Octets($0) }))
+    }
+
+    /// Adds a descriptor to the characteristic before it.
+    @discardableResult
+    private mutating func describe(
+        _ uuid: BluetoothUUID?, _ source: Gadget.Source, at handle: UInt16, _ use: ObservedTable.Use?
+    ) -> Bool {
+        guard let (place, index) = characteristic(before: handle), taken.insert(handle).inserted else {
+            leftOut.append(handle)
+            return false
+        }
+        var owner = services[place].characteristics[index]
+        // A host subscribed there, without a notification in the capture.
+        if uuid == GATTTable.clientConfiguration, owner.source == .seen, !owner.canBeSubscribed {
+            owner.properties.insert(.notify)
+        }
+        owner.descriptors.insert(
+            Gadget.Descriptor(uuid: uuid, handle: handle, source: source, value: use?.value.map { Octets($0) }),
+            at: owner.descriptors.countInOrder { $0.handle <= handle })
+        services[place].characteristics[index] = owner
+        return true
+    }
+
+    private func characteristic(before handle: UInt16) -> (service: Int, index: Int)? {
+        guard let place = service(at: handle) else { return nil }
+        let index = services[place].characteristics.countInOrder { $0.handle < handle } - 1
+        return index >= 0 ? (place, index) : nil
+    }
+
+    /// The characteristic whose descriptor a handle would be.
+    private func owner(of handle: UInt16) -> (isNotifying: Bool, isDiscovered: Bool)? {
+        guard let (place, index) = characteristic(before: handle) else { return nil }
+        let found = services[place].characteristics[index]
+        return (
+            found.canBeSubscribed && found.configuration == nil,
+            found.source == .discovered && services[place].source == .discovered
+        )
+    }
+
+    // MARK: services
+
+    private func service(at handle: UInt16) -> Int? {
+        let index = services.countInOrder { $0.handle < handle } - 1
+        return index >= 0 && handle <= services[index].end ? index : nil
+    }
+
+    /// The service of a characteristic: a known one, or a new one of the free handles around it.
+    private mutating func home(of characteristic: Gadget.Characteristic) -> Int? {
+        if let known = service(at: characteristic.declaration) { return known }
+        // The declaration of the service is right before; it reaches to the next service.
+        guard characteristic.declaration > 1 else { return nil }
+        let start = characteristic.declaration - 1
+        let next = services.countInOrder { $0.handle <= start }
+        guard !taken.contains(start), next == 0 || services[next - 1].end < start else { return nil }
+        let end = next < services.count ? services[next].handle - 1 : .max
+        services.insert(Gadget.Service(uuid: nil, handle: start, end: end, source: .seen), at: next)
+        taken.insert(start)
+        return next
+    }
+
+    mutating func finish() -> (services: [Gadget.Service], gaps: [String]) {
+        for index in services.indices {
+            // Includes are before the first characteristic.
+            let first = services[index].characteristics.first?.declaration ?? .max
+            leftOut += services[index].includes.map(\.handle).filter { $0 >= first }
+            services[index].includes.removeAll { $0.handle >= first }
+            services[index] = withDescriptorsInPlace(services[index])
+        }
+        let lost = Set(leftOut).subtracting(taken).sorted()
+        if !lost.isEmpty {
+            let list = lost.prefix(10).map(String.init).joined(separator: ", ")
+            let more = lost.count > 10 ? " and \(lost.count - 10) more" : ""
+            gaps.append("left out, because they do not fit: handle\(lost.count == 1 ? "" : "s") \(list)\(more)")
+        }
+        return (services, gaps)
+    }
+
+    /// A characteristic can have been added between a descriptor and its owner: each belongs to the last one before it.
+    private mutating func withDescriptorsInPlace(_ old: Gadget.Service) -> Gadget.Service {
+        var service = old
+        let descriptors = service.characteristics.flatMap(\.descriptors).sorted { $0.handle < $1.handle }
+        for index in service.characteristics.indices { service.characteristics[index].descriptors = [] }
+        for descriptor in descriptors {
+            let index = service.characteristics.countInOrder { $0.declaration < descriptor.handle } - 1
+            guard index >= 0, service.characteristics[index].handle < descriptor.handle else {
+                taken.remove(descriptor.handle)
+                leftOut.append(descriptor.handle)
+                continue
+            }
+            service.characteristics[index].descriptors.append(descriptor)
+        }
+        return service
+    }
+}
+
+extension Array {
+    /// The number of elements at the beginning of an ordered array that fulfil the condition.
+    fileprivate func countInOrder(where condition: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if condition(self[middle]) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

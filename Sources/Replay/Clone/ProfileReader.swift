@@ -1,0 +1,481 @@
+import Bluetooth
+import Emulator
+
+/// A peripheral of a capture, and the profile made of it.
+package struct ObservedPeripheral: Sendable {
+    package var profile: Gadget
+    /// For people: the address, or the number of the connection.
+    package var label: String
+    /// Connections in which it was the server.
+    package var connections: Int
+    /// ATT PDUs from it.
+    package var answers: Int
+
+    /// A host spoke to it, and it answered in the clear.
+    package var hasSpoken: Bool { answers > 0 }
+}
+
+/// More conversations than can be kept in memory.
+package struct ProfileReaderError: Error, Sendable, CustomStringConvertible {
+    package var description: String
+}
+
+/// Makes profiles of the peripherals in captures: advertisement, attributes, values, conversations.
+///
+/// Feed it every event of `ConversationReassembler` in order, `beginFile` before each further file, then `finish`.
+/// Discovery, the MTU exchange and everything else that a server answers from its table become the table; reads, writes
+/// and notifications become the conversations.
+package final class ProfileReader {
+    private static let mostBytes = 64 << 20
+    /// Bytes of a peripheral, or a connection, in addition to its PDUs.
+    private static let bytesOfOne = 1024
+    /// Advertisers of a busy place; further ones are ignored.
+    private static let mostAdvertisers = 4096
+
+    private enum Key: Hashable {
+        case address(BluetoothAddress)
+        /// The capturing host itself.
+        case host(file: Int, adapter: UInt32)
+        case connection(file: Int, id: Int)
+    }
+
+    private var drafts: [Key: ProfileDraft] = [:]
+    /// In order of first sight.
+    private var order: [Key] = []
+    private var sessions: [Int: ProfileSession] = [:]
+    private var file = 0
+    private var bytes = 0
+    private var advertisers = 0
+
+    package init() {}
+
+    /// Another file: its connections are others, its addresses are the same.
+    package func beginFile() {
+        endConnections()
+        file += 1
+    }
+
+    /// - Throws: `ProfileReaderError` where the captures hold more than can be kept.
+    package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
+        switch event {
+        case .advertised(let advertiser): advertised(advertiser, bytes)
+        case .connected(let connection), .disconnected(let connection, _): end(connection.id)
+        case .encrypted(let connection): draft(of: connection).encryptedConnections += 1
+        case .dropped: break
+        case .att(let observation): receive(observation, bytes)
+        }
+        guard self.bytes <= Self.mostBytes else {
+            throw ProfileReaderError(
+                description: """
+                    more than \(Self.mostBytes >> 20) MiB of conversations: too much for one profile; choose a part \
+                    with --from and --to
+                    """)
+        }
+    }
+
+    /// All peripherals, in order of first sight.
+    package func finish() -> [ObservedPeripheral] {
+        endConnections()
+        return order.compactMap { key in
+            drafts[key].map { draft in
+                ObservedPeripheral(
+                    profile: draft.profile, label: Self.label(key), connections: draft.conversations.count,
+                    answers: draft.answers)
+            }
+        }
+    }
+
+    private static func label(_ key: Key) -> String {
+        switch key {
+        case .address(let address): address.description
+        case .host: "the capturing host (no address)"
+        case .connection(_, let id): "connection \(id) (no address)"
+        }
+    }
+
+    private func draft(_ key: Key) -> ProfileDraft {
+        if let known = drafts[key] { return known }
+        let new = ProfileDraft()
+        if case .address(let address) = key { new.address = address }
+        drafts[key] = new
+        order.append(key)
+        bytes += Self.bytesOfOne
+        return new
+    }
+
+    /// The peripheral of a connection: the other end, unless the capturing host is it.
+    private func draft(of connection: ObservedConnection) -> ProfileDraft {
+        if connection.isCentral == false { return draft(.host(file: file, adapter: connection.adapter)) }
+        let found: ProfileDraft
+        if let peer = connection.peer, peer.value != 0 {
+            found = draft(.address(peer))
+        } else {
+            found = draft(.connection(file: file, id: connection.id))
+        }
+        if let isRandom = connection.isPeerRandom { found.isRandom = isRandom }
+        return found
+    }
+
+    private func advertised(_ advertiser: ObservedAdvertiser, _ data: RawSpan) {
+        let key = Key.address(advertiser.address)
+        if drafts[key] == nil {
+            guard advertisers < Self.mostAdvertisers else { return }
+            advertisers += 1
+        }
+        let draft = draft(key)
+        draft.isRandom = advertiser.isRandom
+        guard data.byteCount <= 254 else { return }
+        if advertiser.isScanResponse {
+            draft.scanResponse = data.bytes()
+        } else if !data.isEmpty || draft.advertisement == nil {
+            draft.advertisement = data.bytes()
+        }
+        if let name = AdvertisingData.name(in: data) { draft.advertisedName = name }
+    }
+
+    private func receive(_ observation: ATTObservation, _ pdu: RawSpan) {
+        guard let opcode = pdu.first else { return }
+        bytes += pdu.byteCount + 32
+        let connection = observation.connection
+        // Both ends can be servers: odd opcodes come from one, even ones go to it.
+        let isFromServer = opcode & 1 == 1
+        let isHost = isFromServer ? observation.direction == .sent : observation.direction == .received
+        // Of the peripheral's own requests as a client only the MTU concerns its table.
+        let isOurs = isHost == (connection.isCentral == false)
+        guard isOurs || opcode == 0x02 || opcode == 0x03 else { return }
+        let session: ProfileSession
+        if let known = sessions[connection.id] {
+            session = known
+        } else {
+            session = ProfileSession(draft(of: connection), startedAt: observation.time)
+            bytes += Self.bytesOfOne
+            sessions[connection.id] = session
+        }
+        if !isOurs {
+            session.exchangeMTU(pdu)
+        } else if isFromServer {
+            session.answer(pdu, observation)
+        } else {
+            session.ask(pdu, observation)
+        }
+    }
+
+    private func end(_ id: Int) { sessions.removeValue(forKey: id)?.finishReading() }
+
+    private func endConnections() {
+        for id in sessions.keys.sorted() { end(id) }
+    }
+}
+
+/// The facts known of one peripheral, over all its connections.
+private final class ProfileDraft {
+    var address: BluetoothAddress?
+    var isRandom: Bool?
+    var advertisedName: String?
+    var advertisement: [UInt8]?
+    var scanResponse: [UInt8]?
+    var mtu: Int?
+    /// ATT PDUs from it.
+    var answers = 0
+    var encryptedConnections = 0
+    /// Read Multiple requests: their answers do not show where a value ends.
+    var multipleReads = 0
+    var table = ObservedTable()
+    var conversations: [Gadget.Conversation] = []
+
+    /// The profile, in which `check` finds no error.
+    var profile: Gadget {
+        var profile = Gadget(address: address, addressType: isRandom.map { $0 ? .random : .public }, mtu: mtu)
+        profile.advertisement = advertisement.map { Octets($0) }
+        profile.scanResponse = scanResponse.map { Octets($0) }
+        let (services, gaps) = table.services()
+        profile.services = services
+        profile.conversations = conversations.map { conversation in
+            // A read without an answer shows nothing; a write was made all the same.
+            Gadget.Conversation(conversation.exchanges.filter { $0.request != .read || $0.response != nil })
+        }
+        profile.conversations.removeAll { $0.exchanges.isEmpty }
+        let deviceName = profile.characteristics.first { $0.uuid == GATTTable.deviceName }?.value.map {
+            String(decoding: $0.bytes, as: UTF8.self)
+        }
+        // At most 248 bytes.
+        var name = (advertisedName ?? deviceName)?.withoutControls ?? ""
+        while name.utf8.count > 248 { name.removeLast() }
+        profile.name = name.isEmpty ? nil : name
+        profile.gaps = self.gaps(of: profile) + gaps
+        return profile
+    }
+
+    private func gaps(of profile: Gadget) -> [String] {
+        var gaps: [String] = []
+        if encryptedConnections > 0 {
+            gaps.append("\(Self.count(encryptedConnections, "connection")) became encrypted: the rest is not visible")
+        }
+        if profile.address == nil { gaps.append("its address is not in the capture") }
+        if profile.advertisement == nil { gaps.append("no advertisement of it is in the capture") }
+        if profile.mtu == nil { gaps.append("no exchange of the MTU is in the capture: 23") }
+        if profile.services.isEmpty {
+            gaps.append("no attribute of it was seen")
+        } else if profile.services.allSatisfy({ $0.source == .seen }) {
+            gaps.append("no discovery of its services is in the capture: they are derived from the traffic")
+        }
+        let characteristics = profile.characteristics
+        let seen = characteristics.filter { $0.source == .seen }.count
+        if seen > 0 {
+            gaps.append("\(seen) of \(Self.count(characteristics.count, "characteristic")) seen and not discovered")
+        }
+        let unread = characteristics.filter { $0.properties.contains(.read) && $0.value == nil }.count
+        if unread > 0 { gaps.append("the values of \(Self.count(unread, "readable characteristic")) were never read") }
+        let unsubscribed = characteristics.filter { $0.canBeSubscribed && $0.configuration == nil }.count
+        if unsubscribed > 0 {
+            gaps.append("the configuration descriptor of \(Self.count(unsubscribed, "characteristic")) is unknown")
+        }
+        if multipleReads > 0 {
+            gaps.append("\(Self.count(multipleReads, "answer")) with several values and no lengths left out")
+        }
+        return gaps
+    }
+
+    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+}
+
+/// One connection with a peripheral: sorts its PDUs into the table and the conversation.
+private final class ProfileSession {
+    private struct Pending {
+        var request: PendingRequest
+        var at: Duration?
+        /// Place of its exchange in the conversation; `nil`: not part of the conversation.
+        var exchange: Int?
+        var handles: [UInt16] = []
+    }
+
+    /// A value on its way in parts.
+    private struct Reading {
+        var handle: UInt16
+        var bytes: [UInt8]
+        var exchange: Int
+    }
+
+    private let draft: ProfileDraft
+    private let number: Int
+    private let startedAt: Duration?
+    /// By bearer.
+    private var pending: [UInt16: Pending] = [:]
+    private var reading: Reading?
+    private var prepared: [(handle: UInt16, offset: Int, bytes: [UInt8])] = []
+    private var mtu = ATTPDU.defaultMTU
+    private var clientMTU = ATTPDU.defaultMTU
+    /// The exchange that notifications belong to, and its time.
+    private var anchor: (exchange: Int, at: Duration?)?
+
+    init(_ draft: ProfileDraft, startedAt: Duration?) {
+        self.draft = draft
+        self.startedAt = startedAt
+        number = draft.conversations.count
+        draft.conversations.append(Gadget.Conversation())
+    }
+
+    // MARK: from the host
+
+    func ask(_ pdu: RawSpan, _ observation: ATTObservation) {
+        guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
+        if opcode == .exchangeMTURequest { clientMTU = Int(pdu.little16(at: 1) ?? 23) }
+        if opcode == .writeCommand || opcode == .signedWriteCommand {
+            guard let handle = pdu.little16(at: 1) else { return }
+            // A signature is not repeated: it could not be verified.
+            let end = opcode == .signedWriteCommand ? max(3, pdu.byteCount - 12) : pdu.byteCount
+            return write(.command, handle, pdu.extracting(3..<end).bytes(), observation)
+        }
+        guard let request = PendingRequest(pdu) else { return }
+        if let reading {
+            let isNext = request.opcode == 0x0C && request.handle == reading.handle
+            if !isNext || request.offset != reading.bytes.count { finishReading() }
+        }
+        var waiting = Pending(request: request, at: observation.time)
+        switch opcode {
+        case .readRequest: waiting.exchange = add(.read, request.handle)
+        case .readBlobRequest: waiting.exchange = reading?.exchange
+        case .writeRequest:
+            write(.write, request.handle ?? 0, pdu.bytes(from: 3), observation)
+            waiting.exchange = anchor?.exchange
+        case .prepareWriteRequest:
+            if prepared.count < 4096 {
+                prepared.append((request.handle ?? 0, request.offset, pdu.bytes(from: 5)))
+            }
+        case .executeWriteRequest:
+            let isWanted = pdu.byteCount > 1 && pdu.byte(1) == 1
+            if isWanted, execute(observation) { waiting.exchange = anchor?.exchange }
+            prepared = []
+        case .readMultipleVariableRequest:
+            waiting.handles = stride(from: 1, to: pdu.byteCount - 1, by: 2).compactMap { pdu.little16(at: $0) }
+        case .readMultipleRequest: draft.multipleReads += 1
+        default: break
+        }
+        pending[observation.bearer] = waiting
+    }
+
+    private func write(_ request: Gadget.Request, _ handle: UInt16, _ value: [UInt8], _ observation: ATTObservation) {
+        anchor = (add(request, handle, value), observation.time)
+        draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(
+            request == .write ? .write : .writeWithoutResponse)
+        // The shape of a subscription: two bytes, bit 0 notifications, bit 1 indications.
+        if value.count != 2 || value[0] > 3 || value[1] != 0 { draft.table.uses[handle]?.isSubscription = false }
+    }
+
+    /// Joins the parts of each value; every value is one write.
+    private func execute(_ observation: ATTObservation) -> Bool {
+        var values: [(handle: UInt16, bytes: [UInt8])] = []
+        for part in prepared {
+            if values.last?.handle != part.handle || part.offset == 0 && !part.bytes.isEmpty {
+                values.append((part.handle, []))
+            }
+            let last = values.count - 1
+            guard part.offset <= values[last].bytes.count, part.offset + part.bytes.count <= ATTPDU.maximumValueLength
+            else { continue }
+            values[last].bytes =
+                Array(values[last].bytes.prefix(part.offset)) + part.bytes
+                + values[last].bytes.dropFirst(part.offset + part.bytes.count)
+        }
+        for value in values { write(.write, value.handle, value.bytes, observation) }
+        return !values.isEmpty
+    }
+
+    /// The peripheral requests the MTU itself: its request holds its own, the host's answer the host's (Core 5.4, Vol 3
+    /// Part F, 3.4.2).
+    func exchangeMTU(_ pdu: RawSpan) {
+        guard let offered = pdu.little16(at: 1).map(Int.init) else { return }
+        if pdu.first == ATTOpcode.exchangeMTURequest.rawValue {
+            draft.mtu = max(ATTPDU.defaultMTU, min(ATTPDU.maximumMTU, offered))
+        } else {
+            mtu = max(ATTPDU.defaultMTU, min(draft.mtu ?? ATTPDU.defaultMTU, offered))
+        }
+    }
+
+    // MARK: from the peripheral
+
+    func answer(_ pdu: RawSpan, _ observation: ATTObservation) {
+        guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return }
+        draft.answers += 1
+        switch opcode {
+        case .notification, .indication:
+            guard let handle = pdu.little16(at: 1) else { return }
+            return receive(handle, pdu.bytes(from: 3), isIndication: opcode == .indication, observation)
+        case .multipleNotification:
+            var at = 1
+            while let handle = pdu.little16(at: at), let length = pdu.little16(at: at + 2) {
+                let end = min(pdu.byteCount, at + 4 + Int(length))
+                receive(handle, pdu.extracting((at + 4)..<end).bytes(), isIndication: false, observation)
+                at = end
+            }
+            return
+        case .exchangeMTUResponse:
+            guard let server = pdu.little16(at: 1) else { break }
+            draft.mtu = max(ATTPDU.defaultMTU, min(ATTPDU.maximumMTU, Int(server)))
+            mtu = max(ATTPDU.defaultMTU, min(clientMTU, Int(server)))
+        default: break
+        }
+        guard let waiting = pending[observation.bearer], waiting.request.isAnswered(by: pdu) else { return }
+        pending[observation.bearer] = nil
+        let delay = Self.milliseconds(from: waiting.at, to: observation.time)
+        switch opcode {
+        case .errorResponse:
+            // The value ends with its last part.
+            if waiting.request.opcode == 0x0C { return finishReading() }
+            let code = pdu.byteCount > 4 ? pdu.byte(4) : 0x0E
+            respond(waiting.exchange, Gadget.Response(error: max(1, code), afterMs: delay))
+        case .readResponse:
+            guard let handle = waiting.request.handle, let exchange = waiting.exchange else { return }
+            respond(exchange, Gadget.Response(value: [], afterMs: delay))
+            reading = Reading(handle: handle, bytes: pdu.bytes(from: 1), exchange: exchange)
+            if pdu.byteCount < mtu { finishReading() }
+        case .readBlobResponse:
+            let offset = waiting.request.offset
+            guard reading?.handle == waiting.request.handle, reading?.bytes.count == offset else { return }
+            reading?.bytes += pdu.bytes(from: 1)
+            if pdu.byteCount < mtu || offset > ATTPDU.maximumValueLength { finishReading() }
+        case .readByTypeResponse: byType(pdu, waiting.request, delay, observation)
+        case .readMultipleVariableResponse:
+            // `21 ( length(2) value )*`
+            var at = 1
+            for handle in waiting.handles {
+                guard let length = pdu.little16(at: at), at + 2 + Int(length) <= pdu.byteCount else { return }
+                read(handle, pdu.extracting((at + 2)..<(at + 2 + Int(length))).bytes(), delay)
+                finishReading()
+                at += 2 + Int(length)
+            }
+        case .prepareWriteResponse: break
+        case .findInformationResponse, .findByTypeValueResponse, .readByGroupTypeResponse:
+            draft.table.learn(pdu, waiting.request, source: observation.isSynthetic ? .seen : .discovered)
+        default: respond(waiting.exchange, Gadget.Response(afterMs: delay))
+        }
+    }
+
+    /// Declarations belong to the table; other values are read, as many hosts read a name.
+    private func byType(_ pdu: RawSpan, _ request: PendingRequest, _ delay: Int, _ observation: ATTObservation) {
+        guard let type = request.type else { return }
+        if let short = type.short, (0x2800...0x2803).contains(short) {
+            return draft.table.learn(pdu, request, source: observation.isSynthetic ? .seen : .discovered)
+        }
+        var end = 2
+        _ = pdu.forEachItem { item in
+            end += item.byteCount
+            guard let handle = item.little16(at: 0) else { return }
+            if draft.table.types[handle] == nil { draft.table.types[handle] = (type, .seen) }
+            let value = item.bytes(from: 2)
+            read(handle, value, delay)
+            // A value that fills the answer can continue with Read Blob.
+            if end < pdu.byteCount || value.count < min(mtu - 4, 253) { finishReading() }
+        }
+    }
+
+    private func read(_ handle: UInt16, _ value: [UInt8], _ delay: Int) {
+        let exchange = add(.read, handle)
+        respond(exchange, Gadget.Response(value: [], afterMs: delay))
+        reading = Reading(handle: handle, bytes: value, exchange: exchange)
+    }
+
+    /// A value that was read is complete, as far as it came.
+    func finishReading() {
+        guard let reading else { return }
+        self.reading = nil
+        let value = Array(reading.bytes.prefix(ATTPDU.maximumValueLength))
+        draft.conversations[number].exchanges[reading.exchange].response?.value = Octets(value)
+        draft.table.uses[reading.handle, default: ObservedTable.Use()].value = value
+        draft.table.uses[reading.handle]?.properties.insert(.read)
+    }
+
+    /// A notification or indication: it belongs to the last write or command, or else to the connection.
+    private func receive(_ handle: UInt16, _ value: [UInt8], isIndication: Bool, _ observation: ATTObservation) {
+        let place = anchor ?? (add(.connect, nil), startedAt)
+        anchor = place
+        draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(isIndication ? .indicate : .notify)
+        draft.table.uses[handle]?.isSubscription = false
+        let value = Gadget.Value(
+            handle: handle, value: Octets(Array(value.prefix(ATTPDU.maximumValueLength))),
+            afterMs: Self.milliseconds(from: place.at, to: observation.time))
+        let values = draft.conversations[number].exchanges[place.exchange].values ?? []
+        draft.conversations[number].exchanges[place.exchange].values = values + [value]
+    }
+
+    // MARK: the conversation
+
+    private func add(_ request: Gadget.Request, _ handle: UInt16?, _ value: [UInt8]? = nil) -> Int {
+        if let handle, draft.table.uses[handle] == nil { draft.table.uses[handle] = ObservedTable.Use() }
+        draft.conversations[number].exchanges.append(
+            Gadget.Exchange(
+                request, handle: handle, value: value.map { Octets(Array($0.prefix(ATTPDU.maximumValueLength))) }))
+        return draft.conversations[number].exchanges.count - 1
+    }
+
+    private func respond(_ exchange: Int?, _ response: Gadget.Response) {
+        if let exchange { draft.conversations[number].exchanges[exchange].response = response }
+    }
+
+    /// To the nearest millisecond; 0 where the capture has no times, or runs backwards.
+    private static func milliseconds(from start: Duration?, to end: Duration?) -> Int {
+        guard let start, let end, end > start else { return 0 }
+        let (seconds, attoseconds) = (end - start).components
+        guard seconds < Int64(Gadget.longestDelayMs / 1000) else { return Gadget.longestDelayMs }
+        return Int(seconds) * 1000 + Int((attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000)
+    }
+}

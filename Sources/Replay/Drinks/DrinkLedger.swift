@@ -1,0 +1,155 @@
+import Bluetooth
+
+/// The drinks of every bottle, over all captures read.
+///
+/// A bottle is its address. Bottles without a lasting address (none in the capture, or a private one) share one set: a
+/// drink of theirs that another bottle has is the same drink.
+final class DrinkLedger {
+    private var bottles: [BluetoothAddress: DrinkIndex] = [:]
+    private var unaddressed: DrinkIndex?
+    private var bookkeeping: [BluetoothAddress?: Set<UInt64>] = [:]
+
+    /// The bottle's own drinks, and the sets that can hold the same drinks.
+    func drinks(of address: BluetoothAddress?) -> (own: DrinkIndex, others: [DrinkIndex]) {
+        guard let address else {
+            let own = unaddressed ?? DrinkIndex()
+            unaddressed = own
+            return (own, Array(bottles.values))
+        }
+        let own = bottles[address] ?? DrinkIndex()
+        bottles[address] = own
+        return (own, unaddressed.map { [$0] } ?? [])
+    }
+
+    /// Remembers an entry that is not a drink; `false` when it was there before.
+    func insertBookkeeping(of address: BluetoothAddress?, wall: UInt64, amount: UInt16) -> Bool {
+        bookkeeping[address, default: []].insert(wall << 16 | UInt64(amount)).inserted
+    }
+}
+
+/// The drinks of one bottle.
+///
+/// A drink's identity is the bottle, the six wall-clock bytes and the amount (protocol section 3, "Duplicates"). Drinks
+/// with a possible date are kept by day, four bytes each: the second of the day and the amount. Others (impossible
+/// dates, 32,768 ml and more) are kept whole.
+///
+/// A large capture asks millions of times, so pages are held by pointers: retaining a page would cost more than the
+/// look-up.
+final class DrinkIndex {
+    private typealias Page = UnsafeMutablePointer<FlatSet<UInt32>>
+
+    /// One page per day, by the year, month and day bytes packed into 17 bits.
+    private var pages: [UInt32: Page] = [:]
+    private var oddities: Set<UInt64> = []
+    private var lastDay = UInt32.max
+    private var lastPage: Page?
+
+    deinit {
+        for page in pages.values {
+            page.deinitialize(count: 1)
+            page.deallocate()
+        }
+    }
+
+    /// Remembers a drink; `false` when it was there before.
+    ///
+    /// - Parameters:
+    ///   - wall: the record's bytes 0 to 5 (year − 2000, month, day, hour, minute, second), first byte highest.
+    ///   - amount: ml.
+    @inline(__always)
+    func insert(wall: UInt64, amount: UInt16) -> Bool {
+        guard let (day, drink) = Self.place(wall, amount) else {
+            return oddities.insert(wall << 16 | UInt64(amount)).inserted
+        }
+        if day != lastDay { turn(to: day) }
+        return lastPage?.pointee.insert(drink) ?? false
+    }
+
+    func contains(wall: UInt64, amount: UInt16) -> Bool {
+        guard let (day, drink) = Self.place(wall, amount) else {
+            return oddities.contains(wall << 16 | UInt64(amount))
+        }
+        return pages[day]?.pointee.contains(drink) ?? false
+    }
+
+    @inline(__always)
+    private static func place(_ wall: UInt64, _ amount: UInt16) -> (day: UInt32, drink: UInt32)? {
+        let month = wall >> 32 & 0xFF, day = wall >> 24 & 0xFF
+        let hour = wall >> 16 & 0xFF, minute = wall >> 8 & 0xFF, second = wall & 0xFF
+        guard month < 16, day < 32, hour < 24, minute < 60, second < 60, amount < 1 << 15 else { return nil }
+        let secondOfDay = UInt32(truncatingIfNeeded: hour * 3600 + minute * 60 + second)
+        return (
+            UInt32(truncatingIfNeeded: (wall >> 40 & 0xFF) << 9 | month << 5 | day), secondOfDay << 15 | UInt32(amount)
+        )
+    }
+
+    private func turn(to day: UInt32) {
+        lastDay = day
+        lastPage = pages[day]
+        guard lastPage == nil else { return }
+        let page = Page.allocate(capacity: 1)
+        page.initialize(to: FlatSet())
+        pages[day] = page
+        lastPage = page
+    }
+}
+
+/// A set of numbers in one block: open addressing, linear probing, at most 4/5 full. `Set` needs about three times the
+/// memory of the keys.
+private struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
+    /// Zero marks a free slot; the number zero itself is `hasZero`.
+    private var slots: UnsafeMutablePointer<Key>
+    private var capacity = 16
+    private var room = 12
+    private var hasZero = false
+
+    init() {
+        slots = .allocate(capacity: 16)
+        slots.initialize(repeating: 0, count: 16)
+    }
+
+    deinit { slots.deallocate() }
+
+    /// Adds the number; `false` when it was there already.
+    @inline(__always)
+    mutating func insert(_ key: Key) -> Bool {
+        guard key != 0 else {
+            defer { hasZero = true }
+            return !hasZero
+        }
+        let place = place(of: key)
+        guard slots[place] == 0 else { return false }
+        slots[place] = key
+        room -= 1
+        if room == 0 { grow() }
+        return true
+    }
+
+    func contains(_ key: Key) -> Bool { key == 0 ? hasZero : slots[place(of: key)] != 0 }
+
+    /// The slot of the key, or the free one where it belongs. There is always a free slot.
+    @inline(__always)
+    private func place(of key: Key) -> Int {
+        let slots = slots, capacity = capacity
+        // Fibonacci hashing, then the high half of a product: any table size works.
+        let mixed = (UInt64(key) ^ UInt64(key) >> 29) &* 0x9E37_79B9_7F4A_7C15
+        var place = Int(truncatingIfNeeded: (mixed ^ mixed >> 32).multipliedFullWidth(by: UInt64(capacity)).high)
+        while slots[place] != 0, slots[place] != key {
+            place += 1
+            if place == capacity { place = 0 }
+        }
+        return place
+    }
+
+    /// Makes the block half as large again.
+    private mutating func grow() {
+        let old = UnsafeMutableBufferPointer(start: slots, count: capacity)
+        let used = capacity * 4 / 5
+        capacity += capacity / 2
+        room = capacity * 4 / 5 - used
+        slots = .allocate(capacity: capacity)
+        slots.initialize(repeating: 0, count: capacity)
+        for key in old where key != 0 { slots[place(of: key)] = key }
+        old.deallocate()
+    }
+}

@@ -1,0 +1,363 @@
+import Bluetooth
+import BottleProtocol
+import Glibc
+
+/// The output of a response characteristic.
+enum LogOutput {
+    /// Whole records of the drink log, in order.
+    case records(RecordBatch)
+    /// A whole RP or RT frame.
+    case message(Frame)
+    /// Bytes that are not part of a frame.
+    case malformed([UInt8], DecodeFailure)
+}
+
+/// Whole records of one log transfer, complete or not.
+struct RecordBatch {
+    /// 13 bytes per record.
+    var bytes: [UInt8]
+    /// The packets of the records, in order.
+    var sources: [Source]
+    /// `nil`: all of the frame arrived. Otherwise the reason; the records are whole nevertheless.
+    var failure: DecodeFailure?
+
+    struct Source {
+        /// Number of records up to and including this packet's.
+        var end: Int
+        var frame: Int
+        var time: Duration?
+    }
+
+    /// Each record's 13 bytes with its packet.
+    @inline(__always)
+    func forEachRecord(_ body: (UnsafeRawBufferPointer, Source) throws -> Void) rethrows {
+        try bytes.withUnsafeBytes { buffer in
+            var index = 0
+            for source in sources {
+                while index < source.end, (index + 1) * DrinkRecord.size <= buffer.count {
+                    try body(
+                        UnsafeRawBufferPointer(
+                            rebasing: buffer[(index * DrinkRecord.size)..<((index + 1) * DrinkRecord.size)]), source)
+                    index += 1
+                }
+            }
+        }
+    }
+}
+
+/// Reassembles drink logs: `LogAssembler` of BottleProtocol, with a fast path before it and with the packet of each
+/// record.
+///
+/// Nearly every log arrives as the bottle sends it: a header with one entry, then notifications of one whole entry each.
+/// A capture can hold half a million of them, so the fast path takes these. The first other value hands everything to
+/// `LogAssembler` until the log is requested again or the connection ends.
+final class LogDecoder {
+    // The fast path: a frame whose values were one whole log entry each.
+    private var records: [UInt8] = []
+    private var sources: [RecordBatch.Source] = []
+    /// The frame's length field; 0 while no frame is open.
+    private var length = 0
+    private var received = 0
+    /// The value before, and its size where the open frame took it: its records are the last of `records` then.
+    private var previous: [UInt8] = []
+    private var lastSize = 0
+    /// The general path.
+    private var general: TracedAssembler?
+
+    /// Whether the fast path has an open frame.
+    var isOpen: Bool { length > 0 }
+
+    /// Takes the next value of the response characteristic.
+    func receive(_ value: RawSpan, frame: Int, time: Duration?, _ emit: (LogOutput) throws -> Void) rethrows {
+        if takeNext(value, frame: frame, time: time) { return }
+        if general == nil {
+            if isRepeat(value) { return }
+            if takeFirstOrLast(value, frame: frame, time: time) {
+                if received == length { try closeFast(nil, value, emit) }
+                return
+            }
+            if let message = Self.message(value) {
+                remember(value)
+                return try emit(.message(message))
+            }
+            try startGeneral(emit)
+        }
+        try general?.receive(value.bytes(), frame: frame, time: time, emit)
+    }
+
+    /// Ends an open frame: the connection has ended, or the log is requested again.
+    func finish(_ emit: (LogOutput) throws -> Void) rethrows {
+        if var open = general {
+            general = nil
+            try open.finish(emit)
+        } else if length > 0 {
+            let failure = DecodeFailure(
+                what: "the transfer ended before the frame was complete", offset: Frame.headerSize + received,
+                needed: length, found: received)
+            try closeFast(failure, nil, emit)
+        }
+        previous.removeAll(keepingCapacity: true)
+        lastSize = 0
+    }
+
+    // MARK: the fast path
+
+    /// Takes a value in the middle of a frame that is one whole entry of records, and not the value before again.
+    @inline(__always)
+    func takeNext(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
+        let size = value.byteCount
+        guard length > 0, size >= 2 + DrinkRecord.size, received + size < length, isEntry(value, at: 0) else {
+            return false
+        }
+        if size == lastSize, hasSameRecords(value, from: 2) { return false }
+        append(value, from: 2, frame: frame, time: time)
+        return true
+    }
+
+    /// Takes a header with one entry of whole records, or the entry that ends the open frame.
+    private func takeFirstOrLast(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
+        if length > 0 {
+            guard received + value.byteCount <= length, isEntry(value, at: 0) else { return false }
+            append(value, from: 2, frame: frame, time: time)
+            return true
+        }
+        guard value.byteCount >= Frame.headerSize + 2, value.byte(0) == 0x50, value.byte(1) == 0x54 else {
+            return false
+        }
+        let announced = Self.announced(value)
+        guard value.byteCount - Frame.headerSize <= announced, isEntry(value, at: Frame.headerSize) else {
+            return false
+        }
+        length = announced
+        append(value, from: Frame.headerSize + 2, frame: frame, time: time)
+        return true
+    }
+
+    private static func announced(_ value: RawSpan) -> Int { Int(value.byte(2)) << 8 | Int(value.byte(3)) }
+
+    /// Whether the value is, from `start` on, one whole entry of whole records.
+    @inline(__always)
+    private func isEntry(_ value: RawSpan, at start: Int) -> Bool {
+        let size = value.byteCount - start
+        return size >= 2 + DrinkRecord.size && Int(value.byte(start)) == size - 1
+            && value.byte(start + 1) == EntryType.log.rawValue
+            && (size - 2) % DrinkRecord.size == 0
+    }
+
+    @inline(__always)
+    private func append(_ value: RawSpan, from start: Int, frame: Int, time: Duration?) {
+        value.withUnsafeBytes { bytes in records.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start...])) }
+        received += value.byteCount - start + 2
+        lastSize = value.byteCount
+        sources.append(RecordBatch.Source(end: records.count / DrinkRecord.size, frame: frame, time: time))
+    }
+
+    private func closeFast(_ failure: DecodeFailure?, _ last: RawSpan?, _ emit: (LogOutput) throws -> Void) rethrows {
+        length = 0
+        received = 0
+        if let last { remember(last) }
+        defer {
+            records.removeAll(keepingCapacity: true)
+            sources.removeAll(keepingCapacity: true)
+        }
+        try emit(.records(RecordBatch(bytes: records, sources: sources, failure: failure)))
+    }
+
+    /// Whether the value repeats the one before (protocol specification, rule 7).
+    private func isRepeat(_ value: RawSpan) -> Bool {
+        guard lastSize > 0 else {
+            guard value.byteCount == previous.count, !previous.isEmpty else { return false }
+            return value.withUnsafeBytes { new in previous.withUnsafeBytes { old in Self.isSame(new, old) } }
+        }
+        guard value.byteCount == lastSize else { return false }
+        let start = sources.count == 1 ? Frame.headerSize : 0
+        if start > 0 {
+            guard value.byte(0) == 0x50, value.byte(1) == 0x54, Self.announced(value) == length else { return false }
+        }
+        return isEntry(value, at: start) && hasSameRecords(value, from: start + 2)
+    }
+
+    /// Whether the last records taken are this value's.
+    @inline(__always)
+    private func hasSameRecords(_ value: RawSpan, from start: Int) -> Bool {
+        let size = value.byteCount - start
+        guard size > 0, records.count >= size else { return false }
+        return value.withUnsafeBytes { new in
+            records.withUnsafeBytes { old in
+                Self.isSame(
+                    UnsafeRawBufferPointer(rebasing: new[start...]),
+                    UnsafeRawBufferPointer(rebasing: old[(old.count - size)...]))
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func isSame(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+        guard one.count == other.count, let first = one.baseAddress, let second = other.baseAddress else {
+            return one.isEmpty && other.isEmpty
+        }
+        return memcmp(first, second, one.count) == 0
+    }
+
+    private func remember(_ value: RawSpan) {
+        lastSize = 0
+        previous.removeAll(keepingCapacity: true)
+        value.withUnsafeBytes { previous.append(contentsOf: $0) }
+    }
+
+    /// A value that is a whole RP or RT frame (rule 2). Between whole entries no log byte can look like one.
+    private static func message(_ value: RawSpan) -> Frame? {
+        guard value.byteCount >= Frame.headerSize, value.byte(0) == 0x52,
+            value.byte(1) == 0x50 || value.byte(1) == 0x54, announced(value) == value.byteCount - Frame.headerSize
+        else { return nil }
+        return try? Frame(decoding: value.bytes())
+    }
+
+    /// Hands the open frame to the general path, value by value.
+    private func startGeneral(_ emit: (LogOutput) throws -> Void) rethrows {
+        var assembler = TracedAssembler()
+        var start = 0
+        for (index, source) in sources.enumerated() {
+            let end = source.end * DrinkRecord.size
+            var value = [UInt8(truncatingIfNeeded: end - start + 1), EntryType.log.rawValue] + records[start..<end]
+            if index == 0 { value = Frame.header(.put, length: length) + value }
+            try assembler.receive(value, frame: source.frame, time: source.time, emit)
+            start = end
+        }
+        records.removeAll(keepingCapacity: true)
+        sources.removeAll(keepingCapacity: true)
+        (length, received, lastSize) = (0, 0, 0)
+        previous.removeAll(keepingCapacity: true)
+        general = assembler
+    }
+}
+
+/// `LogAssembler`, with the packet that completed each record.
+///
+/// The assembler knows values, not packets. The growth of its frame with each value tells which payload bytes came when.
+private struct TracedAssembler {
+    private var assembler = LogAssembler()
+    /// Payload bytes of the open frame, up to each packet.
+    private var arrived: [Piece] = []
+    /// Entries that came before their frame's header.
+    private var early: [Piece] = []
+
+    private struct Piece {
+        /// Payload bytes up to and including this packet's (`arrived`), or of this packet alone (`early`).
+        var size: Int
+        var frame: Int
+        var time: Duration?
+    }
+
+    mutating func receive(_ value: [UInt8], frame: Int, time: Duration?, _ emit: (LogOutput) throws -> Void) rethrows {
+        let before = assembler.progress?.received
+        let events = assembler.receive(value)
+        let after = assembler.progress?.received
+        let here = Piece(size: .max, frame: frame, time: time)
+        let hasEnded = try forward(events, here, value.count, emit)
+        if let after {
+            if before == nil || hasEnded {
+                open(after, value.count, here)
+            } else if after > before ?? 0 {
+                arrived.append(Piece(size: after, frame: frame, time: time))
+            }
+        } else if events.isEmpty, before == nil {
+            // Whole entries without a header (or the first bytes of one) belong to a frame that is still to come.
+            early.append(Piece(size: value.count, frame: frame, time: time))
+            if early.count > Frame.maximumPayload { early.removeAll() }
+        }
+    }
+
+    mutating func finish(_ emit: (LogOutput) throws -> Void) rethrows {
+        var here = arrived.last ?? early.last ?? Piece(size: .max, frame: 0, time: nil)
+        here.size = .max
+        _ = try forward(assembler.finish(), here, 0, emit)
+        (arrived, early) = ([], [])
+    }
+
+    /// - Returns: whether a transfer has ended.
+    private mutating func forward(
+        _ events: [AssemblyEvent], _ here: Piece, _ valueSize: Int, _ emit: (LogOutput) throws -> Void
+    ) rethrows -> Bool {
+        var hasEnded = false
+        for event in events {
+            switch event {
+            case .log(let transfer):
+                try emit(.records(batch(transfer, nil, isFirst: !hasEnded, here, valueSize)))
+                hasEnded = true
+            case .unfinished(let transfer, let failure):
+                try emit(.records(batch(transfer, failure, isFirst: !hasEnded, here, valueSize)))
+                hasEnded = true
+            case .message(let message): try emit(.message(message))
+            case .malformed(let bytes, let failure): try emit(.malformed(bytes, failure))
+            case .repeated: break
+            }
+        }
+        return hasEnded
+    }
+
+    /// A frame begins with this value; early entries come after the value's own.
+    private mutating func open(_ size: Int, _ valueSize: Int, _ piece: Piece) {
+        let own = min(size, max(0, valueSize - Frame.headerSize))
+        arrived = [Piece(size: size > own && !early.isEmpty ? own : size, frame: piece.frame, time: piece.time)]
+        if let last = arrived.last?.size, last < size { arrived += takeEarly(from: last) }
+    }
+
+    private mutating func takeEarly(from start: Int) -> [Piece] {
+        var total = start
+        defer { early = [] }
+        return early.map { piece in
+            total += piece.size
+            return Piece(size: total, frame: piece.frame, time: piece.time)
+        }
+    }
+
+    /// The records of a transfer with their packets. Only the first transfer that a value ends has parts from before.
+    private mutating func batch(
+        _ transfer: LogTransfer, _ failure: DecodeFailure?, isFirst: Bool, _ here: Piece, _ valueSize: Int
+    ) -> RecordBatch {
+        var pieces = isFirst ? arrived : []
+        arrived = []
+        if isFirst, pieces.isEmpty, !early.isEmpty {
+            if transfer.length != nil {
+                pieces.append(Piece(size: max(0, valueSize - Frame.headerSize), frame: here.frame, time: here.time))
+            }
+            pieces += takeEarly(from: pieces.last?.size ?? 0)
+        }
+        pieces.append(Piece(size: .max, frame: here.frame, time: here.time))
+        var sources: [RecordBatch.Source] = []
+        var place = 0
+        for (index, end) in Self.recordEnds(transfer).enumerated() {
+            while place < pieces.count - 1, pieces[place].size < end { place += 1 }
+            let piece = pieces[place]
+            if sources.last?.frame == piece.frame {
+                sources[sources.count - 1].end = index + 1
+            } else {
+                sources.append(RecordBatch.Source(end: index + 1, frame: piece.frame, time: piece.time))
+            }
+        }
+        return RecordBatch(bytes: transfer.recordBytes, sources: sources, failure: failure)
+    }
+
+    /// The end of each record of a transfer in its payload.
+    private static func recordEnds(_ transfer: LogTransfer) -> [Int] {
+        var ends: [Int] = []
+        var at = 0
+        let payload = transfer.payload
+        while at + 1 < payload.count, ends.count < transfer.count {
+            let next = at + 1 + Int(payload[at])
+            guard next > at + 1 else { break }
+            if payload[at + 1] == EntryType.log.rawValue {
+                var end = at + 2 + DrinkRecord.size
+                while end <= min(next, payload.count), ends.count < transfer.count {
+                    ends.append(end)
+                    end += DrinkRecord.size
+                }
+            }
+            at = next
+        }
+        // Records after the end of their frame have no entries around them.
+        while ends.count < transfer.count { ends.append((ends.last ?? 0) + DrinkRecord.size) }
+        return ends
+    }
+}

@@ -1,0 +1,259 @@
+import Bluetooth
+import Captures
+import FoundationEssentials
+
+/// Everything that is read out of a capture: the content of an expectation file, and the values that `diff` compares.
+///
+/// As JSON Lines, the first line is about the file (`{"capture":{…}}`), then one for each command (`{"command":{…}}`)
+/// and each delivery of a drink record, duplicates included (`{"drink":{…}}`), with the keys of `waterh-replay commands`
+/// and `drinks --raw`.
+package struct CaptureReading: Sendable, Equatable {
+    /// The facts about the file; `nil` where an expectation has none.
+    package var head: Row?
+    package var commands: [Row] = []
+    /// Every delivery of a drink record.
+    package var drinks: [Row] = []
+    /// The error that ended the reading.
+    package var trouble: String?
+    /// The text of an expectation file.
+    package private(set) var text = ""
+
+    package init() {}
+
+    /// Reads a capture whole. An error in its bytes is part of the result.
+    package init(of path: String, hostYear: Int, filter: TrafficFilter = TrafficFilter()) throws {
+        var file = CaptureFile(path: path)
+        var bytes: [UInt8] = []
+        let out = LineBuffer { bytes += $0 }
+        let drinkLines = DrinkLines(out, isRaw: true), commandLines = CommandLines(out)
+        var options = DrinkReader.Options(hostYear: hostYear)
+        (options.isRaw, options.bottle, options.filter) = (true, filter.device, filter)
+        var rows: (commands: [String], drinks: [String]) = ([], [])
+        func line(_ kind: String, _ body: () -> Void) -> String {
+            bytes.removeAll(keepingCapacity: true)
+            out.put(text: "{\"\(kind)\":")
+            body()
+            out.put("}")
+            try? out.flush()
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        let reader = DrinkReader(options) { delivery in
+            bytes.removeAll(keepingCapacity: true)
+            out.put(#"{"drink":"#)
+            drinkLines.object(delivery)
+            out.put("}")
+            try out.flush()
+            rows.drinks.append(String(decoding: bytes, as: UTF8.self))
+        }
+        let commandReader = CommandReader(bottle: filter.device, filter: filter) { command in
+            rows.commands.append(line("command") { commandLines.object(command) })
+        }
+        var pdus = 0
+        let see: (ConversationEvent, RawSpan) -> Void = { event, _ in
+            if case .att(let observation) = event, !observation.isSynthetic { pdus += 1 }
+        }
+        trouble = try file.feed([reader, commandReader], see: see).error?.description
+        let bottles = reader.peers.filter(\.isBottle)
+        try reader.finishCapture()
+        try commandReader.finishCapture()
+        let digest = try Self.digest(path)
+        let head = line("capture") {
+            out.put(#"{"format":"#)
+            out.put(json: file.facts.format?.description)
+            out.put(#","packets":"#)
+            out.put(number: file.facts.packets)
+            out.put(#","attPDUs":"#)
+            out.put(number: pdus)
+            out.put(#","bottles":""#)
+            out.put(text: bottles.map { $0.address?.description ?? "?" }.joined(separator: " "))
+            out.put(#"","drinks":"#)
+            out.put(number: reader.tally.drinks)
+            out.put(#","millilitres":"#)
+            out.put(number: reader.tally.millilitres)
+            out.put(#","commands":"#)
+            out.put(number: rows.commands.count)
+            out.put(#","unfinishedTransfers":"#)
+            out.put(number: reader.tally.unfinishedTransfers)
+            out.put(#","trouble":"#)
+            out.put(json: trouble)
+            out.put(#","digest":"#)
+            out.put(json: digest)
+            out.put("}")
+        }
+        text = ([head] + rows.commands + rows.drinks).map { $0 + "\n" }.joined()
+        let (error, lines) = (trouble, text)
+        self = try CaptureReading(expectation: lines)
+        (trouble, text) = (error, lines)
+    }
+
+    /// From the text of an expectation file.
+    ///
+    /// - Throws: `ExpectationError` for a line that is not part of one.
+    package init(expectation text: String) throws(ExpectationError) {
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let line = line.hasSuffix("\r") ? String(line.dropLast()) : String(line)
+            if line.allSatisfy({ $0 == " " || $0 == "\t" }) { continue }
+            let object = try? JSONDecoder().decode([String: Row].self, from: Data(line.utf8))
+            guard let object, object.count == 1, let (kind, row) = object.first else {
+                throw ExpectationError(line: number + 1, text: line)
+            }
+            switch kind {
+            case "capture": head = row
+            case "command": commands.append(row)
+            case "drink": drinks.append(row)
+            default: throw ExpectationError(line: number + 1, text: line)
+            }
+        }
+    }
+
+    /// FNV-1a over a file's bytes: enough to notice a change, not secure.
+    private static func digest(_ path: String) throws -> String {
+        var state: UInt64 = 0xCBF2_9CE4_8422_2325
+        try CaptureFile.forEachPiece(of: path) { piece in
+            for byte in piece { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        }
+        let digits = String(state, radix: 16)
+        return "fnv1a:" + String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+}
+
+/// The values of a command or a drink, by JSON key.
+package typealias Row = [String: Scalar]
+
+/// A JSON value that is neither an array nor an object.
+package enum Scalar: Decodable, Equatable, Sendable, CustomStringConvertible {
+    case null
+    case bool(Bool)
+    case number(Int)
+    case text(String)
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Int.self) {
+            self = .number(value)
+        } else {
+            self = .text(try container.decode(String.self))
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .null: "nothing"
+        case .bool(let value): String(value)
+        case .number(let value): String(value)
+        case .text(let value): value
+        }
+    }
+}
+
+/// A line of an expectation file that cannot be used.
+package struct ExpectationError: Error, Sendable, CustomStringConvertible {
+    /// Number of the line, from 1.
+    package var line: Int
+    package var text: String
+    package var description: String {
+        "line \(line) is not {\"capture\":{…}}, {\"command\":{…}} or {\"drink\":{…}}: \(text.prefix(120))"
+    }
+}
+
+/// One difference between a capture's reading and the expected one, or between two captures.
+package struct Difference: Sendable, Equatable, CustomStringConvertible {
+    /// `drink 7 (2026-02-02T10:00:00, 200 ml)`
+    package var what: String
+    /// `amountMl is 201, expected 200`
+    package var how: String
+
+    package var description: String { "\(what): \(how)" }
+}
+
+/// Compares the values of two readings.
+package struct ReadingComparison {
+    /// The names of the two sides: `expected` and `found`, or the names of two files.
+    package let names: (expected: String, found: String)
+    /// Keys that are not compared.
+    package let ignored: Set<String>
+
+    package init(names: (expected: String, found: String) = ("expected", "found"), ignoring ignored: Set<String> = []) {
+        self.names = names
+        self.ignored = ignored
+    }
+
+    /// Everything in which the second reading differs from the first.
+    package func differences(_ expected: CaptureReading, _ found: CaptureReading) -> [Difference] {
+        var all: [Difference] = []
+        if let head = expected.head, let how = compare(head, found.head ?? [:]) {
+            all.append(Difference(what: "capture", how: how))
+        }
+        all += differences("command", expected.commands, found.commands)
+        all += differences("drink", expected.drinks, found.drinks)
+        // The digest matters only where the readings are equal.
+        if all.count > 1 {
+            all.removeAll { $0.what == "capture" && $0.how.hasPrefix("digest") && !$0.how.contains(";") }
+        }
+        return all
+    }
+
+    private func differences(_ kind: String, _ expected: [Row], _ found: [Row]) -> [Difference] {
+        var all: [Difference] = []
+        var left = 0, right = 0
+        func missing() {
+            all.append(
+                Difference(
+                    what: Self.title(kind, left, expected[left]), how: "\(names.expected), and is not \(names.found)"))
+            left += 1
+        }
+        func additional() {
+            all.append(
+                Difference(
+                    what: Self.title(kind, right, found[right]), how: "\(names.found), and was not \(names.expected)"))
+            right += 1
+        }
+        while left < expected.count || right < found.count {
+            guard right < found.count else {
+                missing()
+                continue
+            }
+            guard left < expected.count else {
+                additional()
+                continue
+            }
+            guard let how = compare(expected[left], found[right]) else {
+                (left, right) = (left + 1, right + 1)
+                continue
+            }
+            // With one more on either side the next row is equal again.
+            let (lefts, rights) = (expected.count - left, found.count - right)
+            if rights > lefts, compare(expected[left], found[right + 1]) == nil {
+                additional()
+            } else if lefts > rights, compare(expected[left + 1], found[right]) == nil {
+                missing()
+            } else {
+                all.append(Difference(what: Self.title(kind, left, expected[left]), how: how))
+                (left, right) = (left + 1, right + 1)
+            }
+        }
+        return all
+    }
+
+    /// `nil`: equal. Keys that the expectation leaves out are ignored, so that it can be written by hand.
+    private func compare(_ expected: Row, _ found: Row) -> String? {
+        let wrong = expected.filter { !ignored.contains($0.key) && found[$0.key] != $0.value }
+        if wrong.isEmpty { return nil }
+        return wrong.sorted { $0.key < $1.key }
+            .map { "\($0.key) is \(found[$0.key]?.description ?? "missing"), \(names.expected) \($0.value)" }
+            .joined(separator: "; ")
+    }
+
+    private static func title(_ kind: String, _ index: Int, _ row: Row) -> String {
+        let parts = [
+            row["at"]?.description, row["amountMl"].map { "\($0) ml" }, row["meaning"]?.description,
+            row["frame"].map { "frame \($0)" },
+        ]
+        let words = parts.compactMap { $0 }.joined(separator: ", ")
+        return "\(kind) \(index + 1)" + (words.isEmpty ? "" : " (\(words))")
+    }
+}

@@ -1,0 +1,234 @@
+import Bluetooth
+import BottleProtocol
+import Captures
+
+/// The content of a capture, for `waterh-replay info`.
+package struct CaptureSummary {
+    package struct Connection {
+        package var observed: ObservedConnection
+        /// Number of the first record in which it is seen.
+        package var firstFrame: Int?
+        /// Times of its first and last PDU, since 1970.
+        package var began: Duration?
+        package var ended: Duration?
+        /// HCI or LL error code of its end; `nil`: not in the capture.
+        package var reason: UInt8?
+        /// Its end is in the capture.
+        package var hasEnded = false
+        /// Some of it was ciphertext.
+        package var isEncrypted = false
+        package var pdus = 0
+    }
+
+    package struct Bottle {
+        package let peer: BottlePeer
+        /// Drinks, each once.
+        package private(set) var drinks = 0
+        /// Their sum.
+        package private(set) var millilitres = 0
+        /// Drinks with an implausible date.
+        package private(set) var suspects = 0
+        /// Deliveries of drinks that were known already.
+        package private(set) var duplicates = 0
+        private var firstOrder: Int?
+        private var lastOrder: Int?
+        /// Wall times of its first and last drink with a plausible date.
+        package var first: String? { firstOrder.map(Delivery.text) }
+        package var last: String? { lastOrder.map(Delivery.text) }
+
+        fileprivate init(_ peer: BottlePeer) { self.peer = peer }
+
+        fileprivate mutating func take(_ delivery: borrowing Delivery) {
+            guard delivery.record.isDrink else { return }
+            guard !delivery.isDuplicate else { return duplicates += 1 }
+            drinks += 1
+            guard !delivery.record.isSuspect else { return suspects += 1 }
+            millilitres += delivery.record.amountMl
+            guard let order = delivery.order else { return }
+            firstOrder = min(firstOrder ?? order, order)
+            lastOrder = max(lastOrder ?? order, order)
+        }
+    }
+
+    package struct Advertiser {
+        package var name: String?
+        /// Number of advertisements.
+        package var count = 0
+    }
+
+    package private(set) var facts = CaptureFileFacts()
+    /// The error that ended the reading.
+    package private(set) var trouble: String?
+    /// Times of the first and the last record.
+    package private(set) var firstTime: Duration?
+    package private(set) var lastTime: Duration?
+    /// In order of first sight; at most `mostConnections`.
+    package private(set) var connections: [Connection] = []
+    /// Also those beyond `mostConnections`.
+    package private(set) var connectionCount = 0
+    private static let mostConnections = 1000
+    /// By address; at most 4,096.
+    package private(set) var advertisers: [BluetoothAddress: Advertiser] = [:]
+    /// PDUs by opcode.
+    package var pdus: [ATTOpcode: Int] {
+        Dictionary(
+            uniqueKeysWithValues: opcodes.indices.filter { opcodes[$0] > 0 }.map {
+                (ATTOpcode(rawValue: UInt8($0)), opcodes[$0])
+            })
+    }
+    private var opcodes = [Int](repeating: 0, count: 256)
+    /// Bytes that became no PDU, by reason.
+    package private(set) var drops: [DropReason: Int] = [:]
+    /// Adapters (monitor formats) or interfaces (pcapng).
+    package private(set) var adapters: Set<UInt32> = []
+    /// Commands to bottles.
+    package private(set) var commands = 0
+    /// In order of first connection; at most `mostBottles`.
+    package private(set) var bottles: [Bottle] = []
+    /// Also those beyond `mostBottles`.
+    package private(set) var bottleCount = 0
+    private static let mostBottles = 4096
+    package private(set) var tally = DrinkReader.Tally()
+    /// All connected peers, with the attribute tables discovered.
+    package private(set) var peers: [BottlePeer] = []
+
+    private var gate: TrafficGate?
+    private var places: [Int: Int] = [:]
+    private var lastPlace: (id: Int, place: Int)?
+
+    /// Reads a whole file. An error in its bytes ends up in `trouble`, after everything before it was counted.
+    package init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
+        var options = options
+        options.isRaw = true
+        if !options.filter.isEmpty { gate = TrafficGate(options.filter) }
+        final class Found { var bottles: [ObjectIdentifier: Bottle] = [:] }
+        let found = Found()
+        let reader = DrinkReader(options) { delivery in
+            found.bottles[ObjectIdentifier(delivery.bottle), default: Bottle(delivery.bottle)].take(delivery)
+        }
+        var times: (first: Duration?, last: Duration?)
+        let (drops, error) = try file.feed([reader]) { packet in
+            times = (times.first ?? packet.time, packet.time ?? times.last)
+        } see: { event, bytes in
+            gate?.start(at: times.first)
+            take(event, bytes)
+        }
+        (self.drops, trouble, facts) = (drops, error?.description, file.facts)
+        peers = reader.peers
+        try reader.finishCapture()
+        (firstTime, lastTime, tally) = (times.first, times.last, reader.tally)
+        commands = peers.reduce(0) { $0 + $1.commandCount }
+        let known = peers.filter { $0.isBottle || $0.commandCount > 0 || found.bottles[ObjectIdentifier($0)] != nil }
+        bottleCount = known.count
+        bottles = known.prefix(Self.mostBottles).map { found.bottles[ObjectIdentifier($0)] ?? Bottle($0) }
+    }
+
+    private mutating func take(_ event: ConversationEvent, _ bytes: RawSpan) {
+        let isWanted = gate?.wants(event, bytes) ?? true
+        switch event {
+        case .att(let observation):
+            guard !observation.isSynthetic, isWanted else { return }
+            if let opcode = bytes.first { opcodes[Int(opcode)] += 1 }
+            update(observation.connection) {
+                $0.pdus += 1
+                if $0.firstFrame == nil { ($0.firstFrame, $0.began) = (observation.frame, observation.time) }
+                $0.ended = observation.time ?? $0.ended
+            }
+        case .connected(let connection): update(connection) { _ in }
+        case .disconnected(let connection, let reason): update(connection) { ($0.hasEnded, $0.reason) = (true, reason) }
+        case .encrypted(let connection): update(connection) { $0.isEncrypted = true }
+        case .dropped: break
+        case .advertised(let advertiser):
+            guard advertisers[advertiser.address] != nil || advertisers.count < 4096 else { return }
+            advertisers[advertiser.address, default: Advertiser()].count += 1
+            if let name = AdvertisingData.name(in: bytes) { advertisers[advertiser.address]?.name = name }
+        }
+    }
+
+    private mutating func update(_ connection: ObservedConnection, _ change: (inout Connection) -> Void) {
+        if let lastPlace, lastPlace.id == connection.id { return change(&connections[lastPlace.place]) }
+        adapters.insert(connection.adapter)
+        if places[connection.id] == nil {
+            // Connections are numbered in the order of their first sight.
+            guard connection.id > connectionCount else { return }
+            connectionCount = connection.id
+            guard connections.count < Self.mostConnections else { return }
+            places[connection.id] = connections.count
+            connections.append(Connection(observed: connection))
+        }
+        guard let place = places[connection.id] else { return }
+        lastPlace = (connection.id, place)
+        connections[place].observed = connection
+        change(&connections[place])
+    }
+}
+
+/// The content of an HTML report, read in one pass and in bounded memory.
+package final class CapturePicture {
+    package struct Drink: Sendable {
+        /// Local wall time of the bottle's clock, `2026-02-02T22:21:15`.
+        package var at: String
+        package var millilitres: Int
+        package var isSuspect: Bool
+        /// Number of the record that delivered it.
+        package var frame: Int
+        /// Label of the bottle.
+        package var bottle: String
+    }
+
+    /// The drinks of a day of the bottle's clock.
+    package struct Day: Sendable {
+        package var drinks = 0
+        /// Of drinks that are not suspect.
+        package var millilitres = 0
+    }
+
+    package let statistics: CaptureStatistics
+    package private(set) var facts = CaptureFileFacts()
+    /// The error that ended the reading.
+    package private(set) var trouble: String?
+    package private(set) var packets = 0
+    /// Times of the first and the last packet.
+    package private(set) var firstTime: Duration?
+    package private(set) var lastTime: Duration?
+    /// Each drink once, in the order of delivery: the first 3,000.
+    package private(set) var drinks: [Drink] = []
+    /// By date, `2026-02-02`: the first 1,500.
+    package private(set) var days: [String: Day] = [:]
+    package private(set) var tally = DrinkReader.Tally()
+
+    /// Reads a whole file. An error in its bytes ends up in `trouble`, after everything before it was counted.
+    /// - Throws: `CaptureFileError` where it cannot be opened or read.
+    package init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
+        statistics = CaptureStatistics(options.filter, given: options.given, timeline: Timeline())
+        final class Found {
+            var drinks: [Drink] = []
+            var days: [String: Day] = [:]
+        }
+        let found = Found()
+        let reader = DrinkReader(options) { delivery in
+            guard delivery.record.isDrink, !delivery.isDuplicate, let at = delivery.at else { return }
+            let date = String(at.prefix(10)), amount = delivery.record.amountMl, isSuspect = delivery.record.isSuspect
+            if found.days[date] != nil || found.days.count < 1500 {
+                found.days[date, default: Day()].drinks += 1
+                found.days[date]?.millilitres += isSuspect ? 0 : amount
+            }
+            guard found.drinks.count < 3000 else { return }
+            found.drinks.append(
+                Drink(
+                    at: at, millilitres: amount, isSuspect: isSuspect, frame: delivery.frame,
+                    bottle: delivery.bottle.label))
+        }
+        var times: (first: Duration?, last: Duration?), packets = 0
+        trouble = try file.feed([statistics, reader]) { packet in
+            packets += 1
+            times = (times.first ?? packet.time, packet.time ?? times.last)
+        }.error?.description
+        facts = file.facts
+        statistics.finish()
+        try reader.finishCapture()
+        (firstTime, lastTime) = times
+        (self.packets, tally) = (packets, reader.tally)
+        (drinks, days) = (found.drinks, found.days)
+    }
+}
