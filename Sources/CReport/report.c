@@ -9,6 +9,10 @@ static const unsigned char style[] = {
 static const unsigned char script[] = {
 #embed "pages/report.js"
 };
+static const unsigned char dissector[] = {
+#embed "pages/waterh.lua"
+};
 
 struct waterh_report_part waterh_report_style(void) { return (struct waterh_report_part){style, sizeof style}; }
 struct waterh_report_part waterh_report_script(void) { return (struct waterh_report_part){script, sizeof script}; }
+struct waterh_report_part waterh_dissector(void) { return (struct waterh_report_part){dissector, sizeof dissector}; }

@@ -50,7 +50,7 @@ struct ReportPage {
         return page
     }
 
-    private static func part(_ part: waterh_report_part) -> [UInt8] {
+    static func part(_ part: waterh_report_part) -> [UInt8] {
         Array(UnsafeBufferPointer(start: part.bytes, count: Int(part.length)))
     }
 

@@ -1,5 +1,5 @@
+import BottleProtocol
 import Foundation
-import Replay
 import Support
 import Testing
 
@@ -8,13 +8,13 @@ import Testing
 @Suite struct DissectorTests {
     let replay = Program("waterh-replay")
     static let folder = Program.repository + "/captures"
+    static let dissector = Program.repository + "/Sources/CReport/pages/waterh.lua"
 
     /// A row for each frame in which the dissector shows something.
     private func rows(_ path: String, _ fields: [String], _ folder: TemporaryFolder, twice: Bool = false) async throws
         -> [[String]]
     {
-        let script = folder.file("waterh.lua")
-        try WiresharkDissector.text.write(toFile: script, atomically: true, encoding: .utf8)
+        let script = Self.dissector
         let tshark = try Tshark().program
         let result = try await tshark.run(
             ["-X", "lua_script:\(script)", "-r", path] + (twice ? ["-2"] : []) + [
@@ -151,8 +151,9 @@ import Testing
         let folder = try TemporaryFolder()
         let script = folder.file("waterh.lua")
         #expect(try await replay.run(["dissector", "-o", script]).exitCode == 0)
-        #expect(try String(contentsOfFile: script, encoding: .utf8) == WiresharkDissector.text)
-        #expect(try await replay.run(["dissector"]).output == WiresharkDissector.text)
+        let text = try String(contentsOfFile: Self.dissector, encoding: .utf8)
+        #expect(try String(contentsOfFile: script, encoding: .utf8) == text)
+        #expect(try await replay.run(["dissector"]).output == text)
         let tshark = try Tshark().program
         for (filter, expected) in [
             ("waterh.amount > 310", 6), ("waterh.command contains \"acknowledge\"", 1), ("waterh.battery == 97", 2),
@@ -163,6 +164,58 @@ import Testing
                 "-X", "lua_script:\(script)", "-r", "\(Self.folder)/boost_two-days.btsnoop", "-Y", filter,
             ])
             #expect(result.lines.count == expected, "\(filter): \(result.output)\(result.error)")
+        }
+    }
+
+    /// The lines between `local NAME = {` and `}`.
+    private func table(_ name: String, _ text: String) throws -> [String] {
+        let start = try #require(text.range(of: "local \(name) = {\n"))
+        let end = try #require(text.range(of: "\n}", range: start.upperBound..<text.endIndex))
+        return text[start.upperBound..<end.lowerBound].split(separator: "\n").map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+    }
+
+    @Test func `the tables of the dissector are those of BottleProtocol`() throws {
+        let text = try String(contentsOfFile: Self.dissector, encoding: .utf8)
+        func names(_ values: [(some FixedWidthInteger, String)]) -> [String] {
+            values.map { "[\($0)] = \"\($1)\"," }
+        }
+        func handles(_ uuids: [UInt16]) -> String { uuids.map { "[\($0)] = true" }.joined(separator: ", ") }
+        let profiles = BottleProfile.allCases
+        for line in [
+            "local RESPONSES = { \(handles(profiles.map(\.responseCharacteristic))) }",
+            "local COMMANDS = { \(handles(profiles.map(\.commandCharacteristic))) }",
+            "local RECORD_SIZE = \(DrinkRecord.size)",
+            "local FIRST_YEAR, LAST_YEAR = \(DrinkRecord.plausibleYears.lowerBound), "
+                + "\(DrinkRecord.plausibleYears.upperBound)",
+        ] { #expect(text.contains(line + "\n"), "\(line)") }
+        #expect(
+            try table("OPERATIONS", text)
+                == FrameOperation.known.map { "[\"\($0.operation)\"] = \"\($0.title)\"," })
+        #expect(
+            try table("ENTRIES", text)
+                == EntryType.known.map {
+                    "[\($0.type.rawValue)] = { key = \"\($0.key)\", title = \"\($0.title)\", "
+                        + "shape = \"\($0.shape.rawValue)\", unit = \"\($0.unit)\" },"
+                })
+        #expect(
+            try table("FIELDS", text)
+                == DrinkRecord.fields.map {
+                    "{ key = \"\($0.key)\", title = \"\($0.title)\", offset = \($0.offset), size = \($0.size), "
+                        + "unit = \"\($0.unit)\" },"
+                })
+        #expect(
+            try table("REGISTRATION", text) == names(RegistrationCode.known.map { ($0.code.rawValue, $0.title) }))
+        #expect(
+            try table("CHARGING", text) == names((UInt8(0)..<3).map { ($0, ChargingState(rawValue: $0).description) }))
+        #expect(
+            try table("REMINDER_MODES", text) == names(ReminderSetting.modeNames.enumerated().map { ($0.0, $0.1) }))
+        #expect(try table("LIGHT_MODES", text) == names(ReminderLight.modeNames.map { ($0.mode, $0.name) }))
+        for line in try table("WHOLE", text) {
+            let parts = line.split(separator: "\"").map(String.init)
+            let bytes = parts[1].split(separator: " ").compactMap { UInt8($0, radix: 16) }
+            #expect(HostCommand(decoding: bytes).meaning == parts[3], "\(line)")
         }
     }
 }

@@ -1,4 +1,4 @@
-// The style and the script of a capture's report as they stand in `pages/`, byte for byte, inside the program.
+// Files of `pages/` inside the program: style and script of a capture's report, and the Wireshark dissector.
 #ifndef WATERH_REPORT_H
 #define WATERH_REPORT_H
 
@@ -9,5 +9,6 @@ struct waterh_report_part {
 
 struct waterh_report_part waterh_report_style(void);
 struct waterh_report_part waterh_report_script(void);
+struct waterh_report_part waterh_dissector(void);
 
 #endif
