@@ -14,7 +14,7 @@ struct Adopt: AsyncParsableCommand {
             the command asks for the mode.
             """)
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: LocationOptions
 
     @Option(
         name: .customLong("as"),

@@ -5,7 +5,7 @@ import CommandSupport
 struct Command: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "waterh-gateway",
-        abstract: "Takes the drinks from a WaterH bottle, stores them, and only then lets the bottle forget them.",
+        abstract: "Poll a WaterH bottle and serve its drinks",
         discussion: ExitStatus.help,
         version: ProgramVersion.text,
         subcommands: [

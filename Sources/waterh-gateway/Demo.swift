@@ -9,12 +9,12 @@ import TrackerCore
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "A bottle and a gateway in one process: no root, no Bluetooth, no configuration.",
+        abstract: "Run an emulated bottle and a gateway",
         discussion:
             """
-            Writes only under a temporary directory, which it removes. Without --once it goes on until Ctrl-C: its \
-            page shows days that pass in two minutes each, with a bottle that is drunk from. waterh-emulator \
-            control acts on that bottle, too.
+            Needs no root, no Bluetooth and no configuration. Writes only to a temporary directory, which it removes. \
+            Without --once it runs until Ctrl-C: its page shows days of two minutes each. waterh-emulator control \
+            controls the bottle.
             """
     )
 
@@ -22,30 +22,30 @@ struct Demo: AsyncParsableCommand {
     var once = false
 
     @Option(
-        help: ArgumentHelp("The capture whose drinks the bottle holds. Default: a shipped one.", valueName: "file"),
+        help: ArgumentHelp("Capture whose drinks fill the bottle (default: one of the package)", valueName: "file"),
         completion: .file())
     var capture: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where waterh-emulator control finds the bottle. Default: where it looks by itself.", valueName: "unix:PATH"
+            "Control socket for waterh-emulator control (default: its default)", valueName: "unix:PATH"
         ))
     var control: String?
 
     @Option(
         help: ArgumentHelp(
-            "The page's port on 127.0.0.1; 0: one that is free. Default: 8077, or a free one where that is taken.",
+            "Port of the page on 127.0.0.1, 0 for a free one (default: 8077, or a free one)",
             valueName: "port"))
     var port: UInt16?
 
     @Option(
         help: ArgumentHelp(
-            "So many seconds pass in one, 1 to 3600: from morning to night in two minutes.", valueName: "times"))
+            "Speed of the clock (1–3600)", valueName: "times"))
     var speed: Double = 480
 
     func validate() throws {
-        guard (1...3600).contains(speed) else { throw ValidationError("--speed is 1 to 3600.") }
-        guard !once || port == nil else { throw ValidationError("With --once there is no page: leave --port out.") }
+        guard (1...3600).contains(speed) else { throw ValidationError("invalid --speed \(speed): expected 1–3600") }
+        guard !once || port == nil else { throw ValidationError("--port cannot be used with --once") }
     }
 
     func run() async throws {

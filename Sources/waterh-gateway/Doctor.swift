@@ -12,22 +12,21 @@ import Utilities
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "What is there, what is missing, and what to do about each.",
+        abstract: "Check the installation",
         discussion:
             """
-            Looks at store, zone, bottles, broker, page, link, kernel, adapters, bluetoothd and rights. With --fix \
-            it does what it can do itself, says what it did, and gives the line to type for the rest. What a build \
-            of this project needs says hardware/bench doctor in a checkout.
+            Checks store, zone, bottles, broker, page, link, kernel, adapters, bluetoothd and rights. --fix runs the \
+            fixes that this user may run, and prints the commands for the others.
             """
     )
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions
 
-    @Flag(help: "Mend what one line mends, as far as this user may.")
+    @Flag(help: "Fix what one command fixes")
     var fix = false
 
-    @Flag(help: "One JSON object on standard output.")
+    @Flag(help: "Print one JSON object")
     var json = false
 
     func run() async throws {

@@ -8,22 +8,21 @@ import TrackerCore
 struct Identity: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identity",
-        abstract: "Under which name brokers know this store, and whether a store that lies elsewhere now keeps it.",
+        abstract: "Show or set the MQTT identity",
         discussion: """
-            A store that was copied would be one device with its original: it says nothing at a broker before somebody \
-            says which of the two it is. "keep" is for one that was moved or \
-            brought to another machine, "new" for a copy beside its original. A service that runs goes on within \
-            seconds.
+            A copy of a store would publish as the same device as its original. So a store that was moved or copied \
+            does not publish until you choose: "keep" for a store that was moved, "new" for a copy. A running service \
+            continues within seconds.
             """)
 
     enum Choice: String, ExpressibleByArgument, CaseIterable { case keep, new }
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: LocationOptions
 
-    @Flag(help: "One JSON object on standard output.")
+    @Flag(help: "Print one JSON object")
     var json = false
 
-    @Argument(help: "keep: it goes on as who it was. new: it is somebody else from now on. Neither: shows who it is.")
+    @Argument(help: "keep the identity, or make a new one (default: show it)")
     var choice: Choice?
 
     func run() async throws {
@@ -32,7 +31,7 @@ struct Identity: AsyncParsableCommand {
         // Who only asks makes no store.
         guard FileManager.default.fileExists(atPath: store.path) else {
             throw CommandFailure(
-                .refused, "There is no store yet in \(store.path).", advice: "Name another with --store.")
+                .refused, "no store: \(store.path) does not exist", advice: "Name another with --store.")
         }
         // Also who may only read it may look, and looking changes nothing.
         guard let choice else { return try show(try store.open(hostZone: nil, for: .looking)) }
@@ -53,8 +52,8 @@ struct Identity: AsyncParsableCommand {
     private func show(_ store: TrackerStore, after settle: () throws -> Void = {}) throws {
         guard try Depot.explained({ try MQTTOutlet.identity(of: store) }) != nil else {
             throw CommandFailure(
-                .refused, "This store was never told to a broker: it has no name there.",
-                advice: "Name a broker: waterh-tracker settings set mqtt.url mqtt://HOST")
+                .refused, "no MQTT identity: this store has never been published to a broker",
+                advice: "Set a broker first: waterh-tracker settings set mqtt.url mqtt://HOST")
         }
         try Depot.explained(settle)
         guard let known = try Depot.explained({ try MQTTOutlet.identity(of: store) }) else { return }

@@ -4,10 +4,10 @@ import CommandSupport
 struct Nudge: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nudge",
-        abstract: "Poll now: asks the running service.",
-        discussion: "The service that keeps the same store. What the poll brought is in the day a moment later.")
+        abstract: "Ask the running service to poll now",
+        discussion: "The service of the same store polls. Its result is in the day a moment later.")
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: LocationOptions
 
     func run() throws {
         let store = try place.place(try Configuration.load(place.config))

@@ -7,35 +7,29 @@ import Gateway
 import Store
 import TrackerCore
 
-/// Which way to the bottle, and which bottle.
+/// The link to the bottle.
 struct LinkOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:ADDRESS, hci:HOST:PORT, esphome:HOST or capture:FILE. \
-            Default: $WATERH_LINK, else bluez.
+            bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:ADDRESS, hci:HOST:PORT, esphome:HOST or capture:FILE \
+            (default: $WATERH_LINK, else bluez)
             """,
             valueName: "link"))
     var link: String?
 
     @Option(
         help: ArgumentHelp(
-            "The bottle's name or address. Default: $WATERH_BOTTLE, else the first one found.", valueName: "name"))
+            "Bottle name or address (default: $WATERH_BOTTLE, else the adopted bottles)", valueName: "name"))
     var bottle: String?
 
-    @Option(
-        help:
-            """
-            Over bluez: take the bottle's values by signals or by socket. The documentation's page on adapters \
-            tells them apart.
-            """
-    )
+    @Option(help: "GATT values over bluez: signals (default) or socket")
     var notifications: LinkFactory.NotificationWay?
 
-    @Flag(help: "Allow switching the adapter off and on when nothing else helps. It disturbs everybody on the adapter.")
+    @Flag(help: "Switch the adapter off and on as a last resort. Other programs that use it are disconnected.")
     var allowPowerCycle = false
 
-    @Flag(help: "Say on standard error what is being done.")
+    @Flag(help: "Log what happens to standard error")
     var verbose = false
 
     /// The link that is meant: the flag, the environment, or the default.
@@ -58,7 +52,7 @@ struct LinkOptions: ParsableArguments {
         if notifications != nil {
             guard case .bluez = name else {
                 throw CommandFailure(
-                    .wrongUse, "--notifications is bluetoothd's business.", advice: "Leave it out, or use --link bluez."
+                    .wrongUse, "--notifications requires --link bluez", advice: "Leave it out, or use --link bluez."
                 )
             }
         }
@@ -98,44 +92,48 @@ struct LinkOptions: ParsableArguments {
     var wantedBottle: String? { Configuration().bottle(flag: bottle) }
 }
 
-/// Which store, and how its records are read.
-struct StoreOptions: ParsableArguments {
+/// The location of the store.
+struct LocationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            """
-            The store's file. Default: $WATERH_STORE, else what waterh.toml says, else \
-            ~/.local/state/waterh/waterh.sqlite.
-            """,
+            "Store (default: $WATERH_STORE, else waterh.toml, else ~/.local/state/waterh/waterh.sqlite)",
             valueName: "file"), completion: .file())
     var store: String?
 
     @Option(
         help: ArgumentHelp(
-            "TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"),
+            "Configuration in TOML (default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml)",
+            valueName: "file"),
         completion: .file())
     var config: String?
 
-    @Option(
-        help:
-            """
-            How byte 0 of a record is read: calendar (its year) or strict (always 1A). Default: the setting \
-            bottle.recordDialect.
-            """
-    )
+    /// The store's place by flag, environment and configuration.
+    func place(_ file: Configuration) throws -> StorePlace { try StorePlace.find(store, file) }
+
+    func namedZone(_ file: Configuration) -> String? { file.zone(flag: nil) }
+}
+
+/// The store, and how records are decoded.
+struct StoreOptions: ParsableArguments {
+    @OptionGroup var location: LocationOptions
+
+    @Option(help: "Byte 0 of a record: calendar (year) or strict (1A) (default: the setting bottle.recordDialect)")
     var dialect: RecordDialect?
 
     @Option(
         help: ArgumentHelp(
             """
-            The time zone of the days, e.g. Europe/Berlin, and of the bottle's clock where the setting \
-            bottle.timeZone names no other. Default: $WATERH_ZONE, else what waterh.toml says, else the setting \
-            day.zone, else the system's.
+            Time zone of the days, such as Europe/Berlin (default: $WATERH_ZONE, else waterh.toml, else the setting \
+            day.zone, else the system's)
             """,
             valueName: "zone"))
     var zone: String?
 
-    /// Where the store is, by flags, environment and configuration.
-    func place(_ file: Configuration) throws -> StorePlace { try StorePlace.find(store, file) }
+    var store: String? { location.store }
+    var config: String? { location.config }
+
+    /// The store's place by flag, environment and configuration.
+    func place(_ file: Configuration) throws -> StorePlace { try location.place(file) }
 
     /// The zone that is named anywhere but in the settings.
     func namedZone(_ file: Configuration) -> String? { file.zone(flag: zone) }

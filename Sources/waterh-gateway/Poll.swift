@@ -10,27 +10,21 @@ import TrackerCore
 struct Poll: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "poll",
-        abstract: "One poll, then exit: connect, take the log, store it, acknowledge it, disconnect.")
+        abstract: "Poll the bottle once")
 
     @OptionGroup var link: LinkOptions
     @OptionGroup var place: StoreOptions
 
-    @Flag(help: "Acknowledge nothing: the bottle keeps its log.")
+    @Flag(help: "Acknowledge nothing: the bottle keeps its log")
     var keep = false
 
-    @Flag(inversion: .prefixedNo, help: "Whether the bottle's clock is set when it is more than 120 s off.")
+    @Flag(inversion: .prefixedNo, help: "Set the bottle's clock if it is more than 120 s off")
     var setClock = true
 
-    @Flag(
-        help:
-            """
-            This computer's clock is right, whatever store and bottle say: date and acknowledge by it, and set the \
-            bottle's.
-            """
-    )
+    @Flag(help: "The clock of this computer is right: date records and acknowledge by it, and set the bottle's")
     var trustClock = false
 
-    @Flag(help: "One JSON object on standard output.")
+    @Flag(help: "Print one JSON object")
     var json = false
 
     func run() async throws {

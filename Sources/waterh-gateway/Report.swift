@@ -8,15 +8,11 @@ import Utilities
 struct Report: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract:
-            """
-            Packs what a report of a fault needs: versions, the doctor's findings, settings, odd polls, the last \
-            lines of the log, the store's shape.
-            """,
+        abstract: "Create a redacted support bundle",
         discussion: """
-            Addresses, names, credentials and amounts are blurred, and nothing is sent anywhere: look into it before \
-            you do. Drinks are not in it. The log is the journal's where systemd keeps one, else \
-            the file that --log names.
+            Has versions, the findings of doctor, settings, failed polls, the last lines of the log and the shape of \
+            the store, without drinks. Addresses, names, credentials and amounts are redacted. Nothing is sent: check \
+            the archive before you send it. The log is in systemd's journal, or in the file of --log.
             """)
 
     @OptionGroup var link: LinkOptions
@@ -24,20 +20,20 @@ struct Report: AsyncParsableCommand {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The archive to write. Default: waterh-report- and the date, .tar.gz.", valueName: "file"),
+        help: ArgumentHelp("Archive to write (default: waterh-report-DATE.tar.gz)", valueName: "file"),
         completion: .file())
     var output: String?
 
     @Option(
-        help: ArgumentHelp("A log of the service that is not in systemd's journal.", valueName: "file"),
+        help: ArgumentHelp("Log of the service, if systemd's journal does not have it", valueName: "file"),
         completion: .file())
     var log: String?
 
-    @Option(help: "How many of the log's last lines, 0–10,000.")
+    @Option(help: "Number of lines of the log (0–10000)")
     var lines = 300
 
     func validate() throws {
-        guard (0...10_000).contains(lines) else { throw ValidationError("--lines is 0 to 10000.") }
+        guard (0...10_000).contains(lines) else { throw ValidationError("invalid --lines \(lines): expected 0–10000") }
     }
 
     func run() async throws {

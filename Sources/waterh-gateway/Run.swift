@@ -6,10 +6,10 @@ import Logging
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "The service: polls as often as the day asks for, until it is stopped.",
+        abstract: "Run the polling service",
         discussion:
             """
-            Clean stop on SIGTERM and SIGINT; SIGHUP polls at once. Tells systemd how it is, where systemd asks.
+            Stops cleanly at SIGTERM and SIGINT; polls at once at SIGHUP. Sends systemd its state (sd_notify).
             """
     )
 
@@ -17,14 +17,14 @@ struct Run: AsyncParsableCommand {
     @OptionGroup var place: StoreOptions
     @OptionGroup var speech: ServiceLogOptions
 
-    @Flag(help: "Acknowledge nothing: the bottle keeps its log.")
+    @Flag(help: "Acknowledge nothing: the bottle keeps its log")
     var keep = false
 
     @Option(
         help: ArgumentHelp(
             """
-            Where the page is shown: 127.0.0.1:8077, [::]:8077, or off. Default: $WATERH_LISTEN, else what \
-            waterh.toml says, else the setting http.listen.
+            Address of the page: 127.0.0.1:8077, [::]:8077, or off (default: $WATERH_LISTEN, else waterh.toml, else \
+            the setting http.listen)
             """,
             valueName: "address"))
     var listen: String?

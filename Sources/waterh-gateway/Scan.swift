@@ -5,41 +5,28 @@ import Gateway
 
 struct Scan: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "scan", abstract: "Who is there: bottles, and with --all everybody else.")
+        commandName: "scan", abstract: "List bottles (or all devices) in range")
 
     @OptionGroup var link: LinkOptions
 
-    @Option(
-        help: ArgumentHelp(
-            """
-            The store whose bottles are told from others. Default: $WATERH_STORE, else \
-            ~/.local/state/waterh/waterh.sqlite.
-            """,
-            valueName: "file"), completion: .file())
-    var store: String?
+    @OptionGroup var location: LocationOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"),
-        completion: .file())
-    var config: String?
-
-    @Option(help: "How long to look, 1–600 s.")
+    @Option(help: "Scan duration in seconds (1–600)")
     var seconds = 10
 
-    @Flag(help: "Show also who is no bottle.")
+    @Flag(help: "List all devices, not only bottles")
     var all = false
 
-    @Flag(help: "One JSON object a line.")
+    @Flag(help: "Print one JSON object per line")
     var json = false
 
     func validate() throws {
-        guard (1...600).contains(seconds) else { throw ValidationError("--seconds is 1 to 600.") }
+        guard (1...600).contains(seconds) else { throw ValidationError("invalid --seconds \(seconds): expected 1–600") }
     }
 
     func run() async throws {
-        let file = try Configuration.load(config)
-        let place = try StorePlace.find(store, file)
+        let file = try Configuration.load(location.config)
+        let place = try location.place(file)
         var link = link
         link.fill(file)
         let central = try link.open()

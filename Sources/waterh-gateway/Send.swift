@@ -7,35 +7,22 @@ import TrackerCore
 struct Send: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send",
-        abstract: "Sends one command to the bottle and shows its answer.", discussion: "Commands: " + CommandWords.help)
+        abstract: "Send one command to the bottle", discussion: "Commands: " + CommandWords.help)
 
     @OptionGroup var link: LinkOptions
 
-    @Option(
-        help: ArgumentHelp(
-            """
-            The store whose bottles are told from others. Default: $WATERH_STORE, else \
-            ~/.local/state/waterh/waterh.sqlite.
-            """,
-            valueName: "file"), completion: .file())
-    var store: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"),
-        completion: .file())
-    var config: String?
+    @OptionGroup var location: LocationOptions
 
     @Option(
         help: ArgumentHelp(
             """
-            The time zone of the bottle's clock. Default: the setting bottle.timeZone, else $WATERH_ZONE, else \
-            what waterh.toml says, else the setting day.zone, else the system's.
+            Time zone of the bottle's clock (default: the setting bottle.timeZone, else $WATERH_ZONE, else \
+            waterh.toml, else the setting day.zone, else the system's)
             """,
             valueName: "zone"))
     var zone: String?
 
-    @Flag(help: "One JSON object on standard output.")
+    @Flag(help: "Print one JSON object")
     var json = false
 
     @Argument(
@@ -44,8 +31,8 @@ struct Send: AsyncParsableCommand {
     var command: [String]
 
     func run() async throws {
-        let file = try Configuration.load(config)
-        let place = try StorePlace.find(store, file)
+        let file = try Configuration.load(location.config)
+        let place = try location.place(file)
         var link = link
         link.fill(file)
         // Whoever names a zone here means this clock; otherwise it is the one by which polls set it.
