@@ -8,6 +8,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let tomlKit = Target.Dependency.product(name: "TOMLKit", package: "TOMLKit")
@@ -102,7 +103,7 @@ let package = Package(
             "WebServer",
             [
                 "CDashboard", "Store", "TrackerCore", "TrackerService", "Utilities", hummingbird, hummingbirdCore,
-                httpTypes, logging, nio, nioHTTP,
+                httpTypes, logging, nio, nioHTTP, nioPosix,
             ]),
 
         // Programs.

@@ -96,12 +96,6 @@ static const unsigned char openapi_json[] = {
 static const unsigned char pages_css[] = {
 #embed "pages/pages.css"
 };
-static const unsigned char pair_html[] = {
-#embed "pages/pair.html"
-};
-static const unsigned char pair_js[] = {
-#embed "pages/pair.js"
-};
 static const unsigned char presets_js[] = {
 #embed "pages/presets.js"
 };
@@ -122,6 +116,12 @@ static const unsigned char setting_row_js[] = {
 };
 static const unsigned char settings_js[] = {
 #embed "pages/settings.js"
+};
+static const unsigned char sign_in_html[] = {
+#embed "pages/sign-in.html"
+};
+static const unsigned char sign_in_js[] = {
+#embed "pages/sign-in.js"
 };
 static const unsigned char status_js[] = {
 #embed "pages/status.js"
@@ -220,8 +220,6 @@ static const struct waterh_page pages[] = {
     {"notification-test.js", notification_test_js, sizeof notification_test_js},
     {"openapi.json", openapi_json, sizeof openapi_json},
     {"pages.css", pages_css, sizeof pages_css},
-    {"pair.html", pair_html, sizeof pair_html},
-    {"pair.js", pair_js, sizeof pair_js},
     {"presets.js", presets_js, sizeof presets_js},
     {"queue.js", queue_js, sizeof queue_js},
     {"refusals-de.js", refusals_de_js, sizeof refusals_de_js},
@@ -229,6 +227,8 @@ static const struct waterh_page pages[] = {
     {"session-actions.js", session_actions_js, sizeof session_actions_js},
     {"setting-row.js", setting_row_js, sizeof setting_row_js},
     {"settings.js", settings_js, sizeof settings_js},
+    {"sign-in.html", sign_in_html, sizeof sign_in_html},
+    {"sign-in.js", sign_in_js, sizeof sign_in_js},
     {"status.js", status_js, sizeof status_js},
     {"summary.js", summary_js, sizeof summary_js},
     {"sw.js", sw_js, sizeof sw_js},

@@ -7,41 +7,36 @@ import TrackerCore
 package struct HTTPServer: Sendable {
     /// So many connections at once on each address; more wait in the kernel's queue.
     package static let connectionLimit = 2500
-    /// So many of them are for other machines at most, and so many for one of those: the rest is for programs of this
-    /// one.
-    static let peers = PeerPlaces(all: 2000, each: 200)
     /// One address to listen on.
     package typealias Endpoint = HTTPListener.Endpoint
 
     private let person: Person
-    private let names: @Sendable () -> [String]
-    private let isBehindProxy: Bool
     private let log: Logger
-    private let pairing: PairingDesk
+    private let codes: AccessCodes
     private let metrics: @Sendable () async -> String
-    private let addresses: @Sendable () -> [String]
+    private let addresses: @Sendable () -> PageAddresses
 
     /// - Parameters:
-    ///   - names: by which this machine may be called, beside its addresses.
-    ///   - isBehindProxy: whether a program of this machine hands on what comes from elsewhere: then nobody is believed
-    ///     to sit here.
-    ///   - passing: time as it passes, whatever the machine's clock says, from some moment on; `nil`: as this process
-    ///     sees it.
-    ///   - addresses: where other machines find the page, as URLs; empty where only this one does.
+    ///   - uptime: time since some fixed moment, independent of the wall clock; `nil`: this process's.
+    ///   - addresses: where browsers find the page.
     ///   - metrics: the program's metrics in Prometheus' format, in addition to the server's.
     package init(
-        _ person: Person, names: @escaping @Sendable () -> [String], isBehindProxy: Bool = false, log: Logger,
-        random: @escaping @Sendable () -> UInt32, passing: (@Sendable () -> Instant)? = nil,
-        addresses: @escaping @Sendable () -> [String] = { [] },
+        _ person: Person, log: Logger,
+        random: @escaping @Sendable () -> UInt32 = { UInt32.random(in: 0...UInt32.max) },
+        uptime: (@Sendable () -> Instant)? = nil,
+        addresses: @escaping @Sendable () -> PageAddresses = { PageAddresses() },
         metrics: @escaping @Sendable () async -> String = { "" }
     ) {
         self.person = person
-        self.names = names
-        self.isBehindProxy = isBehindProxy
         self.log = log
         self.metrics = metrics
         self.addresses = addresses
-        pairing = PairingDesk(random: random, passing: passing)
+        codes = AccessCodes(log: log, random: random, uptime: uptime)
+    }
+
+    /// Makes the access code of a link that signs a browser in as administrator, once.
+    package func administratorCode() async -> String {
+        await codes.make(AccessCodes.Grant(scope: .admin, label: "browser"), for: "this process")
     }
 
     /// Serves until the task is cancelled.
@@ -50,19 +45,17 @@ package struct HTTPServer: Sendable {
         on endpoint: Endpoint,
         ready: @escaping @Sendable (_ port: Int?) async -> Void = { _ in }
     ) async throws {
-        let counts = RequestCounts()
-        let isPrivate = if case .unix = endpoint { true } else { false }
+        let counts = ResponseCounts()
+        let isSocket = if case .unix = endpoint { true } else { false }
         let router = Router(context: Visit.self, options: .autoGenerateHeadEndpoints)
-        router.add(
-            middleware: Door(
-                names: names, isBehindProxy: isBehindProxy, person: person, isPrivate: isPrivate, counts: counts))
-        enter(RouteTable(router, person), counts).finish()
+        router.add(middleware: ErrorMiddleware(counts: counts))
+        enter(RouteTable(router, person, isSocket: isSocket), counts).finish()
 
-        try await HTTPListener(endpoint, connectionLimit: Self.connectionLimit, peers: Self.peers, log: log).run(
+        try await HTTPListener(endpoint, connectionLimit: Self.connectionLimit, log: log).run(
             router.buildResponder(), ready: ready)
     }
 
-    private func enter(_ table: RouteTable, _ counts: RequestCounts) -> RouteTable {
+    private func enter(_ table: RouteTable, _ counts: ResponseCounts) -> RouteTable {
         StateRoutes.add(to: table)
         EventRoutes.add(to: table)
         AgentRoutes.add(to: table)
@@ -70,9 +63,9 @@ package struct HTTPServer: Sendable {
         PhoneRoutes.add(to: table)
         DrinkRoutes.add(to: table)
         SessionRoutes.add(to: table)
-        SettingRoutes.add(to: table)
-        FileRoutes.add(to: table)
-        AccountRoutes.add(to: table, person, pairing, addresses)
+        SettingRoutes.add(to: table, log)
+        FileRoutes.add(to: table, log)
+        AccountRoutes.add(to: table, person, codes, addresses, log)
         BottleRoutes.add(to: table)
         AdoptionRoutes.add(to: table)
         WidgetRoutes.add(to: table)
@@ -84,7 +77,17 @@ package struct HTTPServer: Sendable {
     /// Every path with its methods, for whoever checks the description against them.
     static var routes: [String: Set<HTTPRequest.Method>] {
         let person = Person(name: Person.unnamed) { throw HTTPProblem.missing("There is no store.") }
-        let server = HTTPServer(person, names: { [] }, log: Logger(label: "routes"), random: { 0 })
-        return server.enter(RouteTable(Router(context: Visit.self), person), RequestCounts()).entered
+        let server = HTTPServer(person, log: Logger(label: "routes"))
+        return server.enter(RouteTable(Router(context: Visit.self), person), ResponseCounts()).entered
     }
+}
+
+/// Where browsers find the page, as URLs that end with a slash.
+package struct PageAddresses: Sendable {
+    /// For a browser of this machine; `nil` where the page is not shown.
+    package var local: String?
+    /// For other machines.
+    package var others: [String]
+
+    package init(local: String? = nil, others: [String] = []) { (self.local, self.others) = (local, others) }
 }

@@ -46,11 +46,12 @@ struct DemoService: Sendable {
         // Who opens the page sees the day at once, and no welcome.
         _ = try await host.resident.desk.desk().setUp([], notifications: "Not asked for.")
         let out = TextOutput.standard
-        let server = HTTPServer(host.page, names: { [] }, log: log, random: { UInt32.random(in: 0...UInt32.max) })
+        let server = HTTPServer(host.page, log: log)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await serve(server) {
-                    out.line("The page: http://127.0.0.1:\($0)/"); told(socket, out)
+                    out.line("The page: http://127.0.0.1:\($0)/sign-in#\(await server.administratorCode())")
+                    told(socket, out)
                 }
             }
             group.addTask { await drink(bottle, host, zone) }

@@ -91,7 +91,7 @@ extension DoctorChecks {
             bottles(own, file, hasNeighbours: (try? way.name.hasNeighbours) ?? true),
         ]
         findings += await broker(place, file)
-        findings += await PageCheck.finding(file, place) + proxy(file)
+        findings += PageCheck.finding(file, place)
         findings.append(await self.link(way, own))
         let wanted = way.wantedBottle.map { [$0] } ?? file.bottles
         let selectors = wanted.compactMap { OwnBottle.meant($0, among: own) }.map(BottleSelector.init(text:))
@@ -102,25 +102,6 @@ extension DoctorChecks {
                     || BottleSelector.looksLikeBottle(Advertisement(peer: PeerID(address), name: name))
             }.findings
         return findings
-    }
-
-    /// Others call this machine by a name, and the page is shown on it alone: there is a proxy between.
-    static func proxy(_ file: Configuration) -> [Finding] {
-        let name = file.publicURL ?? file.names?.first
-        guard let name, file.proxy == nil,
-            file.listen.map({ $0.hasPrefix("127.") || $0.hasPrefix("[::1]") || $0.hasPrefix("localhost:") }) ?? true
-        else { return [] }
-        return [
-            Finding(
-                "proxy", .note,
-                "others find the page at \(name), and it is shown on this machine alone, so something hands them on",
-                advice:
-                    """
-                    Say proxy = true in waterh.toml, or everybody who comes through a proxy that does not send \
-                    X-Forwarded-For is taken for somebody at this machine. proxy = false: there is none.
-                    """
-            )
-        ]
     }
 
     /// A store of this user's own is nobody else's business, and neither is its folder where that bears our name.

@@ -58,8 +58,7 @@ enum ReportParts {
             ("store", file.store.map { _ in "(set)" }), ("zone", file.zone.map { _ in "(set)" }),
             ("dialect", file.dialect?.rawValue), ("keep", file.keep.map { "\($0)" }),
             ("allow-power-cycle", file.allowPowerCycle.map { "\($0)" }),
-            ("listen", file.listen.map { _ in "(set)" }), ("names", file.names.map { "\($0.count)" }),
-            ("share-waterline", file.shareWaterline.map { "\($0)" }), ("proxy", file.proxy.map { "\($0)" }),
+            ("listen", file.listen.map { _ in "(set)" }), ("share-waterline", file.shareWaterline.map { "\($0)" }),
             ("public-url", file.publicURL.map { _ in "(set)" }),
             ("bottles", file.bottles.isEmpty ? nil : "\(file.bottles.count)"),
         ]

@@ -34,8 +34,7 @@ struct ReportSecrets {
         take(file.pocket)
         // A folder that somebody chose may be called after them.
         names.formUnion([file.store].compactMap { $0 }.filter { $0 != Paths.serviceStore })
-        names.formUnion(
-            [file.bottle, file.publicURL, file.instance].compactMap { $0 } + (file.names ?? []) + file.bottles)
+        names.formUnion([file.bottle, file.publicURL, file.instance].compactMap { $0 } + file.bottles)
         // A zone is a place.
         names.formUnion(
             [file.zone, Machine.variable("WATERH_ZONE"), Machine.variable("TZ"), (try? Machine.zone())?.id].compactMap { $0 })

@@ -41,7 +41,7 @@ struct Run: AsyncParsableCommand {
         let host = try ServiceHost(plan, supervisor, log: log)
         let pages = ServicePages(host, plan, log: log)
         log.notice("\(ProgramVersion.text) keeps \(plan.words); page: \(pages.listen).")
-        let serving = Task { await pages.run() }
+        let serving = Task { await pages.run(printsLink: TextOutput.standard.isTerminal) }
         let watchdog = Task { await supervisor.keepAlive { await host.isOnTime } }
         supervisor.tell("READY=1")
 

@@ -10,28 +10,34 @@ import TrackerCore
 struct ServicePages: Sendable {
     let host: ServiceHost
     let log: Logger
-    private let plan: ServicePlan
     /// Where the page is to be shown, or `off`.
     let listen: String
 
     init(_ host: ServiceHost, _ plan: ServicePlan, log: Logger) {
-        (self.host, self.plan, self.log) = (host, plan, log)
+        (self.host, self.log) = (host, log)
         let settings = try? host.resident.store.settings()
         listen = plan.listen ?? settings?.service.httpListen ?? ServiceSettings().httpListen
     }
 
     /// Serves until the task is cancelled.
-    func run() async {
+    /// - Parameter printsLink: prints a link that signs a browser in, once the page is shown.
+    func run(printsLink: Bool) async {
         let endpoints = HTTPServer.Endpoint(listen).map { [$0] } ?? []
-        let (plan, host, log) = (plan, host, log)
-        let machine = ProcessInfo.processInfo.hostName
+        let (host, log) = (host, log)
         let server = HTTPServer(
-            host.page, names: { plan.names + [machine, machine + ".local"] }, isBehindProxy: plan.isBehindProxy,
-            log: log, random: { UInt32.random(in: 0...UInt32.max) }, addresses: { endpoints.flatMap(Self.addresses) },
-            metrics: { await host.metrics() })
+            host.page, log: log,
+            addresses: {
+                let local = host.address.page("/")
+                let port = local.flatMap { URLComponents(string: $0)?.port }
+                return PageAddresses(local: local, others: endpoints.flatMap { Self.addresses($0, port) })
+            }, metrics: { await host.metrics() })
         let pages = WebPages(server: server, log: log) {
             log.debug("The page is at \($0)")
             host.address.set($0)
+            guard printsLink, !$0.hasPrefix("unix:"), let page = host.address.page("/sign-in#") else { return }
+            let code = await server.administratorCode()
+            TextOutput.standard.line("Open the page (this link works once, for 10 minutes): \(page)\(code)")
+            TextOutput.standard.flush()
         }
         let path = host.resident.store.path
         let socket =
@@ -40,8 +46,9 @@ struct ServicePages: Sendable {
     }
 
     /// Where other machines find a page that is shown at this endpoint.
-    private static func addresses(_ endpoint: HTTPServer.Endpoint) -> [String] {
-        guard case .tcp(let host, let port) = endpoint else { return [] }
+    private static func addresses(_ endpoint: HTTPServer.Endpoint, _ used: Int?) -> [String] {
+        guard case .tcp(let host, let wanted) = endpoint else { return [] }
+        let port = used ?? wanted
         switch host {
         case "0.0.0.0", "::": return outsideAddresses().map { "http://\($0):\(port)/" }
         case "localhost", "::1": return []

@@ -29,10 +29,6 @@ struct ServicePlan: Sendable {
     let pocket: [String: String]
     /// Where the page is shown; `nil` where nobody says but the settings.
     let listen: String?
-    /// By which names other machines call this one.
-    let names: [String]
-    /// A proxy on this machine hands on what comes from elsewhere: nobody is believed to sit here.
-    let isBehindProxy: Bool
     /// What the user who started the service has to know.
     let remarks: [String]
 
@@ -75,9 +71,6 @@ struct ServicePlan: Sendable {
         if let place = file.publicURL { pocket["http.publicUrl"] = place }
         self.pocket = pocket
         self.listen = listen ?? Machine.variable("WATERH_LISTEN") ?? file.listen
-        // By its public address it is called, too.
-        names = (file.names ?? []) + [file.publicURL.flatMap(OutgoingURL.host)].compactMap(\.self)
-        isBehindProxy = file.proxy ?? false
         if let listen = self.listen, listen != "off", HTTPServer.Endpoint(listen) == nil {
             throw CommandFailure(
                 .wrongUse, "\"\(listen)\" is no place for the page.",

@@ -172,18 +172,22 @@ struct Backup: StoreCommand {
         commandName: "backup",
         abstract: "Back up the store",
         discussion:
-            "Drinks with their records, sessions, presets, settings and goals. Other programs may use the store."
+            """
+            Drinks with their records, sessions, presets, settings and goals. Other programs may use the store. Access \
+            tokens are not part of a backup.
+            """
     )
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
     @Argument(help: "File to write (- for standard output)", completion: .file()) var file: String
+    @Flag(help: "Include passwords and tokens of other services, for example mqtt.password") var secrets = false
 
     func run(_ desk: Desk) throws {
         let output = try OutputFile(
             file, kind: .database, sparing: desk.storeFiles + [options.config ?? Paths.configuration])
         let scratch = try ScratchFolder()
         let copy = scratch.file("backup.sqlite")
-        try desk.tracker.backUp(to: copy)
+        try desk.tracker.backUp(to: copy, secrets: secrets)
         do {
             try InputFile(copy).read { try output.write($0) }
             try output.commit()
@@ -241,7 +245,11 @@ struct Restore: StoreCommand {
                 contents.replaced.map {
                     ["The old content is in \($0). Restore it with: waterh-tracker restore \($0)"]
                 } ?? []
-            return ["Restored \(contents.words)."] + kept + [desk.standing(try desk.tracker.state())]
+            let tokens = """
+                Tokens are not part of a backup: this store keeps its own. Sign in with waterh-gateway open, or make \
+                tokens with waterh-tracker token new.
+                """
+            return ["Restored \(contents.words)."] + kept + [tokens, desk.standing(try desk.tracker.state())]
         }
     }
 }

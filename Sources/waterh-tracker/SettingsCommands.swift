@@ -68,17 +68,21 @@ struct SettingsCommand: ParsableCommand {
             help: "Name and value, in turn; the value unset removes an optional setting",
             completion: .list(Settings.catalogue.map(\.name))) var pairs: [String]
 
+        @Flag(help: "Read the value of one setting from standard input; other users can see arguments")
+        var stdin = false
+
         /// A bottle's own setting is given up.
         private static let asAll = "inherit"
 
         func validate() throws {
-            guard !pairs.isEmpty, pairs.count % 2 == 0 else {
-                throw ValidationError("expected a name and a value, in turn")
+            guard stdin ? pairs.count == 1 : !pairs.isEmpty && pairs.count % 2 == 0 else {
+                throw ValidationError(stdin ? "--stdin needs one name" : "expected a name and a value, in turn")
             }
         }
 
         func run(_ desk: Desk) throws {
-            let changes = stride(from: 0, to: pairs.count, by: 2).map { (name: pairs[$0], text: pairs[$0 + 1]) }
+            let words = stdin ? pairs + [readLine() ?? ""] : pairs
+            let changes = stride(from: 0, to: words.count, by: 2).map { (name: words[$0], text: words[$0 + 1]) }
             if let bottle {
                 let own = changes.map { (name: $0.name, text: $0.text == Self.asAll ? nil : $0.text) }
                 let report = try desk.tracker.set(own, ofBottle: bottle)
@@ -245,7 +249,8 @@ struct TokenCommand: ParsableCommand {
         @Option(
             help:
                 """
-                Scope: read, log (also drinks and sessions), control (also settings and the bottle), admin (everything)
+                Scope: widget (only the widgets), read, log (also drinks and sessions), control (also settings and the \
+                bottle), admin (everything)
                 """
         ) var scope = Scope.log
 
@@ -258,7 +263,10 @@ struct TokenCommand: ParsableCommand {
                     It is shown only now. Whoever has it may \(scope.words); with more or less: --scope \
                     \(Self.others(than: scope))
                     """,
-                    "Revoke it with: waterh-tracker token revoke \(new.id.prefix(8))",
+                    """
+                    It expires when it is not used for 90 days. Revoke it with: waterh-tracker token revoke \
+                    \(new.id.prefix(8))
+                    """,
                 ]
             }
         }
@@ -284,10 +292,16 @@ struct TokenCommand: ParsableCommand {
                     : tokens.map {
                         """
                         \($0.id.prefix(8))  \(desk.dateTime($0.createdAt))  \($0.scope.padded(7))  \
-                        \($0.label)\($0.revokedAt == nil ? "" : "  revoked")
+                        \($0.label)\(Self.state($0, desk))
                         """
                     }
             }
+        }
+
+        private static func state(_ token: TokenRecord, _ desk: Desk) -> String {
+            if token.revokedAt != nil { return "  revoked" }
+            if token.expiresAt <= desk.tracker.now { return "  expired" }
+            return token.lastUsedAt.map { "  used \(desk.dateTime($0).prefix(10))" } ?? ""
         }
     }
 

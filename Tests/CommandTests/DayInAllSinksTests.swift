@@ -49,6 +49,8 @@ import Testing
         private var display: RunningProgram?
         private var dunst: RunningProgram?
         private(set) var streams: [RunningProgram] = []
+        /// Arguments of curl with a token.
+        private var signedIn: [String] = []
         private(set) var service: RunningProgram?
         private(set) var agent: RunningProgram?
         let ear: RunningProgram
@@ -149,14 +151,15 @@ import Testing
         }
 
         /// One who looks, and says as a browser does what was the last thing that came.
-        func startStream() throws {
+        func startStream() async throws {
+            if signedIn.isEmpty { signedIn = try await Pair.signedIn(store) }
             let curl = try #require(Program(system: "curl"))
             let ids = streams.flatMap { $0.output.components(separatedBy: "\n\n").dropLast() }.flatMap {
                 $0.split(separator: "\n")
             }
             .compactMap { $0.hasPrefix("id: ") ? Int($0.dropFirst(4)) : nil }
             let last = ids.max().map { ["-H", "Last-Event-ID: \($0)"] } ?? []
-            let always = ["-sN", "--noproxy", "*", "--retry", "1000", "--retry-delay", "1", "--retry-all-errors"]
+            let always = ["-sN", "--noproxy", "*", "--retry", "1000", "--retry-delay", "1", "--retry-all-errors"] + signedIn
             streams.append(
                 try curl.start(always + last + ["http://127.0.0.1:\(port)/api/v1/events?shows=notifications&looks=no"]))
         }
@@ -311,7 +314,7 @@ import Testing
             case .desktop: try await startDesktop()
             case .service:
                 try startService()
-                try startStream()
+                try await startStream()
             case .agent: try startAgent()
             case .broker: try await broker.start()
             }
@@ -406,7 +409,7 @@ import Testing
         let bench = try await Bench(screen, hasAgent: false)
         try await bench.startDesktop()
         try bench.startService()
-        try bench.startStream()
+        try await bench.startStream()
         try await bench.isReady()
         let began = ContinuousClock.now
         try await live(bench, pace: .milliseconds(50))
@@ -450,7 +453,7 @@ import Testing
         let bench = try await Bench(screen, hasAgent: true)
         try await bench.startDesktop()
         try bench.startService()
-        try bench.startStream()
+        try await bench.startStream()
         try bench.startAgent()
         try await bench.isReady()
         var (killed, away): ([String: Int], [Bench.Victim: Int]) = ([:], [:])

@@ -265,9 +265,14 @@ import Testing
             environment: ["HOME": folder.path, "TMPDIR": folder.path, "WATERH_BOTTLE": "another"],
             directory: folder.path)
         let line = try await demo.line { $0.hasPrefix("The page: ") }
-        let state = String(line.dropFirst("The page: ".count)) + "api/v1/state"
+        let link = try #require(line.firstMatch(of: /(http:\/\/127.0.0.1:\d+)\/sign-in#([0-9A-Z]{10})$/), "\(line)")
+        let (state, jar) = ("\(link.1)/api/v1/state", folder.file("cookies"))
+        let signedIn = try await Program(path: "/usr/bin/curl").run([
+            "-sS", "-c", jar, "--json", "{\"code\": \"\(link.2)\"}", "\(link.1)/api/v1/sign-in",
+        ])
+        #expect(signedIn.output.contains(#""scope":"admin""#), "\(signedIn.output)")
         let seen = try await event(within: 90) { () -> String? in
-            let answer = try await Program(path: "/usr/bin/curl").run(["-sS", state])
+            let answer = try await Program(path: "/usr/bin/curl").run(["-sS", "-b", jar, state])
             return answer.output.contains(#""dailyTotalMl":"#) && !answer.output.contains(#""dailyTotalMl":0,"#)
                 ? answer.output : nil
         }
@@ -399,25 +404,6 @@ import Testing
             "each fault comes with what to do")
         #expect(checks.contains { ($0["check"] as? String)?.hasPrefix("kernel") == true })
         #expect(!FileManager.default.fileExists(atPath: folder.url("s.sqlite").path), "doctor writes nothing")
-    }
-
-    @Test(arguments: [
-        ("names = [\"shelf.example\"]", true), ("public-url = \"https://shelf.example\"", true),
-        ("names = [\"shelf.example\"]\nlisten = \"0.0.0.0:8077\"", false),
-        ("names = [\"shelf.example\"]\nproxy = true", false), ("names = [\"shelf.example\"]\nproxy = false", false),
-        ("keep = false", false),
-    ]) func doctorAsksForTheProxyThatMustBeThere(file: String, isAsked: Bool) async throws {
-        let folder = try TemporaryFolder()
-        try Data(file.utf8).write(to: folder.url("waterh.toml"))
-        let result = try await Program("waterh-gateway").run(
-            [
-                "doctor", "--link", "unix:" + folder.url("none.sock").path, "--config", folder.url("waterh.toml").path,
-                "--store", folder.url("s.sqlite").path,
-            ])
-        #expect(
-            result.output.contains("note proxy: ") == isAsked
-                && result.output.contains("Say proxy = true in waterh.toml") == isAsked,
-            "\(result.output)\(result.error)")
     }
 
     @Test func doctorNamesABadStoreBeforeAnAbsentBottle() async throws {

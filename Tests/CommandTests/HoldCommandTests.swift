@@ -5,9 +5,10 @@ import Testing
 /// The service while somebody looks at its page, with the emulator at the other end.
 @Suite struct HoldCommandTests {
     /// A client of the stream of events, until it is deallocated.
-    private func watcher(_ page: String) throws -> RunningProgram {
-        try Program(path: "/usr/bin/curl").start([
-            "-sS", "-N", "--max-time", "60", page + "api/v1/events?fields=dailyTotalMl,service",
+    private func watcher(_ pair: Pair, _ page: String) async throws -> RunningProgram {
+        let signedIn = try await Pair.signedIn(pair.store)
+        return try Program(path: "/usr/bin/curl").start([
+            "-sS", "-N", "--max-time", "60", signedIn[0], signedIn[1], page + "api/v1/events?fields=dailyTotalMl,service",
         ])
     }
 
@@ -34,7 +35,7 @@ import Testing
     @Test(arguments: ["retail", "draft"]) func aSipIsInTheStreamWhileSomebodyWatches(profile: String) async throws {
         let pair = try await Pair(["--profile", profile])
         let (service, page) = try await served(pair)
-        let stream = try watcher(page)
+        let stream = try await watcher(pair, page)
         #expect(
             await event { stream.output.contains(#""stage":"connected""#) ? true : nil } == true, "\(service.error)")
         #expect(try await isConnected(pair))
@@ -59,7 +60,7 @@ import Testing
         let pair = try await Pair()
         _ = try await Program("waterh-tracker").run(["settings", "set", "bottle.hold", "never", "--store", pair.store])
         let (service, page) = try await served(pair)
-        let stream = try watcher(page)
+        let stream = try await watcher(pair, page)
         #expect(await event { stream.output.contains("\"lastPoll\":1") ? true : nil } == true, "\(service.error)")
         #expect(try await event { try await !isConnected(pair) ? true : nil } == true)
         #expect(!stream.output.contains(#""stage":"connected""#))
@@ -71,13 +72,14 @@ import Testing
     @Test func aCommandIsSentOnTheConnectionThatIsKept() async throws {
         let pair = try await Pair()
         let (service, page) = try await served(pair)
-        let stream = try watcher(page)
+        let stream = try await watcher(pair, page)
         #expect(
             await event { stream.output.contains(#""stage":"connected""#) ? true : nil } == true, "\(service.error)")
-        let reply = try await Program(path: "/usr/bin/curl").run([
-            "-sS", "--max-time", "20", "-H", "Origin: \(page.dropLast())", "-H", "Content-Type: application/json", "-d",
+        let command = [
+            "-sS", "--max-time", "20", "-H", "Content-Type: application/json", "-d",
             #"{"command":"goal","arguments":["1900"]}"#, page + "api/v1/bottle/commands",
-        ])
+        ]
+        let reply = try await Program(path: "/usr/bin/curl").run(command + Pair.signedIn(pair.store))
         #expect(reply.output.contains("1900"), "\(reply.output)")
         #expect(try await isConnected(pair))
         // The bottle hangs up: the service comes back.

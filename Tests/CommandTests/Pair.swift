@@ -34,6 +34,14 @@ struct Pair {
         return (result.exitCode, object ?? [:], result.error)
     }
 
+    /// Arguments of curl with a token for everything.
+    static func signedIn(_ store: String, environment: [String: String] = [:]) async throws -> [String] {
+        let made = try await Program("waterh-tracker").run(
+            ["token", "new", "--scope", "admin", "--store", store], environment: environment)
+        guard made.exitCode == 0 else { throw Failed(description: made.error) }
+        return ["-H", "Authorization: Bearer \(made.output.prefix { $0 != "\n" })"]
+    }
+
     struct Failed: Error, CustomStringConvertible {
         let description: String
     }

@@ -47,7 +47,6 @@ import Testing
             store = "\(chosen)"
             link = "\(pair.socket)"
             bottle = "A4:C1:38:0A:0B:0C"
-            names = ["shelf.example"]
             [mqtt]
             url = "mqtt://broker.example"
             user = "a-broker-user"

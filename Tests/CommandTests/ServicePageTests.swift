@@ -11,6 +11,8 @@ import Testing
         let store: String
         let page: String
         let environment: [String: String]
+        /// Arguments of curl with a token for everything.
+        let signedIn: [String]
 
         /// - Parameter name: of the store in the pair's folder, where it is another than the pair's.
         init(_ more: [String] = [], store name: String? = nil) async throws {
@@ -30,11 +32,13 @@ import Testing
                         String.init)
                 }, "\(running.error)")
             page = try #require(line.firstMatch(of: /http:\/\/[0-9.:]+\//).map { String($0.0) })
+            signedIn = try await Pair.signedIn(store, environment: environment)
         }
 
         func curl(_ path: String, _ arguments: [String] = []) async throws -> (status: Int, body: String) {
             let result = try await Program(path: "/usr/bin/curl").run(
-                ["-sS", "--max-time", "20", "-w", "\n%{http_code}", page + path] + arguments)
+                ["-sS", "--max-time", "20", "-w", "\n%{http_code}", page + path] + arguments
+                    + (arguments.contains { $0.hasPrefix("Authorization:") } ? [] : signedIn))
             let lines = result.output.split(separator: "\n", omittingEmptySubsequences: false)
             return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
         }
@@ -167,10 +171,10 @@ import Testing
 
     @Test func aScriptIsLetInByACodeAndItsTapCountsOnceAcrossARestart() async throws {
         let served = try await Served()
-        let pair = try await served.gateway(["pair", "--json", "--scope", "log", "--label", "script"])
-        let code = try #require(pair.output.firstMatch(of: /"code":"([0-9]{8})"/)?.1, "\(pair.output) \(pair.error)")
+        let pair = try await served.gateway(["invite", "--json", "--scope", "log", "--label", "script"])
+        let code = try #require(pair.output.firstMatch(of: /"code":"([0-9A-Z]{10})"/)?.1, "\(pair.output) \(pair.error)")
         let let_in = try await served.curl(
-            "api/v1/pair", ["-H", "Content-Type: application/json", "-d", "{\"code\":\"\(code)\",\"token\":true}"])
+            "api/v1/sign-in", ["-H", "Content-Type: application/json", "-d", "{\"code\":\"\(code)\",\"token\":true}"])
         let token = try #require(let_in.body.firstMatch(of: /"token":"([a-z0-9_]+)"/)?.1)
         let tap = [
             "-H", "Authorization: Bearer \(token)", "-H", "Idempotency-Key: tap", "-H",
@@ -195,7 +199,7 @@ import Testing
         func start(_ page: String) async throws -> (isNew: Bool?, id: String?) {
             let reply = try await served.curl(
                 "api/v1/session",
-                ["-H", "Origin: \(served.page.dropLast())", "-H", "Content-Type: application/json", "-d", "{}"])
+                ["-H", "Content-Type: application/json", "-d", "{}"])
             let object = try JSONSerialization.jsonObject(with: Data(reply.body.utf8)) as? [String: Any]
             return (object?["started"] as? Bool, (object?["session"] as? [String: Any])?["id"] as? String)
         }
@@ -247,7 +251,7 @@ import Testing
         _ = try await tracker("settings set bottle.hold never day.zone \(zone)")
         func open() throws -> RunningProgram {
             try Program(path: "/usr/bin/curl").start([
-                "-sS", "-N", "--max-time", "60",
+                "-sS", "-N", "--max-time", "60", served.signedIn[0], served.signedIn[1],
                 served.page + "api/v1/events?shows=notifications&looks=no&fields=dailyTotalMl",
             ])
         }
@@ -346,7 +350,7 @@ import Testing
         let reply = try await served.curl(
             "api/v1/bottle/commands",
             [
-                "-H", "Origin: \(served.page.dropLast())", "-H", "Content-Type: application/json", "-d",
+                "-H", "Content-Type: application/json", "-d",
                 #"{"command":"goal","arguments":["2000"]}"#,
             ])
         #expect(reply.status == 200 && reply.body.contains("goal"), "\(reply)")
@@ -361,7 +365,7 @@ import Testing
 
     @Test func withoutAServiceTheCommandsSayWhatToStart() async throws {
         let folder = try TemporaryFolder()
-        for verb in ["nudge", "pair"] {
+        for verb in ["nudge", "invite", "open"] {
             let result = try await Program("waterh-gateway").run(
                 [verb, "--store", folder.file("w.sqlite")], environment: ["XDG_RUNTIME_DIR": folder.path])
             #expect(result.exitCode == 1 && result.error.contains("Start it with: waterh-gateway"), "\(result.error)")

@@ -174,7 +174,7 @@ POST presets {"name": "Ale"}
 PATCH settings {"hydration.goalMl": 2000}
 PATCH settings {"hydration.goalMl": 1}
 POST tokens {"label": "golden", "scope": "read"}
-POST pairings {}
+POST access-codes {}
 POST poll
 POST setup {}
 POST reset-today
@@ -190,10 +190,10 @@ def page(bench):
     address = bench.wait_for_log("page-service.log", r"http://127\.0\.0\.1:\d+", service)[0]
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     statuses = ""
+    token = bench.run("waterh-tracker token new --scope admin", "page.sqlite")[1].splitlines()[0]
 
     def ask(method, route, body=""):
-        # As the page on this machine asks: it may change everything.
-        headers = {"Origin": address, "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{address}/api/v1/{route}", body.encode() or None, headers, method=method)
         try:
             with opener.open(request, timeout=LIMIT) as answer:

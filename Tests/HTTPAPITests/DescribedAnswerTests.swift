@@ -33,7 +33,7 @@ import TrackerService
                 try await look("a session with a warning")
                 try await look(
                     "one whose business Waterline is not",
-                    headers: try house.token(.read).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 })
+                    headers: try house.token(.read))
                 _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 2000}"#, headers: house.page)
                 try await look("the goal")
             }
@@ -176,7 +176,7 @@ import TrackerService
                 try await ask("GET", "/settings")
             }
             try await ask(
-                "GET", "/settings", headers: house.token(.read).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 })
+                "GET", "/settings", headers: house.token(.read))
             try await ask("GET", "/settings/catalogue")
             for name in ["hydration.quickAddMl", "waterline.units", "sync.token"] {
                 try await ask("GET", "/settings/\(name)", as: "/settings/{name}")
@@ -204,7 +204,7 @@ import TrackerService
                 "POST", "/journal/import", journal, headers: file.merging(["Content-Type": "application/jsonl"]) { $1 })
             let keys = try await ask("GET", "/shortcuts/drinks").json["drinks"] as? [[String: Any]] ?? []
             try await ask("POST", "/shortcuts/done", "{\"keys\": [\"\(keys.first?["key"] as? String ?? "")\"]}")
-            try await ask("POST", "/pairings", "{}")
+            try await ask("POST", "/access-codes", "{}")
             let token = try await ask("POST", "/tokens", "{}")
             try await ask("DELETE", "/tokens/\(token.json["id"] as? String ?? "")", "{}", as: "/tokens/{token}")
             try await ask("GET", "/access")
@@ -219,9 +219,14 @@ import TrackerService
     }
 
     @Test(arguments: [
-        (#"{"id": "t", "label": "l", "scope": "log", "createdAt": "2026-06-15T12:00:00Z", "isRevoked": false}"#, []),
         (
-            #"{"id": 1, "label": "l", "scope": "all", "createdAt": "noon", "more": 1}"#,
+            """
+            {"id": "t", "label": "l", "scope": "log", "createdAt": "2026-06-15T12:00:00Z", \
+            "expiresAt": "2026-09-13T12:00:00Z", "isRevoked": false}
+            """, []
+        ),
+        (
+            #"{"id": 1, "label": "l", "scope": "all", "createdAt": "noon", "expiresAt": "2026-09-13T12:00:00Z", "more": 1}"#,
             [
                 "Token.isRevoked is missing", "Token.more is not described", "Token.createdAt is \"noon\"",
                 "Token.id is 1.0", "Token.scope is \"all\"",

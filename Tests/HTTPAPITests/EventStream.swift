@@ -18,6 +18,7 @@ final class EventStream: Sendable {
         client = try RawHTTP(port: house.port)
         let more =
             (lastID.map { "Last-Event-ID: \($0)\r\n" } ?? "") + headers.map { "\($0.key): \($0.value)\r\n" }.joined()
+            + (headers["Authorization"] == nil ? house.signedIn : "")
         client.send("GET /api/v1/events\(query.isEmpty ? "" : "?")\(query) HTTP/1.1\r\nHost: localhost\r\n\(more)\r\n")
     }
 

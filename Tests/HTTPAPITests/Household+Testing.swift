@@ -2,6 +2,7 @@ import Foundation
 import WebServer
 import Logging
 import Store
+import Synchronization
 import TrackerCore
 import TrackerService
 
@@ -12,15 +13,17 @@ struct ServedHousehold {
     let person: Person
     /// Anna's open pages, as her service's sink.
     let screen: EventSink
+    /// The cookie of an administrator's browser.
+    let cookie: String
 
     /// - Parameters:
     ///   - store: where the day is kept; in memory where none is given.
     ///   - now: the machine's clock.
-    ///   - passing: time as it passes, by which pairing codes are good.
+    ///   - uptime: the clock of access codes.
     static func serve(
         _ store: TrackerStore? = nil, service: ServiceDoor? = nil,
-        sharesWaterline: Bool = false, names: [String] = [], isBehindProxy: Bool = false,
-        now: @escaping @Sendable () -> Instant = { noon }, passing: @escaping @Sendable () -> Instant = { noon },
+        sharesWaterline: Bool = false, log: Logger = .silent,
+        now: @escaping @Sendable () -> Instant = { noon }, uptime: @escaping @Sendable () -> Instant = { noon },
         _ body: (ServedHousehold) async throws -> Void
     ) async throws {
         let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
@@ -29,11 +32,9 @@ struct ServedHousehold {
         }
         let screen = EventSink()
         screen.show(to: person)
-        var log = Logger(label: "test")
-        log.logLevel = .critical
         let server = HTTPServer(
-            person, names: { names }, isBehindProxy: isBehindProxy, log: log,
-            random: { UInt32.random(in: 0...UInt32.max) }, passing: passing, addresses: { ["http://192.0.2.1:8077/"] })
+            person, log: log, uptime: uptime,
+            addresses: { PageAddresses(local: "http://127.0.0.1:8077/", others: ["http://192.0.2.1:8077/"]) })
         let (ready, tell) = AsyncStream.makeStream(of: Int.self)
         let serving = Task {
             try await server.run(on: .tcp(host: "127.0.0.1", port: 0)) { tell.yield($0 ?? 0) }
@@ -45,7 +46,9 @@ struct ServedHousehold {
             try await serving.value
             throw RawHTTP.Failed(description: "the server did not begin")
         }
-        try await body(ServedHousehold(port: port, store: store, person: person, screen: screen))
+        let token = try person.desk().makeToken(label: "owner", scope: .admin).token
+        try await body(
+            ServedHousehold(port: port, store: store, person: person, screen: screen, cookie: "waterh=\(token)"))
         serving.cancel()
         _ = await serving.result
     }
@@ -61,12 +64,51 @@ struct ServedHousehold {
         return ["Authorization": "Bearer \(token)"]
     }
 
-    /// As a page of this machine asks.
-    var page: [String: String] { ["Origin": "http://127.0.0.1:\(port)", "Sec-Fetch-Site": "same-origin"] }
+    /// The headers of the page in an administrator's browser.
+    var page: [String: String] {
+        ["Origin": "http://127.0.0.1:\(port)", "Sec-Fetch-Site": "same-origin", "Cookie": cookie]
+    }
 
+    /// The same cookie as a line of a request that a test writes itself.
+    var signedIn: String { "Cookie: \(cookie)\r\n" }
+
+    /// Asks as the administrator where the headers have no credential.
     func ask(
         _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:], host: String? = nil
     ) async throws -> RawHTTP.Reply {
+        let hasOwn = headers["Authorization"]?.hasPrefix("Bearer") == true || headers["Cookie"] != nil
+        return try await askUnsigned(
+            method, path, body, headers: hasOwn ? headers : headers.merging(["Cookie": cookie]) { $1 }, host: host)
+    }
+
+    /// Asks with these headers and no other credential.
+    func askUnsigned(
+        _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:], host: String? = nil
+    ) async throws -> RawHTTP.Reply {
         try await RawHTTP.ask(port, method, path, body, headers: headers, host: host)
+    }
+}
+
+extension Logger {
+    /// Writes nothing.
+    static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+/// The lines that a server has logged.
+final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+    var logger: Logger { Logger(label: "test") { _ in Lines(to: self) } }
+
+    private struct Lines: LogHandler {
+        let to: LogLines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.info
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+        func log(event: LogEvent) { to.lines.withLock { $0.append("\(event.message)") } }
     }
 }

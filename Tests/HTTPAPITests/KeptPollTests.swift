@@ -100,7 +100,7 @@ import TrackerService
             }
             #expect(try await house.ask("GET", path, headers: house.token(.admin)).status == 200)
             // Any program of this machine may look, and not at this.
-            #expect(try await house.ask("GET", path).status == 401)
+            #expect(try await house.askUnsigned("GET", path).status == 401)
         }
     }
 

@@ -49,7 +49,7 @@ import TrackerService
     @Test func whoWatchesGetsTheFullStateFirstAndEveryChangeAtOnce() async throws {
         try await ServedHousehold.serve { house async throws in
             let client = try RawHTTP(port: house.port)
-            client.send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            client.send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
             let first = try await client.read {
                 $0.contains("\n\n") && $0.contains("event: state") && $0.contains("dailyGoalMl")
             }
@@ -70,7 +70,7 @@ import TrackerService
         try await ServedHousehold.serve(service: door) { house async throws in
             for query in ["", "?looks=no"] {
                 let client = try RawHTTP(port: house.port)
-                client.send("GET /api/v1/events\(query) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                client.send("GET /api/v1/events\(query) HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
                 _ = try await client.read { $0.contains("event: state") }
             }
             #expect(
@@ -82,7 +82,7 @@ import TrackerService
     @Test func onlyTheWantedKeysAreSent() async throws {
         try await ServedHousehold.serve { house async throws in
             let client = try RawHTTP(port: house.port)
-            client.send("GET /api/v1/events?fields=dailyTotalMl,percent HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            client.send("GET /api/v1/events?fields=dailyTotalMl,percent HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
             let text = try await client.read { $0.contains("percent") }
             #expect(text.contains(#"data: {"dailyTotalMl":0,"percent":0}"#))
         }
@@ -108,7 +108,7 @@ import TrackerService
     /// of each drink of one.
     @Test func notEvenWhenSomethingHappensInASessionIsToldBeyondThisMachine() async throws {
         try await ServedHousehold.serve { house async throws in
-            let away = try house.token(.read).merging(["X-Forwarded-For": "203.0.113.9"]) { $1 }
+            let away = try house.token(.read)
             let (near, far) = (try EventStream(house), try EventStream(house, headers: away))
             _ = try await near.events { $0.kind == "state" }
             // Also the look with which following begins.
@@ -133,9 +133,9 @@ import TrackerService
     @Test func aClientThatNeverReadsIsHungUpAndTheOthersGoOn() async throws {
         try await ServedHousehold.serve { house async throws in
             let lazy = try RawHTTP(port: house.port)
-            lazy.send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            lazy.send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
             let eager = try RawHTTP(port: house.port)
-            eager.send("GET /api/v1/events?fields=drinkCount HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            eager.send("GET /api/v1/events?fields=drinkCount HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
             let token = try house.token(.log)
             for count in 1...40 {
                 _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 10}"#, headers: token)

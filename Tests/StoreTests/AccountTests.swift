@@ -19,9 +19,10 @@ import TrackerCore
         let now = try context("2026-02-03T18:00:00Z")
         let first = try store.addToken("secret one", label: "phone", now)
         _ = try store.addToken("secret two", label: "tablet", now)
-        #expect(try store.accepts(token: "secret one") && !store.accepts(token: "secret") && !store.accepts(token: ""))
+        func isValid(_ token: String) throws -> Bool { try store.use(token: token, at: now.now) != nil }
+        #expect(try isValid("secret one") && !isValid("secret") && !isValid(""))
         #expect(try store.revokeTokens(String(first.id.prefix(8)), now) == 1)
-        #expect(try !store.accepts(token: "secret one") && store.accepts(token: "secret two"))
+        #expect(try !isValid("secret one") && isValid("secret two"))
         // An adversary's finding: what begins with a NUL was an empty beginning, which is everybody's.
         for beginning in ["\u{0}", "", "\u{0}" + first.id, first.id + "\u{0}"] {
             #expect(throws: Refusal.self) { try store.revokeTokens(beginning, now) }

@@ -43,15 +43,10 @@ import TrackerCore
         let sessions = try store.pastSessions(limit: 100).map {
             "\(try store.session(named: $0.id, at: context.now).map { "\($0)" } ?? "")"
         }
-        return
-            """
-            \(snapshot)\n\(try store.allDrinks())\n\(try store.totals(from: day.adding(days: -40), through: day))\n\
-            \(sessions)\n
-            """
-                + """
-                \(try store.presets())\n\(values)\n\(try store.journalCounts())\n\(try store.bottles())\n\
-                \(try store.tokens())
-                """
+        return [
+            "\(snapshot)", "\(try store.allDrinks())", "\(try store.totals(from: day.adding(days: -40), through: day))",
+            "\(sessions)", "\(try store.presets())", "\(values)", "\(try store.journalCounts())", "\(try store.bottles())",
+        ].joined(separator: "\n")
     }
 
     @Test(arguments: [UInt64(1), 2, 3, 4])
@@ -155,6 +150,24 @@ import TrackerCore
             #expect(throws: StoreError.self) { try store.restore(from: file, scratch: try newFolder()) }
         }
         #expect(try dump(store) == before)
+    }
+
+    @Test func `a backup has no tokens, and passwords only on request`() throws {
+        let store = try TrackerStore(path: folder.appendingPathComponent("secrets").path)
+        let now = try context("2026-02-03T18:00:00Z")
+        _ = try store.addToken("wt_secret", label: "phone", now)
+        _ = try store.changeSettings([("mqtt.password", "hunter2"), ("hydration.goalMl", "2100")], now)
+        for (name, secrets) in [("without", false), ("with", true)] {
+            let file = folder.appendingPathComponent(name).path
+            try store.backUp(to: file, secrets: secrets)
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
+            #expect((bytes.range(of: Data("hunter2".utf8)) != nil) == secrets)
+            let backup = try TrackerStore(path: file)
+            #expect(try backup.tokens().isEmpty && backup.settings().goalMl == 2100)
+            // A restore keeps the tokens of the store that is replaced.
+            try store.restore(from: file, scratch: try newFolder())
+            #expect(try store.tokens().map(\.label) == ["phone"])
+        }
     }
 
     /// How the last poll went is of this machine and of now: no backup brings an old error, and none takes away one

@@ -191,7 +191,7 @@ def latencies(products, folder, environment, say, limit):
     with broker(folder, port), desktop(folder, service_figures.peer_python(folder)) as (bus, on_desktop), \
             service(products, folder, store, port, page, environment | {"DBUS_SESSION_BUS_ADDRESS": bus}, more), ear(port, "hydration/sip") as at_broker, \
             ear(port, "hydration/notify") as at_notes, \
-            running(["curl", "-sN", "--noproxy", "*", "--retry", "100", "--retry-connrefused", f"http://127.0.0.1:{page}/api/v1/events?shows=notifications"], stdout=subprocess.PIPE,
+            running(["curl", "-sN", "--noproxy", "*", "--retry", "100", "--retry-connrefused", "-H", f"Authorization: Bearer {token}", f"http://127.0.0.1:{page}/api/v1/events?shows=notifications"], stdout=subprocess.PIPE,
                     text=True) as stream:
         in_stream = Lines(stream)
         until("the service", lambda: is_connected(folder))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A phone's way in: `waterh-gateway pair` draws a code in the terminal, a program reads it as a camera would, Debian's Chromium opens what it says
+"""A phone's way in: `waterh-gateway invite` draws a code in the terminal, a program reads it as a camera would, Debian's Chromium opens what it says
 over this machine's address in its network, and a tap whose answers are lost while the service is killed and started again counts once.
 
 usage: phone_tests.py PRODUCTS
@@ -80,7 +80,7 @@ class Phone(unittest.TestCase):
         end = time.monotonic() + LIMIT
         while True:
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{cls.port}/readyz", timeout=LIMIT):
+                with urllib.request.urlopen(f"http://127.0.0.1:{cls.port}/healthz", timeout=LIMIT):
                     return
             except OSError:
                 assert time.monotonic() < end, cls.log.read_text()
@@ -105,15 +105,15 @@ class Phone(unittest.TestCase):
         return json.loads(self.run_program("waterh-tracker", "status", "--json", "--store", self.store))["dailyTotalMl"]
 
     def test_the_picture_lets_a_phone_in_once_and_its_tap_counts_once_over_restarts(self):
-        words = self.run_program("waterh-gateway", "pair", "--store", self.store, "--label", "phone")
+        words = self.run_program("waterh-gateway", "invite", "--store", self.store, "--label", "phone")
         found = read_code(words)
         self.assertEqual(len(found), 1, words)
         address = found[0]
         self.assertIn(f"Open {address}\n", words)
-        host = re.fullmatch(rf"http://([0-9.]+):{self.port}/pair#[0-9]{{8}}", address)
+        host = re.fullmatch(rf"http://([0-9.]+):{self.port}/sign-in#[0-9A-Z]{{10}}", address)
         self.assertIsNotNone(host, address)
         self.assertFalse(ipaddress.ip_address(host[1]).is_loopback, "a phone cannot reach this machine's loopback")
-        base = address.partition("/pair#")[0]
+        base = address.partition("/sign-in#")[0]
         # Nobody looks from there without being let in.
         with self.assertRaises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(f"{base}/api/v1/state", timeout=LIMIT)
@@ -151,7 +151,7 @@ class Phone(unittest.TestCase):
         self.until(lambda: amount() == "250 ml / 2,500 ml", lambda: amount())
 
         # The picture is good once; the cookie is good after a restart, and no longer when it was taken back.
-        again = urllib.request.Request(f"{base}/api/v1/pair", json.dumps({"code": address[-8:]}).encode(), {"Content-Type": "application/json", "Origin": base})
+        again = urllib.request.Request(f"{base}/api/v1/sign-in", json.dumps({"code": address[-10:]}).encode(), {"Content-Type": "application/json", "Origin": base})
         with self.assertRaises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(again, timeout=LIMIT)
         self.assertEqual(refused.exception.code, 403)
@@ -162,7 +162,7 @@ class Phone(unittest.TestCase):
             urllib.request.urlopen(yesterday, timeout=LIMIT)
         self.assertEqual(refused.exception.code, 401)
         self.driver.refresh()
-        self.until(lambda: "/pair" in self.driver.current_url, "who is let in no more is not asked for a code")
+        self.until(lambda: "/sign-in" in self.driver.current_url, "who is let in no more is not asked for a code")
 
 
 if __name__ == "__main__":

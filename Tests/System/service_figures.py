@@ -18,11 +18,14 @@ import tempfile
 import time
 import venv
 
+import access
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROUNDS = 3
 SECONDS = 5
 CONNECTIONS = 64
 CLIENTS = 1000
+STREAMS = 32  # of one token
 IDLE_SECONDS = 30
 
 
@@ -32,11 +35,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def get(port, path):
+def get(port, path, headers={}):
     """Status and body of one request; `None` where nobody listens yet."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
-        connection.request("GET", path)
+        connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
         return answer.status, answer.read()
     except ConnectionError:
@@ -83,9 +86,9 @@ def ticks(process):
     return int(fields[11]) + int(fields[12])
 
 
-def requests_per_second(port):
+def requests_per_second(port, headers):
     found = subprocess.run(
-        ["wrk", "-t", "2", "-c", str(CONNECTIONS), "-d", f"{SECONDS}s", f"http://127.0.0.1:{port}/api/v1/state"], check=True, capture_output=True, text=True).stdout
+        ["wrk", "-t", "2", "-c", str(CONNECTIONS), "-d", f"{SECONDS}s", *(f"-H{name}: {value}" for name, value in headers.items()), f"http://127.0.0.1:{port}/api/v1/state"], check=True, capture_output=True, text=True).stdout
     if "Non-2xx" in found or "Socket errors" in found:
         raise SystemExit(f"not every request was answered well:\n{found}")
     return float(re.search(r"Requests/sec:\s+([\d.]+)", found)[1])
@@ -119,12 +122,12 @@ def peer_python(folder):
 class Watcher(asyncio.Protocol):
     """An event client: notes when the state with the wanted amount came."""
 
-    def __init__(self, port, board):
-        self.port, self.board, self.rest = port, board, b""
+    def __init__(self, port, board, token):
+        self.port, self.board, self.token, self.rest = port, board, token, b""
 
     def connection_made(self, transport):
         self.transport = transport
-        transport.write(f"GET /api/v1/events?looks=no HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode())
+        transport.write(f"GET /api/v1/events?looks=no HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {self.token}\r\n\r\n".encode())
 
     def data_received(self, data):
         self.rest += data
@@ -153,11 +156,11 @@ class Board:
             await asyncio.wait_for(self.changed.wait(), end - time.monotonic())
 
 
-async def event_clients(port, log_a_drink, process):
+async def event_clients(port, log_a_drink, process, tokens):
     """Seconds from the end of the command that logged a drink to its state at the last client; resident MiB meanwhile."""
     board, loop, transports = Board(), asyncio.get_running_loop(), []
-    for _ in range(CLIENTS):
-        transport, _ = await loop.create_connection(lambda: Watcher(port, board), "127.0.0.1", port)
+    for number in range(CLIENTS):
+        transport, _ = await loop.create_connection(lambda: Watcher(port, board, tokens[number // STREAMS]), "127.0.0.1", port)
         transports.append(transport)
     await board.until(lambda: len(board.amounts) == CLIENTS, 60)
     before = max(board.amounts.values())
@@ -180,6 +183,7 @@ def measure(products, folder, say, limit):
     tracker = [f"{products}/waterh-tracker", "--store", store]
     env = os.environ | {"HOME": folder, "XDG_RUNTIME_DIR": folder, "XDG_CONFIG_HOME": folder, "XDG_STATE_HOME": folder}
     subprocess.run([tracker[0], "import", f"{folder}/year.csv", "--store", store], check=True, stdout=subprocess.DEVNULL, env=env)
+    headers = access.header(products, store, env, "read")
     emulator = [f"{products}/waterh-emulator", "run", "--link", link, "--control", f"unix:{folder}/control.sock", "--quiet"]
 
     def service(port):
@@ -190,12 +194,12 @@ def measure(products, folder, say, limit):
         for _ in range(ROUNDS + 2):
             port = free_port()
             with running(service(port), env) as process:
-                starts.append(until_answer(port, "/readyz", process))
+                starts.append(until_answer(port, "/healthz", process))
         limit("cold start to ready, median of 5", statistics.median(starts), 0.3, "s")
         port = free_port()
         with running(service(port), env) as process:
-            until_answer(port, "/readyz", process)
-            status, state = get(port, "/api/v1/state")
+            until_answer(port, "/healthz", process)
+            status, state = get(port, "/api/v1/state", headers)
             if status != 200:
                 raise SystemExit(f"no state: {status}")
             time.sleep(70)  # The last look is over, its connection is let go.
@@ -211,11 +215,11 @@ def measure(products, folder, say, limit):
             peer_env = env | {"COLLECTOR_DB": f"{folder}/collector.sqlite", "COLLECTOR_STATE": f"{folder}/state.json", "PYTHONDONTWRITEBYTECODE": "1"}
             with running(peer, peer_env) as peer_process:
                 until_answer(other, "/api/v1/state", peer_process)
-                sizes = len(get(port, "/api/v1/state")[1]), len(get(other, "/api/v1/state")[1])
+                sizes = len(get(port, "/api/v1/state", headers)[1]), len(get(other, "/api/v1/state")[1])
                 rates = {port: [], other: []}
                 for _ in range(ROUNDS):
                     for place in rates:
-                        rates[place].append(requests_per_second(place))
+                        rates[place].append(requests_per_second(place, headers if place == port else {}))
             ours, theirs = (statistics.median(rates[place]) for place in (port, other))
             say(f"  ours {ours:.0f} requests/s ({sizes[0]} bytes), FastAPI under uvicorn {theirs:.0f} ({sizes[1]} bytes); medians of {ROUNDS}")
             limit("state", ours, 10_000, "requests/s", at_most=False)
@@ -224,9 +228,10 @@ def measure(products, folder, say, limit):
             def log_a_drink():
                 subprocess.run([tracker[0], "log", "100", "--store", store], check=True, stdout=subprocess.DEVNULL, env=env)
 
+        tokens = [access.token(products, store, env, "read") for _ in range(-(-CLIENTS // STREAMS))]
         port = free_port()
         with running(service(port), env) as process:
-            until_answer(port, "/readyz", process)
-            took, memory = asyncio.run(event_clients(port, log_a_drink, process))
+            until_answer(port, "/healthz", process)
+            took, memory = asyncio.run(event_clients(port, log_a_drink, process, tokens))
             limit(f"an update at all of {CLIENTS} event clients", took, 0.5, "s")
             limit(f"resident with {CLIENTS} event clients", memory, 120, "MiB")

@@ -1,5 +1,5 @@
-// Files, and the actions that cannot be undone: reset today, delete everything.
-import { BASE, request, scopeHere, send } from './api.js';
+// Files, signing out, and the actions that cannot be undone: reset today, delete everything.
+import { BASE, get, request, scopeHere, send } from './api.js';
 import { h, show } from './dom.js';
 import { acceptState, ask } from './live.js';
 import { mount } from './home.js';
@@ -34,6 +34,22 @@ export function files() {
     backup);
 }
 
+/** Ends the access of this browser. Through the service's socket there is no token, and nothing to end. */
+function signOut() {
+  const row = h('div', { class: 'setting deed', hidden: true }, h('div', { class: 'setting-words' }, h('strong', {}, t.signOut), h('small', {}, t.signOutHint)),
+    h('button', { type: 'button', class: 'quiet', onclick: async () => {
+      try {
+        await request('DELETE', `/tokens/${(await get('/access')).token}`);
+        forgetAll();
+        location.assign(`${mount}/sign-in`);
+      } catch (error) {
+        toast(error.message);
+      }
+    } }, t.signOut));
+  get('/access').then(({ token }) => show(row, Boolean(token))).catch(() => {});
+  return row;
+}
+
 export function account() {
   const reset = () => confirmThen(t.resetTitle, t.resetWords, t.resetToday, async () => {
     const answer = await request('POST', '/reset-today');
@@ -53,6 +69,7 @@ export function account() {
   return group(t.account, 'account',
     h('div', { class: 'setting deed' }, h('div', { class: 'setting-words' }, h('strong', {}, t.resetToday), h('small', {}, t.resetHint)),
       h('button', { type: 'button', class: 'quiet', onclick: reset }, t.resetToday)),
+    signOut(),
     h('div', { class: 'setting deed' }, h('div', { class: 'setting-words' }, h('strong', {}, t.purgeTitle), h('small', {}, t.purgeHint)),
       h('button', { type: 'button', class: 'danger', onclick: purge }, t.purge)));
 }

@@ -152,7 +152,7 @@ function showDay() {
   if (pathOf() === '/') openPage({ isFirst: true });
 }
 
-addEventListener('waterh-unpaired', () => { if (location.pathname !== '/pair') location.assign(`/pair?to=${encodeURIComponent(location.pathname)}`); });
+addEventListener('waterh-signed-out', () => { if (location.pathname !== '/sign-in') location.assign(`/sign-in?to=${encodeURIComponent(location.pathname)}`); });
 addEventListener('waterh-refused', (event) => toast(event.detail, { isProblem: true, seconds: 10 }));
 
 start();

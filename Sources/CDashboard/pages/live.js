@@ -123,7 +123,7 @@ export async function ask() {
 }
 
 function failed(error) {
-  if (error instanceof Problem && error.status === 401) dispatchEvent(new CustomEvent('waterh-unpaired'));
+  if (error instanceof Problem && error.status === 401) dispatchEvent(new CustomEvent('waterh-signed-out'));
   else if (error instanceof Silence || error.status >= 500) setUp(false);
 }
 

@@ -74,7 +74,7 @@ async function sendAll() {
     } catch (error) {
       if (!isRefusal(error)) {
         // Away, overloaded or not let in: the write stays, the next attempt comes later and later, up to half a minute.
-        if (error instanceof Problem && error.status === 401) dispatchEvent(new CustomEvent('waterh-unpaired'));
+        if (error instanceof Problem && error.status === 401) dispatchEvent(new CustomEvent('waterh-signed-out'));
         return later();
       }
       if (await isDatedAnew(item)) continue;

@@ -59,10 +59,9 @@ export default [
   [/^(?:A backup holds Waterline, which|Waterline) is not shown beyond the machine it runs on\. The configuration can switch that on\.$/, 'Waterline wird nur auf der Maschine des Dienstes gezeigt. Seine Konfiguration kann das ändern.'],
 
   // Wer darf, und was gerade nicht geht.
-  [/^That needs the right "(.+)", which you were not given\.$/, 'Dafür braucht es das Recht „$1“, das du nicht hast.'],
-  [/^Only who was let in may look from another machine: with a token, or a browser that was paired\.$/, 'Von einer anderen Maschine aus sieht nur, wer eingelassen wurde: mit einem Schlüssel, oder ein gekoppelter Browser.'],
-  [/^Only who was let in may change anything: with a token, or a browser that was paired\.$/, 'Ändern darf nur, wer eingelassen wurde: mit einem Schlüssel, oder ein gekoppelter Browser.'],
-  [/^This token is not known here, or was taken back\.$/, 'Dieser Schlüssel ist hier nicht bekannt, oder er wurde entzogen.'], [/^There is no such token that is still valid\.$/, 'Einen solchen gültigen Schlüssel gibt es nicht.'],
+  [/^This needs a token with the scope "(.+)"\.$/, 'Dafür braucht es einen Schlüssel mit dem Recht „$1“.'],
+  [/^Not signed in: this request needs a token\..*$/, 'Nicht angemeldet: dafür braucht es einen Schlüssel. „waterh-tracker token new“ macht einen; ein Browser meldet sich mit „waterh-gateway open“ an.'],
+  [/^This token is unknown, revoked, or was not used for 90 days\..*$/, 'Dieser Schlüssel ist unbekannt, entzogen oder wurde 90 Tage nicht benutzt.'], [/^There is no such token that is still valid\.$/, 'Einen solchen gültigen Schlüssel gibt es nicht.'],
   [/^There is nobody (?:of that name )?here(?: any more)?\.$/, 'So heißt hier niemand.'], [/^The day that is meant is not called that here any more\.$/, 'Der Tag, um den es geht, heißt hier nicht mehr so.'],
   [/^The same is under way\.$/, 'Das geschieht gerade schon.'],
   [/^This was begun, and the service ended before it could say whether it was done\..*$/, 'Das war begonnen, und der Dienst endete, bevor er sagen konnte, ob es geschehen ist. Sieh nach, und versuch es sonst noch einmal.'],
@@ -72,6 +71,7 @@ export default [
   [/^(?:No service polls this day's bottles|Nothing polls a bottle here)\.$/, 'Hier fragt niemand eine Flasche ab.'], [/^No bottle is known as "(.+)"\.$/, 'Eine Flasche „$1“ ist nicht bekannt.'],
   [/^"(.+)" already is another bottle with a history of its own\.(?: Choose another name\.)?$/, '„$1“ heißt schon eine andere Flasche mit eigenen Einträgen.'],
   [/^Too many follow the events already\. Try again in a minute\.$/, 'Zu viele sehen schon zu. Versuch es in einer Minute noch einmal.'], [/^Two other files are coming in at this moment\. Try again in a minute\.$/, 'Gerade kommen schon zwei Dateien an. Versuch es in einer Minute noch einmal.'],
+  [/^The file is larger than (\d+) MiB\..*$/, 'Die Datei ist größer als $1 MiB. Importiere sie mit: waterh-tracker import FILE'],
   [/^The (?:file|body) may have (\d+) bytes at most\.$/, 'Es dürfen höchstens $1 Bytes sein.'], [/^There is no (?:space|place) for (?:the file|what was sent|a copy).*$/, 'Dafür ist auf der Maschine des Dienstes kein Platz.'],
   [/^(\d+) browsers get notifications already: .*$/, '$1 Browser bekommen schon Mitteilungen: schalte sie in einem aus, der sie nicht mehr braucht.'],
 ];

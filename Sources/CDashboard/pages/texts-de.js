@@ -146,7 +146,7 @@ export default {
     'sync.url': ['Server', 'Adresse eines Servers, der eine Kopie hält. Nicht gesetzt: Keine Daten verlassen diesen Rechner.'],
     'sync.token': ['Zugriffstoken', 'Für den Abgleich-Server. Wird nie angezeigt.'],
     'sync.tokenFile': ['Token-Datei', 'Datei mit dem Zugriffstoken.'],
-    'http.listen': ['Adresse des Dienstes', 'ADRESSE:PORT dieser Seite. Andere Rechner brauchen einen Zugangscode.'],
+    'http.listen': ['Adresse des Dienstes', 'ADRESSE:PORT dieser Seite. Jeder Browser muss sich anmelden.'],
     'http.publicUrl': ['Öffentliche Adresse', 'Adresse dieser Seite für Telefone. Dorthin führen die Knöpfe der Mitteilungen.'],
     'mqtt.url': ['Broker', 'Adresse des MQTT-Brokers. Nicht gesetzt: keine Veröffentlichung.'],
     'mqtt.prefix': ['Topic-Präfix', 'Beginn aller Topics.'],
@@ -208,7 +208,7 @@ export default {
   notificationsTitle: 'Mitteilungen', notificationsWords: 'Waterline erinnert dich während eines Abends freundlich ans Wasser. Erlaube Mitteilungen, um erinnert zu werden.',
   enable: 'Erlauben', welcomeEnd: 'Beide Knöpfe speichern deine Auswahl. Alles lässt sich später in den Einstellungen ändern.', skipNotifications: 'Überspringen', everyMinutes: (minuten) => `${minuten} Minuten`,
 
-  pairTitle: 'Anmelden', pairWords: 'Führe auf dem Rechner mit dem Dienst diesen Befehl aus und gib den Code ein, den er zeigt:', code: 'Code', codeHint: 'Einmal gültig, fünf Minuten lang.', codeRule: 'Gib die Ziffern des Codes ein.', letMeIn: 'Anmelden',
+  signInTitle: 'Anmelden', signInWords: 'Führe dies auf dem Rechner mit dem Dienst aus. Es öffnet diese Seite angemeldet oder gibt einen Link aus. Auf einem anderen Gerät gib den Code von „waterh-gateway invite“ ein:', code: 'Code', codeHint: 'Einmal gültig, zehn Minuten lang.', codeRule: 'Der Code hat zehn Buchstaben und Ziffern.', signIn: 'Anmelden', signOut: 'Abmelden', signOutHint: 'Dieser Browser braucht danach einen neuen Code.',
 
   /** Die Sätze des Dienstes. */
   sentences: [

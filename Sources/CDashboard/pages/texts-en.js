@@ -140,7 +140,7 @@ export default {
     'sync.url': ['Server', 'Address of a server that keeps a copy. Not set: no data leaves this computer.'],
     'sync.token': ['Access token', 'For the sync server. Never displayed.'],
     'sync.tokenFile': ['Token file', 'File with the access token.'],
-    'http.listen': ['Listen address', 'ADDRESS:PORT of this page. Other computers need an access code.'],
+    'http.listen': ['Listen address', 'ADDRESS:PORT of this page. Every browser has to sign in.'],
     'http.publicUrl': ['Public address', 'Address of this page for phones. Buttons of notifications lead there.'],
     'mqtt.url': ['Broker', 'Address of the MQTT broker. Not set: no publishing.'],
     'mqtt.prefix': ['Topic prefix', 'Start of all topics.'],
@@ -205,5 +205,5 @@ export default {
   enable: 'Enable', welcomeEnd: 'Both buttons save your choices above. You can change all of them later in Settings.', skipNotifications: 'Skip', everyMinutes: (minutes) => `${minutes} minutes`,
 
   // Pairing
-  pairTitle: 'Sign in', pairWords: 'On the computer with the service, run this command and type the code that it shows:', code: 'Code', codeHint: 'Valid once, for five minutes.', codeRule: 'Type the digits of the code.', letMeIn: 'Sign in',
+  signInTitle: 'Sign in', signInWords: 'Run this on the computer with the service. It opens this page signed in, or prints a link. On another device enter the code of “waterh-gateway invite”:', code: 'Code', codeHint: 'Valid once, for ten minutes.', codeRule: 'The code has ten letters and digits.', signIn: 'Sign in', signOut: 'Sign out', signOutHint: 'This browser needs a new code afterwards.',
 };

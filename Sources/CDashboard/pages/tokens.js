@@ -5,7 +5,7 @@ import { moment } from './format.js';
 import { t } from './texts.js';
 import { confirmThen, dialog, field, group, option, toast } from './ui.js';
 
-const SCOPES = ['read', 'log', 'control', 'admin'];
+const SCOPES = ['widget', 'read', 'log', 'control', 'admin'];
 
 export function tokenList() {
   const list = h('ul', { class: 'plain-list' });

@@ -121,7 +121,7 @@ on('state', (state) => {
 on('link', showAge);
 watchQueue((count) => { waiting = count; showAge(); });
 addEventListener('waterh-refused', (event) => setText(asOf, said(event.detail)));
-addEventListener('waterh-unpaired', () => location.assign(`/pair?to=${encodeURIComponent(`${mount}/watch`)}`));
+addEventListener('waterh-signed-out', () => location.assign(`/sign-in?to=${encodeURIComponent(`${mount}/watch`)}`));
 start();
 notices();
 loadEngine().then(tick);

@@ -18,9 +18,7 @@ import TrackerCore
 /// trust-clock = false                    # this computer's clock is right, although no time server says so
 /// allow-power-cycle = false
 /// listen = "127.0.0.1:8077"              # where the page is shown; "off": nowhere
-/// names = ["shelf.example"]              # by which other machines call this one, beside its addresses
 /// units = "ml"                           # or "l", "oz": unit of amounts unless hydration.units is set
-/// proxy = false                          # a reverse proxy on this machine forwards requests of others
 /// share-waterline = false                # whether Waterline is shown beyond this machine
 /// public-url = "https://shelf.example"   # where a phone finds this service: buttons of notifications lead there
 /// ```
@@ -45,10 +43,6 @@ package struct Configuration: Equatable, Sendable {
     package var allowPowerCycle: Bool?
     /// Address and port of the page; `off`: nowhere.
     package var listen: String?
-    /// Names by which other machines call this one.
-    package var names: [String]?
-    /// Whether a proxy on this machine hands on what comes from elsewhere.
-    package var proxy: Bool?
     /// Whether Waterline is shown beyond this machine.
     package var shareWaterline: Bool?
     /// In what amounts are shown where a store says nothing.
@@ -66,13 +60,12 @@ package struct Configuration: Equatable, Sendable {
 
     /// What may stand in it.
     package static let keys = [
-        "link", "bottle", "bottles", "store", "zone", "dialect", "keep", "trust-clock",
-        "allow-power-cycle", "listen", "names",
-        "proxy", "share-waterline", "units", "public-url", "mqtt", "ntfy", "webhook",
+        "link", "bottle", "bottles", "store", "zone", "dialect", "keep", "trust-clock", "allow-power-cycle", "listen",
+        "share-waterline", "units", "public-url", "mqtt", "ntfy", "webhook",
     ]
 
     /// Keys of earlier versions; in a group with a dot, as `group.key`. A file that still has one is read without it.
-    static let removedKeys: Set = ["fleet", "gotify", "webhook.template-file"]
+    static let removedKeys: Set = ["fleet", "gotify", "names", "proxy", "webhook.template-file"]
 
     /// The largest configuration that is read: nobody writes more by hand.
     private static let limitBytes = 1 << 20
@@ -174,8 +167,6 @@ package struct Configuration: Equatable, Sendable {
             case "trust-clock": trustClock = try Self.switched(value.bool, key, name)
             case "allow-power-cycle": allowPowerCycle = try Self.switched(value.bool, key, name)
             case "listen": listen = try Self.text(value.string, key, name)
-            case "names": names = try Self.list(value.array, key, name)
-            case "proxy": proxy = try Self.switched(value.bool, key, name)
             case "share-waterline": shareWaterline = try Self.switched(value.bool, key, name)
             case "mqtt":
                 guard let table = value.table else { throw Self.wrong(key, "a table, [mqtt]", name) }

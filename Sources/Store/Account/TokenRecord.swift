@@ -10,17 +10,26 @@ package struct TokenRecord: Hashable, Sendable {
     package var label: String
     /// When it was given out.
     package var createdAt: Instant
-    /// When it was taken back; `nil` while it works.
+    /// When it was last used, to the day; `nil` before its first use.
+    package var lastUsedAt: Instant?
+    /// When it was revoked; `nil` while it is valid.
     package var revokedAt: Instant?
-    /// What it is good for: `read`, `log`, `control` or `admin`, each with the ones before it.
+    /// What it allows: `widget`, `read`, `log`, `control` or `admin`, each with the ones before it.
     package var scope: String
+
+    /// A token that is not used for so long expires, seconds.
+    package static let unusedLimit: Double = 90 * 86_400
+
+    /// When it expires unless it is used.
+    package var expiresAt: Instant { (lastUsedAt ?? createdAt).advanced(seconds: Self.unusedLimit) }
 }
 
 extension TokenRecord {
     init(row: Row) throws {
         self.init(
             id: try row.checked("id"), label: try row.checked("label"), createdAt: try row.instant("createdAt"),
-            revokedAt: try row.instantIfAny("revokedAt"), scope: try row.checked("scope"))
+            lastUsedAt: try row.instantIfAny("lastUsedAt"), revokedAt: try row.instantIfAny("revokedAt"),
+            scope: try row.checked("scope"))
     }
 }
 
@@ -39,22 +48,23 @@ extension TrackerStore {
         }
     }
 
-    /// Whether the token was given out and not revoked: 401 where this is false.
-    package func accepts(token: String) throws -> Bool {
-        try read { db in
-            try Bool.fetchOne(
-                db, sql: "SELECT EXISTS (SELECT 1 FROM token WHERE hash = ? AND revokedAt IS NULL)",
-                arguments: [SHA256.hex(token.utf8)]) ?? false
+    /// Returns a valid token: one that was made, not revoked, and used within `TokenRecord.unusedLimit`. Stores its use
+    /// once a day.
+    package func use(token: String, at now: Instant) throws -> TokenRecord? {
+        let record = try read { db in
+            try Row.fetchOne(
+                try db.cachedStatement(sql: "SELECT * FROM token WHERE hash = ? AND revokedAt IS NULL"),
+                arguments: [SHA256.hex(token.utf8)]
+            ).map(TokenRecord.init(row:))
         }
-    }
-
-    /// What a token is good for; `nil` where it was never given out, or was revoked.
-    package func scope(of token: String) throws -> String? {
-        try read { db in
-            try String.fetchOne(
-                try db.cachedStatement(sql: "SELECT scope FROM token WHERE hash = ? AND revokedAt IS NULL"),
-                arguments: [SHA256.hex(token.utf8)])
+        guard let record, now < record.expiresAt else { return nil }
+        guard record.lastUsedAt.map({ $0.seconds(to: now) >= 86_400 }) ?? true else { return record }
+        // A store that cannot be written at this moment does not lock its owner out.
+        try? write { db in
+            try db.execute(
+                sql: "UPDATE token SET lastUsedAt = ? WHERE id = ?", arguments: [now.milliseconds, record.id])
         }
+        return record
     }
 
     /// All tokens ever given out, oldest first.

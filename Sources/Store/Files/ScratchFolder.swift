@@ -14,10 +14,15 @@ package final class ScratchFolder: Sendable {
     private static let prefix = "waterh-"
     private static let lockName = "lock"
 
+    /// - Parameter store: the store in whose directory it is made: a temporary directory may be memory. `nil`, or a
+    ///   store in memory: in the temporary directory.
     /// - Throws: `Refusal` (`noScratch`) where there is no place for one.
-    package init() throws {
-        Self.sweep()
-        var name = Array((FileManager.default.temporaryDirectory.path + "/\(Self.prefix)XXXXXX").utf8CString)
+    package init(besideStore store: String? = nil) throws {
+        let place =
+            store.flatMap { $0 == ":memory:" ? nil : URL(fileURLWithPath: $0).deletingLastPathComponent().path }
+            ?? FileManager.default.temporaryDirectory.path
+        Self.sweep(place)
+        var name = Array("\(place)/\(Self.prefix)XXXXXX".utf8CString)
         guard mkdtemp(&name) != nil else {
             throw Refusal(
                 "noScratch", "There is no place for a copy: \(String(cString: strerror(errno))).",
@@ -40,8 +45,7 @@ package final class ScratchFolder: Sendable {
     package func file(_ name: String) -> String { path + "/" + name }
 
     /// Takes away what killed processes of this user left behind.
-    package static func sweep() {
-        let place = FileManager.default.temporaryDirectory.path
+    package static func sweep(_ place: String = FileManager.default.temporaryDirectory.path) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
         where name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 6 {
             var status = stat()

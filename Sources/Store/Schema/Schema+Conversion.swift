@@ -9,7 +9,7 @@ extension Schema {
     ]
 
     /// Columns that 0.9 does not have; NULL after a conversion.
-    private static let addedColumns: Set = ["lastAgreedPoll", "largestReading", "deletedWith"]
+    private static let addedColumns: Set = ["lastAgreedPoll", "largestReading", "deletedWith", "lastUsedAt"]
 
     /// Converts a store of 0.9 in one transaction.
     /// - Returns: the names of the removed settings that the conversion deleted.
@@ -71,6 +71,8 @@ extension Schema {
                     code: "schemaIsWrong")
             }
         }
+        // 0.9 did not store the use of a token: its 90 days begin now.
+        try db.execute(sql: "UPDATE token SET lastUsedAt = unixepoch() * 1000")
         try db.execute(sql: "DELETE FROM sqlite_sequence")
         for (name, last) in sequences where tableNames.contains(name) {
             try db.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", arguments: [name, last])

@@ -158,6 +158,7 @@ extension Schema {
             hash TEXT NOT NULL UNIQUE,            -- SHA-256; the token itself is not stored
             label TEXT NOT NULL,
             createdAt INTEGER NOT NULL,
+            lastUsedAt INTEGER,                   -- to the day
             revokedAt INTEGER,
             scope TEXT NOT NULL DEFAULT 'control'
         ) STRICT, WITHOUT ROWID;

@@ -60,10 +60,13 @@ extension TrackerDesk {
             settings: rows["setting"] ?? 0)
     }
 
-    /// Writes everything that the store has into a new database file, one consistent state, whoever else writes
-    /// meanwhile.
-    /// - Parameter file: must not exist, or be empty.
-    package func backUp(to file: String) throws { try store.backUp(to: file) }
+    /// Writes a backup of the store without tokens into a new database file, while other processes write.
+    /// - Parameters:
+    ///   - file: must not exist, or be empty.
+    ///   - secrets: keeps passwords of other services in the settings.
+    package func backUp(to file: String, secrets: Bool = false) throws {
+        try store.backUp(to: file, secrets: secrets)
+    }
 
     /// Puts a backup in the place of everything that the store has: all of it, or nothing. What was there is kept in a
     /// file beside the store.

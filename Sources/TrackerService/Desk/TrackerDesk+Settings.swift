@@ -172,6 +172,14 @@ extension TrackerDesk {
     /// The tokens given out, without the tokens themselves.
     package func tokens() throws -> TokenList { TokenList(tokens: try store.tokens().map(TokenReport.init)) }
 
+    /// Returns a valid token, and stores that it was used.
+    package func use(token: String) throws -> TokenRecord? { try store.use(token: token, at: now) }
+
+    /// Adds a token again that a purge has deleted.
+    package func keep(token: String, _ record: TokenRecord) throws {
+        _ = try store.addToken(token, label: record.label, scope: record.scope, context)
+    }
+
     /// Makes a token of 256 random bits. It is in this answer and nowhere else: the store keeps its fingerprint.
     /// - Parameters:
     ///   - label: what it is for; 1 to 64 printable characters.

@@ -205,6 +205,7 @@ package struct TokenReport: Hashable, Sendable, Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "id": record.id, "label": record.label, "scope": record.scope, "createdAt": record.createdAt.description,
+            "lastUsedAt": record.lastUsedAt?.description, "expiresAt": record.expiresAt.description,
             "isRevoked": record.revokedAt != nil,
         ])
     }
@@ -230,6 +231,8 @@ package struct Revocation: Hashable, Sendable, Encodable {
 
 /// What a token is good for. Each includes the ones before it.
 package enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
+    /// See the widgets and log with their buttons: for a token in the address of an embedded widget.
+    case widget
     case read
     /// Log, change and delete drinks; run a session.
     case log
@@ -243,6 +246,7 @@ package enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
     /// What who has it may do, in words.
     package var words: String {
         switch self {
+        case .widget: "see the widgets and use their buttons"
         case .read: "look"
         case .log: "look, and log, change and delete drinks and sessions"
         case .control: "log, and change settings, presets and the bottle"

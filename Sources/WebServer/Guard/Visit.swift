@@ -1,27 +1,20 @@
 import Hummingbird
 import NIOCore
 
-/// One request on its way through the server.
+/// The context of one request.
 struct Visit: RequestContext {
     var coreContext: CoreRequestContextStorage
-    /// The connection it came on.
+    /// The connection of the request.
     let channel: any Channel
+    /// What the caller may do: set by the routes that need a credential.
+    var caller = Caller()
     var remote: SocketAddress? { channel.remoteAddress }
-    /// What the caller may do; set at the door.
-    var rights = Rights()
-    /// What an answer to this caller may say beyond the day: whether the caller sits at this machine.
-    var isLocal = false
-    /// A browser asks for a page of another origin. It gets no answer to read; what a look brings about must not come
-    /// of it either.
-    var isOfOtherPage = false
-    /// Who asks, as far as tries are counted; empty for who sits at this machine.
-    var peer = ""
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
     }
 
-    /// The body of a request is read by `Ask`, with limits of its own.
+    /// `Ask` reads a body with its own limits.
     var maxUploadSize: Int { Wire.bodyLimit }
 }

@@ -15,18 +15,12 @@ final class DateField: Sendable {
         }
     }
 
-    private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-
     private static func text(_ second: Int) -> String {
         var (clock, parts) = (time_t(second), tm())
         gmtime_r(&clock, &parts)
-        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return
-            """
-            \(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(months[Int(parts.tm_mon)]) \
-            \(1900 + Int(parts.tm_year)) 
-            """
-                + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
+        var bytes = [CChar](repeating: 0, count: 64)
+        // The names of days and months are English: no program here sets a locale.
+        let count = strftime(&bytes, bytes.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+        return String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }

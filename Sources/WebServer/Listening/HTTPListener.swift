@@ -4,14 +4,17 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
+import Synchronization
 
 /// One address of a web server, with the limits that all of ours have, and a way of stopping that finishes what is
 /// being answered.
 package struct HTTPListener: Sendable {
     /// A connection on which nothing arrives for so long is closed; one whose answer goes on is not.
     static let idleSeconds: Int64 = 60
-    /// What was asked for may go on for so long when the server is told to stop.
+    /// Limit for responses in progress when the server stops.
     static let stopLimit = Duration.seconds(5)
+    /// Between the last connection that is accepted and the end of the address.
+    static let settling = Duration.milliseconds(100)
 
     /// One address to listen on.
     package enum Endpoint: Hashable, Sendable {
@@ -43,15 +46,12 @@ package struct HTTPListener: Sendable {
 
     private let endpoint: Endpoint
     private let connectionLimit: Int
-    private let peers: PeerPlaces?
     private let log: Logger
 
-    /// - Parameters:
-    ///   - connectionLimit: so many connections at once, or fewer where the process may not have so many files open;
-    ///     more wait in the kernel's queue.
-    ///   - peers: how many of them other machines may have; `nil`: all.
-    package init(_ endpoint: Endpoint, connectionLimit: Int, peers: PeerPlaces? = nil, log: Logger) {
-        (self.endpoint, self.connectionLimit, self.peers, self.log) = (endpoint, connectionLimit, peers, log)
+    /// - Parameter connectionLimit: so many connections at once, or fewer where the process may not have so many files open;
+    ///   more wait in the kernel's queue.
+    package init(_ endpoint: Endpoint, connectionLimit: Int, log: Logger) {
+        (self.endpoint, self.connectionLimit, self.log) = (endpoint, connectionLimit, log)
     }
 
     /// Serves until the task is cancelled.
@@ -68,39 +68,51 @@ package struct HTTPListener: Sendable {
         }
         var quiet = log
         quiet.logLevel = .error
-        let places = ConnectionPlaces.room(for: connectionLimit, files: ConnectionPlaces.files)
-        let connections = OpenConnections(peers?.sharing(places, of: connectionLimit))
-        quiet.handler = RunningLog(quiet.handler) { connections.isStopping }
-        let server = try HTTPServerBuilder.http1(
-            configuration: .init(
-                additionalChannelHandlers: [connections.watch(), LastAnswer()], idleTimeout: .seconds(Self.idleSeconds),
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 32 * 1024, maxHeaderFieldCount: 100))
-        ).buildServer(
+        let listener = Mutex<(any Channel)?>(nil)
+        let server = Server(
+            childChannelSetup: HTTP1Channel(
+                responder: Self.answering(responder, quiet),
+                configuration: .init(
+                    additionalChannelHandlers: [ConnectionTimeouts()], idleTimeout: .seconds(Self.idleSeconds),
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: 16 * 1024, maxHeaderListSize: 32 * 1024, maxHeaderFieldCount: 100))),
             configuration: ServerConfiguration(
-                address: address, availableConnectionsDelegate: MaximumAvailableConnections(places, logger: quiet)),
-            eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: quiet,
-            responder: Self.answering(responder, quiet)
-        ) { channel in
-            connections.opened(channel)
-            await ready(channel.localAddress?.port)
-        }
+                address: address,
+                availableConnectionsDelegate: MaximumAvailableConnections(
+                    Self.places(connectionLimit, files: Self.fileLimit), logger: quiet)),
+            onServerRunning: { channel in
+                listener.withLock { $0 = channel }
+                await ready(channel.localAddress?.port)
+            }, eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: quiet)
         let serving = Task { try await server.run() }
         try await withTaskCancellationHandler {
-            do {
-                try await serving.value
-            } catch  where connections.isStopping {
-            } catch let error as IOError {
-                throw NotListening(error)
-            }
+            do { try await serving.value } catch let error as IOError { throw NotListening(error) }
         } onCancel: {
-            connections.stop()
-            // For what goes on without a connection: nothing is accepted any more by then.
+            let channel = listener.withLock { $0 }
             Task {
-                try? await Task.sleep(for: Self.stopLimit)
-                serving.cancel()
+                // A connection that is accepted while the address closes would end the process (swift-nio #2637).
+                try? await channel?.setOption(.autoRead, value: false).get()
+                try? await Task.sleep(for: Self.settling)
+                let limit = Task {
+                    try await Task.sleep(for: Self.stopLimit)
+                    serving.cancel()
+                }
+                try? await server.shutdownGracefully()
+                limit.cancel()
             }
         }
+    }
+
+    /// Number of connections that the limit of open files allows: half of the files that are left after those for
+    /// stores, the bus and brokers, because there may be a second address. A process without a file to open cannot go
+    /// on.
+    static func places(_ wanted: Int, files: Int) -> Int { max(8, min(wanted, (files - 128) / 2)) }
+
+    /// Number of files that this process may have open.
+    private static var fileLimit: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+        return Int(clamping: limit.rlim_cur)
     }
 
     /// Why nothing can be listened at an address, in words: NIO's name the call of the system that failed.

@@ -52,10 +52,14 @@ actor StateFeed {
     static let replayLimit = 200
     /// So many may watch one person's day: places are left for who asks once.
     static let watcherLimit = 2000
+    /// Event streams of one token at once.
+    static let tokenLimit = 32
     /// A client that is so many events behind does not read: it is hung up.
     static let queueLimit = 64
 
     private struct Watcher {
+        /// The id of the client's token; `nil` for a client at the socket.
+        var token: String?
         /// A person has it before their eyes.
         var looks: Bool
         var showsNotifications: Bool
@@ -117,7 +121,7 @@ actor StateFeed {
     func current() async throws -> Text {
         if let waitingLook { return try await waitingLook.value }
         let before = lastLook
-        let next = Task(executorPreference: WaitingThreads.shared) { try await self.look(after: before) }
+        let next = Task(executorPreference: BlockingThreads.shared) { try await self.look(after: before) }
         (waitingLook, lastLook) = (next, next)
         return try await next.value
     }
@@ -156,10 +160,10 @@ actor StateFeed {
     ///   - looks: a person has it before their eyes, so that it is to be fresh.
     ///   - hangUp: ends the connection of a client that does not read.
     func watch(
-        after lastID: Int64?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool, looks: Bool,
+        after lastID: Int64?, token: String?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool, looks: Bool,
         hangUp: @escaping @Sendable () -> Void
     ) async throws -> (id: UInt64, events: AsyncStream<Event>) {
-        try checkPlace()
+        try checkPlace(token)
         if looks { await wakeService() }
         // Whoever opens the page sees what there is: nothing is unread any more.
         if showsNotifications { try? desk().openNotifications() }
@@ -180,8 +184,8 @@ actor StateFeed {
         if let gap = missed?.gap { continuation.yield(.gap(Wire.json(gap))) }
         for notice in missed?.notices ?? [] { continuation.yield(.notify(notice)) }
         watchers[id] = Watcher(
-            looks: looks, showsNotifications: showsNotifications, seesWaterline: seesWaterline, has: max(known, said),
-            stream: continuation, hangUp: hangUp)
+            token: token, looks: looks, showsNotifications: showsNotifications, seesWaterline: seesWaterline,
+            has: max(known, said), stream: continuation, hangUp: hangUp)
         if looks { await service?.look(.begins) }
         if watching == nil { watching = Task { await self.follow() } }
         if showsNotifications { await opened() }
@@ -189,7 +193,12 @@ actor StateFeed {
     }
 
     /// - Throws: `HTTPProblem` where too many watch already.
-    func checkPlace() throws {
+    func checkPlace(_ token: String?) throws {
+        guard token == nil || watchers.values.count(where: { $0.token == token }) < Self.tokenLimit else {
+            throw HTTPProblem(
+                .tooManyRequests, "tooManyStreams", "This token has \(Self.tokenLimit) event streams already. Close one.",
+                headers: [.retryAfter: "60"])
+        }
         guard watchers.count < Self.watcherLimit else {
             throw HTTPProblem(
                 .serviceUnavailable, "tooManyWatchers", "Too many follow the events already. Try again in a minute.",

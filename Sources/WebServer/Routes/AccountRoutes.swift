@@ -1,120 +1,146 @@
 import HTTPTypes
 import Hummingbird
+import Logging
 import NIOCore
 import TrackerCore
 import TrackerService
 
-/// Who is let in, and the end of everything.
+/// Tokens, access codes, signing in and out, and deleting everything.
 enum AccountRoutes {
     static func add(
-        to table: RouteTable, _ person: Person, _ pairing: PairingDesk,
-        _ addresses: @escaping @Sendable () -> [String]
+        to table: RouteTable, _ person: Person, _ codes: AccessCodes,
+        _ addresses: @escaping @Sendable () -> PageAddresses, _ log: Logger
     ) {
         table.get("access") { ask in
             try ask.allowQuery([])
-            return .json(Access(scope: ask.visit.rights.scope?.rawValue))
+            let caller = ask.visit.caller
+            return .json(CallerReport(scope: caller.scope?.rawValue, token: caller.token?.id))
         }
         table.get("tokens", needs: .admin) { ask in
             try ask.allowQuery([])
             return .json(try ask.person.desk().tokens())
         }
-        table.write(.post, "tokens", needs: .admin, way: .secret) { _, desk, fields in
+        table.write(.post, "tokens", needs: .admin, way: .secret) { ask, desk, fields in
             let (label, scope) = (try fields.text("label") ?? "http", try fields.scope("scope") ?? .log)
             try fields.finish()
-            return .json(try desk.makeToken(label: label, scope: scope), status: .created)
+            let token = try desk.makeToken(label: label, scope: scope)
+            log.notice(
+                "Token \(token.id.prefix(8)) (\"\(label)\", \(scope.rawValue)) made by \(ask.visit.caller.name).")
+            return .json(token, status: .created)
         }
-        table.write(.delete, "tokens/:token", needs: .admin) { ask, desk, fields in
+        // A caller may revoke its own token: sign out.
+        table.write(.delete, "tokens/:token", needs: .read) { ask, desk, fields in
             try fields.finish()
-            return .json(try desk.revokeTokens(try ask.part("token")))
+            let id = try ask.part("token")
+            let isOwn = id == ask.visit.caller.token?.id
+            if !isOwn { try ask.visit.caller.require(.admin) }
+            var answer = Answer.json(try desk.revokeTokens(id))
+            log.notice("Token \(id.prefix(8)) revoked by \(ask.visit.caller.name).")
+            if isOwn {
+                answer.headers[.setCookie] =
+                    "\(Access.cookie(ofInstance: person.name))=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
+            }
+            return answer
         }
-        table.write(.post, "purge", needs: .admin) { _, desk, fields in
+        table.write(.post, "purge", needs: .admin) { ask, desk, fields in
             let word = try fields.text("confirm")
             try fields.finish()
             guard word == "purge" else {
                 throw HTTPProblem.wrong(
                     "confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.")
             }
-            return .json(try await desk.purge())
+            let own = try ask.visit.caller.token.flatMap { token in
+                try desk.use(token: token.text).map { (token.text, $0) }
+            }
+            let report = try await desk.purge()
+            // The browser that asked stays signed in: its page goes on with the first visit.
+            if let (text, record) = own { try desk.keep(token: text, record) }
+            log.notice("Everything deleted by \(ask.visit.caller.name).")
+            return .json(report)
         }
-        table.write(.post, "pairings", needs: .admin, way: .secret) { ask, _, fields in
-            let grant = PairingCodes.Grant(
+        table.write(.post, "access-codes", needs: .admin, way: .secret) { ask, _, fields in
+            let grant = AccessCodes.Grant(
                 scope: try fields.scope("scope") ?? .control, label: try fields.text("label") ?? "browser")
             try fields.finish()
             try TrackerDesk.checkLabel(grant.label)
-            let code = await pairing.issue(grant)
+            let (code, places) = (await codes.make(grant, for: ask.visit.caller.name), addresses())
             return .json(
-                Pairing(
-                    code: code, seconds: Int(PairingCodes.lifetime), scope: grant.scope.rawValue, urls: addresses()),
+                AccessCode(
+                    code: code, seconds: Int(AccessCodes.lifetime), scope: grant.scope.rawValue, urls: places.others,
+                    localUrl: places.local),
                 status: .created)
         }
-        table.open(.post, "pair") { request, visit in try await letIn(request, visit, person, pairing) }
+        table.renamed(.post, "pairings", to: "access-codes")
+        table.renamed(.post, "pair", to: "sign-in")
+        table.open(.post, "sign-in") { request, visit in try await signIn(request, visit, person, codes) }
     }
 
-    private struct Access: Encodable {
+    private struct CallerReport: Encodable {
         /// What the caller may do.
         var scope: String?
+        /// The id of the caller's token.
+        var token: String?
     }
 
-    private struct Pairing: Encodable {
+    private struct AccessCode: Encodable {
         var code: String
         var seconds: Int
         var scope: String
         /// Where the page is, for other machines.
         var urls: [String]
+        /// Where the page is, for a browser of this machine.
+        var localUrl: String?
     }
 
-    private struct Paired: Encodable {
+    private struct SignedIn: Encodable {
         var scope: String
         var token: String?
     }
 
-    /// A code becomes a cookie; a script that asks for it gets the token itself. Asked again under the same
-    /// `Idempotency-Key`, because the answer was lost, it makes another token and takes the first one back: a secret is
-    /// kept nowhere.
-    private static func letIn(_ request: Request, _ visit: Visit, _ person: Person, _ pairing: PairingDesk)
-        async throws -> Answer
+    /// Exchanges a code for a cookie, or for a token where the body asks for one.
+    private static func signIn(_ request: Request, _ visit: Visit, _ person: Person, _ codes: AccessCodes) async throws
+        -> Answer
     {
         var fields = try Fields(try await Ask(request: request, visit: visit, person: person).body())
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
         try fields.finish()
-        let key = try Once.key(of: request)
-        let (verdict, token) = try await pairing.redeem(code, key: key, from: visit.peer) { grant, instead in
+        let client = Access.peer(of: request, visit.remote)
+        let (verdict, token) = try await codes.redeem(code, key: Once.key(of: request), from: client) { grant, lost in
             let desk = try person.desk()
             let made = try desk.makeToken(label: grant.label, scope: grant.scope)
-            // Somebody may have taken it back meanwhile.
-            if let instead { _ = try? desk.revokeTokens(instead) }
+            // Another client may have revoked it since.
+            if let lost { _ = try? desk.revokeTokens(lost) }
             return made
         }
         switch verdict {
-        case .wrong: throw wrongCode
-        case .used: throw usedCode
         case .wait(let seconds):
             throw HTTPProblem(
-                .tooManyRequests, "tooManyTries", "Too many tries: wait \(seconds) seconds.",
+                .tooManyRequests, "tooManyTries", "Too many wrong codes. Try again in \(seconds) seconds.",
                 headers: [.retryAfter: "\(seconds)"])
-        case .letIn(let grant, _):
-            guard let made = token else { throw wrongCode }
-            var answer = Answer.json(Paired(scope: grant.scope.rawValue, token: wantsToken ? made.token : nil))
+        case .used: throw usedCode
+        case .accepted(let grant):
+            guard let token else { throw wrongCode }
+            var answer = Answer.json(SignedIn(scope: grant.scope.rawValue, token: wantsToken ? token.token : nil))
             if !wantsToken {
                 let isSecure = request.headers[HTTPField.Name("X-Forwarded-Proto")!] == "https"
-                let name = person.name == Person.unnamed ? Door.cookie : Door.cookie(ofInstance: person.name)
-                answer.headers[.setCookie] =
-                    """
-                    \(name)=\(made.token); Path=/; Max-Age=31536000; HttpOnly; \
+                answer.headers[.setCookie] = """
+                    \(Access.cookie(ofInstance: person.name))=\(token.token); Path=/; Max-Age=31536000; HttpOnly; \
                     SameSite=Strict\(isSecure ? "; Secure" : "")
                     """
             }
             return answer
+        case .wrong: throw wrongCode
         }
     }
 
     private static let wrongCode = HTTPProblem(
-        .forbidden, "wrongCode", "This code is not, or no longer, good. Ask for a new one where the service runs.")
+        .forbidden, "wrongCode",
+        "This code is wrong or has expired. Get a new one where the service runs: waterh-gateway invite.")
     private static let usedCode = HTTPProblem(
         .forbidden, "codeUsed",
         """
-        This code has let somebody in already. If that was you and the answer was lost, ask for a new one where \
-        the service runs, and take back what nobody holds in the list of tokens.
+        This code has been used. If the response was lost, get a new one where the service runs (waterh-gateway \
+        invite), and revoke the unused token in the list of tokens.
         """
     )
 }

@@ -11,7 +11,7 @@ enum AgentRoutes {
             try ask.allowQuery([])
             try ask.needSession()
             let (person, channel, token) = (
-                ask.person, ask.visit.channel, ask.visit.rights.key?.token
+                ask.person, ask.visit.channel, ask.visit.caller.token?.text
             )
             guard let sink = person.agents else {
                 throw HTTPProblem.missing("This service shows nothing by way of agents.")
@@ -30,7 +30,7 @@ enum AgentRoutes {
                 do {
                     try await request.body.consumeWithInboundCloseHandler { _ in
                         for await event in events {
-                            guard try token.map({ try person.desk().store.scope(of: $0) != nil }) ?? true else { break }
+                            guard try token.map({ try person.desk().use(token: $0) != nil }) ?? true else { break }
                             try await writer.write(frame(event, person))
                         }
                     } onInboundClosed: {
@@ -88,7 +88,7 @@ extension Ask {
     /// The person's session is on this machine, and what it is shown is for nobody else: whoever says that it was
     /// shown, takes it from the desktop.
     fileprivate func needSession() throws {
-        guard visit.isLocal else {
+        guard visit.caller.isLocal else {
             throw HTTPProblem(
                 .forbidden, "notThisMachine", "Only a program on the machine of the service shows for it.")
         }

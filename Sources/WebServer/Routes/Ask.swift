@@ -14,8 +14,8 @@ struct Ask: Sendable {
     let visit: Visit
     let person: Person
 
-    /// Whether Waterline is this caller's business: on this machine always, beyond it where it was switched on.
-    var seesWaterline: Bool { visit.isLocal || person.sharesWaterline() }
+    /// Whether the caller may see Waterline: an administrator always, other clients where the configuration shares it.
+    var seesWaterline: Bool { visit.caller.isAdministrator || person.sharesWaterline() }
 
     /// The person's desk, as far as it is this caller's business.
     func desk() throws -> TrackerDesk {
@@ -27,7 +27,7 @@ struct Ask: Sendable {
     /// HTTP.
     private func surface() throws -> String? {
         guard let name = request.headers[.waterhSurface] else { return nil }
-        guard visit.isLocal else {
+        guard visit.caller.isLocal else {
             throw HTTPProblem(
                 .forbidden, "notThisMachine",
                 "Only a program on the machine of the service hands on what was said elsewhere.")
@@ -122,8 +122,8 @@ struct Ask: Sendable {
         }
     }
 
-    /// Whether addresses that are as good as a secret are shown: on this machine, and to who may change them.
-    var seesPlaces: Bool { visit.isLocal || visit.rights.scope.map { $0 >= .admin } ?? false }
+    /// Whether addresses that are as good as a secret are shown.
+    var seesPlaces: Bool { visit.caller.isAdministrator }
 
     /// The answer as this caller may see it: the states in it without a session that is no business of the caller's, no
     /// settings or presets of Waterline, and of secret addresses only that they are set.

@@ -8,10 +8,6 @@ enum EventRoutes {
     static func add(to table: RouteTable) {
         table.stream("events") { ask in
             try ask.allowQuery(["fields", "shows", "looks", "after"])
-            // Who listens is told of reminders, which count as told then, and holds the bottle.
-            guard !ask.visit.isOfOtherPage || ask.visit.rights.isBearer else {
-                throw HTTPProblem(.forbidden, "otherOrigin", "A page of another origin may not listen here.")
-            }
             let fields = ask.query("fields").map { $0.split(separator: ",").map(String.init) }
             if let fields, fields.isEmpty || fields.count > 64 {
                 throw HTTPProblem.wrong(
@@ -21,8 +17,8 @@ enum EventRoutes {
             let last = ask.request.headers[.lastEventID] ?? ask.query("after")
             // What is no number was never given here.
             let lastID = last.flatMap { $0.isEmpty ? nil : Int64($0) ?? -1 }
-            let (person, feed, channel, isLocal) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.isLocal)
-            let token = ask.visit.rights.key?.token
+            let (person, feed, channel, isOwner) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.caller.isAdministrator)
+            let token = ask.visit.caller.token
             let showsNotifications = try ask.queryIs("shows", "notifications")
             // Who says that notifications are shown wants them.
             let parts =
@@ -32,12 +28,12 @@ enum EventRoutes {
                         hasNotifications: showsNotifications || $0.contains("notify"))
                 } ?? Parts()
             let (looks, request) = (try !ask.queryIs("looks", "no"), ask.request)
-            try await feed.checkPlace()
+            try await feed.checkPlace(token?.id)
             let body = ResponseBody { writer in
-                let seesWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isLocal }
+                let seesWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isOwner }
                 // What was told of a session while that was nobody's business goes nowhere later, either.
                 let sees: @Sendable (Notice) -> Bool = { notice in
-                    guard notice.isWaterline, !isLocal else { return true }
+                    guard notice.isWaterline, !isOwner else { return true }
                     guard let from = try? person.desk().store.noteSharing(person.sharesWaterline()) else {
                         return false
                     }
@@ -45,7 +41,7 @@ enum EventRoutes {
                 }
                 _ = try person.desk().store.noteSharing(person.sharesWaterline())
                 let (id, events) = try await feed.watch(
-                    after: lastID, showsNotifications: showsNotifications, seesWaterline: seesWaterline, looks: looks
+                    after: lastID, token: token?.id, showsNotifications: showsNotifications, seesWaterline: seesWaterline, looks: looks
                 ) { channel.close(promise: nil) }
                 do {
                     try await writer.write(EventFrame.retry)
@@ -54,7 +50,7 @@ enum EventRoutes {
                         var (said, saidTag) = (ByteBuffer(), "")
                         for await event in events {
                             // Who is let in no more hears nothing more.
-                            guard try token.map({ try person.desk().store.scope(of: $0) != nil }) ?? true else { break }
+                            guard try token.map({ try person.desk().use(token: $0.text) != nil }) ?? true else { break }
                             if case .notify(let notice) = event, !sees(notice) { continue }
                             let seesSessions = seesWaterline()
                             if case .state(let text, let id) = event {

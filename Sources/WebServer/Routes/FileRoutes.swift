@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Logging
 import NIOCore
 import Store
 import TrackerCore
@@ -8,7 +9,7 @@ import TrackerService
 
 /// What a person takes away as a file, and brings back as one.
 enum FileRoutes {
-    static func add(to table: RouteTable) {
+    static func add(to table: RouteTable, _ log: Logger) {
         table.stream("export") { ask in
             try ask.allowQuery(["format"])
             let word = ask.query("format") ?? HealthFiles.Format.json.rawValue
@@ -18,7 +19,7 @@ enum FileRoutes {
                     "\"format\" is one of \(HealthFiles.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
             let desk = try ask.desk()
-            return try file("drinks-\(desk.today()).\(format.ending)", format.mediaType) { write in
+            return try file(desk, "drinks-\(desk.today()).\(format.ending)", format.mediaType) { write in
                 _ = try desk.exportDrinks(format, to: write)
             }
         }
@@ -32,7 +33,7 @@ enum FileRoutes {
         table.stream("journal/export") { ask in
             try ask.allowQuery([])
             let desk = try ask.person.desk()
-            return try file("journal-\(desk.today()).jsonl", "application/jsonl") { write in
+            return try file(desk, "journal-\(desk.today()).jsonl", "application/jsonl") { write in
                 _ = try desk.exportJournal(to: write)
             }
         }
@@ -51,18 +52,20 @@ enum FileRoutes {
                     """
                 )
             }
-            let (desk, scratch) = (try ask.person.desk(), try ScratchFolder())
+            let (desk, scratch) = (try ask.person.desk(), try ScratchFolder(besideStore: ask.person.desk().store.path))
             try desk.backUp(to: scratch.file("answer"))
+            log.notice("Backup taken by \(ask.visit.caller.name).")
             return try file("waterh-\(desk.today()).sqlite", "application/vnd.sqlite3", in: scratch)
         }
     }
 
     /// Written whole before the first byte is sent: a full disk is told as one, and no half file looks like a whole
     /// one.
-    private static func file(_ name: String, _ type: String, _ fill: (_ write: ([UInt8]) throws -> Void) throws -> Void)
-        throws -> Response
+    private static func file(
+        _ desk: TrackerDesk, _ name: String, _ type: String, _ fill: (_ write: ([UInt8]) throws -> Void) throws -> Void
+    ) throws -> Response
     {
-        let scratch = try ScratchFolder()
+        let scratch = try ScratchFolder(besideStore: desk.store.path)
         let place = scratch.file("answer")
         guard FileManager.default.createFile(atPath: place, contents: nil, attributes: [.posixPermissions: 0o600]),
             let file = FileHandle(forWritingAtPath: place)

@@ -5,16 +5,15 @@ import NIOCore
 /// What watches over the service asks: is it there, can it work, how is it.
 enum HealthRoutes {
     static func add(
-        to table: RouteTable, _ person: Person, _ counts: RequestCounts,
+        to table: RouteTable, _ person: Person, _ counts: ResponseCounts,
         _ metrics: @escaping @Sendable () async -> String
     ) {
         table.plain("/healthz") { _, _ in text("ok\n") }
-        table.plain("/readyz") { _, _ in
+        table.respond(to: .get, "/readyz", .read) { _ in
             _ = try person.desk().store.changeMark()
             return text("ready\n")
         }
-        table.plain("/metrics") { _, visit in
-            try visit.check(.read)
+        table.respond(to: .get, "/metrics", .read) { _ in
             var lines = [
                 "# HELP waterh_http_responses_total Answers given, by status.",
                 "# TYPE waterh_http_responses_total counter",

@@ -7,16 +7,18 @@ import TrackerService
 enum PressRoutes {
     static func add(to table: RouteTable, _ person: Person) {
         table.open(.post, "press") { request, visit in
-            var fields = try Fields(try await Ask(request: request, visit: visit, person: person).body())
-            let (name, given) = (try fields.text("action") ?? "", try fields.text("key"))
+            let body = try await Ask(request: request, visit: visit, person: person).body()
+            // The key of a notification is the credential of this route.
+            guard var fields = try? Fields(body), let key = try? fields.text("key"), key.utf8.count == 64 else {
+                throw HTTPProblem.notSignedIn
+            }
+            let name = try fields.text("action") ?? ""
             try fields.finish()
             guard let action = NotificationAction(rawValue: name) else {
                 throw HTTPProblem.wrong(
                     "noSuchAction",
                     "\"action\" is one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
-            guard let key = given else { throw HTTPProblem.wrong("missingField", "\"key\" is missing.") }
-            guard key.utf8.count == 64 else { throw gone }
             let desk = try person.desk().seeing(waterline: person.sharesWaterline())
             guard let done = try desk.press(action, withKey: key) else { throw gone }
             await person.wrote()

@@ -12,9 +12,12 @@ final class RouteTable {
     private let person: Person
     private var methods: [String: Set<HTTPRequest.Method>] = [:]
 
-    init(_ router: Router<Visit>, _ person: Person) {
+    private let access: Access
+
+    init(_ router: Router<Visit>, _ person: Person, isSocket: Bool = false) {
         self.router = router
         self.person = person
+        access = Access(person: person, isSocket: isSocket)
     }
 
     /// A route that looks.
@@ -52,7 +55,7 @@ final class RouteTable {
     ) {
         enter(.post, path, scope) { ask in
             try ask.allowQuery([])
-            let spool = try await Spool(of: ask.request)
+            let spool = try await Spool(of: ask.request, besideStore: ask.person.desk().store.path)
             let answer = try await Once.answer(ask, .stored, asking: Array(spool.fingerprint.utf8)) {
                 try await act($0, spool)
             }
@@ -71,16 +74,47 @@ final class RouteTable {
 
     /// A route outside of the API that shows a person's day.
     func picture(_ path: String, _ answer: @escaping @Sendable (Ask) async throws -> Answer) {
-        respond(to: .get, path, .read) { try await answer($0).response }
+        widget(.get, path) { caller in
+            try caller.require(.widget)
+        } answer: {
+            try await answer($0)
+        }
     }
 
     /// A form of an embedded page, which logs.
     func form(_ path: String, _ act: @escaping @Sendable (Ask) async throws -> Answer) {
-        respond(to: .post, path, .log) { try await act($0).response }
+        widget(.post, path) { caller in
+            if caller.scope != .widget { try caller.require(.log) }
+        } answer: {
+            try await act($0)
+        }
     }
 
-    /// A page or another route that belongs to no person.
-    func plain(_ path: String, _ answer: @escaping Plain) { on(path, .get, answer) }
+    private func widget(
+        _ method: HTTPRequest.Method, _ path: String, check: @escaping @Sendable (Caller) throws -> Void,
+        answer: @escaping @Sendable (Ask) async throws -> Answer
+    ) {
+        let (person, access) = (person, access)
+        on(path, method) { request, visit in
+            var visit = visit
+            visit.caller = try access.widgetCaller(of: request)
+            try check(visit.caller)
+            return try await answer(Ask(request: request, visit: visit, person: person)).response
+        }
+    }
+
+    /// The former name of a route, for one version.
+    func renamed(_ method: HTTPRequest.Method, _ old: String, to new: String) {
+        router.on(RouterPath("\(Self.base)/\(old)"), method: method) { _, _ -> Response in
+            throw HTTPProblem(.gone, "renamed", "\(Self.base)/\(old) is named \(Self.base)/\(new) now.")
+        }
+    }
+
+    /// A page or another route that needs neither a credential nor the store.
+    func plain(_ path: String, _ answer: @escaping Plain) {
+        methods[path, default: []].insert(.get)
+        router.get(RouterPath(path)) { try await answer($0, $1) }
+    }
 
     /// Every path with its methods, as they were entered.
     var entered: [String: Set<HTTPRequest.Method>] { methods }
@@ -108,13 +142,16 @@ final class RouteTable {
         self.respond(to: method, "\(Self.base)/\(path)", scope, respond)
     }
 
-    private func respond(
+    /// A route that needs a credential.
+    func respond(
         to method: HTTPRequest.Method, _ path: String, _ scope: Scope,
         _ answer: @escaping @Sendable (Ask) async throws -> Response
     ) {
-        let person = person
+        let (person, access) = (person, access)
         on(path, method) { request, visit in
-            try visit.check(scope)
+            var visit = visit
+            visit.caller = try access.caller(of: request)
+            try visit.caller.require(scope)
             return try await answer(Ask(request: request, visit: visit, person: person))
         }
     }
@@ -122,30 +159,8 @@ final class RouteTable {
     private func on(_ path: String, _ method: HTTPRequest.Method, _ answer: @escaping Plain) {
         methods[path, default: []].insert(method)
         router.on(RouterPath(path), method: method) { request, visit in
-            // A store that waits for another process must not hold up what needs no store.
-            try await withTaskExecutorPreference(WaitingThreads.shared) { try await answer(request, visit) }
+            try await withTaskExecutorPreference(BlockingThreads.shared) { try await answer(request, visit) }
         }
-    }
-}
-
-extension Visit {
-    /// - Throws: `HTTPProblem` where the caller may not do that: 401 without a token, 403 with too small a scope.
-    func check(_ needed: Scope) throws {
-        guard rights.scope.map({ $0 < needed }) ?? true else { return }
-        guard rights.key == nil else { throw HTTPProblem.missingScope(needed) }
-        let how =
-            needed == .read
-            ? "Only who was let in may look from another machine" : "Only who was let in may change anything"
-        throw HTTPProblem(
-            .unauthorized, "notLetIn", "\(how): with a token, or a browser that was paired.",
-            headers: [.wwwAuthenticate: "Bearer"])
-    }
-}
-
-extension HTTPProblem {
-    /// 403: the caller is known, and may not do that.
-    static func missingScope(_ needed: Scope) -> HTTPProblem {
-        HTTPProblem(.forbidden, "scope", "That needs the right \"\(needed.rawValue)\", which you were not given.")
     }
 }
 

@@ -1,10 +1,11 @@
 import HTTPTypes
+import Logging
 import TrackerCore
 import TrackerService
 
 /// Settings, and the welcome that asks for the first of them.
 enum SettingRoutes {
-    static func add(to table: RouteTable) {
+    static func add(to table: RouteTable, _ log: Logger) {
         table.get("settings") { ask in
             try ask.allowQuery([])
             return ask.veiled(.json(try ask.person.desk().settings()))
@@ -29,6 +30,10 @@ enum SettingRoutes {
                 throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
             }
             _ = try desk.set(changes)
+            let reaching = given.map(\.key).filter { SettingReach(of: $0) > .day }
+            if !reaching.isEmpty {
+                log.notice("Settings changed by \(ask.visit.caller.name): \(reaching.joined(separator: ", ")).")
+            }
             return ask.veiled(.json(try desk.settings()))
         }
         table.write(.post, "setup", needs: .control) { ask, desk, fields in
@@ -68,10 +73,8 @@ enum SettingRoutes {
     /// Whoever may change the day may not send it elsewhere, nor have the service read this machine's files.
     private static func checkReach(_ ask: Ask, _ names: [String]) throws {
         guard let reach = names.map(SettingReach.init).max(), reach > .day else { return }
-        guard let scope = ask.visit.rights.scope, scope >= .admin else {
-            throw HTTPProblem.missingScope(.admin)
-        }
-        guard reach == .files, !ask.visit.isLocal, let name = names.first(where: { SettingReach(of: $0) == .files })
+        try ask.visit.caller.require(.admin)
+        guard reach == .files, !ask.visit.caller.isLocal, let name = names.first(where: { SettingReach(of: $0) == .files })
         else { return }
         throw HTTPProblem(
             .forbidden, "onlyHere",

@@ -6,7 +6,7 @@ enum StateRoutes {
     static func add(to table: RouteTable) {
         table.get("state") { ask in
             try ask.allowQuery([])
-            if !ask.visit.isOfOtherPage { await ask.person.service?.look(.once) }
+            await ask.person.service?.look(.once)
             let text = try await ask.person.feed.current()
             let seesWaterline = ask.seesWaterline
             let tag = text.tag(withWaterline: seesWaterline)

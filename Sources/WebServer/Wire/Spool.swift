@@ -8,8 +8,8 @@ import TrackerCore
 
 /// A request's body as a file: what is too large for memory, and is read only when it is here whole.
 final class Spool: Sendable {
-    /// The largest file, bytes: an Apple Health export of ten years has some hundred million.
-    static let limit = 1 << 30
+    /// The largest file, bytes. A larger one is imported by the command line.
+    static let limit = 64 << 20
     /// A client may be silent for so long, seconds.
     static let silence = 10
     /// After its first minute a body has come at so many bytes a second at least: who sends a byte now and then would
@@ -27,11 +27,11 @@ final class Spool: Sendable {
     /// Tells this body from another one that was sent with the same key.
     var fingerprint: String { "\(count) \(mark)" }
 
-    init(of request: Request, limit: Int = Spool.limit) async throws {
+    init(of request: Request, besideStore store: String, limit: Int = Spool.limit) async throws {
         if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
         try Self.enter()
         defer { Self.coming.withLock { $0 -= 1 } }
-        scratch = try ScratchFolder()
+        scratch = try ScratchFolder(besideStore: store)
         let (place, body, last) = (scratch.file("body"), request.body, Last())
         (count, mark) = try await withThrowingTaskGroup(of: (Int, UInt64)?.self) { group in
             group.addTask { try await Self.write(body, to: place, upTo: limit, last) }
@@ -124,6 +124,8 @@ final class Spool: Sendable {
 
     private static func tooLarge(_ limit: Int) -> HTTPProblem {
         HTTPProblem(
-            .contentTooLarge, "tooLarge", "The file may have \(limit) bytes at most.", headers: [.connection: "close"])
+            .contentTooLarge, "tooLarge",
+            "The file is larger than \(limit >> 20) MiB. Import it with: waterh-tracker import FILE",
+            headers: [.connection: "close"])
     }
 }

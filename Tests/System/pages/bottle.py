@@ -55,7 +55,7 @@ class Bottle(PageCase):
             ["A4:C1:38:01:02:03/look", "{}"], ["A4:C1:38:01:02:03/adopt", '{"mode":"share"}'], ["A4:C1:38:01:02:04/hide", "{}"]])
 
     def test_why_and_notifications_speak_german_too(self):
-        self.open("/pair", "input.code")
+        self.open("/sign-in", "input.code")
         self.script("localStorage.setItem('waterh.language', '\"de\"')")
         self.open("/bottle", ".command")
         # Quiet hours, a day far behind, one just behind, the goal; with and without a session.
@@ -143,7 +143,7 @@ class Bottle(PageCase):
 
     def test_what_is_kept_of_polls_is_told_in_german_too(self):
         self.keep([("20260615T115900123", "Bytes that could not be understood.\nbottle: none was met\nname: WaterH\nreceived 5, new 3, known 2, in doubt 0, unreadable 1, acknowledged 3, perhaps acknowledged 0\nMore passed than the capture has.\n", b"btsnoop\0")])
-        self.open("/pair", "input.code")
+        self.open("/sign-in", "input.code")
         self.script("localStorage.setItem('waterh.language', '\"de\"')")
         self.open("/bottle", ".kept-polls details")
         self.assertEqual(self.text(".kept-polls summary span"), "Bytes, die nicht zu verstehen waren")

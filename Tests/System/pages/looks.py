@@ -9,7 +9,7 @@ from . import browser
 from .browser import PageCase, tracker
 
 PAGES = {"/": ".vessel", "/history": ".month-day", "/waterline": ".page-waterline .card", "/bottle": ".command", "/settings": "[data-group=account]",
-         "/welcome": ".page-welcome", "/watch": ".watch-litres", "/pair": "input.code"}
+         "/welcome": ".page-welcome", "/watch": ".watch-litres", "/sign-in": "input.code"}
 WIDGETS = {"/widget/small": "main svg", "/widget/large": "main svg"}
 WIDTHS = {320: 640, 768: 1024, 1280: 900}
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -110,7 +110,7 @@ class Looks(PageCase):
                 self.totals(before)
 
     def test_german_fits_too(self):
-        self.open("/pair", "input.code")
+        self.open("/sign-in", "input.code")
         self.script("localStorage.setItem('waterh.language', '\"de\"')")
         self.emulate(320, 640)
         for path, ready in PAGES.items():
@@ -123,7 +123,7 @@ class Looks(PageCase):
 
     def test_twice_as_large_on_a_narrow_phone_nobody_scrolls_in_two_directions(self):
         tracker("log", 400)
-        self.open("/pair", "input.code")
+        self.open("/sign-in", "input.code")
         for language in ("en", "de"):
             self.script(f"localStorage.setItem('waterh.language', '\"{language}\"')")
             self.emulate(180, 400)
@@ -180,7 +180,7 @@ class Looks(PageCase):
                 self.assertEqual([line for line in outside if "src=" in line or "url(" in line or "import" in line], [], each.name)
 
     def test_fields_side_by_side_stand_in_one_line(self):
-        self.open("/pair", "input.code")
+        self.open("/sign-in", "input.code")
         for language in ("en", "de"):
             self.script(f"localStorage.setItem('waterh.language', '\"{language}\"')")
             for path, ready in (("/welcome", ".page-welcome .guardrail"), ("/settings", "[data-group=account]")):

@@ -1,4 +1,5 @@
 """Notifications on an open page (tracker law B7, C): each once, with what its actions do, gone when it is over."""
+from . import browser
 from .browser import PageCase, tracker
 
 # Every notification comes twice, as over a connection that was cut behind it; and what is felt is kept.
@@ -51,7 +52,7 @@ class Notices(PageCase):
             }).observe(document.body, {childList: true, subtree: true, characterData: true}));""")
 
     def test_nobody_is_told_that_they_are_behind_before_the_welcome(self):
-        tracker("purge", "--yes")
+        browser.purge()
         self.hour(14)
         self.watch_for_behind()
         self.show(ready=".page-welcome")
@@ -64,7 +65,7 @@ class Notices(PageCase):
         self.wait(REMINDER)
 
     def leave_the_first_visit(self):
-        tracker("purge", "--yes")
+        browser.purge()
         self.hour(14)
         self.show(ready=".page-welcome")
         self.until(lambda: self.script("return JSON.parse(localStorage.getItem('waterh.state'))?.state.service.setupDone === false"), "nothing is remembered")
@@ -83,7 +84,7 @@ class Notices(PageCase):
 
     def test_who_came_in_by_another_page_is_welcomed_where_they_first_look_at_the_day(self):
         """A bookmark of History was taken for having been asked: Today never did."""
-        tracker("purge", "--yes")
+        browser.purge()
         self.hour(14)
         self.watch_for_behind()
         self.open("/history", ".page-history")

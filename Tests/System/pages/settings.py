@@ -1,6 +1,7 @@
 """Settings (tracker law A11), the first visit (E8), presets, tokens, reset and purge."""
 from selenium.webdriver.common.by import By
 
+from . import browser
 from .browser import PageCase, tracker
 
 
@@ -155,7 +156,7 @@ class Settings(PageCase):
 
     def test_a_phone_that_may_not_set_a_goal_is_not_asked_for_one(self):
         """An adversary's finding: it came to the first visit's form, whose buttons were both refused."""
-        tracker("purge", "--yes")
+        browser.purge()
         self.before_each_page("""
             const real = fetch;
             window.fetch = async (path, options) => {
@@ -219,7 +220,7 @@ class Settings(PageCase):
               if (String(path).endsWith('/settings')) await new Promise((go) => { window.release = go; });
               return real(path, options);
             };""")
-        tracker("purge", "--yes")
+        browser.purge()
         tracker("settings", "set", "waterline.intervalMinutes", 30)
         self.open("/welcome", ".page-welcome")
         self.type("main input[type=number]", "2200")

@@ -1,4 +1,4 @@
-"""The watch's page (tracker law B6, US-027, US-029) and pairing."""
+"""The watch's page (tracker law B6, US-027, US-029) and signing in."""
 import re
 
 from .browser import PageCase, tracker
@@ -105,9 +105,9 @@ class Watch(PageCase):
         self.until(lambda: state() is None, "ended")
         self.wait(".watch-session button")
 
-    def test_pairing_refuses_a_wrong_code(self):
-        self.open("/pair", "input.code")
-        self.type("input.code", "00000000")
+    def test_sign_in_refuses_a_wrong_code(self):
+        self.open("/sign-in", "input.code")
+        self.type("input.code", "0000000000")
         self.button("Sign in")
         self.wait(".error")
         self.assertGreater(len(self.text(".error")), 10)

@@ -46,6 +46,8 @@ class Service:
 
     def __init__(self, place, port):
         self.page = f"http://127.0.0.1:{port}"
+        made = subprocess.run([f"{PRODUCTS}/waterh-tracker", "token", "new", "--scope", "read", "--json", "--store", place], check=True, capture_output=True, text=True)
+        self.access = {"Authorization": f"Bearer {json.loads(made.stdout)['token']}"}
         self.log = open(f"{place}.log", "w+")
         self.process = subprocess.Popen(
             [f"{PRODUCTS}/waterh-gateway", "run", "--link", "bluez:hci0", "--store", place, "--listen", f"127.0.0.1:{port}", "--verbose"],
@@ -70,7 +72,8 @@ class Page:
         end = time.monotonic() + PATIENCE
         while True:
             try:
-                self.stream = urllib.request.urlopen(f"{service.page}/api/v1/events?fields=dailyTotalMl,service", timeout=PATIENCE)
+                self.stream = urllib.request.urlopen(
+                    urllib.request.Request(f"{service.page}/api/v1/events?fields=dailyTotalMl,service", headers=service.access), timeout=PATIENCE)
                 break
             except OSError:
                 expect(time.monotonic() < end, f"the page did not come: {service.said()}")

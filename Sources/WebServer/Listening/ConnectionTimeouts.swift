@@ -5,7 +5,7 @@ import NIOCore
 /// Sees to it that a connection has its place only for as long as it is of use: one that asks nothing goes, one that
 /// does not take its answer goes, and one that is answered before its request was here whole is told so, and goes soon
 /// afterwards, since nobody reads the rest of it.
-final class LastAnswer: ChannelDuplexHandler, RemovableChannelHandler {
+final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPConnectionStateHandler.InboundIn
     typealias InboundOut = HTTPConnectionStateHandler.InboundIn
     typealias OutboundIn = HTTPConnectionStateHandler.OutboundIn
@@ -18,6 +18,9 @@ final class LastAnswer: ChannelDuplexHandler, RemovableChannelHandler {
     /// So long a connection stays behind its last answer: whoever still sends has to find it, and a connection that
     /// ends with bytes unread loses it.
     static let lingering = TimeAmount.seconds(1)
+
+    /// How long a response may go on after the server was stopped.
+    static let courtesy = TimeAmount.milliseconds(250)
 
     /// Requests that have begun, and those of them that are here whole.
     private var (begun, whole) = (0, 0)
@@ -51,6 +54,15 @@ final class LastAnswer: ChannelDuplexHandler, RemovableChannelHandler {
         guard isOver else { return context.fireChannelRead(data) }
         // Now nothing is left unread.
         if whole >= begun { context.close(promise: nil) }
+    }
+
+    /// The server stops: the response in progress may end, and a stream is closed.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ChannelShouldQuiesceEvent {
+            let channel = context.channel
+            channel.eventLoop.scheduleTask(in: Self.courtesy) { channel.close(promise: nil) }
+        }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {

@@ -1,0 +1,154 @@
+import Foundation
+import Logging
+import TrackerCore
+import TrackerService
+
+/// One-time codes that give a browser or a script access. Each is valid once, for 10 minutes.
+///
+/// A client that enters a wrong code waits longer each time, and after 10 wrong codes all codes of that time end for
+/// this client. Other clients are not affected.
+actor AccessCodes {
+    /// How long a code is valid, seconds.
+    static let lifetime: Double = 600
+    /// Wrong codes of one client, after which it has to wait for the lifetime of a code.
+    static let guesses = 10
+    /// Seconds to wait after the first wrong code, doubled each time, and the longest such pause.
+    static let (firstPause, longestPause): (Double, Double) = (1, 60)
+    /// Number of clients whose wrong codes are remembered.
+    static let clientLimit = 1000
+    /// Number of open codes; a further one ends the oldest.
+    private static let codeLimit = 8
+    /// Seconds between two lines of the log about wrong codes.
+    private static let logPause: Double = 60
+    /// Crockford's base 32: no letter looks like a digit.
+    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+    private static let length = 10
+
+    struct Grant: Hashable, Sendable {
+        var scope: Scope
+        var label: String
+    }
+
+    enum Verdict: Hashable, Sendable {
+        case accepted(Grant)
+        case wrong
+        /// The code was valid and has been used.
+        case used
+        /// Too many wrong codes: try again after this time, seconds.
+        case wait(Int)
+    }
+
+    private struct Code {
+        var text: String
+        var grant: Grant
+        var until: Instant
+        /// The token that the code has made, and the idempotency key of the request.
+        var use: (token: String, key: String?)?
+    }
+
+    private struct Client {
+        var wrong = 0
+        var guessed: Instant
+        var notBefore: Instant
+    }
+
+    private var codes: [Code] = []
+    private var clients: [String: Client] = [:]
+    private var (lastLine, unlogged): (Instant?, Int) = (nil, 0)
+    private let random: @Sendable () -> UInt32
+    private let uptime: @Sendable () -> Instant
+    private let log: Logger
+
+    /// - Parameter uptime: time since some fixed moment, independent of the wall clock; `nil`: this process's.
+    init(log: Logger, random: @escaping @Sendable () -> UInt32, uptime: (@Sendable () -> Instant)? = nil) {
+        let start = ContinuousClock.now
+        self.uptime = uptime ?? { Instant(milliseconds: Int64((ContinuousClock.now - start) / .milliseconds(1))) }
+        (self.random, self.log) = (random, log)
+    }
+
+    /// Makes a code of ten characters.
+    func make(_ grant: Grant, for caller: String) -> String {
+        forget(uptime())
+        if codes.count >= Self.codeLimit { codes.removeFirst() }
+        let text = String((0..<Self.length).map { _ in Self.alphabet[Int(random() % UInt32(Self.alphabet.count))] })
+        codes.append(Code(text: text, grant: grant, until: uptime().advanced(seconds: Self.lifetime)))
+        log.notice("Access code made for \"\(grant.label)\" with scope \(grant.scope.rawValue), by \(caller).")
+        return text
+    }
+
+    /// Exchanges a valid code for a token. A client that got no response may retry under the same key: the new token
+    /// replaces the one that was lost.
+    /// - Parameters:
+    ///   - key: the request's idempotency key.
+    ///   - client: the client's address.
+    ///   - make: makes the token and revokes the lost one. If it throws, the code stays valid.
+    func redeem(
+        _ entered: String, key: String?, from client: String,
+        make: @Sendable (Grant, _ lost: String?) throws -> NewToken
+    ) rethrows -> (verdict: Verdict, token: NewToken?) {
+        let now = uptime()
+        forget(now)
+        if let waiting = clients[client]?.notBefore, now < waiting {
+            return (.wait(max(1, Int(now.seconds(to: waiting).rounded(.up)))), nil)
+        }
+        let text = Self.normalised(entered)
+        let index = codes.firstIndex { Self.isSame($0.text, text) }
+        if let index, codes[index].use == nil || Self.isRetry(codes[index], key) {
+            let grant = codes[index].grant
+            let token = try make(grant, codes[index].use?.token)
+            codes[index].use = (token.id, key)
+            clients[client] = nil
+            log.notice("Access code used for \"\(grant.label)\": token \(token.id.prefix(8)) made.")
+            return (.accepted(grant), token)
+        }
+        noteWrong(client, now)
+        return (index == nil ? .wrong : .used, nil)
+    }
+
+    private static func isRetry(_ code: Code, _ key: String?) -> Bool {
+        guard let key, let known = code.use?.key else { return false }
+        return isSame(known, key)
+    }
+
+    private func noteWrong(_ client: String, _ now: Instant) {
+        let wrong = (clients[client]?.wrong ?? 0) + 1
+        if clients[client] == nil, clients.count >= Self.clientLimit,
+            let oldest = clients.min(by: { $0.value.guessed < $1.value.guessed })?.key
+        {
+            clients[oldest] = nil
+        }
+        let doubled = min(Self.longestPause, Self.firstPause * Double(1 << min(wrong - 1, 10)))
+        let pause = wrong >= Self.guesses ? Self.lifetime : doubled
+        clients[client] = Client(wrong: wrong, guessed: now, notBefore: now.advanced(seconds: pause))
+        unlogged += 1
+        guard lastLine.map({ $0.seconds(to: now) >= Self.logPause }) ?? true else { return }
+        log.warning(
+            "Wrong access code from \(client.isEmpty ? "this machine" : client) (\(unlogged) since the last line).")
+        (lastLine, unlogged) = (now, 0)
+    }
+
+    private func forget(_ now: Instant) {
+        codes.removeAll { now >= $0.until }
+        clients = clients.filter { $0.value.guessed.seconds(to: now) < Self.lifetime }
+    }
+
+    /// As a person may type it: small letters, blanks, and letters that look like digits.
+    private static func normalised(_ text: String) -> String {
+        String(
+            text.uppercased().compactMap { letter in
+                switch letter {
+                case " ", "-": nil
+                case "O": "0"
+                case "I", "L": "1"
+                default: letter
+                }
+            })
+    }
+
+    /// Compares in a time that does not depend on where the texts differ.
+    private static func isSame(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (Array(left.utf8), Array(right.utf8))
+        guard left.count == right.count else { return false }
+        return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}

@@ -1,0 +1,136 @@
+import HTTPTypes
+import Hummingbird
+import Synchronization
+import TrackerCore
+import TrackerService
+
+/// Turns every error into problem details, adds the headers that all responses have, and counts responses.
+struct ErrorMiddleware: RouterMiddleware {
+    typealias Context = Visit
+
+    let counts: ResponseCounts
+
+    func handle(_ request: Request, context: Visit, next: (Request, Visit) async throws -> Response) async throws
+        -> Response
+    {
+        var response: Response
+        do {
+            try Self.checkFraming(request)
+            response = try await next(request, context)
+        } catch {
+            response = HTTPProblem(explaining: error).answer.response
+            if request.method == .head { response.body = .init() }
+        }
+        dress(&response, isWidget: request.uri.path.hasPrefix("/widget/"))
+        counts.add(response.status.code)
+        return response
+    }
+
+    /// Refuses requests that a proxy in front of us may have read in another way.
+    private static func checkFraming(_ request: Request) throws {
+        // The first `Host` became the authority. A proxy may have believed another one (RFC 9112, 3.2).
+        guard request.headers[values: .host].isEmpty else {
+            throw HTTPProblem(.badRequest, "severalHosts", "The request names its host more than once.")
+        }
+        guard request.headers[values: .transferEncoding].allSatisfy({ $0.lowercased() == "chunked" }) else {
+            throw HTTPProblem(
+                .notImplemented, "transferEncoding", "Transfer-Encoding can be \"chunked\" only.",
+                headers: [.connection: "close"])
+        }
+        guard request.headers[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
+            throw HTTPProblem(
+                .unsupportedMediaType, "contentEncoding", "Send the body without Content-Encoding.",
+                headers: [.connection: "close", .acceptEncoding: "identity"])
+        }
+        // The router skips empty parts of a path; a proxy's rule for a path does not.
+        guard !(request.head.path ?? "").prefix(while: { $0 != "?" }).contains("//") else {
+            throw HTTPProblem.missing("There is nothing at this path.")
+        }
+    }
+
+    /// - Parameter isWidget: pages of other origins may embed the response.
+    private func dress(_ response: inout Response, isWidget: Bool) {
+        response.headers[.xContentTypeOptions] = "nosniff"
+        if response.headers[.contentSecurityPolicy] == nil {
+            response.headers[.contentSecurityPolicy] = """
+                default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+                manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; \
+                frame-ancestors \(isWidget ? "*" : "'none'")
+                """
+        }
+        response.headers[.referrerPolicy] = "no-referrer"
+        if response.headers[.crossOriginResourcePolicy] == nil {
+            response.headers[.crossOriginResourcePolicy] = isWidget ? "cross-origin" : "same-origin"
+        }
+        response.headers[.crossOriginOpenerPolicy] = "same-origin"
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+    }
+}
+
+extension HTTPField.Name {
+    static let host = Self("Host")!
+    static let xForwardedFor = Self("X-Forwarded-For")!
+    static let secFetchSite = Self("Sec-Fetch-Site")!
+    static let referrerPolicy = Self("Referrer-Policy")!
+    static let crossOriginOpenerPolicy = Self("Cross-Origin-Opener-Policy")!
+    static let idempotencyKey = Self("Idempotency-Key")!
+    /// By what the person said what is handed on: the session's bus, a notification.
+    static let waterhSurface = Self("Waterh-Surface")!
+    static let idempotentReplayed = Self("Idempotent-Replayed")!
+    static let lastEventID = Self("Last-Event-ID")!
+}
+
+extension HTTPProblem {
+    /// Any error as problem details.
+    init(explaining error: any Error) {
+        switch error {
+        case let problem as HTTPProblem: self = problem
+        case let problem as any TrackerCore.Problem:
+            self.init(HTTPProblem.status(problem), problem.code, problem.sentence)
+            if problem.category == .busy { headers[.retryAfter] = "2" }
+        case let error as any HTTPResponseError:
+            let (code, words) = HTTPProblem.words(error.status)
+            self.init(error.status, code, words)
+        case is CancellationError:
+            self.init(.serviceUnavailable, "stopping", "The service is stopping.")
+        default:
+            self.init(.internalServerError, "failed", "This could not be done: \(error)")
+        }
+    }
+
+    /// What was asked is right, and not as things stand now.
+    private static let conflicts: Set<String> = [
+        "noActiveSession", "noService", "noSuchAmount", "notMeantAnyMore", "nothingToUndo",
+    ]
+
+    private static func status(_ problem: any TrackerCore.Problem) -> HTTPResponse.Status {
+        switch problem.category {
+        case .notFound: .notFound
+        case .refused: conflicts.contains(problem.code) ? .conflict : .unprocessableContent
+        case .invalid: .unprocessableContent
+        case .busy: .serviceUnavailable
+        case .diskFull: HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+        case .damaged, .failed: .internalServerError
+        }
+    }
+
+    private static func words(_ status: HTTPResponse.Status) -> (code: String, words: String) {
+        switch status {
+        case .notFound: ("notFound", "There is nothing here.")
+        case .contentTooLarge: ("tooLarge", "That is too large.")
+        default: ("refused", status.reasonPhrase)
+        }
+    }
+}
+
+/// Number of responses by status, for the metrics.
+final class ResponseCounts: Sendable {
+    private let counts = Mutex<[Int: Int]>([:])
+
+    func add(_ status: Int) { counts.withLock { $0[status, default: 0] += 1 } }
+
+    /// In the order of the status.
+    var all: [(status: Int, count: Int)] {
+        counts.withLock { $0.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+    }
+}

@@ -1,0 +1,128 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+
+struct Invite: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "invite",
+        abstract: "Give a browser or a script access with a code",
+        discussion:
+            """
+            Asks the running service for a code that is valid once, for 10 minutes. The page /sign-in accepts it. \
+            Use --admin for your own browser on a machine without one.
+            """
+    )
+
+    @OptionGroup var place: StoreOptions
+
+    @Option(help: "Scope: read, log, control or admin, each with the ones before it (default control).")
+    var scope: String?
+
+    @Flag(help: "The same as --scope admin.")
+    var admin = false
+
+    @Option(help: "Label in the list of tokens (default browser).")
+    var label = "browser"
+
+    @Option(help: ArgumentHelp("Base address of the page, for proxies and mapped ports.", valueName: "base"))
+    var url: String?
+
+    @Flag(help: "One JSON object on standard output.")
+    var json = false
+
+    func validate() throws {
+        guard scope == nil || !admin else { throw ValidationError("Give --scope or --admin, not both.") }
+        guard ["read", "log", "control", "admin"].contains(scope ?? "control") else {
+            throw ValidationError("invalid --scope: expected read, log, control or admin")
+        }
+        try Invitation.check(url)
+    }
+
+    func run() throws {
+        let invitation = try Invitation.make(place, scope: admin ? "admin" : scope ?? "control", label: label)
+        let out = TextOutput.standard
+        guard !json else { return out.line(invitation.json) }
+        let links = url.map { [invitation.link($0)] } ?? invitation.urls.map(invitation.link)
+        guard let first = links.first else {
+            out.line("Code: \(invitation.typed), valid once, for \(invitation.minutes) minutes.")
+            return out.line(
+                "Other machines cannot reach the page. To change that: listen = \"0.0.0.0:8077\" in waterh.toml.")
+        }
+        for line in QRCode.lines(first) ?? [] { out.line(line) }
+        for link in links { out.line("Open \(link)") }
+        out.line("or enter the code \(invitation.typed) there, within \(invitation.minutes) minutes.")
+    }
+}
+
+/// The former name of `invite`.
+struct Pair: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "pair", shouldDisplay: false)
+
+    @Argument(parsing: .allUnrecognized) var rest: [String] = []
+
+    func run() throws {
+        throw CommandFailure(
+            .wrongUse, "\"waterh-gateway pair\" is named \"waterh-gateway invite\" now.",
+            advice: "waterh-gateway invite")
+    }
+}
+
+/// An access code that the running service has made, and the addresses of its page.
+struct Invitation: Decodable {
+    /// Ten characters.
+    var code: String
+    /// How long the code is valid.
+    var seconds: Int
+    /// Addresses of the page for other machines.
+    var urls: [String]
+    /// Address of the page for a browser of this machine; `nil` if the page is off.
+    var localUrl: String?
+    /// The service's response.
+    private(set) var json = ""
+
+    private enum CodingKeys: CodingKey { case code, seconds, urls, localUrl }
+
+    /// Asks the service that uses the store.
+    static func make(_ place: StoreOptions, scope: String, label: String) throws -> Invitation {
+        let store = try place.place(try Configuration.load(place.config))
+        let path = ServiceSocket.path(forStore: store.path)
+        let data: Data
+        do {
+            data = try ServiceSocket(path: path).post(
+                "/api/v1/access-codes", ["scope": .string(scope), "label": .string(label)])
+        } catch let failure as CommandFailure where failure.code == "noService" && isClosed(path) {
+            throw CommandFailure(
+                .refused, "No access to the service: its socket is open to the group waterh only.",
+                advice: """
+                    sudo waterh-gateway open
+                    To need no sudo after your next login: sudo adduser $USER waterh
+                    """)
+        }
+        guard var invitation = try? JSONDecoder().decode(Invitation.self, from: data) else {
+            throw CommandFailure(.failed, "The service's answer cannot be read.")
+        }
+        invitation.json = String(decoding: data, as: UTF8.self)
+        return invitation
+    }
+
+    /// Whether a system service has a socket that this user may not open.
+    private static func isClosed(_ path: String) -> Bool {
+        ["/run/waterh/.", path].contains { (path: String) in access(path, R_OK | W_OK) != 0 && errno == EACCES }
+    }
+
+    var minutes: Int { seconds / 60 }
+
+    /// As a person reads and types it: two groups of five.
+    var typed: String { "\(code.prefix(5)) \(code.suffix(5))" }
+
+    /// The link that enters the code by itself. What follows `#` reaches no log of a server or proxy.
+    func link(_ base: String) -> String { "\(base)\(base.hasSuffix("/") ? "" : "/")sign-in#\(code)" }
+
+    /// - Throws: for a `--url` that no browser can open.
+    static func check(_ url: String?) throws {
+        guard let url else { return }
+        let parts = URLComponents(string: url)
+        guard ["http", "https"].contains(parts?.scheme ?? ""), parts?.host?.isEmpty == false, parts?.fragment == nil
+        else { throw ValidationError("invalid --url \(url): expected http://HOST:PORT or https://HOST") }
+    }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import Utilities
+
+struct Open: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "open",
+        abstract: "Open the page, signed in as administrator",
+        discussion:
+            """
+            Asks the running service for a link that works once and for 10 minutes. Opens it in the browser of this \
+            desktop, if there is one, and prints it for other browsers.
+            """
+    )
+
+    @OptionGroup var place: StoreOptions
+
+    @Option(help: ArgumentHelp("Base address of the page, for proxies and mapped ports.", valueName: "base"))
+    var url: String?
+
+    func validate() throws { try Invitation.check(url) }
+
+    func run() throws {
+        let invitation = try Invitation.make(place, scope: "admin", label: "browser")
+        guard let base = url ?? invitation.localUrl else {
+            throw CommandFailure(
+                .refused, "The page is off (listen = \"off\").",
+                advice: "Set an address in waterh.toml, as in listen = \"127.0.0.1:8077\", and restart the service.")
+        }
+        let (out, link) = (TextOutput.standard, invitation.link(base))
+        let store = try place.place(try Configuration.load(place.config)).path
+        if Browser.open(link, file: ServiceSocket.file(forStore: store, "open.html")) {
+            out.line("Opened in your browser. The link works once; if the page did not appear, run this again.")
+        }
+        out.line("Link, valid once, for \(invitation.minutes) minutes: \(link)")
+        guard url == nil else { return }
+        for other in invitation.urls where other != base { out.line("From another machine: \(invitation.link(other))") }
+        if invitation.urls.isEmpty, let tunnel = Self.tunnel(to: base) {
+            out.line("From another machine, first: \(tunnel)")
+        }
+    }
+
+    /// The command that makes a loopback address reachable on another machine.
+    private static func tunnel(to base: String) -> String? {
+        guard let parts = URLComponents(string: base), let host = parts.host, let port = parts.port else { return nil }
+        let user = ProcessInfo.processInfo.environment["SUDO_USER"] ?? NSUserName()
+        return "ssh -L \(port):\(host):\(port) \(user)@\(ProcessInfo.processInfo.hostName)"
+    }
+}
+
+/// The browser of the desktop that this command runs on.
+enum Browser {
+    /// Starts the browser, and returns at once.
+    /// - Parameter file: a page that leads to the link. Other users can read the arguments of a process, so the link is
+    ///   not one of them.
+    /// - Returns: whether there is a browser.
+    static func open(_ link: String, file: String) -> Bool {
+        let environment = ProcessInfo.processInfo.environment
+        let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }
+        guard hasDisplay, environment["SUDO_USER"] == nil, let program = OtherProgram.path(of: "xdg-open") else {
+            return false
+        }
+        let target = Escaping.markup(link)
+        let page = """
+            <!doctype html><meta charset="utf-8"><title>Hydration</title>
+            <meta http-equiv="refresh" content="0;url=\(target)"><a href="\(target)">Hydration</a>
+
+            """
+        unlink(file)
+        let made = FileManager.default.createFile(
+            atPath: file, contents: Data(page.utf8), attributes: [.posixPermissions: 0o600])
+        guard made else { return false }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = [file]
+        let null = FileHandle.nullDevice
+        (process.standardInput, process.standardOutput, process.standardError) = (null, null, null)
+        return (try? process.run()) != nil
+    }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import Logging
+import Store
+import Synchronization
+import Testing
+import TrackerCore
+import TrackerService
+
+@testable import WebServer
+
+/// Access codes: how long and how often each is valid, and what a lost response costs.
+@Suite struct AccessCodeTests {
+    /// Codes on a clock that the test sets. The first code has zeros only, the second ones, and so on.
+    private final class Bench: Sendable {
+        let codes: AccessCodes
+        private let store: TrackerStore
+        static let grant = AccessCodes.Grant(scope: .control, label: "phone")
+
+        init() throws {
+            store = try TrackerStore(inMemory: "Etc/UTC")
+            let time = time
+            codes = AccessCodes(log: .silent, random: time.draw, uptime: { time.now })
+        }
+
+        private let time = Time()
+        private final class Time: Sendable {
+            private let state = Mutex((seconds: 0.0, drawn: UInt32(0)))
+            var now: Instant { ServedHousehold.noon.advanced(seconds: state.withLock { $0.seconds }) }
+            func pass(_ seconds: Double) { state.withLock { $0.seconds += seconds } }
+            @Sendable func draw() -> UInt32 {
+                state.withLock { state in
+                    state.drawn += 1
+                    return (state.drawn - 1) / 10
+                }
+            }
+        }
+
+        func pass(_ seconds: Double) { time.pass(seconds) }
+        func make() async -> String { await codes.make(Self.grant, for: "a test") }
+
+        func redeem(_ code: String, key: String? = nil, from client: String = "a") async -> AccessCodes.Verdict {
+            let verdict = try? await codes.redeem(code, key: key, from: client) { [store] grant, _ in
+                try TrackerDesk(
+                    store, now: ServedHousehold.noon, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test"
+                ).makeToken(label: grant.label, scope: grant.scope)
+            }.verdict
+            return verdict ?? .wrong
+        }
+    }
+
+    private let accepted = AccessCodes.Verdict.accepted(Bench.grant)
+
+    @Test func `a code is valid once, for ten minutes, however it is typed`() async throws {
+        let bench = try Bench()
+        let (first, second, third) = (await bench.make(), await bench.make(), await bench.make())
+        #expect([first, second, third] == ["0000000000", "1111111111", "2222222222"])
+        bench.pass(599)
+        #expect(await bench.redeem("ooooo-OOOOO") == accepted)
+        #expect(await bench.redeem("0000000000", from: "b") == .used)
+        #expect(await bench.redeem("iIlL1 11111") == accepted)
+        bench.pass(1)
+        #expect(await bench.redeem(third) == .wrong)
+    }
+
+    @Test func `wrong codes slow down the client that enters them, and no other`() async throws {
+        let bench = try Bench()
+        let code = await bench.make()
+        var pauses: [Int] = []
+        for _ in 0..<7 {
+            #expect(await bench.redeem("ZZZZZZZZZZ", from: "guesser") == .wrong)
+            guard case .wait(let seconds) = await bench.redeem(code, from: "guesser") else {
+                Issue.record("a client that entered a wrong code waits")
+                return
+            }
+            pauses.append(seconds)
+            bench.pass(Double(seconds))
+        }
+        #expect(pauses == [1, 2, 4, 8, 16, 32, 60])
+        #expect(await bench.redeem(code, from: "phone") == accepted)
+    }
+
+    @Test func `after ten wrong codes all codes end for this client only`() async throws {
+        let bench = try Bench()
+        for _ in 0..<9 {
+            #expect(await bench.redeem("ZZZZZZZZZZ", from: "guesser") == .wrong)
+            bench.pass(60)
+        }
+        #expect(await bench.redeem("ZZZZZZZZZZ", from: "guesser") == .wrong)
+        #expect(await bench.redeem("ZZZZZZZZZZ", from: "guesser") == .wait(600))
+        let code = await bench.make()
+        bench.pass(599)
+        #expect(await bench.redeem(code, from: "guesser") == .wait(1))
+        #expect(await bench.redeem(code, from: "phone") == accepted)
+    }
+
+    @Test func `a hundred clients that guess end no code`() async throws {
+        let bench = try Bench()
+        let code = await bench.make()
+        for number in 0..<AccessCodes.clientLimit + 100 {
+            #expect(await bench.redeem("ZZZZZZZZZZ", from: "\(number)") == .wrong)
+        }
+        #expect(await bench.redeem(code, from: "phone") == accepted)
+    }
+
+    @Test func `a client that got no response retries with its key`() async throws {
+        let bench = try Bench()
+        let code = await bench.make()
+        #expect(await bench.redeem(code, key: "k1") == accepted)
+        #expect(await bench.redeem(code, key: "k1", from: "b") == accepted)
+        #expect(await bench.redeem(code, key: "k2", from: "c") == .used)
+        #expect(await bench.redeem(code, from: "d") == .used)
+        bench.pass(600)
+        #expect(await bench.redeem(code, key: "k1", from: "e") == .wrong)
+    }
+
+    @Test func aPairingWhoseAnswerWasLostIsDoneAgainAndLeavesOneToken() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let code = try #require(
+                try await house.ask("POST", "/api/v1/access-codes", #"{"label": "phone"}"#, headers: house.page).json[
+                    "code"] as? String)
+            let body = "{\"code\": \"\(code)\"}"
+            let key = ["Idempotency-Key": "pair-1", "X-Forwarded-For": "203.0.113.9"]
+            var cookies: [String] = []
+            for _ in 0..<3 {
+                let paired = try await house.askUnsigned("POST", "/api/v1/sign-in", body, headers: key)
+                #expect(paired.status == 200, "\(paired.body)")
+                cookies.append(String(try #require(paired.headers["set-cookie"]).prefix { $0 != ";" }))
+            }
+            #expect(Set(cookies).count == 3)
+            let states = try await [0, 1, 2].asyncMap {
+                try await house.ask(
+                    "GET", "/api/v1/state", headers: ["Cookie": cookies[$0], "X-Forwarded-For": "203.0.113.9"]
+                ).status
+            }
+            #expect(states == [401, 401, 200])
+            let tokens =
+                try await house.ask("GET", "/api/v1/tokens", headers: house.page).json["tokens"] as? [[String: Any]]
+            #expect(tokens?.filter { $0["isRevoked"] as? Bool == false }.count == 2)
+            // Without the key, or with another, it is refused in words that say what to do.
+            for other in [[:], ["Idempotency-Key": "pair-2"]] {
+                let refused = try await house.askUnsigned(
+                    "POST", "/api/v1/sign-in", body,
+                    headers: other.merging(["X-Forwarded-For": "198.51.100.\(other.count)"]) { $1 })
+                #expect(refused.status == 403 && refused.code == "codeUsed", "\(refused.body)")
+            }
+        }
+    }
+
+    /// An adversary's finding: a machine whose clock was put right meanwhile did not know the code any more, and one
+    /// whose clock was put back knew it for longer.
+    @Test(arguments: [86_400, -86_400, 590] as [Double]) func tenMinutesPassWhateverTheClockSays(lead: Double)
+        async throws
+    {
+        let clock = Mutex<Double>(0)
+        let passed = Mutex<Double>(0)
+        let noon = ServedHousehold.noon
+        try await ServedHousehold.serve(
+            now: { noon.advanced(seconds: clock.withLock { $0 }) },
+            uptime: { noon.advanced(seconds: passed.withLock { $0 }) }
+        ) { house async throws in
+            var codes: [String] = []
+            for _ in 0..<2 {
+                codes.append(
+                    try #require(
+                        try await house.ask("POST", "/api/v1/access-codes", "{}", headers: house.page).json["code"]
+                            as? String))
+            }
+            func isLetIn(_ code: String, _ from: String) async throws -> Bool {
+                try await house.askUnsigned(
+                    "POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}", headers: ["X-Forwarded-For": from]
+                ).status == 200
+            }
+            clock.withLock { $0 = lead }
+            passed.withLock { $0 = 599 }
+            #expect(try await isLetIn(codes[0], "203.0.113.9"))
+            passed.withLock { $0 = 600 }
+            #expect(try await !isLetIn(codes[1], "203.0.113.10"))
+        }
+    }
+
+    @Test func strangersWhoFailDelayNobodyElse() async throws {
+        try await ServedHousehold.serve { house async throws in
+            let code = try #require(
+                try await house.ask("POST", "/api/v1/access-codes", "{}", headers: house.page).json["code"] as? String)
+            func tryIt(_ code: String, _ from: String) async throws -> Int {
+                try await house.askUnsigned(
+                    "POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}", headers: ["X-Forwarded-For": from]
+                ).status
+            }
+            // The last address is what this machine's own proxy has heard; those before it anybody can write.
+            #expect(try await tryIt("ZZZZZZZZZZ", "192.0.2.1, 203.0.113.9") == 403)
+            #expect(try await tryIt("ZZZZZZZZZZ", "192.0.2.2, 203.0.113.9") == 429)
+            #expect(try await tryIt("ZZZZZZZZZZ", "2001:db8::1") == 403)
+            #expect(try await tryIt("ZZZZZZZZZZ", "2001:db8::2") == 429)
+            #expect(try await tryIt(code, "192.0.2.1") == 200)
+        }
+    }
+
+    @Test func aSecretWhoseAnswerWasLostIsToldSo() async throws {
+        try await ServedHousehold.serve { house async throws in
+            for (path, status) in [("/api/v1/tokens", 201), ("/api/v1/access-codes", 201)] {
+                let headers = house.page.merging(["Idempotency-Key": "secret \(path.count)".replacing(" ", with: "-")])
+                { $1 }
+                #expect(try await house.ask("POST", path, "{}", headers: headers).status == status)
+                let again = try await house.ask("POST", path, "{}", headers: headers)
+                #expect(
+                    again.status == 409 && again.code == "secretGivenOnce" && again.body.contains("the list of tokens"),
+                    "\(again.body)")
+            }
+            let made = try #require(
+                try await house.ask("GET", "/api/v1/tokens", headers: house.page).json["tokens"] as? [[String: Any]])
+            #expect(made.count == 2)
+            // What nobody holds is taken back by its place in the list.
+            let id = try #require(made.first { $0["label"] as? String == "http" }?["id"] as? String)
+            #expect(
+                try await house.ask("DELETE", "/api/v1/tokens/\(id)", headers: house.page).json["revoked"] as? Int == 1)
+        }
+    }
+}
+
+extension Array {
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}
