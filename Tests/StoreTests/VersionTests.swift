@@ -298,7 +298,8 @@ import TrackerCore
                 _ = try store.importSamples(export.samples, at())
                 // The samples that are unknown here are new; what is known stays as it is here.
                 for (key, version) in export.model.drinks where version.counts && model.drinks[key] == nil {
-                    model.drinks[key] = Version(ml: version.ml, isOwned: true)
+                    let isCorrected = export.samples.contains { $0.original == key }
+                    model.drinks[key] = Version(ml: version.ml, isOwned: isCorrected, wasCorrected: isCorrected)
                 }
                 for sample in export.samples {
                     // A correction of a drink that nobody touched here since.

@@ -260,7 +260,7 @@ private struct ImportTable {
                 FROM temp.sample
                 \(isNew)
                 ORDER BY sample.rowid
-                ON CONFLICT (key) DO NOTHING
+                ON CONFLICT DO NOTHING
                 """,
             arguments: [context.zone.id, DrinkSource.health.rawValue, context.now.milliseconds, last, last])
         outcome.added += db.changesCount
