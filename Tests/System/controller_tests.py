@@ -44,7 +44,7 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self):
         self.link = LocalLink()
         self.folder = tempfile.TemporaryDirectory(prefix="waterh-hci-")
-        self.environment = os.environ | {"XDG_RUNTIME_DIR": self.folder.name, "DBUS_SESSION_BUS_ADDRESS": ""}
+        self.environment = os.environ | {"XDG_RUNTIME_DIR": self.folder.name, "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_BOTTLE": "WaterH-Boost-24oz"}
         self.addCleanup(self.folder.cleanup)
 
     async def controller(self, name):

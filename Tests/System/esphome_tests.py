@@ -324,7 +324,7 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
         self.folder = tempfile.TemporaryDirectory(prefix="waterh-esphome-")
         self.addCleanup(self.folder.cleanup)
         self.bottle = f"{self.folder.name}/b.sock"
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("WATERH_")} | {"XDG_RUNTIME_DIR": self.folder.name, "DBUS_SESSION_BUS_ADDRESS": ""}
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("WATERH_")} | {"XDG_RUNTIME_DIR": self.folder.name, "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_BOTTLE": "WaterH-Boost-24oz"}
 
     async def emulator(self, *more):
         process = await asyncio.create_subprocess_exec(

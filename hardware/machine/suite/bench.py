@@ -12,6 +12,8 @@ import tempfile
 import time
 
 PRODUCTS = os.environ["BENCH_PRODUCTS"]
+# The emulated bottle has the address of its adapter, hci1. Without a name a poll over the air is refused.
+os.environ.setdefault("WATERH_BOTTLE", "00:AA:01:01:00:01")
 OUT = os.environ.get("BENCH_OUT", tempfile.gettempdir())
 # Under emulated processors, on a machine with other work to do, everything takes its time.
 PATIENCE = float(os.environ.get("BENCH_PATIENCE", "120"))
