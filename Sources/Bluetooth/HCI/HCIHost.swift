@@ -198,7 +198,7 @@ package struct HCIHost: Sendable {
     }
 
     private static func padded(_ data: [UInt8]) -> [UInt8] {
-        let data = data.prefix(31)
+        let data = Array(data.prefix(31))
         return [UInt8(data.count)] + data + [UInt8](repeating: 0, count: 31 - data.count)
     }
 }

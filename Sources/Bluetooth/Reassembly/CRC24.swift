@@ -48,8 +48,8 @@ enum CRC24 {
 
     /// Eight tables of 256 entries: the register after a byte and 0 to 7 zero bytes.
     private static let tables: [UInt32] = {
-        var all = (0..<256).map { byte in
-            (0..<8).reduce(UInt32(byte)) { crc, _ in crc & 1 == 1 ? crc >> 1 ^ polynomial : crc >> 1 }
+        var all: [UInt32] = (0..<256).map { byte in
+            (0..<8).reduce(byte) { crc, _ in crc & 1 == 1 ? (crc >> 1) ^ polynomial : crc >> 1 }
         }
         for place in 256..<(8 * 256) { all.append(all[Int(all[place - 256] & 0xFF)] ^ all[place - 256] >> 8) }
         return all
