@@ -172,7 +172,8 @@ struct ProxyHost {
             case .sealed(let body): open(body)
             case .broken: end(.noAdapter, "\(place) does not speak the ESPHome API")
             case .otherKind(isSealed: true): end(.permissionDenied, "\(place) requires an encryption key")
-            case .otherKind(isSealed: false): end(.permissionDenied, "\(place) does not use encryption, but a key was given")
+            case .otherKind(isSealed: false):
+                end(.permissionDenied, "\(place) does not use encryption, but a key was given")
             }
         }
     }

@@ -4,7 +4,7 @@ import CommandSupport
 import BlueZ
 import Synchronization
 
-/// Records every adapter's traffic into a file, beside whatever else uses them.
+/// Records the traffic of all adapters to a file.
 final class AirRecorder: Sendable {
     private struct State {
         var recorder: MonitorRecorder
@@ -15,7 +15,7 @@ final class AirRecorder: Sendable {
     private let state: Mutex<State>
     private let work: Mutex<Task<Void, Never>?> = Mutex(nil)
 
-    /// - Throws: `CommandFailure` where this user may not, or the file cannot be written.
+    /// - Throws: `CommandFailure` without permission, or if the file cannot be written.
     init(_ path: String) throws {
         do {
             monitor = try HCIMonitor()
@@ -32,7 +32,7 @@ final class AirRecorder: Sendable {
         work.withLock { [monitor] in $0 = Task { await self.run(monitor, file) } }
     }
 
-    /// Why it ended before it should.
+    /// The error that ended the recording.
     var trouble: String? { state.withLock { $0.trouble } }
 
     func close() { monitor.close() }
@@ -52,7 +52,7 @@ final class AirRecorder: Sendable {
         }
     }
 
-    /// Used by one task alone.
+    /// Used by one task only.
     private struct UncheckedFile: @unchecked Sendable {
         let value: OutputFile
         init(_ value: OutputFile) { self.value = value }

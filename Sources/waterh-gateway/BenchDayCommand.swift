@@ -80,7 +80,7 @@ struct BenchDayCommand: AsyncParsableCommand {
                 storing: BenchDayStoring(
                     link: link, place: place, zone: zone.id, config: config, recorders: recorders),
                 isWanted: { seen in
-                    // Without a radio the peer at the other end is meant.
+                    // Without a radio the only peer is meant.
                     !hasRadio
                         || wanted.map { $0.matches(address: seen.address, name: seen.name) }
                             ?? BottleSelector.looksLikeBottle(seen)
@@ -101,7 +101,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         }
         await recorders.close()
         let day = await session.record
-        // The output first: the disk may be full.
+        // Write first, because the disk might be full.
         let written = Result { try folder.write(day, isComplete: outcome == nil) }
         show(day, folder, isComplete: outcome == nil)
         if let outcome, stopped == nil {
@@ -140,7 +140,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         guard let error = error as? LinkError else { return error }
         let usual = LinkAdvice(linkName: (try? link.name).map { "\($0)" } ?? "", hasRadio: (try? link.hasRadio) ?? true)
             .about(error.code)
-        // What ends a day comes before anything is stored or acknowledged.
+        // The session ends before anything is stored or acknowledged.
         let advice =
             error.code == .disconnected
             ? "Nothing was acknowledged: the bottle has it all. Bring it nearer, and begin the day again." : usual
@@ -158,7 +158,7 @@ struct BenchDayCommand: AsyncParsableCommand {
 }
 
 extension LinkOptions {
-    /// Whether bottles are found by radio on this link.
+    /// Whether the link scans by radio.
     var hasRadio: Bool {
         get throws {
             switch try name {

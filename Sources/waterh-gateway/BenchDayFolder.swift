@@ -2,7 +2,7 @@ import CommandSupport
 import Foundation
 import TrackerCore
 
-/// The folder of a session: captures, records, steps and findings.
+/// The directory of a session: captures, records, steps and findings.
 struct BenchDayFolder: Sendable {
     let path: String
 
@@ -11,7 +11,7 @@ struct BenchDayFolder: Sendable {
         "bench-day-" + wall.description.prefix(16).replacing("T", with: "-").replacing(":", with: "")
     }
 
-    /// Makes it, for its owner alone.
+    /// Creates it, private to the user.
     init(_ path: String) throws {
         self.path = path
         do {
@@ -31,7 +31,7 @@ struct BenchDayFolder: Sendable {
         }
     }
 
-    /// What lies in it.
+    /// Its files.
     var names: [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         return names.filter { !$0.hasPrefix(".") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted().map {
@@ -43,7 +43,7 @@ struct BenchDayFolder: Sendable {
 
     func capture(_ name: String) -> String { "\(path)/captures/\(name).btsnoop" }
 
-    /// Appends records, 26 hex digits a line, and waits until the disk has them.
+    /// Appends records, 26 hexadecimal digits per line, and synchronises the file.
     func keep(_ records: [[UInt8]]) throws {
         let text = records.map { hex($0) + "\n" }.joined()
         let file = path + "/records.txt"

@@ -2,10 +2,10 @@ import Bluetooth
 import CommandSupport
 import Foundation
 
-/// What a machine must have for a day with a bottle.
+/// Checks whether this machine is ready for a hardware session.
 enum BenchDayMachine {
-    /// Says what is odd.
-    /// - Throws: `CommandFailure` where nothing could come of the day.
+    /// Reports unusual things.
+    /// - Throws: `CommandFailure` if the session cannot work.
     static func check(_ link: LinkOptions) async throws {
         let name = try link.name
         guard try link.hasRadio else { return }

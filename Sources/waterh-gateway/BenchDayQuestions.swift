@@ -2,20 +2,20 @@ import BottleProtocol
 import CommandSupport
 import Emulator
 
-/// What the recorded steps say about one open point of the protocol.
+/// The answer of the recorded steps to an open question about the protocol.
 struct BenchDayQuestion: Sendable {
     enum Answer: String, Sendable { case yes, no, unknown }
 
     struct Finding: Sendable {
         let answer: Answer
         let words: String
-        /// The bytes that show it.
+        /// The bytes that support it.
         var evidence: [String] = []
     }
 
-    /// For scripts.
+    /// A stable name.
     let point: String
-    /// The heading of the protocol spec that the answer confirms or contradicts.
+    /// The heading of the protocol spec about it.
     let rule: String
     let text: String
     let finding: @Sendable (BenchDayRecord) -> Finding
@@ -90,7 +90,7 @@ struct BenchDayQuestion: Sendable {
         ) { day in
             guard let records = sipped(day) else { return unknown("No record of a known amount came.") }
             let amounts = records.map { Int($0[6]) << 8 | Int($0[7]) }
-            // The difference between a measuring cup and the bottle's sensor.
+            // The tolerance between a measuring cup and the bottle's sensor.
             let isSo = zip(day.sips, amounts).allSatisfy { abs($0 - $1) <= max(20, $0 * 15 / 100) }
             return Finding(
                 answer: isSo ? .yes : .no,
@@ -149,7 +149,7 @@ struct BenchDayQuestion: Sendable {
 
     private static func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
 
-    /// What the acknowledgement between two logs dropped.
+    /// The records that the acknowledgement between two logs dropped.
     private static func dropped(
         _ day: BenchDayRecord, before: String, after: String, isYes: (_ before: [[UInt8]], _ gone: [[UInt8]]) -> Bool
     ) -> Finding {
@@ -162,7 +162,7 @@ struct BenchDayQuestion: Sendable {
             evidence: gone.map(hex))
     }
 
-    /// The new records after the known sips, one of each, in the order of their times.
+    /// The new records after the known drinks, sorted by time.
     private static func sipped(_ day: BenchDayRecord) -> [[UInt8]]? {
         guard !day.sips.isEmpty, let after = day.records("log-after-sips"), let before = day.records("log") else {
             return nil
@@ -174,7 +174,7 @@ struct BenchDayQuestion: Sendable {
     }
 }
 
-/// Hex digits without blanks, as in `records.txt`.
+/// Hexadecimal digits without spaces, as in `records.txt`.
 func hex(_ bytes: some Collection<UInt8>) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
 }

@@ -4,15 +4,15 @@ import BottleProtocol
 /// What the session has recorded so far.
 struct BenchDayRecord: Sendable {
     let hasRadio: Bool
-    /// Its address, or the serial number that stands for it where there is no radio.
+    /// The address, or the serial number on links without a radio.
     var identity: String?
     var name: String?
     var mtu: Int?
     var profile: BottleProfile?
     var steps: [BenchDayRecordedStep] = []
-    /// Known amounts that were drunk, in order.
+    /// The known amounts of the drinks, in order.
     var sips: [Int] = []
-    /// What was left out, and why: one sentence each.
+    /// Skipped steps with the reason, one sentence each.
     var omissions: [String] = []
 
     var snapshots: [(step: BenchDayRecordedStep, snapshot: Snapshot)] {
@@ -25,14 +25,14 @@ struct BenchDayRecord: Sendable {
 
     func step(_ name: String) -> BenchDayRecordedStep? { steps.last { $0.name == name } }
 
-    /// The records of that step's log; `nil` where it was not read to its end.
+    /// The records of the step's log; `nil` if it was not read completely.
     func records(_ name: String) -> [[UInt8]]? { step(name).flatMap { $0.isWholeLog ? $0.records : nil } }
 }
 
-/// A step that was tried, and everything that came in it.
+/// A step with everything that was received.
 struct BenchDayRecordedStep: Sendable {
     struct Value: Sendable {
-        /// Since the step's beginning.
+        /// Since the start of the step.
         var after: Duration
         var bytes: [UInt8]
     }
@@ -40,21 +40,21 @@ struct BenchDayRecordedStep: Sendable {
     let part: String
     let name: String
     let request: BenchDayStep.Request
-    /// This machine's wall clock at the step's beginning.
+    /// The local time at the start of the step.
     let at: BottleClock
     var sent: [UInt8]?
     /// Values of the response characteristic.
     var values: [Value] = []
-    /// Advertisements of the bottle that a scan saw.
+    /// The number of the bottle's advertisements.
     var advertisements = 0
-    /// Why it did not succeed.
+    /// The error.
     var failure: String?
 
     init(_ part: String, _ step: BenchDayStep, at: BottleClock) {
         (self.part, name, request, self.at) = (part, step.name, step.request, at)
     }
 
-    /// The values, put together by protocol spec P3.4.
+    /// The reassembled values (protocol spec P3.4).
     private var events: [AssemblyEvent] {
         var assembler = LogAssembler()
         return values.flatMap { assembler.receive($0.bytes) } + assembler.finish()
@@ -77,7 +77,7 @@ struct BenchDayRecordedStep: Sendable {
         }
     }
 
-    /// Records of 13 bytes in order of arrival; equal records count once.
+    /// Records of 13 bytes in the order of arrival, without repetitions.
     var records: [[UInt8]] {
         var seen: Set<[UInt8]> = []
         return transfers.flatMap { transfer in
@@ -87,10 +87,10 @@ struct BenchDayRecordedStep: Sendable {
         }.filter { seen.insert($0).inserted }
     }
 
-    /// PT frames with records, a repeated answer counted once.
+    /// The number of PT frames with records, without repetitions.
     var frames: Int { Set(transfers.filter { $0.count > 0 }.map(\.recordBytes)).count }
 
-    /// Every frame came to its end, and the bottle said that the log is empty, or sent one.
+    /// Whether every frame is complete, and the bottle reported an empty log or sent one.
     var isWholeLog: Bool {
         guard failure == nil else { return false }
         let isBroken = events.contains {

@@ -4,8 +4,7 @@ import CommandSupport
 import Foundation
 import BlueZ
 
-/// The recordings of a day: of each connection by itself where the link carries PDUs, else of the air as the kernel's
-/// monitor sees it, in one file.
+/// The recordings of a session: one per connection on links with PDUs, otherwise the HCI monitor in one file.
 actor BenchDayRecorders {
     private let link: LinkOptions
     private let folder: BenchDayFolder
@@ -13,13 +12,13 @@ actor BenchDayRecorders {
     private var recorders: [String: LinkRecorder] = [:]
     private var trouble: String?
 
-    /// - Throws: `CommandFailure` where the air cannot be recorded: then the day does not begin.
+    /// - Throws: `CommandFailure` if the recording cannot start.
     init(_ link: LinkOptions, _ folder: BenchDayFolder) throws {
         (self.link, self.folder) = (link, folder)
         if case .bluez = try link.name { air = try AirRecorder(folder.capture("air")) } else { air = nil }
     }
 
-    /// A way to the bottle, recorded from its first byte.
+    /// Opens a recorded link.
     func open(_ chapter: String) throws -> any CentralLink {
         try mayGoOn()
         guard air == nil else { return try link.open() }
@@ -35,7 +34,7 @@ actor BenchDayRecorders {
         return try link.open { recorder.observe($0) }
     }
 
-    /// - Throws: where a recording is not whole.
+    /// - Throws: if a recording is incomplete.
     func finish(_ chapter: String) throws {
         recorders.removeValue(forKey: chapter)?.finish()
         try mayGoOn()

@@ -5,23 +5,23 @@ import Foundation
 import TrackerCore
 import Emulator
 
-/// Who has the bottle in hand.
+/// The user of the session.
 protocol BenchDayPerson: Sendable {
-    /// Shows the prompt and waits for its answer; `nil`: left out.
+    /// Shows the prompt and returns the answer; `nil` skips the step.
     func answer(_ prompt: BenchDayPrompt) async -> String?
 }
 
-/// Plays the parts of a hardware test session in order. Whatever ends it, `record` is what was seen until then.
+/// Runs the parts of a hardware session in order. `record` has everything up to its end.
 actor BenchDaySession {
     private(set) var record: BenchDayRecord
     private let surroundings: Surroundings
     private var peer: PeerID?
-    /// Records that are stored where they count.
+    /// The records that are stored.
     private var stored: Set<[UInt8]> = []
-    /// The bottle's clock was set to the next year, and not back yet.
+    /// Whether the bottle's clock was set to the next year and not back yet.
     private var isClockAhead = false
 
-    /// What the session needs of the machine.
+    /// The functions that the session needs.
     struct Surroundings: Sendable {
         let hasRadio: Bool
         let person: any BenchDayPerson
@@ -29,13 +29,13 @@ actor BenchDaySession {
         let folder: BenchDayFolder
         let storing: BenchDayStoring
         let isWanted: @Sendable (Advertisement) -> Bool
-        /// Local wall time.
+        /// The local time.
         let wall: @Sendable () -> BottleClock
-        /// By how much waiting is shortened; 1 with a real bottle.
+        /// The factor by which waiting is shortened; 1 with a real bottle.
         let pace: Double
     }
 
-    /// Ends a part with a reason, and not the session.
+    /// Ends a part with a reason.
     private struct Skip: Error { let reason: String }
 
     private static let firstAttempts = 3
@@ -44,14 +44,14 @@ actor BenchDaySession {
         (self.surroundings, record) = (surroundings, BenchDayRecord(hasRadio: surroundings.hasRadio))
     }
 
-    /// - Throws: `LinkError` where there is no bottle, `CancellationError`, and what recording and storing throw.
+    /// - Throws: `LinkError` without a bottle, `CancellationError`, and errors of recording and storing.
     func run() async throws {
         for part in BenchDayPart.all {
             let isAllowed = await isAllowed(part)
             try Task.checkCancellation()
             guard isAllowed else {
                 record.omissions.append("\(part.name): it was left out.")
-                // Without consent nothing is acknowledged, in the next part either.
+                // Without consent nothing is acknowledged, also in the next part.
                 if part.name == BenchDayPart.acknowledgementsName { return }
                 continue
             }
@@ -80,7 +80,7 @@ actor BenchDaySession {
 
     // MARK: - One connection
 
-    /// A lost connection costs its part, and the session continues; the first part is tried again.
+    /// A lost connection ends its part; the first part is repeated.
     private func play(_ part: BenchDayPart) async throws {
         let isFirst = part.name == BenchDayPart.firstName
         for attempt in 1...(isFirst ? Self.firstAttempts : 1) {
@@ -127,7 +127,7 @@ actor BenchDaySession {
         (record.profile, record.mtu) = (await bottle.table?.profile, await bottle.mtu)
     }
 
-    /// A person who left the clock ahead would date the next drinks wrongly.
+    /// A clock that is ahead would date the next drinks wrongly.
     private func setClockBack(on bottle: BenchDayConnection) async {
         guard isClockAhead else { return }
         let clock = surroundings.wall()
@@ -156,7 +156,7 @@ actor BenchDaySession {
         } catch let error as LinkError {
             (recorded.failure, recorded.values) = (error.sentence, await bottle.values(since: start))
             try await add(recorded)
-            // A refusal costs its step only.
+            // A rejection ends its step only.
             guard error.code != .disconnected else { throw error }
             return
         }
@@ -164,7 +164,7 @@ actor BenchDaySession {
         try await add(recorded)
     }
 
-    /// Records are on the disk before anything else happens.
+    /// Writes the records before anything else happens.
     private func add(_ step: BenchDayRecordedStep) async throws {
         record.steps.append(step)
         if !step.records.isEmpty { try surroundings.folder.keep(step.records) }
@@ -210,7 +210,7 @@ actor BenchDaySession {
         on bottle: BenchDayConnection
     ) async throws {
         step.sent = command.encoded
-        // A log is sent in many values; a bottle may ignore what is asked right after the subscription.
+        // A log is sent in many values; a bottle might ignore a request directly after the subscription.
         let isLog = [.drinkLog, .draftDump(1), .draftDump(3), .draftDump(4)].contains(command)
         let attempts = step.request == .log || command == .snapshot ? 3 : 1
         for _ in 1...attempts {
@@ -223,9 +223,9 @@ actor BenchDaySession {
         }
     }
 
-    // MARK: - What keeps the drinks and the clock safe
+    // MARK: - Safety of drinks and clock
 
-    /// Only what is stored is acknowledged, and only of a log that was read to its end.
+    /// Only stored records of a completely read log are acknowledged.
     private func bytes(of what: BenchDayAcknowledgement) throws -> UInt16 {
         guard let log = record.logs.last, log.isWholeLog, !log.records.isEmpty else {
             throw Skip(reason: "the log was empty or not read to its end, so nothing was acknowledged")
@@ -236,7 +236,7 @@ actor BenchDaySession {
                 throw Skip(reason: "the bottle has records that are not stored yet, so nothing was acknowledged")
             }
         case .nextYear:
-            // It is in the folder, and counts nowhere.
+            // It is in the directory and counts nowhere.
             guard log.records.count == 1, log.records[0][1...2].elementsEqual([nextYear.month, nextYear.day]) else {
                 throw Skip(reason: "the log has other records, so the sip of the next year stays in the bottle")
             }
@@ -246,14 +246,14 @@ actor BenchDaySession {
         return bytes
     }
 
-    /// A month and a day that are not today's tell the record from others, also where byte 0 is not the year.
+    /// Another month and day identify the record, also if byte 0 is not the year.
     private var nextYear: BottleClock {
         let now = surroundings.wall()
         let date: UInt8 = now.month == 2 ? 3 : 2
         return BottleClock(yearByte: now.yearByte + 1, month: date, day: date, hour: 12, minute: 0, second: 0)
     }
 
-    /// Of two clocks that are more than a day apart only a person knows which is right.
+    /// The user decides which of two contradicting clocks is right.
     private func maySetClock() async -> Bool {
         guard !isClockAhead, let last = record.snapshots.last(where: { $0.snapshot.clock != nil }),
             let clock = last.snapshot.clock, let shown = LocalTime(clock), let host = LocalTime(last.step.at),

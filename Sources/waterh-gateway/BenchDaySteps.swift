@@ -1,23 +1,23 @@
 import BottleProtocol
 
-/// What the person does with the bottle in hand.
+/// An action of the user on the bottle.
 enum BenchDayAct: Hashable, Sendable {
     case sip(ml: Int)
-    /// Syncs with the maker's app, on a phone that records its own HCI log.
+    /// Sync with the manufacturer's app on a phone that records its HCI log.
     case app
 }
 
-/// Something that only a person can do, see or allow.
+/// A prompt for the user.
 struct BenchDayPrompt: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case done
-        /// Millilitres, with the amount that an empty line means.
+        /// Millilitres, with the default.
         case amount(Int)
-        /// With the answer that an empty line means.
+        /// Yes or no, with the default.
         case yesNo(Bool)
     }
 
-    /// One word in lowerCamelCase.
+    /// A name in lowerCamelCase.
     var word: String
     var text: String
     var form: Form
@@ -28,21 +28,21 @@ struct BenchDayPrompt: Hashable, Sendable {
     }
 }
 
-/// One step: what the person does, what the gateway asks the bottle, and how long it listens.
+/// One step: the user's action, the request to the bottle, and the listening time.
 struct BenchDayStep: Sendable {
     enum Request: Hashable, Sendable {
-        /// Nothing is asked.
+        /// No request.
         case listen(Duration)
-        /// A command, written until something comes, three times at most.
+        /// A command, written up to three times until a value arrives.
         case ask(HostCommand)
         /// The whole log.
         case log
-        /// The value of the response characteristic.
+        /// A read of the response characteristic.
         case read
-        /// A scan while the connection lasts.
+        /// A scan during the connection.
         case scan(Duration)
         case acknowledge(BenchDayAcknowledgement)
-        /// The part ends unless the log is empty.
+        /// Ends the part unless the log is empty.
         case requireEmptyLog
         case setClock(isNextYear: Bool)
     }
@@ -56,22 +56,22 @@ struct BenchDayStep: Sendable {
     }
 }
 
-/// The records that an acknowledgement names.
+/// The records to acknowledge.
 enum BenchDayAcknowledgement: Hashable, Sendable {
     case one, all
-    /// The only record, which carries the date of the next year's step.
+    /// The only record, which has the date of the next year's step.
     case nextYear
 }
 
-/// The steps of one connection, in a capture of its own where the link carries PDUs.
+/// The steps of one connection, with a capture of its own on links with PDUs.
 struct BenchDayPart: Sendable {
     let name: String
-    /// Asked before the connection; without consent the part is left out.
+    /// The question before the connection; without consent the part is skipped.
     let prompt: BenchDayPrompt?
     let steps: [BenchDayStep]
 
-    /// In the order that loses nothing: the log is read and recorded first, the maker's app follows, and nothing is
-    /// acknowledged before it is stored.
+    /// In an order that loses nothing: the log is read and recorded first, then the manufacturer's app syncs, and
+    /// nothing is acknowledged before it is stored.
     static let all = [
         BenchDayPart(
             name: firstName, prompt: nil,

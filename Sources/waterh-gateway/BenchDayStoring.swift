@@ -5,7 +5,7 @@ import Gateway
 import Synchronization
 import TrackerCore
 
-/// A poll that stores the bottle's log and acknowledges nothing.
+/// A poll that stores the log and acknowledges nothing.
 struct BenchDayStoring {
     let link: LinkOptions
     let place: StorePlace
@@ -13,13 +13,13 @@ struct BenchDayStoring {
     let config: String?
     let recorders: BenchDayRecorders
 
-    /// The records that are stored now.
-    /// - Throws: `CommandFailure` where the log was not read to its end, or not stored.
+    /// The stored records.
+    /// - Throws: `CommandFailure` if the log was not read completely or not stored.
     func records() async throws -> Set<[UInt8]> {
         let depot = try Depot(place, zone: zone)
         var options = try await depot.pollOptions(dialect: nil)
         options.mean(link.wantedBottle, try Configuration.load(config))
-        // The bottle is looked at, not looked after.
+        // This poll only reads.
         (options.keep, options.correctClockBeyond, options.settings, options.managesTodayAmount, options.managesLight) =
             (true, nil, nil, false, false)
         let stored = Mutex<Set<[UInt8]>>([])
@@ -32,7 +32,7 @@ struct BenchDayStoring {
         await driver.close()
         try await recorders.finish(chapter)
         depot.desk().afterPoll(report)
-        // Where the clock is doubted the records are stored, count nowhere, and stay in the bottle.
+        // With an untrusted clock the records are stored, count nowhere, and stay in the bottle.
         if let failure = report.commandFailure { throw failure }
         guard report.complete else { throw CommandFailure(.failed, "The log was not read to its end.") }
         return stored.withLock { $0 }

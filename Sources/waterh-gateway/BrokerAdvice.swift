@@ -1,8 +1,8 @@
 import HomeAssistant
 
-/// What can be done about a broker on this command line, by what is said of it. Other surfaces have other tables.
+/// Advice for MQTT errors on the command line.
 enum BrokerAdvice {
-    /// - Parameter store: its file.
+    /// - Parameter store: its path.
     static func about(_ word: MQTTOutlet.Word, store: String) -> String? {
         switch word {
         case .copied:
@@ -24,7 +24,7 @@ enum BrokerAdvice {
         }
     }
 
-    /// The line to type where a broker does not let us in, or to write where waterh.toml names it.
+    /// The command or the line of waterh.toml that sets the login.
     static func line(_ kind: MQTTFailure.Kind, isFile: Bool, store: String) -> String {
         func set(_ keys: String, _ words: String) -> String {
             isFile
@@ -42,7 +42,7 @@ enum BrokerAdvice {
         }
     }
 
-    /// Another service has the name.
+    /// Another service uses the identity.
     static let nameTaken =
         """
         Only one of them is heard there. Stop the other; is one a copy, give it a prefix of its own (mqtt.prefix), \
@@ -50,8 +50,8 @@ enum BrokerAdvice {
         """
 
     /// - Parameters:
-    ///   - isFile: waterh.toml names the prefix, over the settings.
-    ///   - store: its file.
+    ///   - isFile: whether waterh.toml sets the prefix.
+    ///   - store: its path.
     static func prefixTaken(isFile: Bool, store: String) -> String {
         isFile
             ? "Write another prefix below [mqtt] in the waterh.toml of this store, and try again."

@@ -9,7 +9,8 @@ struct Command: AsyncParsableCommand {
         discussion: ExitStatus.help,
         version: ProgramVersion.text,
         subcommands: [
-            Poll.self, Run.self, Nudge.self, Open.self, Invite.self, Pair.self, Demo.self, Scan.self, Adopt.self, Identity.self, Send.self,
+            Poll.self, Run.self, Nudge.self, Open.self, Invite.self, Pair.self, Demo.self, Scan.self, Adopt.self,
+            Identity.self, Send.self,
             Doctor.self, Report.self, BenchDayCommand.self, SplitPeople.self,
         ])
 

@@ -3,7 +3,7 @@ import CommandSupport
 import Gateway
 import TrackerCore
 
-/// From the words of `send` to the bottle's commands.
+/// Parses the arguments of `send`.
 enum CommandWords {
     static let help = """
         goal ML; clock [2026-12-31T23:59:50]; amount ML; flash; recalibrate full|empty; raw HEX; snapshot; register; \
@@ -25,7 +25,7 @@ enum CommandWords {
         case ("recalibrate", 1) where rest[0] == "empty": return .recalibrateEmpty
         case ("raw", 1...): return .unknown(try hex(rest.joined()))
         default:
-            // Known, and said with too little or too much.
+            // A known command with missing or additional arguments.
             if let form = forms.first(where: {
                 $0.split(separator: " ").first.map(String.init) == words.first?.lowercased()
             }) {
@@ -35,7 +35,7 @@ enum CommandWords {
         }
     }
 
-    /// How each is written.
+    /// The syntax of each command.
     private static var forms: [String] { help.dropLast().split(separator: ";").map { String($0.drop { $0 == " " }) } }
 
     private static func wrong(_ sentence: String) -> CommandFailure {
@@ -91,7 +91,7 @@ enum CommandWords {
         return ReminderLight(mode: mode, red: colour[0], green: colour[1], blue: colour[2])
     }
 
-    /// Bytes of hex digits, with any spaces between; at most one ATT value.
+    /// Hexadecimal bytes with optional spaces; at most one ATT value.
     private static func hex(_ text: String) throws -> [UInt8] {
         let digits = Array(text.filter { $0 != " " && $0 != ":" }.utf8)
         guard !digits.isEmpty, digits.count % 2 == 0, digits.count <= 1024 else {

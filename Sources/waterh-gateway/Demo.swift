@@ -82,7 +82,7 @@ struct Demo: AsyncParsableCommand {
         return path
     }
 
-    /// Two polls: the drinks, then nothing new. The store is closed again at the end.
+    /// Two polls: the drinks, then nothing new. Closes the store at the end.
     private func show(_ bottle: DemoBottle, _ store: StorePlace) async throws {
         let gateway = DemoGateway(bottle.central, try Depot(store, zone: nil))
         let out = TextOutput.standard
@@ -107,7 +107,7 @@ struct Demo: AsyncParsableCommand {
     }
 }
 
-/// The demo's gateway: one driver, one store, as many polls as wanted.
+/// The gateway of the demo: one driver and one store.
 struct DemoGateway: Sendable {
     private let driver: GatewayDriver
     private let party: GatewayDriver.Party

@@ -5,9 +5,9 @@ import Foundation
 import Synchronization
 import Emulator
 
-/// The demo's bottle: the emulator's machine at the other end of a link in memory.
+/// The emulated bottle of the demo on an in-memory link.
 final class DemoBottle: Sendable {
-    /// For people: where its drinks come from.
+    /// The source of its drinks.
     let origin: String
     let central: any CentralLink
     var address: String { identity.address.description }
@@ -16,12 +16,12 @@ final class DemoBottle: Sendable {
     private let driver: BottleDriver
     private let server = Mutex<ControlServer?>(nil)
 
-    /// The same bottle at the other end of another link, its log taken by now.
+    /// The same bottle on another link, with an empty log.
     static func emptied(_ other: DemoBottle) async throws -> DemoBottle {
         try await DemoBottle(other.identity, records: [], origin: other.origin)
     }
 
-    /// - Parameter capture: `nil`: a shipped one, else drinks of this morning.
+    /// - Parameter capture: `nil` for a shipped one, else drinks of this morning.
     convenience init(capture: String?) async throws {
         let file = capture ?? Self.shippedCapture()
         let origin: String
@@ -60,7 +60,7 @@ final class DemoBottle: Sendable {
         Task { [driver] in await driver.run() }
     }
 
-    /// Lets `waterh-emulator control` act on this bottle; returns the socket's path.
+    /// Serves `waterh-emulator control` for this bottle; returns the socket's path.
     func listen(at path: String?) throws(CommandFailure) -> String {
         let place = path ?? Paths.socket("waterh-emulator.sock")
         let driver = driver
@@ -74,7 +74,7 @@ final class DemoBottle: Sendable {
         return place
     }
 
-    /// Somebody drinks, at this time by the bottle's clock.
+    /// Logs a drink in the bottle at this time of its clock.
     func drink(ml: Int, at clock: BottleClock) async {
         _ = await driver.control(.clock(clock))
         _ = await driver.control(.sip(ml: ml))
@@ -89,8 +89,8 @@ final class DemoBottle: Sendable {
 
     func close() async { await link.close() }
 
-    /// A Boost session among the project's captures: below the working directory, or beside or above the program; or
-    /// where a package puts them.
+    /// A shipped capture of a Boost: below the working directory, next to or above the program, or in the package's
+    /// directory.
     private static func shippedCapture() -> String? {
         var folders = [FileManager.default.currentDirectoryPath]
         var place = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath()

@@ -10,10 +10,10 @@ import Store
 import TrackerCore
 import Utilities
 
-/// The demo's second part: the service as it is, on a bottle that is drunk from by itself, in days that pass quickly.
+/// The second part of the demo: the service with a bottle that is drunk from, in accelerated days.
 struct DemoService: Sendable {
     private static let usualPort: UInt16 = 8077
-    /// Minutes between two drinks, and what a drink may have, ml.
+    /// The minutes between two drinks, and their amounts in ml.
     private static let pauses = 20.0...55.0
     private static let amounts = 60...220
 
@@ -27,7 +27,7 @@ struct DemoService: Sendable {
         (self.bottle, self.store, self.port, self.speed, self.control) = (bottle, store, port, speed, control)
     }
 
-    /// Goes on until its task is cancelled.
+    /// Runs until cancelled.
     func run() async throws {
         let bottle = try await DemoBottle.emptied(bottle)
         let socket = try bottle.listen(at: control)
@@ -35,7 +35,7 @@ struct DemoService: Sendable {
         let log = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
         let zone = try Depot.choice(nil).host
         if speed > 1 { Machine.passTime(at: speed, from: Self.nextMorning(Machine.now(), zone)) }
-        // Nobody's configuration: an empty one beside the store.
+        // An empty configuration next to the store.
         let configuration = store.path + ".toml"
         try Data().write(to: URL(fileURLWithPath: configuration))
         let plan = try ServicePlan(
@@ -43,7 +43,7 @@ struct DemoService: Sendable {
             StoreOptions.parse(["--store", store.path, "--config", configuration]), keep: false,
             listen: "off")
         let host = try ServiceHost(plan, Supervisor(), log: log, hasDesktop: false) { _ in bottle.central }
-        // Who opens the page sees the day at once, and no welcome.
+        // Skip the first-time setup, so that the page shows the day.
         _ = try await host.resident.desk.desk().setUp([], notifications: "Not asked for.")
         let out = TextOutput.standard
         let server = HTTPServer(host.page, log: log)
@@ -79,7 +79,7 @@ struct DemoService: Sendable {
         out.flush()
     }
 
-    /// As it is typed here: by its name where PATH has it, else by the path beside this program.
+    /// The emulator's name if it is in PATH, else its path.
     private static var emulator: String {
         let name = "waterh-emulator"
         guard OtherProgram(name) == nil,
@@ -89,7 +89,7 @@ struct DemoService: Sendable {
         return access(beside, X_OK) == 0 ? Escaping.shellWord(beside) : name
     }
 
-    /// On the port that was asked for; on the usual one, or any, where none was.
+    /// On the given port, else the default one, else a free one.
     private func serve(_ server: HTTPServer, _ ready: @escaping @Sendable (Int) async -> Void) async throws {
         for candidate in port.map({ [$0] }) ?? [Self.usualPort, 0] {
             do {
@@ -108,7 +108,7 @@ struct DemoService: Sendable {
         }
     }
 
-    /// As a person drinks who is mostly in time. Pours at night as little as people do.
+    /// Drinks like a user who is mostly in time.
     private func drink(_ bottle: DemoBottle, _ host: ServiceHost, _ zone: Zone) async {
         while !Task.isCancelled {
             let minutes = Double.random(in: Self.pauses)
@@ -120,8 +120,7 @@ struct DemoService: Sendable {
         }
     }
 
-    /// Half past six of the next day: who opens the page sees all of it. Before four in the morning that is half past
-    /// six of this one.
+    /// 06:30 of the next day, so that the page shows all of it. Before 04:00, 06:30 of this day.
     private static func nextMorning(_ now: Instant, _ zone: Zone) -> Instant {
         var wall = zone.wall(at: now.advanced(seconds: 86_400 - 4 * 3600))
         (wall.hour, wall.minute, wall.second) = (6, 30, 0)

@@ -33,7 +33,7 @@ struct Doctor: AsyncParsableCommand {
         var (findings, repairs) = (try await DoctorChecks.all(link, place), [Repair]())
         if fix {
             repairs = await Repair.all(of: findings)
-            // What was started takes a moment: bluetoothd switches its adapters on by itself.
+            // A started daemon needs a moment: bluetoothd switches its adapters on.
             for attempt in 0..<6
             where repairs.contains(where: \.isDone) && (attempt == 0 || findings.contains { $0.status == .bad }) {
                 if attempt > 0 { try await Task.sleep(for: .milliseconds(500)) }
@@ -53,7 +53,7 @@ struct Doctor: AsyncParsableCommand {
         for line in Self.lines(findings) { TextOutput.standard.line(line) }
     }
 
-    /// As people read them.
+    /// The findings as text.
     static func lines(_ findings: [Finding]) -> [String] {
         findings.flatMap { ["\($0.status.mark) \($0.check): \($0.found)"] + ($0.advice.map { ["    \($0)"] } ?? []) }
     }
@@ -78,7 +78,7 @@ struct Doctor: AsyncParsableCommand {
 }
 
 extension DoctorChecks {
-    /// Everything that is looked at, in order.
+    /// All checks in order.
     static func all(_ link: LinkOptions, _ options: StoreOptions) async throws -> [Finding] {
         let file = try Configuration.load(options.config)
         let place = try options.place(file)
@@ -104,7 +104,7 @@ extension DoctorChecks {
         return findings
     }
 
-    /// A store of this user's own is nobody else's business, and neither is its folder where that bears our name.
+    /// The user's store and its default directory should be private.
     static func privacy(_ path: String) -> [Finding] {
         let folder = (path as NSString).deletingLastPathComponent
         let places = [(path, "600")] + ((folder as NSString).lastPathComponent == "waterh" ? [(folder, "700")] : [])
@@ -130,8 +130,8 @@ extension Finding.Status {
 }
 
 enum DoctorChecks {
-    /// Looks into the store where there is one, and whether one could be made where there is none. Writes nothing.
-    /// - Parameter zone: in which instants are told; `nil`: the day's own.
+    /// Checks the store, or whether one can be created. Writes nothing.
+    /// - Parameter zone: the time zone of instants; `nil` for that of the day.
     static func store(_ place: StorePlace, zone: String? = nil) -> [Finding] {
         let path = place.path
         guard place.origin == .service || FileManager.default.fileExists(atPath: path) else {
@@ -197,7 +197,7 @@ enum DoctorChecks {
         }
     }
 
-    /// Those that a poll of this store would use.
+    /// The time zones of a poll.
     static func zone(_ given: String?, _ place: StorePlace) -> Finding {
         guard let zones = try? Depot.zones(given, place) else {
             return Finding(
@@ -210,7 +210,7 @@ enum DoctorChecks {
         return Finding("time zone", .good, "\(zones.day.id), now \(zones.day.wall(at: Machine.now()))\(bottle)")
     }
 
-    /// Whether the broker lets us in, where one is named, and whether the place there is free. Leaves nothing there.
+    /// Checks the login at the broker and the topic prefix. Leaves nothing there.
     static func broker(_ place: StorePlace, _ file: Configuration) async -> [Finding] {
         guard let store = try? place.open(hostZone: nil, for: .looking) else { return [] }
         let isFile = file.mqtt["mqtt.url"] != nil
@@ -239,7 +239,7 @@ enum DoctorChecks {
         }
     }
 
-    /// Which bottles a poll drains.
+    /// The bottles whose log a poll empties.
     static func bottles(_ own: [OwnBottle], _ file: Configuration, hasNeighbours: Bool) -> Finding {
         let listed = file.bottles
         guard listed.isEmpty else { return Finding("bottles", .good, "as listed: \(listed.joined(separator: ", "))") }
@@ -253,7 +253,7 @@ enum DoctorChecks {
             : Finding("bottles", .good, names.joined(separator: ", "))
     }
 
-    /// Whether somebody is there, by a scan of at most three seconds.
+    /// Scans for at most three seconds.
     static func link(_ options: LinkOptions, _ own: [OwnBottle]) async -> Finding {
         let central: any CentralLink
         do {
@@ -287,7 +287,7 @@ enum DoctorChecks {
                     check, isOwn == false ? .note : .good,
                     "\(kind) is there: \(sighting.name ?? sighting.identity ?? seen.peer.text)",
                     advice: isOwn == false ? "Polls leave it alone. If it is yours: \(sighting.adoption)" : nil)
-                // Its own may be seen yet.
+                // The store's bottle might still appear.
                 if isOwn != false { break look }
             case .scanFailed(let error), .unavailable(let error):
                 finding = Finding(

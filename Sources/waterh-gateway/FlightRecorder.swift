@@ -7,10 +7,10 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// Keeps the traffic of the last polls in memory, and writes it to files after a poll that failed or was odd. The files
-/// of a bottle have polls of that bottle only.
+/// Keeps the traffic of the last polls in memory, and writes it to files after a failed or unusual poll. The files of a
+/// bottle have polls of that bottle only.
 final class FlightRecorder: Sendable {
-    /// Whose poll it was; no bottle: none was met.
+    /// The bottle of a poll; none if it was not met.
     private struct Owner: Hashable {
         var store: String
         var bottle: String?
@@ -20,27 +20,27 @@ final class FlightRecorder: Sendable {
         var owner: Owner?
         var observations: [LinkObservation] = []
         var bytes = 0
-        /// More passed than is kept.
+        /// Whether traffic was dropped.
         var isCut = false
     }
 
     private struct State {
         var present = Flight()
-        /// For which store the present one is.
+        /// The store of the current poll.
         var store: String?
-        /// Earlier ones, oldest first.
+        /// Earlier polls, oldest first.
         var flights: [Flight] = []
-        /// When each kind of trouble of a store was written down last.
+        /// The time of the last file for each kind of error and store.
         var kept: [String: MonotonicInstant] = [:]
     }
 
-    /// Earlier polls that are remembered, of one bottle and of all; and of each so many packets, and bytes of them.
+    /// The number of kept polls of one bottle and of all, and the packets and bytes of each.
     private static let ofOne = 2
     private static let ofAll = 12
     private static let packets = 4096
     private static let bytes = 256 << 10
-    /// The same trouble is written down that often: a bottle that fails at each poll must not push out what went
-    /// before.
+    /// The minimum time between files for the same error, so that a constantly failing bottle does not replace earlier
+    /// ones.
     private static let pause = Duration.seconds(3600)
 
     private let state = Mutex(State())
@@ -57,8 +57,7 @@ final class FlightRecorder: Sendable {
         }
     }
 
-    /// A poll for this store begins. What has passed since the last one belongs to whose connection was kept, and is
-    /// nobody else's.
+    /// Starts a poll for this store. Traffic since the last one belongs to the kept connection.
     func begin(for store: String) {
         state.withLock { state in
             if state.store != store { state.present = Flight() }
@@ -66,8 +65,8 @@ final class FlightRecorder: Sendable {
         }
     }
 
-    /// A poll is over: what led to it is kept beside the store, where it went wrong.
-    /// - Returns: why it could not be kept, where it should have been.
+    /// Ends a poll and writes its traffic next to the store if it failed.
+    /// - Returns: the error of writing.
     func end(_ report: PollReport, keptBeside store: String, _ clock: DriverClock) -> String? {
         let now = clock.now()
         let reason = Self.reason(report)
@@ -111,7 +110,7 @@ final class FlightRecorder: Sendable {
         return nil
     }
 
-    /// Why a poll is worth keeping; `nil`: all was well.
+    /// The reason to keep a poll; `nil` if it was normal.
     static func reason(_ report: PollReport) -> String? {
         if let failure = report.failure { return failure.kind == .interrupted ? nil : failure.kind.text }
         if report.quarantined > 0 { return "Bytes that could not be understood" }
@@ -123,7 +122,7 @@ final class FlightRecorder: Sendable {
         var lines = [reason + "."]
         if let failure = report.failure { lines.append(failure.sentence) }
         lines.append("bottle: \(report.bottle ?? "none was met")\(report.profile.map { ", \($0.rawValue)" } ?? "")")
-        // Of its own line: a report takes it from there and out of everything else.
+        // On a separate line, so that a report can redact it.
         if let name = report.name { lines.append(KeptFlights.nameMark + name.filter { !$0.isNewline }) }
         lines.append(
             """

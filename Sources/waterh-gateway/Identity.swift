@@ -28,12 +28,12 @@ struct Identity: AsyncParsableCommand {
     func run() async throws {
         let file = try Configuration.load(place.config)
         let store = try place.place(file)
-        // Who only asks makes no store.
+        // Showing the identity must not create a store.
         guard FileManager.default.fileExists(atPath: store.path) else {
             throw CommandFailure(
                 .refused, "no store: \(store.path) does not exist", advice: "Name another with --store.")
         }
-        // Also who may only read it may look, and looking changes nothing.
+        // Showing needs read permission only and changes nothing.
         guard let choice else { return try show(try store.open(hostZone: nil, for: .looking)) }
         let desk = try Depot(store, zone: place.namedZone(file)).desk()
         try show(desk.store) {

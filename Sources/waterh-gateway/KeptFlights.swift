@@ -2,16 +2,15 @@ import Foundation
 import Store
 import TrackerCore
 
-/// The polls that went wrong, kept beside the store: of each a capture (`.btsnoop`) and its story (`.txt`), for the
-/// store's owner alone.
+/// The failed polls next to a store: a capture (`.btsnoop`) and a trace (`.txt`) of each, private to the user.
 struct KeptFlights {
-    /// How a story's line begins that has the bottle's name as it was on the air.
+    /// The prefix of the line with the bottle's advertised name.
     static let nameMark = "name: "
 
     private let store: String
     private let folder: String
 
-    /// `nil` for a store that is no file.
+    /// `nil` for a store in memory.
     init?(store: String) {
         guard store.hasPrefix("/") else { return nil }
         self.store = store
@@ -36,12 +35,11 @@ struct KeptFlights {
                 throw CocoaError(.fileWriteUnknown)
             }
         } catch {
-            // Half of it tells nobody anything.
+            // A capture without its trace is useless.
             for ending in [".btsnoop", ".txt"] { try? files.removeItem(atPath: name + ending) }
             throw error
         }
-        // By when they were written, not by their names: a clock may have been wrong. What has another name is
-        // somebody's own.
+        // By modification time, because the clock might have been wrong. Other files belong to the user.
         let others = try files.contentsOfDirectory(atPath: folder).filter {
             KeptPolls.isOurs($0) && $0.hasSuffix(".btsnoop") && folder + "/" + $0 != name + ".btsnoop"
         }
@@ -57,19 +55,19 @@ struct KeptFlights {
         }
     }
 
-    /// What is known of them, oldest first, with the captures' names. What else lies there is somebody's own.
+    /// The traces, oldest first, with the names of their captures.
     var stories: [(capture: String, story: String)] {
         KeptPolls.all(beside: store).reversed().map { ("\($0.id).btsnoop", $0.story.joined(separator: "\n") + "\n") }
     }
 
-    /// For a report: the names of bottles in the stories, which may be strangers'.
+    /// The advertised names in the traces, for redaction.
     static func names(_ stores: [String]) -> [String] {
         let stories = stores.flatMap { KeptFlights(store: $0)?.stories ?? [] }
         let lines: [Substring] = stories.flatMap { $0.story.split(whereSeparator: \.isNewline) }
         return lines.filter { $0.hasPrefix(nameMark) }.map { String($0.dropFirst(nameMark.count)) }
     }
 
-    /// For a report: the stories of all stores.
+    /// The traces of all stores, for a report.
     static func stories(_ stores: [String]) -> String {
         let parts = stores.enumerated().flatMap { number, store in
             (KeptFlights(store: store)?.stories ?? []).map { "store \(number + 1), \($0.capture)\n\($0.story)" }

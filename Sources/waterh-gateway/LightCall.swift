@@ -3,8 +3,7 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// Calls for a poll when a bottle's light is to show something else: once for each change. Where nobody answers then,
-/// the next poll tells the bottle.
+/// Requests a poll when a bottle's light must change, once per change. If that fails, the next poll sets the light.
 final class LightCall: Sendable {
     private struct State {
         var service: PollService?
@@ -13,7 +12,6 @@ final class LightCall: Sendable {
 
     private let state = Mutex(State())
 
-    /// Who polls.
     func reach(_ service: PollService?) { state.withLock { $0.service = service } }
 
     func look(_ desk: TrackerDesk) async {

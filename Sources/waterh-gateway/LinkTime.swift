@@ -1,10 +1,10 @@
-/// How long connections with a bottle have stood, all in all.
+/// The total connection time with a bottle.
 struct LinkTime: Sendable {
     private var past = Duration.zero
-    /// Since when the one stands that is there now.
+    /// The start of the current connection.
     private var since: ContinuousClock.Instant?
 
-    /// A connection is there, or none is. Told twice it is the same one.
+    /// Records a connection or its end; repetitions are ignored.
     mutating func note(isUp: Bool, at now: ContinuousClock.Instant = .now) {
         if isUp {
             since = since ?? now
@@ -14,6 +14,6 @@ struct LinkTime: Sendable {
         }
     }
 
-    /// Until now.
+    /// Up to now.
     var seconds: Double { (past + (since.map { .now - $0 } ?? .zero)) / .seconds(1) }
 }

@@ -32,7 +32,7 @@ struct LinkOptions: ParsableArguments {
     @Flag(help: "Log what happens to standard error")
     var verbose = false
 
-    /// The link that is meant: the flag, the environment, or the default.
+    /// The link: the option, the environment, or the default.
     var name: LinkName {
         get throws {
             do {
@@ -43,8 +43,8 @@ struct LinkOptions: ParsableArguments {
         }
     }
 
-    /// - Parameter observe: hears what passes, on links that carry PDUs themselves.
-    /// - Parameter adviser: who says what can be tried.
+    /// - Parameter observe: receives the traffic on links with PDUs.
+    /// - Parameter adviser: the command that gives advice.
     func open(observe: (@Sendable (LinkObservation) -> Void)? = nil, by adviser: LinkAdvice.Adviser = .gateway) throws
         -> any CentralLink
     {
@@ -69,7 +69,7 @@ struct LinkOptions: ParsableArguments {
         }
     }
 
-    /// A capture that cannot answer is no absent bottle: there is no such file, or its bytes are no recorded bottle.
+    /// An invalid capture is invalid input, not a missing bottle.
     private static func unusable(_ file: String, _ error: LinkError) -> CommandFailure {
         var status = stat()
         guard stat(file, &status) == 0 else {
@@ -135,7 +135,7 @@ struct StoreOptions: ParsableArguments {
     /// The store's place by flag, environment and configuration.
     func place(_ file: Configuration) throws -> StorePlace { try location.place(file) }
 
-    /// The zone that is named anywhere but in the settings.
+    /// The time zone by option, environment or configuration.
     func namedZone(_ file: Configuration) -> String? { file.zone(flag: zone) }
 }
 
@@ -143,14 +143,14 @@ extension LinkFactory.NotificationWay: ExpressibleByArgument {}
 
 extension RecordDialect: ExpressibleByArgument {}
 
-/// A sentence begins with a capital and ends with a full stop.
+/// The text as a sentence: capital letter and full stop.
 func sentence(_ text: String) -> String {
     let start = text.prefix(1).uppercased() + text.dropFirst()
     return start.last.map { ".!?".contains($0) } == true ? start : start + "."
 }
 
 extension LinkOptions {
-    /// Fills in from the file what neither a flag nor the environment says.
+    /// Sets missing options from the file.
     mutating func fill(_ file: Configuration) {
         link = file.link(flag: link)
         bottle = file.bottle(flag: bottle)

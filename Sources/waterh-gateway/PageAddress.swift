@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Where a browser of this machine finds the page, once it is shown.
+/// The address of the page for a browser on this machine.
 final class PageAddress: Sendable {
     private let held = Mutex<String?>(nil)
 
-    /// - Parameter place: an address in use, as `http://0.0.0.0:8077/`; a socket is no place for a browser.
+    /// - Parameter place: a bound address, such as `http://0.0.0.0:8077/`; a Unix socket is ignored.
     func set(_ place: String) {
         guard place.hasPrefix("http://") else { return }
         held.withLock {
@@ -12,6 +12,6 @@ final class PageAddress: Sendable {
         }
     }
 
-    /// A page of it, by its path.
+    /// The address of a path.
     func page(_ path: String) -> String? { held.withLock { $0.map { $0.dropLast() + path } } }
 }

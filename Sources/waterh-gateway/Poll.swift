@@ -53,7 +53,7 @@ struct Poll: AsyncParsableCommand {
         options.keep = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }
         if trustClock || file.trustClock == true { options.isClockSynchronised = true }
-        // A bottle that the file names is the store's concern, whether or not it was ever met.
+        // A bottle in the file belongs to the store.
         let isConcern = self.link.wantedBottle == nil || Ownership(options).isAboutOwn
         if case .capture = try link.name {
             options.answeredByRecording()
@@ -74,7 +74,7 @@ struct Poll: AsyncParsableCommand {
         let report = await Interruptible.run { [options] in await driver.poll(options, for: party) }
         await driver.close()
         watcher.clear()
-        // How a recording answered, or that nobody bears a mistyped name, says nothing of the way to the bottle.
+        // A capture, or an unknown name, says nothing about the real connection.
         depot.desk().afterPoll(report, isLive: !options.isRecording && (isConcern || report.failure == nil))
 
         if let failure = report.failure, failure.kind != .clockDoubtful,
@@ -100,13 +100,13 @@ struct Poll: AsyncParsableCommand {
     }
 }
 
-/// Runs something that can be cancelled, and cancels it when a person or a supervisor wants us to stop.
+/// Runs an operation that SIGINT or SIGTERM cancels.
 enum Interruptible {
     static func run<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
         await stoppable(body).result
     }
 
-    /// As `run`; `stopped` is what the first signal asks the command to exit with.
+    /// Like `run`; `stopped` is the exit code of the first signal.
     static func stoppable<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> (
         result: Result, stopped: ExitStatus?
     ) {

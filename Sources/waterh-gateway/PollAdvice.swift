@@ -2,22 +2,21 @@ import Bluetooth
 import Gateway
 import CommandSupport
 
-/// What can be done about a poll on this command line, by the code of what went wrong. Other surfaces have other
-/// tables.
+/// Advice for poll errors on the command line, by code.
 enum PollAdvice {
     static func about(_ failure: PollFailure) -> String {
         let strangers = failure.values["strangers"].map { " If it is yours: waterh-gateway adopt \($0)" } ?? ""
         return cause(failure) + strangers
     }
 
-    /// A service of the same store runs.
+    /// A service of the same store is running.
     static let besideService =
         """
         The service of this store is running and may have the bottle: ask it instead, with waterh-gateway nudge or \
         on its page, or stop it first.
         """
 
-    /// What is being said, and what can be done about it.
+    /// The diagnostic and its advice.
     static func words(_ diagnostic: Diagnostic) -> String {
         switch diagnostic.code {
         case "clockUndecided": "\(diagnostic.sentence) If this computer's is right: waterh-gateway poll --trust-clock"

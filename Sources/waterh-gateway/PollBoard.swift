@@ -5,21 +5,21 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// What the service did lately, for pages and metrics: polls that are over, and whether one is under way.
+/// The recent polls of the service, for pages and metrics.
 actor PollBoard {
-    /// So many polls are remembered.
+    /// The number of stored polls.
     private static let limit = 50
-    /// Upper ends of the histogram of poll durations, seconds.
+    /// The upper bounds of the histogram of poll durations, in seconds.
     private static let buckets: [Double] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
     private var lines: [PollLine] = []
-    /// The poll under way, as it goes.
+    /// The current poll.
     private struct Course {
         var stage = "idle"
         var trying: String?
-        /// A connection is kept.
+        /// Whether a connection is kept.
         var isConnected = false
-        /// The poll goes on with the connection that was kept: nobody needs to hear of each.
+        /// The poll uses the kept connection and is not shown.
         var isLook = false
     }
 
@@ -29,7 +29,7 @@ actor PollBoard {
     private var results: [String: Int] = [:]
     private var totals = (received: 0, new: 0, duplicates: 0, suspect: 0, acknowledged: 0)
     private var seconds = (sum: 0.0, counts: [Int](repeating: 0, count: 8))
-    /// By identity: what a bottle is called may change.
+    /// By identity, because names can change.
     private var battery: [String: Int] = [:]
     private var rssi: [String: Int] = [:]
     private let link = Mutex(LinkTime())
@@ -48,7 +48,7 @@ actor PollBoard {
             setupDone: setupDone)
     }
 
-    /// Where the poll under way stands.
+    /// Updates the progress of the current poll.
     nonisolated func show(_ progress: PollProgress) {
         if progress.stage == .connected { link.withLock { $0.note(isUp: true) } }
         course.withLock { course in
@@ -63,13 +63,13 @@ actor PollBoard {
         if diagnostic.code == "recovery" { course.withLock { $0.trying = diagnostic.sentence } }
     }
 
-    /// A connection that was kept has ended by itself.
+    /// The kept connection has ended.
     nonisolated func lost() {
         course.withLock { $0 = Course() }
         link.withLock { $0.note(isUp: false) }
     }
 
-    /// A poll begins.
+    /// Starts a poll.
     nonisolated func begin() {
         course.withLock { course in
             course.isLook = course.isConnected
@@ -77,7 +77,7 @@ actor PollBoard {
         }
     }
 
-    /// It is over.
+    /// Ends a poll.
     func end(_ report: PollReport, isPoll: Bool, at now: Instant) {
         let wasLook = course.withLock { course in
             defer { course = Course(stage: report.isConnected ? "connected" : "idle", isConnected: report.isConnected) }
@@ -116,11 +116,10 @@ actor PollBoard {
         if let heard = report.rssi { rssi[bottle] = heard }
     }
 
-    /// What there is to count and to measure, for the metrics.
+    /// The metrics.
     /// - Parameters:
-    ///   - bottles: the store's own, each told by what it is called now; what is not among them is forgotten. `nil`:
-    ///     nobody knows right now.
-    ///   - store: how large it is, and how many changes wait in it for a server.
+    ///   - bottles: the store's bottles with their names; others are dropped. `nil` if unknown.
+    ///   - store: its size, and the number of changes that wait for a server.
     func figures(of bottles: [OwnBottle]?, store: (bytes: Int?, waiting: Int?)) -> PollFigures {
         func known(_ identity: String) -> OwnBottle? {
             bottles?.first { $0.identities.contains(identity) || $0.aliases.contains(identity) }

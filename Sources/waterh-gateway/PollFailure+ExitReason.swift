@@ -2,7 +2,6 @@ import CommandSupport
 import Gateway
 
 extension PollFailure: HasExitReason {
-    /// Each kind of failure has its reason.
     package var exitReason: ExitReason {
         if kind.isAbsence { return .absent }
         return switch kind {

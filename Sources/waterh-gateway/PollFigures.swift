@@ -1,31 +1,31 @@
 import Utilities
 
-/// The metrics of the service's polls.
+/// The metrics of the polls.
 struct PollFigures: Sendable {
-    /// By how they went.
+    /// The number of polls by result.
     var results: [String: Int]
     var received: Int
     var new: Int
     var duplicates: Int
     var suspect: Int
     var acknowledged: Int
-    /// How long all polls took.
+    /// The total duration of all polls.
     var seconds: Double
-    /// So many polls took at most so long.
+    /// The cumulative histogram of durations.
     var buckets: [(end: Double, count: Int)]
-    /// By bottle, percent.
+    /// Percent by bottle.
     var battery: [String: Int]
-    /// By bottle, dBm, as it was heard last.
+    /// The last signal strength in dBm by bottle.
     var rssi: [String: Int]
     var isConnected: Bool
-    /// How long connections have stood.
+    /// The total connection time.
     var linkSeconds: Double
-    /// Of the store's file, with what is not merged into it yet.
+    /// The size of the store and its WAL.
     var storeBytes: Int?
-    /// Changes that wait for a server.
+    /// The number of changes that wait for a server.
     var waiting: Int?
 
-    /// In Prometheus' text format, with its conventions of names and units.
+    /// The metrics in Prometheus text format.
     var metrics: String {
         var lines: [String] = []
         func family(

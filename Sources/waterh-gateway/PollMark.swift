@@ -2,7 +2,7 @@ import Gateway
 import Logging
 import Synchronization
 
-/// The poll that the service has under way: what its events are marked with.
+/// Log metadata of the current poll.
 final class PollMark: Sendable {
     private let state = Mutex<(number: Int, bottle: String?)>((0, nil))
 
@@ -10,7 +10,7 @@ final class PollMark: Sendable {
 
     var metadata: Logger.Metadata { metadata(bottle: nil) }
 
-    /// - Parameter bottle: which it turned out to be, where that is known by now.
+    /// - Parameter bottle: the bottle, if known.
     func metadata(bottle: String?) -> Logger.Metadata {
         state.withLock { state in
             var metadata: Logger.Metadata = ["poll": "\(state.number)"]
@@ -19,7 +19,7 @@ final class PollMark: Sendable {
         }
     }
 
-    /// What a poll brought, in figures, beside which it was.
+    /// The results of a poll as metadata.
     func metadata(of report: PollReport) -> Logger.Metadata {
         let figures: Logger.Metadata = [
             "received": "\(report.received)", "new": "\(report.new)", "known": "\(report.duplicates)",

@@ -5,8 +5,7 @@ import Foundation
 import Gateway
 import TrackerCore
 
-/// A poll's outcome for scripts: the keys of command law C5. `recovery`, `error`, `reason` and `hint` stand
-/// there only when there is something to say.
+/// The JSON of a poll (CLI spec C5). `recovery`, `error`, `reason` and `hint` are optional.
 struct PollJSON: Encodable {
     var report: PollReport
     var state: TrackerSnapshot?
@@ -67,7 +66,7 @@ struct PollJSON: Encodable {
     }
 }
 
-/// A poll's outcome for people.
+/// The text of a poll.
 enum PollText {
     static func lines(
         _ report: PollReport, entries: [JournalEntry] = [], in units: AmountUnits = .ml, state: TrackerSnapshot?
@@ -92,7 +91,7 @@ enum PollText {
         return lines
     }
 
-    /// The first bottle of a store.
+    /// The message about the first bottle of a store.
     static func adoption(_ report: PollReport) -> String? {
         guard report.isAdopted, let identity = report.identity else { return nil }
         return
@@ -119,8 +118,7 @@ enum PollText {
         return "\(report.received) received: " + parts.joined(separator: ", ")
     }
 
-    /// The drinks that came, oldest first, as their bottle's clock says; of many the newest. What was in doubt and was
-    /// settled in the same poll is told once, as it stands now.
+    /// The new drinks, oldest first, by their bottle's clock; the newest of many.
     static func drinks(_ told: [JournalEntry], in units: AmountUnits = .ml, limit: Int = 60) -> [String] {
         let newest = Dictionary(told.enumerated().map { ($1.raw, $0) }, uniquingKeysWith: max)
         let entries = told.enumerated().filter { newest[$1.raw] == $0 }.map(\.element)
@@ -145,16 +143,16 @@ enum PollText {
 }
 
 extension PollReport {
-    /// From start to end, to the millisecond.
+    /// The duration to the millisecond.
     var seconds: Double {
         let (whole, atto) = duration.components
         return Double(whole) + Double(atto / 1_000_000_000_000_000) / 1000
     }
 
-    /// What ends the command when the poll did not do all it should.
+    /// The error that ends the command, or `nil`.
     var commandFailure: CommandFailure? { commandFailure(advice: nil) }
 
-    /// The same beside a service that keeps the same store: it may be the one that has the bottle.
+    /// The same while a service uses the store, which might have the bottle.
     func commandFailure(besideServiceOf store: String) -> CommandFailure? {
         let mayBeTaken: [PollFailure.Kind] = [.notFound, .connectFailed, .connectionLost, .didNotAnswer]
         guard let failure, mayBeTaken.contains(failure.kind),

@@ -1,7 +1,7 @@
 import CommandSupport
 import Foundation
 
-/// Plays the person's part at an emulator: drinks, and says yes. The maker's app is left out.
+/// Plays the user's part with an emulator. Skips the manufacturer's app.
 struct RehearsedPerson: BenchDayPerson {
     let control: String
 
@@ -25,7 +25,7 @@ struct RehearsedPerson: BenchDayPerson {
             switch prompt.form {
             case .done: ""
             case .amount(let ml): "\(ml)"
-            // Whose clock is right nobody knows here.
+            // It is unknown whose clock is right.
             case .yesNo: prompt.word == "clock" ? "n" : "y"
             }
         Diagnostics.line("? \(prompt.text) \(answer)")

@@ -2,14 +2,13 @@ import CommandSupport
 import Foundation
 import Utilities
 
-/// What a doctor did about a finding, or the line that somebody else types.
+/// The result of fixing a finding, or the command to type.
 struct Repair {
     var check: String
     var isDone: Bool
-    /// What was done, or what is to be typed.
     var words: String
 
-    /// Mends what one line mends: what is bad, and what only keeps others out. In order, each line once.
+    /// Fixes errors and permissions in order, each command once.
     static func all(of findings: [Finding]) async -> [Repair] {
         var repairs: [Repair] = []
         var seen: Set<Remedy> = []
@@ -39,7 +38,7 @@ struct Repair {
             : Repair(check: check, isDone: false, words: "\(line) (tried; exit code \(result.exitCode)\(said))")
     }
 
-    /// As it is typed.
+    /// The command as typed.
     static func line(_ remedy: Remedy) -> String {
         let words = (remedy.needsRoot && geteuid() != 0 ? ["sudo"] : []) + remedy.words
         return words.map(Escaping.shellWord).joined(separator: " ")

@@ -1,10 +1,10 @@
 import CommandSupport
 import Foundation
 
-/// Texts as one packed file, by the system's tar.
+/// A compressed archive of texts, made by tar.
 enum ReportArchive {
-    /// - Parameter sparing: what the report was made of.
-    /// - Throws: `CommandFailure` where it cannot be packed; nothing is left behind then.
+    /// - Parameter sparing: the files that the report was made of.
+    /// - Throws: `CommandFailure`; no file remains then.
     static func write(_ parts: [(name: String, text: String)], to path: String, sparing: [String]) async throws {
         guard let tar = OtherProgram("tar") else {
             throw CommandFailure(.failed, "There is no tar on this machine.", advice: "apt-get install tar gzip")
@@ -21,7 +21,7 @@ enum ReportArchive {
                 .failed, "The report cannot be put together: \(error.localizedDescription)",
                 advice: "Set TMPDIR to a directory that can be written.")
         }
-        // A name of the user's would stand in the archive, too.
+        // The user's file name must not be in the archive.
         let packed = folder.appendingPathComponent("packed").path
         let result = await tar.run([
             "--create", "--gzip", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner", "--file", packed,

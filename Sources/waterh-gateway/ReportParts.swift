@@ -3,7 +3,7 @@ import Foundation
 import Store
 import TrackerCore
 
-/// The parts of a report, before they are blurred.
+/// The parts of a report before redaction.
 enum ReportParts {
     // MARK: - Versions
 
@@ -34,13 +34,13 @@ enum ReportParts {
 
     // MARK: - Settings
 
-    /// Choices, which tell of nobody: every other text of a setting is somebody's.
+    /// Settings with a fixed set of values, which reveal nothing.
     private static let choices: Set<String> = [
         "reminders.engine", "pace.mode", "bottle.recordDialect", "bottle.amountWidth", "bottle.hold", "waterline.units",
         "waterline.bottleWater", "week.firstDay", "hydration.units",
     ]
 
-    /// Whether a setting's value may stand in a report: what is no text, no amount, and no place.
+    /// Whether a setting's value may be in a report: not a text, amount or path.
     static func mayBeShown(_ name: String) -> Bool {
         if choices.contains(name) || name.hasPrefix("schedule.") { return true }
         switch Settings().value(of: name) {
@@ -110,7 +110,7 @@ enum ReportParts {
 
     // MARK: - Log
 
-    /// The last lines: of the file that is named, or of the units in systemd's journal.
+    /// The last lines of the given file, or of the units in the systemd journal.
     static func log(_ path: String?, lines: Int) async throws -> String {
         if let path { return try tail(of: path, lines: lines) }
         guard lines > 0, let journal = OtherProgram("journalctl") else { return "There is no journal on this machine." }
@@ -124,7 +124,7 @@ enum ReportParts {
         return parts.joined(separator: "\n")
     }
 
-    /// The end of a file is read, and no more of it.
+    /// Reads only the end of a file.
     private static func tail(of path: String, lines: Int) throws -> String {
         do {
             let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))

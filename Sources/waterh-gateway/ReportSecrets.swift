@@ -5,17 +5,16 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// What is known here to be somebody's: names, addresses, credentials, from the configuration, the stores and the
-/// machine.
+/// Names, addresses and credentials in the configuration, the stores and the machine, for redaction.
 struct ReportSecrets {
     let blur: Blur
 
-    /// - Parameter link: as it was named on the command line.
+    /// - Parameter link: the value of `--link`.
     init(
         _ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts, link: String? = nil
     ) {
         var (names, secrets): (Set<String>, Set<String>) = ([], [])
-        // A proxy and a controller over TCP are machines of somebody's.
+        // A proxy or controller has a private host name.
         for link in [link, file.link, Machine.variable("WATERH_LINK")].compactMap({ $0 }) {
             let parts = link.split(separator: ":", maxSplits: 1)
             guard parts.count == 2, ["esphome", "hci"].contains(parts[0]) else { continue }
@@ -32,12 +31,14 @@ struct ReportSecrets {
         }
         take(file.mqtt)
         take(file.pocket)
-        // A folder that somebody chose may be called after them.
+        // A directory can have the user's name.
         names.formUnion([file.store].compactMap { $0 }.filter { $0 != Paths.serviceStore })
         names.formUnion([file.bottle, file.publicURL, file.instance].compactMap { $0 } + file.bottles)
-        // A zone is a place.
+        // A time zone reveals a place.
         names.formUnion(
-            [file.zone, Machine.variable("WATERH_ZONE"), Machine.variable("TZ"), (try? Machine.zone())?.id].compactMap { $0 })
+            [file.zone, Machine.variable("WATERH_ZONE"), Machine.variable("TZ"), (try? Machine.zone())?.id].compactMap {
+                $0
+            })
         for store in stores {
             if let settings = try? store.settings() { take(settings.stored) }
             for bottle in (try? store.bottles()) ?? [] { names.formUnion([bottle.name] + bottle.identities) }
@@ -47,12 +48,12 @@ struct ReportSecrets {
             }
         }
         names.formUnion(KeptFlights.names(stores.map(\.path)))
-        // Who else bluetoothd remembers: headphones are called like their owners.
+        // Other devices of bluetoothd often have their owners' names.
         if case .running(let census) = facts.daemon { names.formUnion(census.devices.compactMap(\.name)) }
         names.formUnion([
             ProcessInfo.processInfo.hostName, NSUserName(), NSFullUserName(), Machine.variable("SUDO_USER") ?? "",
         ])
-        // What is everybody's says nothing, and would only be missed.
+        // Common words are not redacted.
         names.subtract([
             "root", "localhost", "vm", "bench", "debian", "waterh", "bluetooth", "UTC", "Etc/UTC", "GMT", "",
         ])

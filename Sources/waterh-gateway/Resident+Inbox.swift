@@ -3,10 +3,10 @@ import Store
 import TrackerService
 
 extension Resident {
-    /// How often the folder is looked at; at the start first of all.
+    /// The interval between checks of the directory.
     private static let inboxEvery = Duration.seconds(60)
 
-    /// Takes in what a phone lays into the folder that `health.inbox` names. Until its task is cancelled.
+    /// Imports files from the directory `health.inbox` until cancelled.
     func takeInbox() async {
         var trouble: Set<String> = []
         while !Task.isCancelled {

@@ -6,7 +6,7 @@ import TrackerCore
 import TrackerService
 
 extension Resident {
-    /// The person's day at an MQTT broker, where the settings or the file name one.
+    /// The MQTT publisher, if a broker is configured.
     func outlet(
         _ sink: MQTTSink, _ service: ServiceDoor, canNotify: @escaping @Sendable () -> Bool,
         wrote: @escaping @Sendable () async -> Void
@@ -20,7 +20,7 @@ extension Resident {
             overlay: { try Self.overlay($0, file: plan.mqtt, instance: plan.instance) }, service: service,
             sharesWaterline: { plan.sharesWaterline(store) }, version: ProgramVersion.text, wrote: wrote,
             claim: { client in
-                // Where it cannot be seen who has the name, the broker shows it.
+                // If the lock cannot be used, the broker detects a second client.
                 guard let lock = try? NameLock(Paths.ofSession("\(client).lock")) else { return nil }
                 guard lock.isOurs else {
                     throw Refusal(
@@ -50,7 +50,7 @@ extension Resident {
         return MQTTOutlet(around, sink: sink)
     }
 
-    /// The file takes precedence over the settings. An instance has a level of its own below the prefix.
+    /// The file takes precedence over the settings. An instance has its own topic level.
     static func overlay(_ settings: Settings, file: [String: String], instance: String?) throws -> Settings {
         var settings = settings
         for (name, text) in file { try settings.set(name, to: text) }

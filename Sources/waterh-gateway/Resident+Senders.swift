@@ -6,7 +6,7 @@ import TrackerCore
 import TrackerService
 
 extension Resident {
-    /// One sender for each notification channel.
+    /// One sender per notification channel.
     static func senders(_ store: TrackerStore, _ plan: ServicePlan, _ watch: StoreWatch?, log: Logger)
         -> [NotificationSender]
     {

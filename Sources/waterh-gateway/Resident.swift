@@ -9,34 +9,32 @@ import TrackerService
 import Synchronization
 import TrackerCore
 
-/// The store of the running service, the day in it, and every interface that publishes it.
+/// The store of the running service and every interface that publishes it.
 final class Resident: Sendable {
     let store: TrackerStore
     let desk: ServiceDesk
     let board = PollBoard()
     let log: Logger
     let plan: ServicePlan
-    /// Tells everybody here whenever the store is written; `nil` where the kernel has no watch left: then they look by
-    /// themselves.
+    /// Notifies about writes to the store; `nil` if inotify is unavailable.
     let watch: StoreWatch?
     private let mark = PollMark()
     private let onlookers: Onlookers
-    /// The pages that are open, as a place where notifications are shown. What is said in the service's log is no
-    /// notification.
+    /// The open pages as a notification channel. The service log is not a notification.
     private let screen = EventSink()
     private let broker = MQTTSink()
     private let publishing = Mutex<MQTTOutlet?>(nil)
-    /// Send notifications to ntfy and the webhook.
+    /// Sends notifications to ntfy and the webhook.
     private let senders: [NotificationSender]
     let reminders: ReminderLoop
     private let sinks: [any NotificationSink]
     private let lights: LightCall
     private let desktop: ServiceDesktop?
-    /// Programs in the person's session that show what the service cannot.
+    /// Programs in the user's session that show notifications.
     private let agents = AgentSink()
     private let pages: PageAddress?
 
-    /// - Parameter desktopPages: what the desktop of the session opens; `nil`: notifications do not go to the desktop.
+    /// - Parameter desktopPages: the page that desktop notifications open; `nil` for no desktop notifications.
     init(
         _ plan: ServicePlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock,
         desktopPages: PageAddress?
@@ -54,7 +52,7 @@ final class Resident: Sendable {
             file: ServiceSocket.file(forStore: depot.store.path, "notices.json"),
             day: { [store = depot.store] in (try? store.profile()).map { $0?.userID ?? "" } })
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: shown) }
-        // One desktop: what the service cannot show there itself, a program of the session may.
+        // The service's desktop, or a program of the session.
         let screens = LateSink(
             FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), desk: { await desk.desk() },
             wasShown: { shown.hasJustShown($0.announcement) }
@@ -80,15 +78,14 @@ final class Resident: Sendable {
         }
     }
 
-    /// Before anything is told: what is told of a session while it is nobody's business goes nowhere later.
+    /// Before any notification: those of an unshared session are never sent.
     private func noteSharing() {
         do { try store.noteSharing(plan.sharesWaterline(store)) } catch {
             log.warning("Whether Waterline is shared cannot be noted: \(error)")
         }
     }
 
-    /// What goes on beside the polls: reminders, sync, the broker, phones, the state as a file. Until its task is
-    /// cancelled; afterwards nobody is told anything any more.
+    /// Runs reminders, sync, MQTT, notifications and the state file until cancelled.
     func run(_ page: Person) async {
         let (desk, log) = (desk, log)
         let sync = SyncLoop(
@@ -116,7 +113,7 @@ final class Resident: Sendable {
         await desktop?.stop()
     }
 
-    /// Where a poll's sentences and figures go.
+    /// The receivers of a poll's messages and metrics.
     func outlets(_ stir: AsyncStream<ConnectionNews>.Continuation) -> GatewayDriver.Outlets {
         let (board, mark, log) = (board, mark, log)
         var outlets = GatewayDriver.Outlets()
@@ -145,20 +142,20 @@ final class Resident: Sendable {
         return isShown
     }
 
-    /// What follows the commits of a poll.
+    /// Runs after the commits of a poll.
     func afterPoll(_ report: PollReport, _ options: PollOptions) async {
         await desk.afterPoll(report, options)
         await reminders.poke()
         await publishing.withLock { $0 }?.poke()
     }
 
-    /// The day as the web server sees it.
+    /// The data for the web server.
     func page(_ service: PollService, _ scanner: BottleScanner) -> Person {
         let (store, reminders, door) = (store, reminders, door(service, scanner))
         lights.reach(service)
         let outlet = outlet(broker, door, canNotify: { reminders.reachesSomebody }) { await reminders.poke() }
         noteSharing()
-        // Before the first poll: what it brings is to be told.
+        // Before the first poll, so that its drinks are published.
         outlet.prepare()
         publishing.withLock { $0 = outlet }
         let person = Person(

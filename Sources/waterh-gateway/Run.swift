@@ -30,7 +30,7 @@ struct Run: AsyncParsableCommand {
     var listen: String?
 
     func run() async throws {
-        // First of all: what comes while the store and the link are opened is heard, too.
+        // Before anything else, so that no signal is lost.
         let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
         speech.takeOver("waterh-gateway")
         let plan = try ServicePlan(link, place, keep: keep, listen: listen)

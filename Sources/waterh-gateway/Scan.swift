@@ -65,7 +65,7 @@ struct Scan: AsyncParsableCommand {
         }
     }
 
-    /// Reports everybody once, and again when more becomes known of them. Ends when the link is closed.
+    /// Reports each device, and again when its data changes. Ends when the link is closed.
     private static func look(
         _ central: any CentralLink, _ way: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool,
         wanted: String?, own: [OwnBottle]
@@ -120,7 +120,7 @@ struct Scan: AsyncParsableCommand {
         ].compactMap { $0 }.joined(separator: "  ")
     }
 
-    /// A name from the air must not move a terminal's cursor.
+    /// Control characters in an advertised name must not reach the terminal.
     private static func printable(_ name: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -35,13 +35,13 @@ struct Send: AsyncParsableCommand {
         let place = try location.place(file)
         var link = link
         link.fill(file)
-        // Whoever names a zone here means this clock; otherwise it is the one by which polls set it.
+        // --zone applies to this clock; otherwise the time zone of the polls.
         let zone = try zone.map { try Depot.choice($0).host } ?? Depot.zones(file.zone(flag: nil), place).bottle
         let command = try CommandWords.command(command, zone: zone, now: Machine.now())
         var options = PollOptions(zone: zone)
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
-        // A recording is nobody's.
+        // A capture has no owner.
         options.own = Adoption.ownBottles(place)
         options.mean(link.wantedBottle, file)
         if case .capture = try link.name { options.answeredByRecording() }
@@ -74,7 +74,7 @@ struct Send: AsyncParsableCommand {
         }
     }
 
-    /// A poll's words where they would speak of drinks: nothing is stored here.
+    /// Messages about drinks are replaced: nothing is stored here.
     private static func ofCommand(_ failure: CommandFailure, _ report: PollReport) -> CommandFailure {
         var failure = failure
         if report.failure?.code == "interrupted" {
@@ -87,7 +87,7 @@ struct Send: AsyncParsableCommand {
         return failure
     }
 
-    /// How a registration ended.
+    /// The result of a registration.
     private struct Registration {
         let isDone: Bool
         let sentence: String
@@ -115,7 +115,7 @@ struct Send: AsyncParsableCommand {
         ]
     }
 
-    /// What came back, for people.
+    /// The response as text.
     static func words(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
         let came =
             answer.answer.map { "answer: \(hex($0.encoded))" }
@@ -127,7 +127,7 @@ struct Send: AsyncParsableCommand {
             """
     }
 
-    /// Bytes that somebody typed may be a command that has words.
+    /// The meaning of hexadecimal bytes, if it is a known command.
     private static func meaning(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
         switch HostCommand(decoding: answer.command.encoded) {
         case .goal(let ml) where units != .ml: "set the goal to \(units.text(Int(ml))) (\(ml) ml)"

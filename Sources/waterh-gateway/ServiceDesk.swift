@@ -8,9 +8,9 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// The store and the plan of a running service: what the polls ask of their surroundings.
+/// The store and the plan of a running service.
 actor ServiceDesk {
-    /// With the settings and the zone as they were read last.
+    /// With the last read settings and time zone.
     private var depot: Depot
     private let plan: ServicePlan
     private let supervisor: Supervisor
@@ -19,11 +19,11 @@ actor ServiceDesk {
     private let onlookers: Onlookers
     private let now: @Sendable () -> MonotonicInstant
     private var settingsTrouble: String?
-    /// How the last poll of each plan failed, where it did.
+    /// The last failure of each plan.
     private var problems: [BottlePlan.ID: PollFailure.Kind] = [:]
-    /// The plans as they were when the store could be read last.
+    /// The plans of the last read of the store.
     private var plans: [BottlePlan] = []
-    /// The store's bottles as they were when it could be read last.
+    /// The bottles of the last read of the store.
     private var own: [OwnBottle] = []
     private var isMissingLogged = false
     /// A poll has ended since the service started, or there is no bottle to poll.
@@ -44,7 +44,7 @@ actor ServiceDesk {
 
     /// A desk at this moment: for what else uses the store beside the polls.
     func desk(source: String = "gateway", canNotify: Bool = false) -> TrackerDesk {
-        // Somebody may have set the zone a moment ago, or travelled.
+        // The time zone might have changed.
         reread()
         let log = log
         var desk = depot.desk(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
@@ -52,7 +52,7 @@ actor ServiceDesk {
         return desk
     }
 
-    /// A command's options for the bottle that is meant.
+    /// The poll options of a command for a bottle.
     func commandOptions(_ words: [String]) async throws -> PollOptions {
         reread()
         var options = try await depot.pollOptions(dialect: plan.dialect)
@@ -62,11 +62,11 @@ actor ServiceDesk {
         return options
     }
 
-    /// The bottles to poll, and what the day asks for.
+    /// The bottles to poll, and their schedule.
     func look() -> [BottleDay] {
         reread()
         if let found = try? depot.desk().ownBottles() { own = found }
-        // A recording is no bottle of the store.
+        // A capture is not a bottle of the store.
         let own = isRecording ? [] : own
         plans = BottlePlan.plans(
             wanted: plan.bottles.compactMap { OwnBottle.meant($0, among: own) }, own: own,
@@ -96,7 +96,7 @@ actor ServiceDesk {
 
     func bottlesElsewhere() -> Set<String> { Adoption.elsewhere(besides: depot.store.path) }
 
-    /// Whether a bottle's connection is wanted beyond its polls (`bottle.hold`).
+    /// Whether a connection is kept after its poll (`bottle.hold`).
     private func wish(_ bottle: BottlePlan, _ rhythm: PollRhythm?) -> HoldWish? {
         let own = bottle.own.count == 1 ? bottle.own[0].settings : nil
         guard !isRecording, (own?.mode ?? (try? depot.store.settings().bottle.mode)) != .share,
@@ -105,7 +105,7 @@ actor ServiceDesk {
         return HoldWish(hold, onlookers: onlookers.until, rhythm: rhythm, now: now())
     }
 
-    /// `nil` where the store cannot be read: another's bottle might be drained.
+    /// `nil` if the store cannot be read, because another owner's bottle might be emptied.
     func options(_ bottle: BottlePlan) async -> PollOptions? {
         reread()
         mark.begin(bottle.name)
@@ -118,12 +118,12 @@ actor ServiceDesk {
         return options
     }
 
-    /// The bottle is a recording that answers.
+    /// Whether the bottle is a capture.
     private var isRecording: Bool { if case .capture? = try? plan.link.name { true } else { false } }
 
     func afterPoll(_ report: PollReport, _ options: PollOptions) {
         isFirstPollOver = true
-        // Of several bottles one that answers is enough: that another lies in a drawer is no trouble.
+        // One answering bottle of several is enough.
         let id = plans.first { $0.own == options.own && $0.wanted == options.bottle }?.id ?? ""
         problems[id] = report.failure?.kind
         let isWorthSaying = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
@@ -151,19 +151,19 @@ actor ServiceDesk {
         }
     }
 
-    /// Settings and zone anew each time: another process may have changed them, SIGHUP says so, or the machine travels.
+    /// Reads settings and time zone again, because other processes can change them.
     private func reread() {
         do {
             depot = try depot.reread(zone: plan.zone)
             settingsTrouble = nil
         } catch {
-            // Told once: the poll goes on with what is known.
+            // Reported once: polls continue with the last settings.
             if settingsTrouble != "\(error)" { log.warning("The settings stay as they were read last: \(error)") }
             settingsTrouble = "\(error)"
         }
     }
 
-    /// One line where something happened; a failure is said once, until it changes.
+    /// Logs one line per event; an error once until it changes.
     func tell(_ news: ServiceNews) {
         switch news {
         case .failed(let bottle, let failure, let isNew):

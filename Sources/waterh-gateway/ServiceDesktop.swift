@@ -4,20 +4,20 @@ import Logging
 import TrackerCore
 import TrackerService
 
-/// What the service does with its desktop: a line for each presentation, and a button that acts.
+/// The service's desktop notifications: a log line per notification, and actions of buttons.
 struct ServiceDesktop: Sendable {
     let desktop: DesktopNotifications
     let desk: ServiceDesk
     let reminders: ReminderLoop
     let page: PageAddress
-    /// The service's instance name.
+    /// The instance name of the service.
     let instance: String?
     let log: Logger
     private let taps: ServiceTaps
-    /// A tap that waited for so long says when it was.
+    /// A button press that waited longer has its time in the message.
     private static let late = Duration.seconds(30)
 
-    /// - Parameter taps: what waits for the store.
+    /// - Parameter taps: pending button presses.
     init(
         desktop: DesktopNotifications, desk: ServiceDesk, reminders: ReminderLoop, page: PageAddress, instance: String?,
         log: Logger, taps: KeptTaps
@@ -39,7 +39,7 @@ struct ServiceDesktop: Sendable {
         }
     }
 
-    /// From now on buttons act, and a server that comes is told what is due.
+    /// Handles buttons, and shows due notifications on a new server.
     func attend() async {
         var outlets = DesktopNotifications.Outlets()
         let (log, reminders) = (log, reminders)
@@ -49,17 +49,17 @@ struct ServiceDesktop: Sendable {
         outlets.pressed = { await taps.keep($0) }
         outlets.appeared = { await reminders.poke() }
         await desktop.attend(outlets)
-        // Of a service before this one.
+        // Presses from before a restart.
         Task { await taps.goOn() }
     }
 
-    /// Lets go of the desktop. What is shown stays, and so does what was tapped and is not done.
+    /// Releases the desktop. Notifications and pending presses stay.
     func stop() async {
         await taps.stop()
         await desktop.stop()
     }
 
-    /// The day on the session's bus.
+    /// The D-Bus object of the day.
     var object: SessionObject {
         let (desk, reminders) = (desk, reminders)
         @Sendable func write(_ body: @Sendable (TrackerDesk) throws -> String) async throws -> String {

@@ -6,19 +6,19 @@ import Logging
 import Store
 import TrackerService
 
-/// The running service: one store, one link to its bottles, and everything that follows a poll.
+/// The running service: one store, one link, and everything that follows a poll.
 final class ServiceHost: Sendable {
     let resident: Resident
-    /// The store's day, as the web server sees it.
+    /// The data for the web server.
     let page: Person
-    /// The page's address for a browser of this machine.
+    /// The page's address for a browser on this machine.
     let address = PageAddress()
     private let adapter: Adapter
     private let work: [Task<Void, Never>]
 
-    /// Opens the store and the link, and begins to poll.
+    /// Opens the store and the link, and starts polling.
     /// - Parameters:
-    ///   - hasDesktop: notifications go to the desktop of this session.
+    ///   - hasDesktop: whether notifications go to the desktop of this session.
     ///   - open: opens the link.
     init(
         _ plan: ServicePlan, _ supervisor: Supervisor, log: Logger, hasDesktop: Bool = true,
@@ -54,7 +54,7 @@ final class ServiceHost: Sendable {
     /// Polls every bottle as soon as possible.
     func hurry() async { await adapter.service.hurry() }
 
-    /// The service's recent polls, in Prometheus' text format.
+    /// The metrics in Prometheus text format.
     func metrics() async -> String {
         let store = resident.store
         return await resident.board.figures(
@@ -65,7 +65,7 @@ final class ServiceHost: Sendable {
     /// Whether polls make progress.
     var isOnTime: Bool { get async { await adapter.service.isOnTime() } }
 
-    /// Returns when no poll is under way and the link is closed.
+    /// Returns when no poll is running and the link is closed.
     func close() async {
         for task in work { task.cancel() }
         for task in work { await task.value }

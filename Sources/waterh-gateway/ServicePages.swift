@@ -6,11 +6,11 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// Where the running service shows its day: a page for browsers, and a socket for this user's commands.
+/// The web server of the service: the page, and the socket for this user's commands.
 struct ServicePages: Sendable {
     let host: ServiceHost
     let log: Logger
-    /// Where the page is to be shown, or `off`.
+    /// The address of the page, or `off`.
     let listen: String
 
     init(_ host: ServiceHost, _ plan: ServicePlan, log: Logger) {
@@ -45,7 +45,7 @@ struct ServicePages: Sendable {
         await pages.run(on: endpoints + [socket].compactMap(\.self))
     }
 
-    /// Where other machines find a page that is shown at this endpoint.
+    /// The addresses of the page for other machines.
     private static func addresses(_ endpoint: HTTPServer.Endpoint, _ used: Int?) -> [String] {
         guard case .tcp(let host, let wanted) = endpoint else { return [] }
         let port = used ?? wanted
@@ -56,7 +56,7 @@ struct ServicePages: Sendable {
         }
     }
 
-    /// This machine's IPv4 addresses that others can reach.
+    /// This machine's IPv4 addresses for other machines.
     private static func outsideAddresses() -> [String] {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return [] }

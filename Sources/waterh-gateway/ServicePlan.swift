@@ -7,13 +7,13 @@ import TrackerService
 import Notifications
 import TrackerCore
 
-/// What the service was asked to do: flags over environment over file.
+/// The options of the service: command line, environment, file.
 struct ServicePlan: Sendable {
-    /// The instance of `waterh-gateway@.service`; `nil` for every other service.
+    /// The instance of `waterh-gateway@.service`, or `nil`.
     let instance: String?
     let link: LinkOptions
     let store: StorePlace
-    /// Names or addresses of the bottles; none: those that are the store's own.
+    /// The bottles by name or address; empty for those of the store.
     let bottles: [String]
     /// Whether a bottle in range can be another person's.
     let hasNeighbours: Bool
@@ -23,13 +23,13 @@ struct ServicePlan: Sendable {
     let dialect: RecordDialect?
     let keep: Bool
     private let sharesWaterline: Bool
-    /// What the file says of MQTT, over the settings.
+    /// The MQTT settings of the file.
     let mqtt: [String: String]
-    /// What it says of the person's phone, likewise.
+    /// The notification settings of the file.
     let pocket: [String: String]
-    /// Where the page is shown; `nil` where nobody says but the settings.
+    /// The address of the page in options or file, or `nil`.
     let listen: String?
-    /// What the user who started the service has to know.
+    /// Messages for the user who started the service.
     let remarks: [String]
 
     /// Whether Waterline is shown beyond this machine: by the configuration, or by the setting `waterline.shared`.
@@ -41,8 +41,7 @@ struct ServicePlan: Sendable {
         let file = try Configuration.load(place.config)
         instance = file.instance
         var store = try place.place(file)
-        // Nobody named a store, and the one of the system's service is not this user's to write: a service of one's
-        // own keeps a day of one's own.
+        // The system service's store is not writable for this user: use the user's own.
         if store.origin == .service, store.isShut(for: .writing) {
             remarks = [
                 """
@@ -76,12 +75,12 @@ struct ServicePlan: Sendable {
                 .wrongUse, "\"\(listen)\" is no place for the page.",
                 advice: "Write 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
         }
-        // A zone or a link that does not exist is told now, and not swallowed at a later poll.
+        // Report an unknown zone or link at the start.
         _ = (try Depot.choice(zone), try link.name)
         try checkPocket()
     }
 
-    /// What the file says of a phone is told when it is wrong, as far as it can be known without the settings.
+    /// Validates the notification settings of the file.
     private func checkPocket() throws {
         let settings = try pocketSettings(over: Settings()).service
         for service in NotificationChannel.allCases {
@@ -93,14 +92,14 @@ struct ServicePlan: Sendable {
         }
     }
 
-    /// What the file says goes before the settings.
+    /// The file takes precedence over the settings.
     func pocketSettings(over settings: Settings) throws -> Settings {
         var settings = settings
         for (name, text) in pocket { try settings.set(name, to: text) }
         return settings
     }
 
-    /// What the service does, in one line: which store, over which link.
+    /// The plan in one line: store and link.
     var words: String {
         """
         the day in \(store.path); bottles over \((try? "\(link.name)") ?? "")\(keep ? "; nothing is acknowledged" : "")

@@ -2,9 +2,8 @@ import Notifications
 import Utilities
 import TrackerCore
 
-/// What was tapped on the service's own desktop: done in its order. Where the store is held by another program, or its
-/// disk is full, a tap waits: whoever tapped sees nothing more of it, and takes it for done. A service that is killed
-/// meanwhile is followed by one that still has it.
+/// Button presses on desktop notifications, performed in order. A press waits while the store is locked or the disk is
+/// full, and survives a restart.
 actor ServiceTaps {
     private let taps: KeptTaps
     private let act: @Sendable (KeptTaps.Tap) async throws -> Void
@@ -14,8 +13,8 @@ actor ServiceTaps {
     private var pause: Task<Void, Never>?
 
     /// - Parameters:
-    ///   - act: does it, once for each key.
-    ///   - say: a line for the log.
+    ///   - act: performs it, once per key.
+    ///   - say: logs a line.
     init(
         _ taps: KeptTaps, say: @escaping @Sendable (String) -> Void,
         act: @escaping @Sendable (KeptTaps.Tap) async throws -> Void
@@ -23,7 +22,7 @@ actor ServiceTaps {
         (self.taps, self.say, self.act) = (taps, say, act)
     }
 
-    /// Comes back when it is done, or waits behind another.
+    /// Returns when the press is done or queued.
     func keep(_ press: DesktopPress) async {
         for lost in taps.append(press) {
             say("\(lost.words): too many taps waited for the store, this one is lost.")
@@ -31,7 +30,7 @@ actor ServiceTaps {
         await goOn()
     }
 
-    /// Does what waits.
+    /// Performs the queued presses.
     func goOn() async {
         guard !isAtIt else { return }
         isAtIt = true
@@ -52,7 +51,7 @@ actor ServiceTaps {
         }
     }
 
-    /// What waits is left to whoever comes next.
+    /// Leaves the queued presses to the next process.
     func stop() {
         isStopped = true
         pause?.cancel()

@@ -4,14 +4,14 @@ import Gateway
 import TrackerCore
 import Utilities
 
-/// A bottle that a scan has seen, and who it is, for the commands that only look.
+/// A scanned bottle with its identity, for reading commands.
 struct Sighting {
     let found: Advertisement
-    /// Who answered, where nothing on the air shows it.
+    /// The identity from a connection, if the advertisement has none.
     private let met: (identity: String, name: String?)?
 
-    /// Where no peer shows an address (a socket), only a connection tells who it is: a short one, which asks for
-    /// nothing else. A bottle that talks to somebody else meanwhile, or does not answer within `limit`, stays unknown.
+    /// If the advertisement has no address (a socket), a short connection reads the identity. A busy bottle, or one
+    /// that does not answer within `limit`, stays unknown.
     init(_ found: Advertisement, on link: LinkOptions, hasRadio: Bool, limit: Duration) async {
         self.found = found
         met = hasRadio || found.address != nil ? nil : await Self.meet(link, limit)
@@ -29,13 +29,12 @@ struct Sighting {
         return (identity, report.name)
     }
 
-    /// What its drinks are kept under; `nil` where that cannot be told: an address that changes, or a bottle that was
-    /// not met.
+    /// The identity; `nil` if it is unknown: a private address, or no connection.
     var identity: String? { found.isAddressPrivate ? nil : found.address?.description ?? met?.identity }
 
     var name: String? { found.name ?? met?.name }
 
-    /// `nil` where that cannot be told.
+    /// `nil` if unknown.
     func isOwn(_ own: [OwnBottle]) -> Bool? {
         guard let identity else { return nil }
         return own.contains { $0.identities.contains(identity) }
@@ -47,6 +46,6 @@ struct Sighting {
         return isOwn ? "bottle, this store's own" : "bottle, not this store's: \(adoption)"
     }
 
-    /// The command by which it becomes this store's.
+    /// The command that adopts the bottle.
     var adoption: String { "waterh-gateway adopt \(Escaping.shellWord(identity ?? found.peer.text))" }
 }

@@ -2,7 +2,7 @@ import CommandSupport
 import Foundation
 import TrackerCore
 
-/// Somebody at a terminal, or lines that come from a pipe.
+/// A user at a terminal, or lines from a pipe.
 actor TypingPerson: BenchDayPerson {
     private let lines: AsyncStream<String>
     private var isEnded = false
@@ -40,7 +40,7 @@ actor TypingPerson: BenchDayPerson {
         }
     }
 
-    /// `nil`: not understood.
+    /// `nil` if the answer is invalid.
     static func answer(_ text: String, _ form: BenchDayPrompt.Form) -> String? {
         switch form {
         case .done: return text

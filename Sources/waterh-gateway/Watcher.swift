@@ -3,8 +3,7 @@ import Gateway
 import Synchronization
 import TrackerCore
 
-/// What a person sees while a poll runs: warnings always, the course of things on request or on a terminal, and a line
-/// of progress for long transfers.
+/// The messages of a running poll: warnings always, progress on request or on a terminal.
 final class Watcher: Sendable {
     private let line = Mutex(ProgressLine())
     private let isTalkative: Bool

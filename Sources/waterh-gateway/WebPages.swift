@@ -6,8 +6,7 @@ import Utilities
 import Synchronization
 import TrackerService
 
-/// The service's web server on all its addresses. A place that is taken, or a name that is not this machine's, is told
-/// and tried again: the polls do not wait for it.
+/// Serves the web server on all its addresses. An address in use is reported and retried, while polls continue.
 struct WebPages: Sendable {
     private static let socketPause = Duration.seconds(1)
     private static let firstPause = Duration.seconds(5)
@@ -15,10 +14,10 @@ struct WebPages: Sendable {
 
     let server: HTTPServer
     let log: Logger
-    /// Told what is in use once it is.
+    /// Called when an address is bound.
     var ready: @Sendable (String) async -> Void = { _ in }
 
-    /// Serves until the task is cancelled.
+    /// Serves until cancelled.
     func run(on endpoints: [HTTPServer.Endpoint]) async {
         await withTaskGroup(of: Void.self) { group in
             for endpoint in endpoints { group.addTask { await serve(endpoint) } }
@@ -26,8 +25,7 @@ struct WebPages: Sendable {
     }
 
     private func serve(_ endpoint: HTTPServer.Endpoint) async {
-        // Commands ask at the socket of the store's service: when another that had it goes, this one is there in a
-        // moment.
+        // Commands use the socket, so it is retried at short intervals.
         var backoff =
             if case .unix = endpoint { Backoff(first: Self.socketPause, longest: Self.socketPause) } else {
                 Backoff(first: Self.firstPause, longest: Self.longestPause)
@@ -40,7 +38,7 @@ struct WebPages: Sendable {
                 lock = nil
                 if case .unix(let path) = endpoint { lock = try Self.claim(path) }
                 try await server.run(on: endpoint) { port in
-                    // A system service's is its group's, too: the unit's folder says who may come near.
+                    // The socket of a system service is open to its group.
                     if case .unix(let path) = endpoint {
                         _ = chmod(path, Paths.ofService.map { path.hasPrefix($0 + "/") } == true ? 0o660 : 0o600)
                     }
@@ -58,15 +56,14 @@ struct WebPages: Sendable {
                 try? await Task.sleep(for: backoff.next(chance: 1))
             }
         }
-        // Only our own: another service may listen there.
+        // Only our own, because another service might listen.
         if case .unix(let path) = endpoint, lock != nil, bound.withLock({ $0 }) { unlink(path) }
         withExtendedLifetime(lock) {}
     }
 
-    /// Takes the socket of a service that is no more out of the way; one that answers is left alone.
+    /// Removes the socket of an ended service; that of a running one stays.
     ///
-    /// A service that begins has bound its socket a moment before it listens, and nobody answers there meanwhile: which
-    /// of two has the place, their lock says.
+    /// A starting service binds its socket before it listens, so the lock decides which service has it.
     private static func claim(_ path: String) throws -> NameLock {
         let lock: NameLock
         do {

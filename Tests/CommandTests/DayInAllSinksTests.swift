@@ -159,7 +159,8 @@ import Testing
             }
             .compactMap { $0.hasPrefix("id: ") ? Int($0.dropFirst(4)) : nil }
             let last = ids.max().map { ["-H", "Last-Event-ID: \($0)"] } ?? []
-            let always = ["-sN", "--noproxy", "*", "--retry", "1000", "--retry-delay", "1", "--retry-all-errors"] + signedIn
+            let always =
+                ["-sN", "--noproxy", "*", "--retry", "1000", "--retry-delay", "1", "--retry-all-errors"] + signedIn
             streams.append(
                 try curl.start(always + last + ["http://127.0.0.1:\(port)/api/v1/events?shows=notifications&looks=no"]))
         }

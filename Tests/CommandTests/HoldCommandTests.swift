@@ -8,7 +8,8 @@ import Testing
     private func watcher(_ pair: Pair, _ page: String) async throws -> RunningProgram {
         let signedIn = try await Pair.signedIn(pair.store)
         return try Program(path: "/usr/bin/curl").start([
-            "-sS", "-N", "--max-time", "60", signedIn[0], signedIn[1], page + "api/v1/events?fields=dailyTotalMl,service",
+            "-sS", "-N", "--max-time", "60", signedIn[0], signedIn[1],
+            page + "api/v1/events?fields=dailyTotalMl,service",
         ])
     }
 

@@ -172,7 +172,8 @@ import Testing
     @Test func aScriptIsLetInByACodeAndItsTapCountsOnceAcrossARestart() async throws {
         let served = try await Served()
         let pair = try await served.gateway(["invite", "--json", "--scope", "log", "--label", "script"])
-        let code = try #require(pair.output.firstMatch(of: /"code":"([0-9A-Z]{10})"/)?.1, "\(pair.output) \(pair.error)")
+        let code = try #require(
+            pair.output.firstMatch(of: /"code":"([0-9A-Z]{10})"/)?.1, "\(pair.output) \(pair.error)")
         let let_in = try await served.curl(
             "api/v1/sign-in", ["-H", "Content-Type: application/json", "-d", "{\"code\":\"\(code)\",\"token\":true}"])
         let token = try #require(let_in.body.firstMatch(of: /"token":"([a-z0-9_]+)"/)?.1)

@@ -78,7 +78,8 @@ import Testing
             "water", "--oz", "a cup", "--store", folder.file("s.sqlite"),
         ])
         #expect(
-            none.exitCode == 2 && none.error.contains("invalid amount 'a cup': expected 8, 8.5oz or 250ml"), "\(none.error)"
+            none.exitCode == 2 && none.error.contains("invalid amount 'a cup': expected 8, 8.5oz or 250ml"),
+            "\(none.error)"
         )
         let pair = try await Pair()
         let sent = try await Program("waterh-gateway").run([

@@ -66,9 +66,11 @@ import TrackerService
                         path: "/api/v1" + path.replacing(/\{[a-z]+\}/, with: "1"))
                 }
             }
-            let others = ["/metrics", "/readyz"] + ["circular", "corner", "small", "medium", "large"].flatMap {
-                ["/widget/\($0)", "/widget/\($0).svg"]
-            }
+            let others =
+                ["/metrics", "/readyz"]
+                + ["circular", "corner", "small", "medium", "large"].flatMap {
+                    ["/widget/\($0)", "/widget/\($0).svg"]
+                }
             return operations + others.map { Route(method: "GET", path: $0) }
         }
     }
@@ -97,7 +99,8 @@ import TrackerService
                 #expect(try await house.askUnsigned("GET", path).status == 200, "\(path)")
             }
             let refused = try await house.askUnsigned("GET", "/api/v1/state")
-            #expect(refused.headers["www-authenticate"] == "Bearer" && refused.body.contains("waterh-tracker token new"))
+            #expect(
+                refused.headers["www-authenticate"] == "Bearer" && refused.body.contains("waterh-tracker token new"))
             #expect(try await house.askUnsigned("GET", "/healthz").body == "ok\n")
         }
     }
@@ -471,7 +474,8 @@ import TrackerService
             let made = try await house.ask("POST", "/api/v1/access-codes", #"{"label": "phone"}"#)
             let code = try #require(made.json["code"] as? String)
             #expect(
-                made.status == 201 && code.count == 10 && (made.json["urls"] as? [String]) == ["http://192.0.2.1:8077/"])
+                made.status == 201 && code.count == 10 && (made.json["urls"] as? [String]) == ["http://192.0.2.1:8077/"]
+            )
             let paired = try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "\#(code)"}"#)
             let cookie = try #require(paired.headers["set-cookie"])
             #expect(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"))

@@ -20,7 +20,8 @@ import Testing
         for _ in waiting { isOver.signal() }
         for task in waiting { await task.value }
         await answer.value
-        #expect(begun.count == BlockingThreads.count && gaveUp.count == 0, "\(gaveUp.count) gave up before all had begun")
+        #expect(
+            begun.count == BlockingThreads.count && gaveUp.count == 0, "\(gaveUp.count) gave up before all had begun")
     }
 }
 

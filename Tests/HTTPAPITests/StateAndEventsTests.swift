@@ -82,7 +82,8 @@ import TrackerService
     @Test func onlyTheWantedKeysAreSent() async throws {
         try await ServedHousehold.serve { house async throws in
             let client = try RawHTTP(port: house.port)
-            client.send("GET /api/v1/events?fields=dailyTotalMl,percent HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
+            client.send(
+                "GET /api/v1/events?fields=dailyTotalMl,percent HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
             let text = try await client.read { $0.contains("percent") }
             #expect(text.contains(#"data: {"dailyTotalMl":0,"percent":0}"#))
         }

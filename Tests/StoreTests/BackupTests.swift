@@ -45,7 +45,8 @@ import TrackerCore
         }
         return [
             "\(snapshot)", "\(try store.allDrinks())", "\(try store.totals(from: day.adding(days: -40), through: day))",
-            "\(sessions)", "\(try store.presets())", "\(values)", "\(try store.journalCounts())", "\(try store.bottles())",
+            "\(sessions)", "\(try store.presets())", "\(values)", "\(try store.journalCounts())",
+            "\(try store.bottles())",
         ].joined(separator: "\n")
     }
 

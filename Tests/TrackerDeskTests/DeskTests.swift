@@ -184,7 +184,8 @@ struct DeskTests {
         #expect(try desk.editPreset("stout", PresetValues(name: "Porter")).preset.standardDrinkEstimate == 2)
         #expect(try desk.deletePreset("PORTER").preset.name == "Porter" && desk.presets().presets.isEmpty)
         let token = try desk.makeToken(label: "phone", scope: .log)
-        #expect(try desk.use(token: token.token)?.scope == "log" && !TrackerDesk.json(desk.tokens()).contains(token.token))
+        #expect(
+            try desk.use(token: token.token)?.scope == "log" && !TrackerDesk.json(desk.tokens()).contains(token.token))
         #expect(try TrackerDesk.json(desk.tokens()).contains(#""scope":"log""#))
         #expect(try desk.revokeTokens(String(token.id.prefix(4))).revoked == 1)
         #expect(try desk.use(token: token.token) == nil)

@@ -6,7 +6,8 @@ extension BlueZCentral {
         guard session == nil else {
             return emit(
                 .connectFailed(
-                    LinkError(.outOfStep, "This link is already connected to \(session?.peer.text ?? "a peer") already")))
+                    LinkError(.outOfStep, "This link is already connected to \(session?.peer.text ?? "a peer") already")
+                ))
         }
         lastSession += 1
         let number = lastSession

@@ -51,7 +51,9 @@ final class PeripheralDriver: @unchecked Sendable {
             queue.async {
                 continuation.resume(
                     returning: Result { () throws(LinkError) in
-                        guard self.server == nil else { throw LinkError(.outOfStep, "this link has an open application already") }
+                        guard self.server == nil else {
+                            throw LinkError(.outOfStep, "this link has an open application already")
+                        }
                         let server = try GATTServer(application)
                         try listen()
                         self.server = server

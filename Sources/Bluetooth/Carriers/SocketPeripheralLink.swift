@@ -123,7 +123,8 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
             guard let self, self.wait == current, !self.isVisible, self.source != nil else { return }
             while let late = self.accept() {
                 self.driver.instruments.log(
-                    "\(self.listener.name): disconnected a central that connected while the peripheral was not advertising")
+                    "\(self.listener.name): disconnected a central that connected while the peripheral was not advertising"
+                )
                 Glibc.close(late)
             }
             self.update()

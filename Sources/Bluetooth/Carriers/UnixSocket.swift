@@ -132,7 +132,8 @@ extension UnixSocket: SocketListener {
             Glibc.close(descriptor)
             switch error {
             case EADDRINUSE: throw Self.system(.inProgress, "another process has just created \(path)", error)
-            case ENOENT, ENOTDIR: throw Self.system(.notFound, "the directory of the socket \(path) does not exist", error)
+            case ENOENT, ENOTDIR:
+                throw Self.system(.notFound, "the directory of the socket \(path) does not exist", error)
             case EACCES, EPERM, EROFS:
                 throw Self.system(.permissionDenied, "no permission to create the socket \(path)", error)
             default: throw Self.system(.system, "cannot create the socket \(path)", error)

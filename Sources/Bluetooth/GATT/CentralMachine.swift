@@ -110,7 +110,8 @@ package struct CentralMachine: Sendable {
             return [.close] + end(LinkError(.timeout, "the connection was not established in time", isTransient: true))
         case .settling(_, let deadline, _) where deadline <= now:
             skipsExchange = true
-            let sentence = "the peer accepted the connection but does not respond; it might be connected to another central"
+            let sentence =
+                "the peer accepted the connection but does not respond; it might be connected to another central"
             return [.close] + end(LinkError(.timeout, sentence, isTransient: true))
         default:
             return feed(.tick, at: now)

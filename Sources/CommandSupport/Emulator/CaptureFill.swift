@@ -4,22 +4,21 @@ import Captures
 import Replay
 import Emulator
 
-/// The records of a recorded bottle, to fill a virtual one with.
+/// The records of a recorded bottle, for filling an emulated one.
 package struct CaptureFill: Sendable {
-    /// 13 bytes each, in the order in which the bottle delivered them, each once; bookkeeping entries and impossible
-    /// dates included.
+    /// 13 bytes each, in the order of delivery without repetitions, including bookkeeping entries and impossible dates.
     package var records: [[UInt8]]
-    /// As far as the captures tell.
+    /// The model, as far as the captures show it.
     package var model: BottleModel?
-    /// What a person should know: other bottles left out, a capture that ends early.
+    /// Notes for the user: other bottles, a truncated capture.
     package var remarks: [String] = []
-    /// Bottles whose records were left out, a sentence each.
+    /// Bottles whose records were ignored, one sentence each.
     package private(set) var leftOut: [String] = []
 
-    /// Reads captures of any format the project knows.
+    /// Reads captures of any supported format.
     ///
-    /// - Parameter wanted: the bottle to take, where several are there; otherwise the one with the most records.
-    /// - Throws: where a file can not be opened or is no capture. One that breaks off counts as far as it goes.
+    /// - Parameter wanted: the bottle to use; otherwise the one with the most records.
+    /// - Throws: if a file cannot be opened or is not a capture. A truncated capture is used as far as it goes.
     package init(files: [String], wanted: BluetoothAddress? = nil) throws {
         var found: [String: (model: BottleModel?, records: [[UInt8]])] = [:]
         var options = DrinkReader.Options(hostYear: 2026)
@@ -52,8 +51,8 @@ package struct CaptureFill: Sendable {
         }
     }
 
-    /// Shifts the recorded times so that the newest of them is `now`. Records without a possible date stay as they are.
-    /// In the strict dialect byte 0 is no year: it stays 1A whatever the year.
+    /// Shifts the record times so that the newest is `now`. Records with an impossible date do not change. In the
+    /// strict dialect byte 0 stays 1A.
     package mutating func restamp(newestTo now: LocalTime, dialect: RecordDialect? = nil) {
         let times = records.map { raw in BottleClock(raw.prefix(6)).flatMap { LocalTime($0) } }
         guard let newest = times.compactMap({ $0?.milliseconds }).max() else { return }

@@ -3,16 +3,15 @@ import BottleProtocol
 import Foundation
 import Emulator
 
-/// What `waterh-emulator control` says to a running emulator: one JSON object a line, `{"do":"sip","value":"120"}`;
-/// the answer is one, too: `{"ok":true,"status":{…}}` or `{"ok":false,"error":"…"}`.
+/// The protocol of `waterh-emulator control`: one JSON object per line, `{"do":"sip","value":"120"}`, with one per
+/// response: `{"ok":true,"status":{…}}` or `{"ok":false,"error":"…"}`.
 package enum ControlMessages {
-    /// Words that are no action, or a value that it can not take.
+    /// An unknown action, or an invalid value.
     package struct Malformed: Error, Sendable, CustomStringConvertible {
-        /// What is wrong with the words.
         package let description: String
     }
 
-    /// One line each, for help.
+    /// The actions with one line of help each.
     package static let actions: [(words: String, meaning: String)] = [
         ("sip ML", "somebody drinks: a record with the bottle's clock, and live reports"),
         ("refill", "the bottle is full again"),
@@ -25,7 +24,7 @@ package enum ControlMessages {
         ("status", "how the bottle is"),
     ]
 
-    /// From what a person types.
+    /// Parses an action and its value.
     package static func action(_ word: String, _ value: String?) throws(Malformed) -> ControlAction {
         switch (word, value) {
         case ("refill", nil): return .refill
@@ -47,7 +46,7 @@ package enum ControlMessages {
         throw Malformed(description: "write it as: \(known.words)")
     }
 
-    /// `2026-12-31T23:59:50`, a space instead of the T, seconds left out. Years 2000–2255.
+    /// Parses `2026-12-31T23:59:50`, also with a space instead of the T and without seconds. Years 2000–2255.
     static func clock(_ text: String) -> BottleClock? {
         let parts = text.split(omittingEmptySubsequences: false) { "-T :".contains($0) }
         let numbers = parts.compactMap { $0.allSatisfy(\.isASCII) && $0.allSatisfy(\.isNumber) ? Int($0) : nil }
@@ -60,12 +59,12 @@ package enum ControlMessages {
             second: UInt8(numbers.count > 5 ? numbers[5] : 0))
     }
 
-    /// A request line as an object: what to do, and the value where there is one.
+    /// A request line as an object.
     package static func request(_ word: String, _ value: String?) -> JSONValue {
         value.map { ["do": .string(word), "value": .string($0)] } ?? ["do": .string(word)]
     }
 
-    /// The action of a request line; a value may be a number, too.
+    /// The action of a request line; a value can be a number.
     package static func action(line: Data) throws(Malformed) -> ControlAction {
         let request: Request
         do {
@@ -83,7 +82,7 @@ package enum ControlMessages {
         var value: Value?
     }
 
-    /// As it would be typed. A whole number is written without a point: some programs' JSON has one.
+    /// The value as text. A whole number has no decimal point: some programs write one.
     private struct Value: Decodable {
         let text: String
 
@@ -97,7 +96,7 @@ package enum ControlMessages {
         }
     }
 
-    /// The answer as an object: `ok`, and `status` or `error`.
+    /// The response as an object: `ok`, and `status` or `error`.
     package static func answer(_ reply: ControlReply) -> JSONValue {
         switch reply {
         case .done(let status): ["ok": true, "status": json(status)]
@@ -105,7 +104,7 @@ package enum ControlMessages {
         }
     }
 
-    /// The bottle as its owner sees it, as an object.
+    /// The state of the bottle as an object.
     package static func json(_ status: BottleStatus) -> JSONValue {
         [
             "name": .string(status.identity.name), "address": .string(status.identity.address.description),

@@ -3,24 +3,21 @@ import Dispatch
 import Foundation
 import Emulator
 
-/// Listens for `waterh-emulator control` on a socket that only its owner may use.
-///
-/// All state belongs to the queue; that is what makes it safe to send.
+/// Serves `waterh-emulator control` on a private Unix socket. The queue protects all state.
 package final class ControlServer: @unchecked Sendable {
-    /// Why nobody can listen there.
+    /// The reason why the socket cannot be used.
     package struct Failure: Error, Sendable, CustomStringConvertible {
-        /// Somebody else listens there already.
+        /// Whether another process listens on it.
         package let isInUse: Bool
-        /// What the system said of the path.
+        /// The system's error.
         package let description: String
     }
 
-    /// Then the one that was silent longest makes room: a test that never hangs up must not keep the next one out.
+    /// The maximum number of connections; the one that was idle longest is closed first.
     private static let mostConnections = 64
     private static let longestLine = 4096
     private static let mostWaiting = 64
 
-    /// Where the socket lies.
     package let path: String
     private let queue = DispatchQueue(label: "control")
     private let listener: Int32
@@ -28,23 +25,23 @@ package final class ControlServer: @unchecked Sendable {
     private let handler: @Sendable (ControlAction) async -> ControlReply
     private var source: DescriptorSource?
     private var connections: [Int32: Connection] = [:]
-    /// Counts what happens: a number for each conversation, and for when it was heard last.
+    /// A counter for connection numbers and times of activity.
     private var moments = 0
 
     private struct Connection {
         let number: Int
         let source: DescriptorSource
-        /// When something came last.
+        /// The time of the last activity.
         var heard: Int
         var bytes = Data()
-        /// Requests that wait for the one before: a person's order is kept.
+        /// Requests that wait for the previous one.
         var waiting: [Data] = []
         var isBusy = false
-        /// It says no more, and may still listen.
+        /// The client has closed its sending side.
         var hasEnded = false
     }
 
-    /// Listens at once. A socket that a dead process left behind is replaced.
+    /// Listens at once. Replaces the socket of an ended process.
     package init(path: String, handler: @escaping @Sendable (ControlAction) async -> ControlReply) throws(Failure) {
         self.path = path
         self.handler = handler
@@ -59,13 +56,13 @@ package final class ControlServer: @unchecked Sendable {
         source.interest = .reading
     }
 
-    /// Ends all conversations and removes the socket.
+    /// Closes all connections and removes the socket.
     package func stop() {
         queue.sync {
             source?.cancel()
             source = nil
             for descriptor in connections.keys { hangUp(descriptor) }
-            // Somebody else may have taken the place since.
+            // Another process might have replaced the socket.
             if mark == ControlSocket.Mark(path) { unlink(path) }
         }
     }
@@ -73,7 +70,7 @@ package final class ControlServer: @unchecked Sendable {
     private func accept() {
         let descriptor = Glibc.accept(listener, nil, nil)
         guard descriptor >= 0 else {
-            // They wait in the system's queue.
+            // Connections wait in the listen queue.
             if errno == EMFILE || errno == ENFILE { pause() }
             return
         }
@@ -95,7 +92,7 @@ package final class ControlServer: @unchecked Sendable {
         source.interest = .reading
     }
 
-    /// No more files may be open: tries again in a second.
+    /// Too many open files: retries in a second.
     private func pause() {
         source?.interest = []
         queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.source?.interest = .reading }
@@ -123,7 +120,7 @@ package final class ControlServer: @unchecked Sendable {
         answerNext(on: descriptor)
     }
 
-    /// Who closed their writing half gets the answers that are due.
+    /// A client that has closed its sending side receives the pending responses.
     private func end(_ descriptor: Int32) {
         guard let connection = connections[descriptor], connection.isBusy || !connection.waiting.isEmpty else {
             return hangUp(descriptor)
@@ -154,12 +151,12 @@ package final class ControlServer: @unchecked Sendable {
         }
     }
 
-    /// The descriptor may be another conversation's by now: `number` tells.
+    /// `number` shows whether the descriptor still belongs to the same connection.
     private func send(_ text: String, on descriptor: Int32, of number: Int) {
         guard let connection = connections[descriptor], connection.number == number else { return }
         connections[descriptor]?.isBusy = false
         let bytes = Array((text + "\n").utf8)
-        // An answer fits the socket's buffer; who does not read is hung up on.
+        // A response fits the socket's buffer; a client that does not read is disconnected.
         guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
             return hangUp(descriptor)
         }

@@ -1,21 +1,21 @@
 import Foundation
 
-/// The two ends of the control socket, as the system has them.
+/// The listening and connecting ends of the control socket.
 package enum ControlSocket {
-    /// The socket could not be opened, and why.
+    /// An error of the socket.
     package struct Failure: Error, Sendable, CustomStringConvertible {
-        /// Another emulator listens there.
+        /// Whether another emulator listens on it.
         package let isInUse: Bool
-        /// What the system said of the path.
+        /// The system's error.
         package let description: String
     }
 
-    /// Tells one file from another at the same path.
+    /// The identity of a file.
     struct Mark: Equatable {
         let device: UInt64
         let file: UInt64
 
-        /// `nil` where nothing is.
+        /// `nil` if there is no file.
         init?(_ path: String) {
             var status = stat()
             guard lstat(path, &status) == 0 else { return nil }
@@ -34,8 +34,8 @@ package enum ControlSocket {
                 close(descriptor)
                 throw Failure(isInUse: true, description: "\(path) is there and is no socket")
             }
-            // Only a socket that nobody has open any more refuses a connection; one of another kind (the bottle's own
-            // link, say) answers otherwise, and is left alone.
+            // Only a socket without a process refuses a connection. Another kind of socket gives another error and is
+            // not replaced.
             guard try probe(path) == ECONNREFUSED else {
                 close(descriptor)
                 throw Failure(
@@ -64,7 +64,7 @@ package enum ControlSocket {
         }
     }
 
-    /// What a connection to `path` meets: 0 where somebody listens, otherwise the error's number.
+    /// The result of connecting to `path`: 0 if a process listens, otherwise errno.
     private static func probe(_ path: String) throws(Failure) -> Int32 {
         let descriptor = socket(
             AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
@@ -92,7 +92,7 @@ package enum ControlSocket {
         }
     }
 
-    /// Sends one line and waits for the line that answers it, `limit` seconds at most.
+    /// Sends one line and returns the response line, within `limit` seconds.
     package static func ask(_ path: String, _ line: String, limit: Int = 5) throws(Failure) -> Data {
         let descriptor = try dial(path)
         defer { close(descriptor) }

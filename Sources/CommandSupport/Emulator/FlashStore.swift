@@ -1,31 +1,29 @@
 import Foundation
 import Emulator
 
-/// The bottle's flash in a file: JSON, replaced as a whole, durable when `save` returns, whenever the process dies.
+/// The emulated bottle's flash in a JSON file, which is replaced atomically and synchronised by `save`.
 package final class FlashStore: Sendable {
-    /// Why the file can not be used.
+    /// The reason why the file cannot be used.
     package struct Failure: HasExitReason, Sendable, CustomStringConvertible {
-        /// The file's content is bad, rather than the way to it.
+        /// Whether the content is invalid.
         package let isBadContent: Bool
-        /// The file, and what is wrong with it.
         package let description: String
-        /// `damaged` where its content is wrong, else `failed`.
+        /// `damaged` for an invalid content, otherwise `failed`.
         package var exitReason: ExitReason { isBadContent ? .damaged : .failed }
     }
 
     private struct Content: Codable {
-        /// Of this layout; a newer one is refused rather than overwritten.
+        /// The version of the format; a newer one is rejected.
         var version = 1
         var flash: BottleFlash
     }
 
-    /// Where the file lies.
     package let path: String
-    /// Held open and locked: one emulator a store.
+    /// The locked descriptor: one emulator per file.
     private let lock: Int32
 
-    /// Takes the file for this process. It need not exist; its directory is made. A symbolic link is followed; what is
-    /// no ordinary file is refused, as it would be replaced.
+    /// Locks the file for this process and creates its directory. A symbolic link is followed; a file that is not
+    /// regular is rejected.
     package init(path: String) throws(Failure) {
         var status = stat()
         let exists = stat(path, &status) == 0
@@ -56,7 +54,7 @@ package final class FlashStore: Sendable {
 
     deinit { close(lock) }
 
-    /// What was saved last; `nil` where nothing was.
+    /// The saved state, or `nil`.
     package func load() throws(Failure) -> BottleFlash? {
         guard access(path, F_OK) == 0 else { return nil }
         let content: Content
@@ -74,7 +72,7 @@ package final class FlashStore: Sendable {
         return content.flash
     }
 
-    /// Writes beside the file, forces it to the disk, and puts it in the file's place.
+    /// Writes a new file, synchronises it and renames it.
     package func save(_ flash: BottleFlash) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
@@ -100,7 +98,7 @@ package final class FlashStore: Sendable {
         try forceDirectory()
     }
 
-    /// A rename is only durable with its directory.
+    /// A rename is durable only after its directory is synchronised.
     private func forceDirectory() throws(Failure) {
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

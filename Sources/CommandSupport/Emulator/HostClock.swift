@@ -1,16 +1,16 @@
 import Foundation
 import Emulator
 
-/// The host's clock on the wall, as the bottle counts: the one place where the emulator asks what time it is.
+/// The host's clock, as the emulator uses it.
 package enum HostClock {
-    /// Local time now, in the host's zone.
+    /// The local time.
     package static func localTime() -> LocalTime {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         return localTime(seconds: Int64(now.tv_sec), milliseconds: Int64(now.tv_nsec) / 1_000_000)
     }
 
-    /// Since 1970, for captures.
+    /// The time since 1970, for captures.
     package static func sinceEpoch() -> Duration {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

@@ -4,9 +4,9 @@ import Replay
 import Emulator
 
 extension RecordedAnswers {
-    /// What the bottle of these captures answered; of several bottles the wanted one, else the one that was asked most.
+    /// The responses of a recorded bottle: the given one, or the one with the most requests.
     ///
-    /// - Throws: where a capture can not be read, or no bottle speaks in it.
+    /// - Throws: if a capture cannot be read, or has no bottle.
     package init(_ mode: Mode, captures: [String], wanted: BluetoothAddress?) throws {
         var exchanges: [(request: [UInt8], values: [[UInt8]])] = []
         for path in mode == .model ? [] : captures {

@@ -3,16 +3,13 @@ import Dispatch
 import Replay
 import Emulator
 
-/// The `capture:` link: a central's end whose peripherals are the bottles of a recording. Each is seen by its name and
-/// address, and answers at once.
+/// The `capture:` link: a central whose peripherals are the bottles of a capture. Each is advertised with its name and
+/// address, and responds at once.
 ///
-/// Looks like a radio: a recording may hold several bottles, and the central chooses. All state belongs to `queue`.
+/// It behaves like a radio, because a capture can have several bottles. `queue` protects all state.
 package final class CaptureLink: CentralLink, @unchecked Sendable {
-    /// `capture:` with the file.
     package let name: String
-    /// Always: its bottles are seen like those on the air.
     package var hasRadio: Bool { true }
-    /// What happens, for one consumer.
     package let events: AsyncStream<CentralEvent>
 
     private let continuation: AsyncStream<CentralEvent>.Continuation
@@ -27,9 +24,9 @@ package final class CaptureLink: CentralLink, @unchecked Sendable {
     private let timer: any DispatchSourceTimer
 
     /// - Parameters:
-    ///   - given: handles of the characteristics, where the capture hides the discovery.
-    ///   - hostTime: the host's local wall clock, for what the recording does not answer.
-    /// - Throws: `LinkError` with a sentence where the file cannot be read or holds no bottle.
+    ///   - given: the handles of the characteristics, if the capture lacks the discovery.
+    ///   - hostTime: the host's local time, for requests that the capture does not answer.
+    /// - Throws: `LinkError` if the file cannot be read or has no bottle.
     package init(
         file: String, given: GivenHandles = GivenHandles(), hostTime: LocalTime,
         instruments: LinkInstruments = LinkInstruments()
@@ -72,7 +69,7 @@ package final class CaptureLink: CentralLink, @unchecked Sendable {
         }
     }
 
-    // MARK: requests
+    // MARK: Requests
 
     private func handle(_ request: CentralRequest) {
         switch request {
@@ -150,7 +147,7 @@ package final class CaptureLink: CentralLink, @unchecked Sendable {
         feed(.write(Self.central, uuid, value: value, token: token))
     }
 
-    // MARK: the bottle's side
+    // MARK: Bottle
 
     private func feed(_ event: PeripheralEvent) {
         guard let connected else { return }
@@ -211,14 +208,14 @@ package final class CaptureLink: CentralLink, @unchecked Sendable {
     }
 }
 
-/// A bottle of a recording with the GATT table that it shows on this link.
+/// A bottle of the capture with its GATT table.
 private struct RecordedPeripheral {
     static let mtu = 517
 
     var machine: AnsweringMachine
     let advertisement: Advertisement
     let services: [RemoteService]
-    /// Values that the link serves by itself, by handle.
+    /// The values that the link serves itself, by handle.
     let constants: [UInt16: [UInt8]]
     private var uuids: [UInt16: BluetoothUUID] = [:]
 
@@ -237,7 +234,7 @@ private struct RecordedPeripheral {
             handle += 1
             var found = RemoteService(uuid: service.uuid, handle: handle, characteristics: [])
             for characteristic in service.characteristics {
-                // Declaration, value, and one for a configuration.
+                // Declaration, value and configuration.
                 handle += 2
                 found.characteristics.append(
                     RemoteCharacteristic(

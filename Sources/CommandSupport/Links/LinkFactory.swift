@@ -2,23 +2,23 @@ import BlueZ
 import Bluetooth
 import ESPHome
 
-/// From what a person types after `--link` to the link itself.
+/// Creates a link from the value of `--link`.
 package enum LinkFactory {
-    /// How notified values travel between bluetoothd and us. Over the air they are the same.
+    /// The way of notified values between bluetoothd and the program.
     package enum NotificationWay: String, CaseIterable, Sendable {
-        /// By a socket that bluetoothd hands over (AcquireNotify).
+        /// By a socket of AcquireNotify.
         case socket
-        /// By signals on the bus (StartNotify, PropertiesChanged).
+        /// By D-Bus signals (StartNotify, PropertiesChanged).
         case signals
     }
 
-    /// A link for a central: the gateway's end.
+    /// Creates a central link, for the gateway.
     ///
     /// - Parameters:
-    ///   - notifications: over BlueZ only; `nil`: the link's own choice.
-    ///   - proxyKey: the encryption key of an ESPHome device; `nil`: it speaks in the clear.
-    ///   - runtimeFolder: over BlueZ only: where it is kept which connections are ours (`HeldConnections`).
-    /// - Throws: `LinkError` with a sentence for a link that this build, or this machine, does not have.
+    ///   - notifications: for BlueZ only; `nil` for the default.
+    ///   - proxyKey: the encryption key of an ESPHome device, or `nil`.
+    ///   - runtimeFolder: for BlueZ only: the directory of `HeldConnections`.
+    /// - Throws: `LinkError` if this build or machine does not support the link.
     package static func central(
         _ name: LinkName, notifications: NotificationWay? = nil, runtimeFolder: String? = nil, proxyKey: String? = nil,
         instruments: LinkInstruments = LinkInstruments()
@@ -38,14 +38,12 @@ package enum LinkFactory {
         }
     }
 
-    /// A link for a peripheral: the bottle's end. Nothing listens before it is opened.
+    /// Creates a peripheral link, for the bottle. It listens after `open`.
     ///
-    /// Over BlueZ, observer and faults of the instruments work at GATT level (`RecordingPeripheralLink`,
-    /// `FaultyPeripheralLink`).
+    /// Over BlueZ, observer and faults work at GATT level (`RecordingPeripheralLink`, `FaultyPeripheralLink`).
     ///
-    /// - Parameter notifications: over BlueZ only; `nil`: the link's own choice.
-    /// - Throws: `LinkError` with a sentence for a link that this build, or this machine, does not have, and for faults
-    ///   that it cannot enter.
+    /// - Parameter notifications: for BlueZ only; `nil` for the default.
+    /// - Throws: `LinkError` if this build or machine does not support the link or the faults.
     package static func peripheral(
         _ name: LinkName, notifications: NotificationWay? = nil, instruments: LinkInstruments = LinkInstruments()
     ) throws(LinkError) -> any PeripheralLink {
@@ -64,7 +62,7 @@ package enum LinkFactory {
         }
     }
 
-    /// Why a plan's faults cannot all be entered into a link; `nil` where they can.
+    /// The reason why a link does not support the faults, or `nil`.
     package static func refusal(of plan: FaultPlan, on name: LinkName) -> String? {
         guard case .bluez = name, !plan.wordsForPDUs.isEmpty else { return nil }
         let words = plan.wordsForPDUs.joined(separator: ", ")
@@ -84,7 +82,7 @@ package enum LinkFactory {
             case .socket: BlueZPeripheralLink(adapter: adapter, notifications: .socket, log: instruments.log)
             case .signals: BlueZPeripheralLink(adapter: adapter, notifications: .signals, log: instruments.log)
             }
-        // The recording shows what is left of what passes after the faults, as on a link with PDUs.
+        // The recording shows what passes after the faults, as on a link with PDUs.
         if instruments.observe != nil { link = RecordingPeripheralLink(link, instruments: instruments) }
         if instruments.faults != nil { link = FaultyPeripheralLink(link, instruments: instruments) }
         return link

@@ -4,20 +4,19 @@ import Dispatch
 import Foundation
 import Replay
 
-/// Writes what passes on a link into a capture file: as the central's host would have captured it, connection events
-/// and all.
+/// Writes the traffic of a link to a capture file, as its central's host would capture it, with connection events.
 ///
-/// Its `observe` goes into `LinkInstruments`. Each packet is in the file when the next one comes, so that a killed
-/// process leaves a readable file. All state belongs to the queue; that is what makes it safe to send.
+/// `observe` is passed in `LinkInstruments`. Each packet is written before the next one, so that a killed process
+/// leaves a readable file. The queue protects all state.
 package final class LinkRecorder: @unchecked Sendable {
     private let queue = DispatchQueue(label: "recorder")
     private let path: String
     private let file: OutputFile
-    /// The older file is gone, and what comes is written.
+    /// Whether the file was truncated for this recording.
     private var hasBegun = false
     private var peer: BluetoothAddress
     private var isPeerRandom: Bool
-    /// Real time at monotonic zero.
+    /// The time at zero of the monotonic clock.
     private let epoch: Duration
     private let log: @Sendable (String) -> Void
     private var synthesiser = ConversationSynthesiser(.hci)
@@ -60,7 +59,7 @@ package final class LinkRecorder: @unchecked Sendable {
         }
     }
 
-    /// From the next connection on the bottle has this address.
+    /// Sets the bottle's address from the next connection on.
     package func identify(_ peer: BluetoothAddress) {
         queue.async {
             self.peer = peer
@@ -68,7 +67,7 @@ package final class LinkRecorder: @unchecked Sendable {
         }
     }
 
-    /// Writes down what the peripheral shows to whoever scans, as if it had been seen at that time.
+    /// Records an advertisement.
     package func observe(_ advertisement: AdvertisingBytes, at time: MonotonicInstant) {
         queue.async {
             let time = self.epoch + .nanoseconds(time.nanoseconds)
@@ -83,12 +82,12 @@ package final class LinkRecorder: @unchecked Sendable {
         }
     }
 
-    /// Takes an observation; returns at once.
+    /// Records an observation without blocking.
     package func observe(_ observation: LinkObservation) {
         queue.async { self.record(observation) }
     }
 
-    /// Waits until everything observed is in the file.
+    /// Waits until everything is written.
     package func finish() {
         queue.sync { flush() }
     }
@@ -130,7 +129,7 @@ package final class LinkRecorder: @unchecked Sendable {
         do { try file.write(writer.takeOutput()) } catch { fail("\(error)") }
     }
 
-    /// One line: a full disk must not stop the bottle.
+    /// Logs one line: a full disk must not stop the bottle.
     private func fail(_ why: String) {
         if !hasFailed { log("the recording ends here: \(why)") }
         hasFailed = true

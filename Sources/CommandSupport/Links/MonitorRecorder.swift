@@ -3,8 +3,8 @@ import Captures
 import BlueZ
 import Replay
 
-/// Writes packets of the monitor channel into a capture, all of them, an adapter's or only a bottle's, and counts what
-/// it sees.
+/// Writes packets of the HCI monitor channel to a capture: all, those of an adapter, or those of a bottle. Counts the
+/// packets.
 package struct MonitorRecorder {
     private let adapter: UInt16?
     private var filter: BottleFilter?
@@ -16,17 +16,17 @@ package struct MonitorRecorder {
     private var connections = 0
 
     /// - Parameters:
-    ///   - adapter: its number; `nil`: every adapter's traffic.
-    ///   - bottle: only what concerns this one.
+    ///   - adapter: the index; `nil` for all adapters.
+    ///   - bottle: records only this bottle's traffic.
     package init(_ format: CaptureFormat, adapter: UInt16?, bottle: BluetoothAddress?) {
         self.adapter = adapter
         filter = bottle.map(BottleFilter.init)
         writer = CaptureWriter(format)
-        // Only counts: the year of a strict record does not matter.
+        // Only for counting, so the year does not matter.
         reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { _ in }
     }
 
-    /// For people: `120 packets, 1 connection, 33 ATT PDUs, 40 drinks`.
+    /// `120 packets, 1 connection, 33 ATT PDUs, 40 drinks`.
     package var line: String {
         func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
         return
@@ -36,10 +36,10 @@ package struct MonitorRecorder {
             """
     }
 
-    /// What is to be written into the file.
+    /// Returns and removes the bytes to write.
     package mutating func takeOutput() -> [UInt8] { writer.takeOutput() }
 
-    /// Takes a packet of the monitor; those of other adapters, and those that are not wanted, are passed over.
+    /// Adds a packet; packets of other adapters and bottles are skipped.
     package mutating func take(_ packet: MonitorPacket) throws {
         guard adapter.map({ $0 == packet.adapter }) ?? true else { return }
         let made = CapturePacket(packet, number: packets + 1)

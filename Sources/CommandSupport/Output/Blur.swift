@@ -1,17 +1,15 @@
 import Synchronization
 
-/// Takes out of a text what a stranger need not read: addresses, names, credentials, amounts of drink. The same thing
-/// gets the same stand-in throughout, so that the text still tells one bottle from another.
+/// Redacts addresses, names, credentials and amounts. Equal values get equal replacements.
 ///
-/// In this order: what is known to be somebody's (names, credentials), names of bottles on the air, links, e-mail
-/// addresses, Bluetooth addresses, rows of bytes, IP addresses, homes, amounts, and whatever looks like a credential.
+/// In this order: known names and credentials, advertised names, links, e-mail addresses, Bluetooth addresses, bytes,
+/// IP addresses, home directories, amounts, and texts that look like credentials.
 package final class Blur: Sendable {
     private let known: [(text: String, standIn: String)]
     private let numbers = Mutex<[String: [String: Int]]>([:])
 
     /// - Parameters:
-    ///   - names: of people, bottles, machines, topics: one digit or small letter is left alone, or little of the text
-    ///     would remain.
+    ///   - names: of people, bottles, machines, topics; a single digit or small letter is ignored.
     ///   - secrets: credentials.
     package init(names: some Sequence<String>, secrets: some Sequence<String>) {
         var known: [(String, String)] = []
@@ -19,13 +17,13 @@ package final class Blur: Sendable {
         for (number, name) in Set(names).sorted().enumerated() where Self.isTelling(name) {
             known.append((name, "NAME-\(number + 1)"))
         }
-        // In a log a name may stand between quotation marks, with a backslash before its own.
+        // In a log a name can be in quotation marks with escapes.
         known += known.compactMap { text, standIn in
             let quoted = String(
                 String.UnicodeScalarView(text.unicodeScalars.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : [$0] }))
             return quoted == text ? nil : (quoted, standIn)
         }
-        // What holds another one goes first.
+        // Longer texts first, because they can contain others.
         self.known = known.sorted { $0.0.count > $1.0.count }.map { (text: $0.0, standIn: $0.1) }
     }
 
@@ -33,29 +31,27 @@ package final class Blur: Sendable {
         name.count > 1 || name.contains { !$0.isASCII || $0.isUppercase }
     }
 
-    /// The text with stand-ins in the place of names and addresses, the same one for the same name.
+    /// The redacted text.
     package func text(_ text: String) -> String {
         var text = text
         for (name, standIn) in known { text = Self.replacing(name, in: text, with: standIn) }
-        // What its own name or its beginning gives away.
+        // A part of its name reveals it.
         text.replace(
             /\b([a-z_.-]*(?:passw(?:or)?d|token|secret|credential|api_?key)["']?\s*[:=]\s*["']?)([^\s"',;(][^\s"',;]*)/
                 .ignoresCase()
         ) { "\($0.1)SECRET" }
         text.replace(/\b(Bearer|Basic)(\s+)[^\s"',;]+/) { "\($0.1)\($0.2)SECRET" }
         text.replace(/\b(?:wt|wht|wf|whsec|tk)_[A-Za-z0-9_+=-]+/) { _ in "SECRET" }
-        // A value that was refused may be part of an address that holds a credential, and be mended by now; so may a
-        // broker's user.
+        // A rejected value can be part of an address with a credential.
         text.replace(/(cannot be ")[^\n]*?("(?=[:.,;] |$|\\"))/) { "\($0.1)…\($0.2)" }
         text.replace(/(connected with \S+ at )([^\s,;]+)/) { "\($0.1)\(self.standIn("PREFIX", String($0.2)))" }
         text.replace(/(connected with [^\n]*?, as )([^\s,;.]+)/) { "\($0.1)\(self.standIn("USER", String($0.2)))" }
         text.replace(/\b(esphome:)([^\s:,;"')\]]+)/) { "\($0.1)\(self.standIn("HOST", String($0.2)))" }
-        // A bottle's name as it is on the air: after our own words for it, whatever it is called; our programs have no
-        // capitals.
+        // An advertised name follows these words.
         text.replace(/(a bottle(?: that [^:\n]*)? is there: )([^\n]+)/) {
             "\($0.1)\(self.standIn("BOTTLE", String($0.2)))"
         }
-        // A sentence that begins with one: "NAME (ADDRESS) is here, but …", "NAME is here and hides its address".
+        // A sentence that starts with an advertised name.
         text.replace(
             /(?m)(^|[:;.] )([^:;.\n()]{1,64}?)(?= \([0-9A-Fa-f:_-]{17}\)(?:,| is here)| is here and hides its address)/
         ) {
@@ -80,7 +76,7 @@ package final class Blur: Sendable {
             /\b(\d+(?:[.,]\d+)*)(\s?)(ml|cl|dl|l|oz|fl oz|(?:milli|centi|deci)?lit(?:re|er)s?|(?:fluid )?ounces?)\b/
                 .ignoresCase()
         ) { "#\($0.2)\($0.3)" }
-        // A part of the usual goal is an amount, too.
+        // A percentage of the goal reveals the amount.
         text.replace(/(# ?(?:ml|mL|cl|dl|l|L|oz|fl oz)\s?[(,:]\s?)\d+(?:[.,]\d+)*(?=\s?%)/) { "\($0.1)#" }
         text.replace(
             /([A-Za-z]*(?:Ml|Oz|ml|oz|Liters?|[Tt]otal|[Gg]oal|[Aa]mount))(["']?\s*[:= ]\s*["']?)\d+(?:[.,]\d+)*/
@@ -102,7 +98,7 @@ package final class Blur: Sendable {
         return "\(kind)-\(number)"
     }
 
-    /// Whatever its case, and only as a whole word: a person called Ben is not in a bench.
+    /// Matches in any case, and only whole words.
     private static func replacing(_ name: String, in text: String, with standIn: String) -> String {
         var result = ""
         var rest = text[...]

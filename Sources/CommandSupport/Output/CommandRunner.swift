@@ -1,12 +1,12 @@
 import ArgumentParser
 import Foundation
 
-/// Runs a command from its arguments to its exit code. Each executable's `main` is one call of this.
+/// Runs a command from its arguments to its exit code.
 package enum CommandRunner {
-    /// Parses, runs, flushes standard output and exits. Errors go to standard error as sentences; ArgumentParser's 64
+    /// Parses, runs, flushes standard output and exits. Errors go to standard error; ArgumentParser's exit code 64
     /// becomes 2.
     package static func main<Root: ParsableCommand>(_ root: Root.Type) async -> Never {
-        // A reader that closes its pipe must not kill a service; writing then fails and is noticed.
+        // A closed pipe must not kill a service; the write fails instead.
         signal(SIGPIPE, SIG_IGN)
         occupyStandardDescriptors()
         raiseDescriptorLimit()
@@ -20,11 +20,10 @@ package enum CommandRunner {
         exit(status == ExitStatus.done.rawValue ? ExitStatus.failed.rawValue : status)
     }
 
-    /// Where a parent closed one of the three, the next file that we open would take its number, and our output would
-    /// go into it.
+    /// If the parent closed one of the standard descriptors, the next opened file would get its number.
     private static func occupyStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
-            // Each is open the wrong way round on purpose: using it fails, as if it were still closed.
+            // Opened in the wrong direction on purpose, so that using it fails.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
@@ -47,8 +46,7 @@ package enum CommandRunner {
         exit(ExitStatus.failed.rawValue)
     }
 
-    /// A parent that blocks signals hands that down: then nobody could ask us to end. One thread that takes them is
-    /// enough.
+    /// Unblocks signals that the parent blocked, in one thread.
     private static func unblock(_ numbers: [Int32]) {
         var set = sigset_t()
         sigemptyset(&set)
@@ -56,7 +54,7 @@ package enum CommandRunner {
         pthread_sigmask(SIG_UNBLOCK, &set, nil)
     }
 
-    /// As `main`, but returns the exit code.
+    /// Like `main`, but returns the exit code.
     package static func run<Root: ParsableCommand>(_ root: Root.Type, _ arguments: [String]) async -> Int32 {
         do {
             var command = try root.parseAsRoot(arguments)
@@ -80,8 +78,8 @@ package enum CommandRunner {
         let text = root.fullMessage(for: error)
         let isWrongUse = code == .validationFailure
         if code.isSuccess {
-            // --help and --version are answers, not diagnostics.
-            // A verb's help has its own exit codes, or else those of all.
+            // --help and --version print to standard output. A subcommand's help has its own exit codes, or the common
+            // ones.
             let isBareHelp = text.contains("\nUSAGE: ") && !text.contains("Exit codes: ")
             if !text.isEmpty {
                 TextOutput.standard.block(

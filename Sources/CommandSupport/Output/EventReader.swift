@@ -1,30 +1,28 @@
-/// Reads server-sent events (WHATWG HTML) out of an HTTP/1.1 answer, piece by piece as it arrives. What is no such
-/// answer, or has no end, is an error.
+/// Parses server-sent events (WHATWG HTML) in an HTTP/1.1 response. Invalid or endless responses are errors.
 package struct EventReader: Sendable {
-    /// One event of the stream.
+    /// An event of the stream.
     package struct Event: Hashable, Sendable {
-        /// Its type; `message` where the stream names none.
+        /// The type; `message` by default.
         package var name: String
-        /// Its data; lines are joined by line feeds.
+        /// The data; lines are joined by line feeds.
         package var data: String
     }
 
-    /// The stream holds what is no event; `description` says what.
+    /// The stream is invalid.
     package struct Malformed: Error, Hashable, CustomStringConvertible {
-        /// What is wrong with the stream.
         package let description: String
     }
 
-    /// The longest head, and the longest line of an event.
+    /// The maximum length of the head, and of a line.
     private static let limit = 1 << 20
 
     private enum Part: Sendable {
         case head
-        /// A chunk's length is next.
+        /// The length of a chunk is next.
         case length
-        /// So many bytes of a chunk are still to come.
+        /// The number of remaining bytes of a chunk.
         case chunk(Int)
-        /// The line break behind a chunk.
+        /// The line break after a chunk.
         case chunkEnd
     }
 
@@ -34,11 +32,9 @@ package struct EventReader: Sendable {
     private var name = ""
     private var data: [String] = []
 
-    /// In front of the answer's first byte.
     package init() {}
 
-    /// - Returns: what was completed by these bytes.
-    /// - Throws: `Malformed`; its words are for a person.
+    /// - Returns: the events that these bytes complete.
     package mutating func read(_ new: some Sequence<UInt8>) throws(Malformed) -> [Event] {
         bytes += new
         var events: [Event] = []
@@ -49,7 +45,7 @@ package struct EventReader: Sendable {
         return events
     }
 
-    /// - Returns: how many bytes are done with; `nil` where more are needed.
+    /// - Returns: the number of used bytes; `nil` if more are needed.
     private mutating func step(_ events: inout [Event]) throws(Malformed) -> Int? {
         switch part {
         case .head:

@@ -1,25 +1,24 @@
-/// Why a command ends, as far as exit codes tell it apart. Here alone a reason becomes its code, for every command
-/// (command law C2).
+/// The reason why a command ends, which determines its exit code (CLI spec C2).
 package enum ExitReason: String, Hashable, Sendable, CaseIterable {
-    /// No bottle, adapter or link: nobody was there to talk to.
+    /// No bottle, adapter or link.
     case absent
-    /// What was asked for is not there, in a store or a list.
+    /// The requested thing does not exist.
     case notFound
-    /// A rule said no.
+    /// A rule rejected the request.
     case refused
-    /// What was given cannot be understood.
+    /// The input is invalid.
     case invalid
-    /// The file or the bytes are bad.
+    /// The file or the bytes are damaged.
     case damaged
-    /// Somebody else holds it.
+    /// Another process uses it.
     case busy
     case diskFull
-    /// Stopped from outside, after a clean disconnect.
+    /// Interrupted, after a clean disconnect.
     case interrupted
-    /// Anything else.
+    /// Any other reason.
     case failed
 
-    /// The code that it has for every command.
+    /// The exit code.
     package var status: ExitStatus {
         switch self {
         case .absent: .noLink

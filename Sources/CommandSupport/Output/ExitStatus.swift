@@ -1,38 +1,38 @@
-/// Exit codes of all commands (command law C2).
+/// Exit codes of all commands (CLI spec C2).
 package enum ExitStatus: Int32, Sendable {
     case done = 0
-    /// It failed; the message says what, why, and what to try.
+    /// An error; the message has the reason and the advice.
     case failed = 1
-    /// Wrong use: flags, arguments, values.
+    /// Wrong use: options, arguments, values.
     case wrongUse = 2
-    /// Refused by a rule.
+    /// Rejected by a rule.
     case refused = 3
-    /// The file or the bytes are bad.
+    /// The file or the bytes are damaged.
     case badInput = 4
     /// No bottle, adapter or link.
     case noLink = 5
     /// Interrupted, after a clean disconnect.
     case interrupted = 130
 
-    /// All of them in one line, for the help of every command.
+    /// All exit codes in one line, for the help.
     package static let help =
         """
         Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by a rule, 4 bad file or bytes, 5 no bottle, adapter \
         or link, 130 interrupted.
         """
-    /// The same in 80 columns, as helps are set.
+    /// The same, wrapped at 80 columns.
     static let wrappedHelp = help.replacing("4 bad file or bytes", with: "4 bad file or\nbytes")
 }
 
-/// A failure that ends a command: what happened and why, and what the user can try, each a sentence.
+/// An error that ends a command: a sentence, and advice.
 package struct CommandFailure: Error, Sendable, CustomStringConvertible {
-    /// The code to end with.
+    /// The exit code.
     package var status: ExitStatus
-    /// What happened, and why.
+    /// The event and its reason.
     package var sentence: String
-    /// What the user can try; `nil` where nothing helps.
+    /// The action for the user, or `nil`.
     package var advice: String?
-    /// A stable name for programs, where it has one: of a refusal the rule's.
+    /// A stable name, if there is one.
     package var code: String?
 
     package init(_ status: ExitStatus, _ sentence: String, advice: String? = nil, code: String? = nil) {
@@ -42,6 +42,6 @@ package struct CommandFailure: Error, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// The sentence, and the advice on a line of its own.
+    /// The sentence, and the advice on a second line.
     package var description: String { advice.map { "\(sentence)\n\($0)" } ?? sentence }
 }

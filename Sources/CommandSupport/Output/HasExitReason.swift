@@ -1,4 +1,4 @@
-/// An error that says itself why a command ends with it, where that is more than what every surface tells apart.
+/// An error with its own exit reason.
 package protocol HasExitReason: Error {
     var exitReason: ExitReason { get }
 }

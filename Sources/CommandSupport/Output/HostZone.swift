@@ -1,6 +1,6 @@
 import Foundation
 
-/// The zone that this machine's clock on the wall is in, now: whoever travels with a running program changes it.
+/// The current time zone of this machine, which can change while a program runs.
 package enum HostZone {
     /// The IANA id: what `TZ` names, else where `/etc/localtime` leads, else what `/etc/timezone` says, else
     /// Foundation's answer, which it remembers from the start of the process. Where `TZ` holds a rule such as `JST-9`,
@@ -19,14 +19,14 @@ package enum HostZone {
     /// `Europe/Berlin`, or a path into the zone files. A rule such as `CET-1CEST` is not a name.
     private static func name(inVariable text: String) -> String? {
         let name = afterZoneFiles(text) ?? text
-        // Foundation's list leaves out links (`US/Eastern`) and `Etc/GMT+5`, and its parser takes `GMT+5`, which is a
+        // Foundation's list lacks links (`US/Eastern`) and `Etc/GMT+5`, and its parser accepts `GMT+5`, which is a
         // rule.
         guard TimeZone(identifier: name) != nil else { return nil }
         return name.contains("/") || name == "UTC"
             || FileManager.default.fileExists(atPath: "/usr/share/zoneinfo/\(name)") ? name : nil
     }
 
-    /// The name that a chain of links leads to. The zone files link to each other, too: the first name counts.
+    /// The zone name in a chain of links. Zone files link to each other, so the first name counts.
     private static func name(behind link: String) -> String? {
         var path = link
         for _ in 0..<8 {

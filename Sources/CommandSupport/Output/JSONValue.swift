@@ -1,4 +1,4 @@
-/// A JSON value that keeps the order of its keys, so that output is stable and can be compared as text.
+/// A JSON value that keeps the order of its keys, so that output is stable.
 package indirect enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -6,16 +6,13 @@ package indirect enum JSONValue: Hashable, Sendable {
     case double(Double)
     case string(String)
     case array([JSONValue])
-    /// Keys are lowerCamelCase; a key occurs once.
+    /// Keys are lowerCamelCase and unique.
     case object([Member])
 
-    /// A name of an object, with its value.
+    /// A key with its value.
     package struct Member: Hashable, Sendable {
-        /// The name.
         package let key: String
-        /// The value.
         package let value: JSONValue
-        /// A name with a value.
         package init(_ key: String, _ value: JSONValue) {
             self.key = key
             self.value = value
@@ -31,14 +28,14 @@ package indirect enum JSONValue: Hashable, Sendable {
     /// `nil` becomes null.
     package init(_ value: Double?) { self = value.map(JSONValue.double) ?? .null }
 
-    /// On one line, without spaces.
+    /// The text on one line without spaces.
     package var text: String {
         var bytes: [UInt8] = []
         append(to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The value of a key, where this is an object that has it.
+    /// The value of a key of an object, or `nil`.
     package subscript(_ key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.key == key }?.value
@@ -70,7 +67,7 @@ package indirect enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// JSON knows no infinity and no NaN: they become null.
+    /// Infinity and NaN become null.
     private static func number(_ value: Double) -> String {
         guard value.isFinite else { return "null" }
         if let whole = Int(exactly: value) { return String(whole) }
@@ -99,19 +96,14 @@ package indirect enum JSONValue: Hashable, Sendable {
 extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,
     ExpressibleByNilLiteral
 {
-    /// Keeps the order in which the keys are written.
+    /// Keeps the order of the keys.
     package init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(elements.map(Member.init)) }
-    /// `[1, 2]`.
     package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// `"text"`.
     package init(stringLiteral value: String) { self = .string(value) }
-    /// `nil` is null.
     package init(nilLiteral: ()) { self = .null }
 }
 
 extension JSONValue: ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
-    /// `7`.
     package init(integerLiteral value: Int) { self = .int(value) }
-    /// `true`.
     package init(booleanLiteral value: Bool) { self = .bool(value) }
 }

@@ -1,26 +1,26 @@
 import Foundation
 import Synchronization
 
-/// A program of the system that is asked for something: within a time, with as much of its output as somebody reads.
+/// Runs another program with a time limit and a limit of its output.
 package struct OtherProgram: Sendable {
-    /// What a program that has ended left behind.
+    /// The result of a program.
     package struct Result: Sendable {
-        /// The code it ended with; of a signal 128 and its number, as a shell has it.
+        /// The exit code; 128 plus the number for a signal.
         package var exitCode: Int32
-        /// Standard output and standard error, as they came; cut at a mebibyte.
+        /// Standard output and standard error, at most 1 MiB.
         package var output: String
     }
 
     private static let limitBytes = 1 << 20
     private let path: String
 
-    /// `nil` where PATH has none of this name.
+    /// `nil` if PATH has no such program.
     package init?(_ name: String) {
         guard let found = Self.path(of: name) else { return nil }
         path = found
     }
 
-    /// Where PATH has a program of this name, or where programs of the system lie beside it.
+    /// The path of a program in PATH, or in the system's directories.
     package static func path(of name: String) -> String? {
         let folders =
             (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map(String.init) + [
@@ -29,11 +29,9 @@ package struct OtherProgram: Sendable {
         return folders.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
     }
 
-    /// One by its path.
     package init(path: String) { self.path = path }
 
-    /// Runs it to its end, or until `limit` seconds are over. `nil` where it could not be started, or had to be
-    /// stopped.
+    /// Runs the program for at most `limit` seconds. `nil` if it could not be started or was stopped.
     package func run(_ arguments: [String], limit: Double = 20) async -> Result? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
@@ -43,7 +41,7 @@ package struct OtherProgram: Sendable {
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
         process.terminationHandler = { _ in end.finish() }
         do { try process.run() } catch { return nil }
-        // A child that outlives it may hold the pipe open: who reads is not waited for.
+        // A child process might keep the pipe open: do not wait for its end.
         let reader = Collector(pipe.fileHandleForReading)
         Thread.detachNewThread { reader.read(upTo: Self.limitBytes) }
         let number = process.processIdentifier
@@ -60,7 +58,7 @@ package struct OtherProgram: Sendable {
         return Result(exitCode: process.terminationStatus, output: String(decoding: reader.data, as: UTF8.self))
     }
 
-    /// What comes through a pipe, taken by a thread.
+    /// Reads a pipe on a thread.
     private final class Collector: @unchecked Sendable {
         private let handle: FileHandle
         private let state = Mutex((data: Data(), isDone: false))

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A folder that is this user's alone.
+/// A private directory of this user.
 enum OwnFolder {
-    /// Makes it, where it is not there.
-    /// - Returns: whether it is there now, is no link, and nobody else can put anything into it or could before.
+    /// Creates the directory.
+    /// - Returns: whether it exists, is not a link, and was never writable by others.
     static func make(_ path: String) -> Bool {
         _ = mkdir(path, 0o700)
         var status = stat()

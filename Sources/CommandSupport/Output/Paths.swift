@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where things lie by default (command law C8; XDG base directories).
+/// Default paths (CLI spec C8; XDG base directories).
 package enum Paths {
     /// The store: `$XDG_STATE_HOME/waterh/waterh.sqlite`, by default below `~/.local/state`.
     package static var store: String { base("XDG_STATE_HOME", "\(home)/.local/state") + "/waterh/waterh.sqlite" }
@@ -50,12 +50,11 @@ package enum Paths {
         variable("CONFIGURATION_DIRECTORY")?.split(separator: ":").first.map(String.init) ?? "/etc/waterh"
     }
 
-    /// A socket of this user, as `ofSession`.
+    /// The socket of this user, as in `ofSession`.
     package static func socket(_ name: String) -> String { ofSession(name) }
 
-    /// For what lasts as long as this user's session: below `$XDG_RUNTIME_DIR`, else in a folder of the user's own in
-    /// the temporary directory, where everybody may put things under names that can be guessed. Where somebody else has
-    /// that one, in a folder beside the store.
+    /// A path for the user's session: in `$XDG_RUNTIME_DIR`, else in a private directory in the temporary directory,
+    /// else next to the store.
     package static func ofSession(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
         let usual = "\(variable("TMPDIR") ?? "/tmp")/waterh-\(geteuid())"
@@ -65,18 +64,18 @@ package enum Paths {
         return "\(otherwise)/\(name)"
     }
 
-    /// For what lasts as long as this machine runs: systemd's folder for a service, else `$XDG_RUNTIME_DIR`, else the
-    /// temporary directory.
+    /// A path for the machine's uptime: systemd's runtime directory, else `$XDG_RUNTIME_DIR`, else the temporary
+    /// directory.
     package static var runtime: String {
         ofService ?? variable("XDG_RUNTIME_DIR") ?? variable("TMPDIR") ?? "/tmp"
     }
 
-    /// The runtime folder that systemd made for this service; `nil` where there is none.
+    /// systemd's runtime directory of this service, or `nil`.
     package static var ofService: String? {
         variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
     }
 
-    /// Makes the directories above a file.
+    /// Creates the directories of a file.
     package static func makeParent(of file: String) throws {
         let parent = URL(fileURLWithPath: file).deletingLastPathComponent()
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
@@ -85,7 +84,7 @@ package enum Paths {
     private static var home: String { variable("HOME") ?? NSHomeDirectory() }
     private static func base(_ name: String, _ otherwise: String) -> String { variable(name) ?? otherwise }
 
-    /// An environment variable that is set and not empty; XDG says that relative paths in them are void.
+    /// A non-empty environment variable; XDG ignores relative paths.
     private static func variable(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.hasPrefix("/") ? $0 : nil }
     }

@@ -1,10 +1,8 @@
 import Foundation
 
 extension Process {
-    /// Starts it with all signals let through. A child inherits the mask of the thread that starts it, and a thread of
-    /// Dispatch blocks some: such a child could not be asked to end, and a shell that hears of no child's end waits for
-    /// ever.
-    /// - Throws: as `run`.
+    /// Starts the process with no blocked signals. A child inherits the mask of the starting thread, and Dispatch's
+    /// threads block some: such a child could not be stopped.
     package func runHearingSignals() throws {
         var (none, before) = (sigset_t(), sigset_t())
         sigemptyset(&none)

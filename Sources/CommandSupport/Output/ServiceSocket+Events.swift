@@ -2,15 +2,15 @@ import Foundation
 import Synchronization
 
 extension ServiceSocket {
-    /// So many events wait for somebody who does not take them; then the stream ends.
+    /// The maximum number of pending events, after which the stream ends.
     private static let eventLimit = 256
 
-    /// What a service tells, event by event, for as long as it is listened to. Ends with an error when the service
-    /// goes, or says nothing for longer than it ever should; giving the stream up hangs up. One thread waits for it.
+    /// The events of the service. The stream ends with an error if the service ends or is silent too long. Cancelling
+    /// it disconnects. One thread waits for it.
     package func events(_ target: String) -> AsyncThrowingStream<EventReader.Event, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: EventReader.Event.self, bufferingPolicy: .bufferingOldest(Self.eventLimit))
-        // The thread closes it; whoever gives up only wakes the thread.
+        // The thread closes it; cancelling only wakes the thread.
         let descriptor = Box()
         continuation.onTermination = { _ in
             descriptor.held.withLock { if let open = $0 { shutdown(open, Int32(SHUT_RDWR)) } }

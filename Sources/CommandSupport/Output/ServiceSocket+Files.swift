@@ -1,11 +1,10 @@
 import Foundation
 
 extension ServiceSocket {
-    /// The head of an answer is no longer than this, bytes.
+    /// The maximum length of a response head in bytes.
     private static let headLimit = 1 << 16
 
-    /// Asks, and writes what is answered into a new file, which only this user may read. It is there whole, or an error
-    /// is thrown.
+    /// Requests a file and writes it to a new private file: completely, or throws.
     package func get(_ target: String, to file: String) throws {
         let descriptor = try request("GET \(target)", "\r\n")
         defer { close(descriptor) }
@@ -49,7 +48,7 @@ extension ServiceSocket {
         guard written == length else { throw silent }
     }
 
-    /// How long the body is, as the head says.
+    /// The length of the body in the head.
     private static func length(_ head: Data) -> Int? {
         for line in String(decoding: head, as: UTF8.self).split(separator: "\r\n") {
             let parts = line.split(separator: ":", maxSplits: 1)

@@ -1,19 +1,17 @@
 import Foundation
 
-/// Where a running service can be asked, and how: HTTP over a socket that only its user can open. One request, one
-/// answer.
+/// A client of the running service: HTTP over its Unix socket. One request per connection.
 package struct ServiceSocket: Sendable {
     /// Time limit for an answer (seconds).
     private let limitSeconds: Int
-    /// The largest answer that is read, bytes.
+    /// The maximum length of a response in bytes.
     private static let limit = 1 << 20
 
-    /// Where the socket lies.
     package let path: String
-    /// What can be tried about a refusal, by its code.
+    /// Returns advice for a problem code.
     private let advice: @Sendable (_ code: String) -> String?
 
-    /// The socket there; `advice` has the words for a problem's code.
+    /// - Parameter advice: returns advice for a problem code.
     package init(
         path: String, limitSeconds: Int = 40, advice: @escaping @Sendable (_ code: String) -> String? = { _ in nil }
     ) {
@@ -34,44 +32,43 @@ package struct ServiceSocket: Sendable {
         }.filter { !own.contains($0) }.map { ServiceSocket(path: $0, limitSeconds: 2) }
     }
 
-    /// Where a system service has its sockets (`RuntimeDirectory` of its unit).
+    /// The socket directory of a system service (`RuntimeDirectory` of its unit).
     private static let systemFolder = "/run/waterh"
 
-    /// Where the service that keeps a store listens: in the folder that systemd made for it, else in the user's own;
-    /// one for each store.
-    /// - Returns: and whether its group may open it, as it may a system service's.
+    /// The socket on which the service of a store listens: in systemd's directory, else the user's; one per store.
+    /// - Returns: the path, and whether its group may open it.
     package static func own(forStore store: String) -> (path: String, isGroups: Bool) {
         guard let folder = Paths.ofService else { return (file(forStore: store, "sock"), false) }
         return (folder + "/" + name(store, "sock"), true)
     }
 
-    /// Where the service that keeps a store is asked: this user's own, else the system's.
+    /// The socket for requests about a store: this user's service, else the system's.
     package static func path(forStore store: String) -> String {
         let (own, system) = (own(forStore: store).path, systemFolder + "/" + name(store, "sock"))
         return access(own, F_OK) != 0 && access(system, F_OK) == 0 ? system : own
     }
 
-    /// What belongs to the programs of a store and lasts as long as this user's session.
-    /// - Parameter kind: the end of its name.
+    /// A file of the store's programs for the user's session.
+    /// - Parameter kind: the suffix of its name.
     package static func file(forStore store: String, _ kind: String) -> String { Paths.ofSession(name(store, kind)) }
 
     private static func name(_ store: String, _ kind: String) -> String {
         let url = URL(fileURLWithPath: store).standardizedFileURL.resolvingSymlinksInPath()
-        // FNV-1a: tells stores apart, no more.
+        // FNV-1a, to distinguish stores.
         let hash = url.path.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return "waterh-\(String(hash, radix: 36)).\(kind)"
     }
 
-    /// Whether a service listens there.
+    /// Whether a service listens.
     package var isAnswering: Bool {
         guard let descriptor = try? open() else { return false }
         close(descriptor)
         return true
     }
 
-    /// Posts JSON and returns what is answered.
-    /// - Parameter surface: by what the person said it, where it is handed on: `dbus`, `notification`.
-    /// - Throws: `CommandFailure`, also for an answer that says no.
+    /// Sends a POST request with JSON and returns the response.
+    /// - Parameter surface: the original interface: `dbus`, `notification`.
+    /// - Throws: `CommandFailure`, also for an error response.
     package func post(_ target: String, _ body: JSONValue = [:], by surface: String? = nil) throws -> Data {
         let by = surface.map { "Waterh-Surface: \($0)\r\n" } ?? ""
         return try ask(
@@ -79,8 +76,8 @@ package struct ServiceSocket: Sendable {
             "\(by)Content-Type: application/json\r\nContent-Length: \(body.text.utf8.count)\r\n\r\n\(body.text)")
     }
 
-    /// Asks and returns what is answered.
-    /// - Throws: as `post`.
+    /// Sends a GET request and returns the response.
+    /// - Throws: like `post`.
     package func get(_ target: String) throws -> Data { try ask("GET \(target)", "\r\n") }
 
     private func ask(_ what: String, _ rest: String) throws -> Data {
@@ -97,7 +94,7 @@ package struct ServiceSocket: Sendable {
         return try body(of: answer)
     }
 
-    /// Sends it, and returns the connection to read the answer from.
+    /// Sends the request and returns the connection.
     func request(_ what: String, _ rest: String) throws -> Int32 {
         let descriptor = try open()
         var rest = Array("\(what) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(rest)".utf8)[...]
@@ -112,7 +109,7 @@ package struct ServiceSocket: Sendable {
         return descriptor
     }
 
-    /// The body of an answer that says yes.
+    /// The body of a successful response.
     func body(of answer: Data) throws -> Data {
         guard let end = answer.firstRange(of: Data("\r\n\r\n".utf8)),
             let line = String(decoding: answer[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n").first,
@@ -166,7 +163,7 @@ package struct ServiceSocket: Sendable {
         return descriptor
     }
 
-    /// Whose program opened the socket to listen.
+    /// The user of the listening process.
     private static func peer(of descriptor: Int32) -> uid_t? {
         // struct ucred: process, user, group.
         var credentials = [UInt32](repeating: .max, count: 3)
@@ -175,7 +172,7 @@ package struct ServiceSocket: Sendable {
         return credentials[1]
     }
 
-    /// This user, root, or whose folder it lies in, where nobody else may put anything: so lies a system service's.
+    /// Whether the user is this user, root, or the owner of a directory in which only the owner can create files.
     func mayBeService(_ user: uid_t) -> Bool {
         if user == geteuid() || user == 0 { return true }
         var folder = stat()

@@ -3,18 +3,16 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// SIGINT and SIGTERM as a stream, so that a command ends itself cleanly.
+/// SIGINT and SIGTERM as a stream, for a clean end.
 package enum StopSignals {
-    /// The signals as they come; none is lost from the moment this returns, and none of them kills the process any
-    /// more.
+    /// The signals in order. From the return of this function on none is lost, and none kills the process.
     package static func stream(_ numbers: [Int32] = [SIGINT, SIGTERM]) -> AsyncStream<Int32> {
         let (stream, continuation) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingNewest(8))
         SignalPipe.shared.add(continuation, for: numbers)
         return stream
     }
 
-    /// What ends a command that a person waits for: both of them, and SIGHUP, which a terminal that is closed or a
-    /// connection that breaks brings; not where whoever started us had it ignored (nohup).
+    /// The signals that end an interactive command: both, and SIGHUP unless the parent ignored it (nohup).
     package static var interrupting: [Int32] {
         var inherited = sigaction()
         let isHeard =
@@ -26,14 +24,14 @@ package enum StopSignals {
     /// SIG_IGN, which Swift does not import (signal(2)).
     private static let ignoring = 1
 
-    /// The exit code that a signal asks for: 130 when a person interrupts, 0 when a supervisor stops a service.
+    /// The exit code of a signal: 130 for SIGINT, 0 for a stopped service.
     package static func status(for number: Int32) -> ExitStatus {
         number == SIGINT || number == SIGHUP ? .interrupted : .done
     }
 }
 
-/// From signal handlers, which may only write a byte, to the streams. A dispatch source for signals would not do: it is
-/// registered some time after it was made, and what comes before is lost.
+/// Passes signals from handlers, which may only write a byte, to the streams. A dispatch source would lose signals
+/// before its registration.
 private final class SignalPipe: Sendable {
     static let shared = SignalPipe()
 
@@ -71,8 +69,8 @@ private final class SignalPipe: Sendable {
             for number in numbers.prefix(max(0, count)) { listeners.tell(Int32(number)) }
         }
         source.interest = .reading
-        // libdispatch opens what its timers wait with at the first one, and stops the process where no file may be
-        // opened any more: now one may.
+        // libdispatch opens its timer descriptor at the first timer, and aborts if there are too many open files: do it
+        // now.
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) {}
     }
 
@@ -89,6 +87,5 @@ private final class SignalPipe: Sendable {
     }
 }
 
-/// Where handlers write to. Set once, before the first handler is installed; a plain word, because a handler may touch
-/// nothing else.
+/// The descriptor for the handlers, set before the first handler is installed.
 nonisolated(unsafe) private var signalPipeEnd: Int32 = -1

@@ -1,20 +1,20 @@
 import Foundation
 
-/// Tells systemd how the service is (`sd_notify`): datagrams to the socket that it names, silence where it names none.
+/// Notifies systemd (`sd_notify`) through `NOTIFY_SOCKET`; does nothing without it.
 package struct Supervisor: Sendable {
     private let path: String?
-    /// How often systemd wants a sign of life, in microseconds.
+    /// The watchdog interval in microseconds.
     private let watchdog: Int?
 
     /// - Parameter environment: `NOTIFY_SOCKET` (a path, or an abstract name after `@`), `WATCHDOG_USEC`,
-    ///   `WATCHDOG_PID`.
+    /// `WATCHDOG_PID`.
     package init(_ environment: [String: String] = ProcessInfo.processInfo.environment) {
         path = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
         let isOurs = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
         watchdog = isOurs ? environment["WATCHDOG_USEC"].flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil } : nil
     }
 
-    /// Sends one message as it stands, as in `READY=1`. What a person's text adds must not begin another line.
+    /// Sends one message, such as `READY=1`.
     package func tell(_ message: String) {
         guard let path else { return }
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -22,7 +22,7 @@ package struct Supervisor: Sendable {
         defer { close(descriptor) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // An abstract name begins with a zero byte, which systemd writes as @.
+        // An abstract name starts with a zero byte, which systemd writes as @.
         var name = Array(path.utf8)
         if name.first == UInt8(ascii: "@") { name[0] = 0 }
         guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
@@ -36,13 +36,13 @@ package struct Supervisor: Sendable {
         }
     }
 
-    /// One line about how things stand.
+    /// Sends one line of status.
     package func tell(status: String) {
         tell("STATUS=" + String(String.UnicodeScalarView(status.unicodeScalars.map { $0.value < 0x20 ? " " : $0 })))
     }
 
-    /// Signs of life, three times as often as asked for, until cancelled: each only when `isAlive` says, now, that work
-    /// gets on. Where the answer does not come, or is no, systemd hears nothing and restarts the service.
+    /// Sends watchdog notifications at a third of the interval until cancelled, while `isAlive` returns `true`.
+    /// Otherwise systemd restarts the service.
     package func keepAlive(while isAlive: @Sendable () async -> Bool) async {
         guard let watchdog, path != nil else { return }
         repeat {

@@ -1,17 +1,16 @@
-/// Text as it may go to a terminal. Names come from the air and from files: a control character among them could move
-/// the cursor, change the title or turn the direction of the line.
+/// Text for a terminal. Names come from the radio and from files, and control characters could move the cursor, change
+/// the title or reverse the line.
 package enum TerminalText {
-    /// The text with every control character written out as `\u001b`: C0 and C1, the ones that set the direction of
-    /// text or are not seen at all (two names with and without one look alike), line separators, and Unicode's
-    /// noncharacters. Inside JSON that is the same string.
-    /// - Parameter keepsLines: for blocks of several lines, whose line breaks are meant.
+    /// Escapes every control character as `\\u001b`: C0 and C1, direction marks, invisible characters, line separators
+    /// and noncharacters. In JSON the string is equal.
+    /// - Parameter keepsLines: keeps line breaks.
     package static func safe(_ text: String, keepsLines: Bool = false) -> String {
         var bytes: [UInt8] = []
         append(text, to: &bytes, keepsLines: keepsLines, isColoured: false)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// As `safe`; the marks of `TextColour` become colour, or nothing.
+    /// Like `safe`; marks of `TextColour` become colours or nothing.
     static func append(_ text: String, to bytes: inout [UInt8], keepsLines: Bool, isColoured: Bool) {
         var text = text
         let isPlain = text.withUTF8 { utf8 in
@@ -34,7 +33,7 @@ package enum TerminalText {
         }
     }
 
-    /// Bytes with which what `isControl` names begins, in UTF-8.
+    /// Whether a byte can start a control character in UTF-8.
     private static func isSuspect(_ byte: UInt8) -> Bool {
         byte < 0x20
             ? byte != 0x09
@@ -52,8 +51,7 @@ package enum TerminalText {
     }
 }
 
-/// The colours of the commands. A painted text carries marks, not escapes: only `TextOutput` makes escapes of them, so
-/// that none can come from anywhere else.
+/// The colours of the commands. Coloured text has marks, which only `TextOutput` converts to escape sequences.
 package enum TextColour: String, CaseIterable, Sendable {
     case blue = "34"
     case amber = "33"
@@ -67,8 +65,8 @@ package enum TextColour: String, CaseIterable, Sendable {
         Self.mark(Self.allCases.firstIndex(of: self) ?? 0) + text + Self.mark(Self.end)
     }
 
-    /// The terminal's escape for a mark; `nil` for any other character.
-    /// - Parameter next: what stands behind it.
+    /// The escape sequence of a mark; `nil` for other characters.
+    /// - Parameter next: the next character.
     static func escape(of scalar: Unicode.Scalar, before next: Unicode.Scalar?) -> String? {
         guard (0xFDD0...0xFDEF).contains(scalar.value), next == seal else { return nil }
         let number = Int(scalar.value - 0xFDD0)
@@ -76,10 +74,9 @@ package enum TextColour: String, CaseIterable, Sendable {
     }
 
     private static let end = 31
-    /// Behind each mark, and another one in each process: a name from the air or from a file may hold the same
-    /// noncharacters.
+    /// Follows each mark and is random per process, because external text can contain the same noncharacters.
     private static let seal = Unicode.Scalar(UInt32.random(in: 0x100000...0x10FFFD))
-    /// Noncharacters: Unicode leaves them to programs, for use inside.
+    /// Noncharacters, which Unicode reserves for internal use.
     private static func mark(_ number: Int) -> String {
         String(String.UnicodeScalarView([Unicode.Scalar(UInt32(0xFDD0 + number)), seal].compactMap { $0 }))
     }

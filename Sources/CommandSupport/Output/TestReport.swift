@@ -1,16 +1,15 @@
 import Utilities
 import Foundation
 
-/// What a run of checks found, for the machines that show such things: JUnit's XML, as continuous integration reads it,
-/// and the Test Anything Protocol, version 13.
+/// A test report as JUnit XML and as Test Anything Protocol, version 13.
 package struct TestReport: Sendable {
-    /// One check.
+    /// A test case.
     package struct Case: Sendable {
-        /// What was checked, in a sentence.
+        /// The name, as a sentence.
         package var name: String
-        /// How long it took, in seconds.
+        /// The duration in seconds.
         package var seconds: Double
-        /// What was wrong, a sentence each; none where it is as it should be.
+        /// The failures, one sentence each.
         package var failures: [String]
 
         package init(name: String, seconds: Double, failures: [String]) {
@@ -20,17 +19,16 @@ package struct TestReport: Sendable {
         }
     }
 
-    /// What they have in common, as `waterh-replay verify`.
+    /// The name of the suite: `waterh-replay verify`.
     package var suite: String
-    /// In the order in which they were checked.
+    /// The cases in order.
     package var cases: [Case] = []
 
-    /// Of a suite of that name, with no check yet.
     package init(suite: String) {
         self.suite = suite
     }
 
-    /// One `testsuite` with a `testcase` for each check; what XML cannot hold stands as U+FFFD.
+    /// One `testsuite` with a `testcase` per case; characters that XML cannot represent become U+FFFD.
     package var junit: String {
         let suite = Self.attribute(suite)
         var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -61,7 +59,7 @@ package struct TestReport: Sendable {
         return text + "</testsuite>\n"
     }
 
-    /// A plan, then a line for each check, with what was wrong as comments below it.
+    /// A plan, then a line per case with its failures as comments.
     package var tap: String {
         var lines = ["TAP version 13", "1..\(cases.count)"]
         for (number, each) in cases.enumerated() {
@@ -73,7 +71,7 @@ package struct TestReport: Sendable {
 
     private static func time(_ seconds: Double) -> String { String(format: "%.3f", seconds) }
 
-    /// A `#` would begin a directive, a line break a line, and other control characters would colour a terminal.
+    /// Escapes `#`, line breaks and other control characters.
     private static func line(_ text: String) -> String {
         var shown = String.UnicodeScalarView()
         for scalar in String(text.map { $0.isNewline ? " " : $0 }).unicodeScalars {

@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 import Utilities
 
-/// Text to a file descriptor: whole lines, buffered unless a terminal reads them. Nothing but text gets out: control
-/// characters are written out (`TerminalText`).
+/// Writes lines of text to a descriptor, buffered unless it is a terminal. Control characters are escaped
+/// (`TerminalText`).
 package final class TextOutput: Sendable {
     /// Standard output.
     package static let standard = TextOutput(descriptor: STDOUT_FILENO)
@@ -16,27 +16,26 @@ package final class TextOutput: Sendable {
 
     private static let capacity = 1 << 16
     private let descriptor: Int32
-    /// A person may be watching.
+    /// Whether the descriptor is a terminal.
     package let isTerminal: Bool
     private let state = Mutex(State())
 
-    /// To that descriptor, which stays open.
+    /// - Parameter descriptor: stays open.
     package init(descriptor: Int32) {
         self.descriptor = descriptor
         isTerminal = isatty(descriptor) == 1
     }
 
-    /// Nobody reads any more (`| head`): a command may stop early.
+    /// Whether the reader has closed the pipe.
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Ends when nobody can read any more (a pipe whose reader has gone), also while nothing is written. One thread
-    /// waits for it.
+    /// A stream that ends when the reader closes the pipe, also while nothing is written. One thread waits for it.
     package func readerLeaves() -> AsyncStream<Never> {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         let descriptor = descriptor
         Thread.detachNewThread {
             var place = pollfd(fd: descriptor, events: 0, revents: 0)
-            // A regular file has no reader who could leave, and says nothing ever.
+            // A regular file has no reader.
             while poll(&place, 1, -1) >= 0 || errno == EINTR {
                 if place.revents != 0 { break }
             }
@@ -45,17 +44,16 @@ package final class TextOutput: Sendable {
         return stream
     }
 
-    /// Why what was said could not be written, in the system's words (a full disk, a closed descriptor); `nil` while
-    /// all is well, and where a reader has simply gone.
+    /// The system's error of a failed write; `nil` if there is none, or if the reader closed the pipe.
     package var trouble: String? { state.withLock { $0.trouble }.map { String(cString: strerror($0)) } }
 
-    /// One line; a line break in it is written out like any other control character.
+    /// Writes one line; line breaks in it are escaped.
     package func line(_ text: String) { put(text, keepsLines: false, end: "\n") }
 
-    /// A text of several lines, whose line breaks are meant.
+    /// Writes several lines.
     package func block(_ text: String) { put(text, keepsLines: true, end: "\n") }
 
-    /// A question: no line break, shown at once.
+    /// Writes a prompt without a line break.
     package func prompt(_ text: String) {
         put(text, keepsLines: false, end: "")
         flush()
@@ -71,10 +69,10 @@ package final class TextOutput: Sendable {
         if isFull || isTerminal { flush() }
     }
 
-    /// One JSON object on a line of its own.
+    /// Writes a JSON object on one line.
     package func line(_ value: JSONValue) { line(value.text) }
 
-    /// Writes what is held back.
+    /// Flushes the buffer.
     package func flush() {
         state.withLock { state in
             if let trouble = writeAll(state.buffer, to: descriptor) {
@@ -86,13 +84,13 @@ package final class TextOutput: Sendable {
     }
 }
 
-/// Diagnostics and progress: standard error only.
+/// Diagnostics and progress on standard error.
 package enum Diagnostics {
-    /// Whether colour and progress lines are welcome: a terminal, and no `NO_COLOR`.
+    /// Whether colours and progress lines are used: a terminal without `NO_COLOR`.
     package static let isLively =
         isatty(STDERR_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
-    /// How much a line matters.
+    /// The level of a line.
     package enum Weight: Sendable { case line, warning, error }
 
     private static let voice = Mutex<(@Sendable (Weight, String) -> Void)?>(nil)
@@ -110,28 +108,28 @@ package enum Diagnostics {
         ) { "\($0.0) --store \(Escaping.shellWord(path))" }
     }
 
-    /// From here on somebody else says it all: the log of a service.
+    /// Sends all later diagnostics to the logger.
     package static func hand(to voice: @escaping @Sendable (Weight, String) -> Void) {
         Self.voice.withLock { $0 = voice }
     }
 
-    /// Whether somebody else has said it.
+    /// Whether the logger has taken the line.
     private static func isSaid(_ weight: Weight, _ text: String) -> Bool {
         guard let voice = voice.withLock({ $0 }) else { return false }
         voice(weight, text)
         return true
     }
 
-    /// One line for a person, on standard error.
+    /// One line on standard error.
     package static func line(_ text: String) {
         let text = withStore(text)
         if !isSaid(.line, text) { put("", text) }
     }
 
-    /// A text of several lines, whose line breaks are meant.
+    /// Several lines on standard error.
     package static func block(_ text: String) { if !isSaid(.line, text) { put("", text, keepsLines: true) } }
 
-    /// `error: WHAT` and, on lines of their own, what to try.
+    /// `error: …` and the advice on further lines.
     package static func error(_ sentence: String, advice: String? = nil) {
         let (sentence, advice) = (withStore(sentence), advice.map(withStore))
         let lines = advice?.split(separator: "\n").map(String.init) ?? []
@@ -143,7 +141,7 @@ package enum Diagnostics {
         for advice in lines { line("  " + advice) }
     }
 
-    /// `warning: WHAT`, on standard error.
+    /// `warning: …` on standard error.
     package static func warning(_ sentence: String) {
         let sentence = withStore(sentence)
         if !isSaid(.warning, sentence) { put(label("warning:", .amber), sentence) }
@@ -162,15 +160,15 @@ package enum Diagnostics {
     }
 }
 
-/// A line that is written over and over while something long runs. Silent unless a person watches.
+/// A line that is updated during a long operation, on a terminal only.
 package struct ProgressLine: Sendable {
     private var width = 0
     private let isShown: Bool
 
-    /// Shown where diagnostics go to a terminal, unless it is said otherwise.
+    /// Shown if diagnostics go to a terminal.
     package init(isShown: Bool = Diagnostics.isLively) { self.isShown = isShown }
 
-    /// Writes the text over the last one; nothing where it is not shown.
+    /// Replaces the line.
     package mutating func show(_ text: String) {
         guard isShown else { return }
         let text = TerminalText.safe(text)
@@ -179,7 +177,7 @@ package struct ProgressLine: Sendable {
         _ = writeAll(Array("\r\(text)\(padding)".utf8), to: STDERR_FILENO)
     }
 
-    /// Wipes the line, so that what follows starts clean.
+    /// Clears the line.
     package mutating func clear() {
         guard isShown, width > 0 else { return }
         _ = writeAll(Array(("\r" + String(repeating: " ", count: width) + "\r").utf8), to: STDERR_FILENO)
@@ -187,7 +185,7 @@ package struct ProgressLine: Sendable {
     }
 }
 
-/// Writes all bytes, however often that takes. What stopped it (`errno`), or `nil`.
+/// Writes all bytes. Returns errno, or `nil`.
 private func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {

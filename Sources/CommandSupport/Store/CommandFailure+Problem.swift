@@ -1,18 +1,18 @@
 import TrackerCore
 
 extension CommandFailure {
-    /// A problem with its exit code (command law C2), and what this command can do about it.
+    /// Converts a problem to an error with exit code (CLI spec C2) and advice.
     package init(_ problem: any Problem, advice: String? = nil) {
         self.init(
             Self.reason(of: problem).status, problem.sentence, advice: advice ?? StoreAdvice.about(problem),
             code: problem.code)
     }
 
-    /// The one place where a problem becomes a reason to end.
+    /// The exit reason of a problem.
     static func reason(of problem: any Problem) -> ExitReason {
         if let told = problem as? any HasExitReason { return told.exitReason }
         switch problem.code {
-        // A name of the command line's own, and not of something that a person made.
+        // The name of a setting is part of the command line.
         case "noSuchSetting": return .invalid
         default:
             return switch problem.category {

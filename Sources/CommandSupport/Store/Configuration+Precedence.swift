@@ -1,33 +1,31 @@
 import Foundation
 
-// Who says by which link and in which zone, where several could: the same order for every command. Which store:
-// `StorePlace`.
+// The precedence of link, bottle and time zone, equal for all commands. For the store see `StorePlace`.
 extension Configuration {
-    /// The link where nobody names one: bluetoothd's.
+    /// The default link: bluetoothd.
     package static let usualLink = "bluez"
 
-    /// By which link bottles are met: the flag, `WATERH_LINK`, the file, and else bluetoothd's.
+    /// The option, `WATERH_LINK`, the file, then the default.
     package func link(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
         flag ?? Self.said("WATERH_LINK", environment) ?? link ?? Self.usualLink
     }
 
-    /// Which bottle is meant: the flag, `WATERH_BOTTLE`, the file; `nil` where nobody says.
+    /// The option, `WATERH_BOTTLE`, the file; `nil` if none is set.
     package func bottle(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
         flag ?? Self.said("WATERH_BOTTLE", environment) ?? bottle
     }
 
-    /// The zone that is named anywhere but in the settings: the flag, `WATERH_ZONE`, the file; `nil` where nobody says.
+    /// The option, `WATERH_ZONE`, the file; `nil` if none is set. Settings come after these.
     package func zone(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
         flag ?? Self.said("WATERH_ZONE", environment) ?? zone
     }
 
-    /// The encryption key of the ESPHome device that a link leads to: `WATERH_ESPHOME_KEY`. No flag, which others on
-    /// the machine could read.
+    /// The encryption key of an ESPHome device: `WATERH_ESPHOME_KEY`. Not an option, which other users could read.
     package static func proxyKey(environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
         said("WATERH_ESPHOME_KEY", environment)
     }
 
-    /// An empty variable says nothing.
+    /// An empty variable counts as unset.
     private static func said(_ name: String, _ environment: [String: String]) -> String? {
         environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -23,17 +23,15 @@ import TrackerCore
 /// public-url = "https://shelf.example"   # where a phone finds this service: buttons of notifications lead there
 /// ```
 package struct Configuration: Equatable, Sendable {
-    /// The link that bottles are reached by.
     package var link: String?
-    /// The bottle that is meant, by address or name.
+    /// The bottle, by address or name.
     package var bottle: String?
-    /// Several bottles, by address or name: no other one is polled.
+    /// The bottles, by address or name; only these are polled.
     package var bottles: [String] = []
-    /// Path of the store.
+    /// The path of the store.
     package var store: String?
-    /// IANA id of the zone of days.
+    /// The IANA id of the time zone of days.
     package var zone: String?
-    /// How byte 0 of a record is read.
     package var dialect: RecordDialect?
     /// Whether polls leave the log in the bottle.
     package var keep: Bool?
@@ -41,39 +39,38 @@ package struct Configuration: Equatable, Sendable {
     package var trustClock: Bool?
     /// Whether a poll may switch the adapter off and on.
     package var allowPowerCycle: Bool?
-    /// Address and port of the page; `off`: nowhere.
+    /// The address and port of the page, or `off`.
     package var listen: String?
-    /// Whether Waterline is shown beyond this machine.
+    /// Whether Waterline is shown on other machines.
     package var shareWaterline: Bool?
-    /// In what amounts are shown where a store says nothing.
+    /// The default unit of amounts.
     package var units: AmountUnits?
     /// The instance of `waterh-gateway@.service` that uses this file; `nil` for every other configuration.
     package var instance: String?
-    /// What stands under `[mqtt]`: the settings `mqtt.…` by their names, as texts.
+    /// The settings `mqtt.…` under `[mqtt]`, as texts.
     package var mqtt: [String: String] = [:]
-    /// What stands under `[ntfy]` and `[webhook]`: settings likewise.
+    /// The settings under `[ntfy]` and `[webhook]`, as texts.
     package var pocket: [String: String] = [:]
-    /// Where a phone finds the service from anywhere.
+    /// The public address of the service.
     package var publicURL: String?
-    /// There is one, and this user may not read it.
+    /// Whether the file exists and this user may not read it.
     package private(set) var isHidden = false
 
-    /// What may stand in it.
+    /// The valid keys.
     package static let keys = [
         "link", "bottle", "bottles", "store", "zone", "dialect", "keep", "trust-clock", "allow-power-cycle", "listen",
         "share-waterline", "units", "public-url", "mqtt", "ntfy", "webhook",
     ]
 
-    /// Keys of earlier versions; in a group with a dot, as `group.key`. A file that still has one is read without it.
+    /// Removed keys of earlier versions, as `key` or `group.key`. They are ignored.
     static let removedKeys: Set = ["fleet", "gotify", "names", "proxy", "webhook.template-file"]
 
-    /// The largest configuration that is read: nobody writes more by hand.
+    /// The maximum size in bytes.
     private static let limitBytes = 1 << 20
 
-    /// Reads the file that is named, or the one in the usual places, where nothing need be.
+    /// Reads the given file, or the one at the default path if it exists.
     ///
-    /// A file of the usual places that this user may not read is a service's own: it is left out, and `isHidden` says
-    /// so.
+    /// An unreadable file at the default path belongs to a service: it is ignored, and `isHidden` is set.
     package static func load(_ path: String?) throws -> Configuration {
         let file = path ?? Paths.configuration
         var status = stat()
@@ -113,10 +110,9 @@ package struct Configuration: Equatable, Sendable {
     /// A name that unit files, D-Bus names and MQTT topics can contain.
     static func isInstance(_ text: String) -> Bool { text.wholeMatch(of: /[A-Za-z][A-Za-z0-9_-]{0,31}/) != nil }
 
-    /// Nothing is said.
     package init() {}
 
-    /// - Parameter name: what errors call the text.
+    /// - Parameter name: the name of the text in errors.
     package init(text: String, name: String) throws {
         let table = try Self.table(text, name)
         if let split = try SplitConfiguration(table, file: name) { throw split.failure(file: name) }
@@ -199,7 +195,7 @@ package struct Configuration: Equatable, Sendable {
         return value
     }
 
-    /// Settings of a group as a table of the file has them: `ca-file` is `mqtt.caFile`.
+    /// The settings of a table in the file: `ca-file` is `mqtt.caFile`.
     static func settings(_ table: TOMLTable, below group: String, _ name: String) throws -> [String: String] {
         var (texts, trial) = ([String: String](), Settings())
         for key in table.keys {
@@ -229,7 +225,7 @@ package struct Configuration: Equatable, Sendable {
 
     private static let warnings = Mutex<Set<String>>([])
 
-    /// Whether an earlier version had this key; warns once of each.
+    /// Whether an earlier version had this key; warns once per key.
     static func isRemoved(_ key: String, _ name: String) -> Bool {
         guard removedKeys.contains(key) else { return false }
         let warning = "unknown key '\(key)' in \(name): removed in 0.10"

@@ -2,25 +2,24 @@ import Foundation
 import Synchronization
 import TrackerCore
 
-/// The machine that a command runs on: its clock, its zone, its environment. Read here and nowhere else.
+/// The clock, time zone and environment of this machine.
 package enum Machine {
-    /// The time of day; in a demonstration the time that is played.
+    /// The current time; in a demonstration the accelerated time.
     package static func now() -> Instant {
         let real = realNow
         return play.withLock { $0.map { $0.time(at: real) } } ?? real
     }
 
-    /// Only in a demonstration: time passes so much faster from now on in all of this process, beginning at `start`
-    /// where it is given.
+    /// Accelerates time in this process, for a demonstration, from `start` if given.
     package static func passTime(at speed: Double, from start: Instant? = nil) {
         let (real, now) = (realNow, now())
         play.withLock { $0 = Play(since: real, shows: start ?? now, speed: speed) }
     }
 
-    /// How many seconds pass in one; 1 but in a demonstration.
+    /// The acceleration; 1 outside a demonstration.
     package static var speed: Double { play.withLock { $0?.speed } ?? 1 }
 
-    /// By how much a demonstration is ahead of the true time, milliseconds; `nil` outside of one.
+    /// The milliseconds by which a demonstration is ahead; `nil` outside one.
     package static var leadOfPlay: Int64? {
         let real = realNow
         return play.withLock { $0.map { $0.time(at: real).milliseconds - real.milliseconds } }
@@ -51,7 +50,7 @@ package enum Machine {
         }
     }
 
-    /// An environment variable that is set and not empty.
+    /// A non-empty environment variable.
     package static func variable(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -1,7 +1,7 @@
 import Store
 import TrackerCore
 
-/// What can be done about a store's trouble on the command line, by its code: the same for every command.
+/// Advice for store errors by code, equal for all commands.
 enum StoreAdvice {
     static func about(_ problem: any Problem) -> String? {
         if problem.code == "unknownBottle" { return "See the known ones with: waterh-tracker check --doctor" }

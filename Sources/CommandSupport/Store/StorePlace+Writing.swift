@@ -1,11 +1,10 @@
 import Foundation
 
 extension StorePlace {
-    /// Why nothing can be written into a store that can be read, and what to do; `nil` where nothing stands in the way.
-    /// Writes nothing.
-    /// - Parameter path: the store's file, which is there.
+    /// The reason why a readable store cannot be written, and the advice; `nil` if it can. Writes nothing.
+    /// - Parameter path: an existing store.
     package static func writingTrouble(_ path: String) -> (words: String, advice: String)? {
-        // SQLite writes its log beside the file, and drinks need some room.
+        // SQLite writes its WAL next to the file, and drinks need some space.
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard access(path, W_OK) == 0, access(folder, W_OK) == 0 else {
             return (

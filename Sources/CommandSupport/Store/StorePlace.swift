@@ -2,21 +2,19 @@ import Foundation
 import Store
 import TrackerCore
 
-/// Where the store lies: one way to find it for all commands, so that all speak of the same day.
+/// The path of the store, equal for all commands.
 ///
-/// In this order: the flag, `WATERH_STORE`, the configuration, the user's own store where there is one, the store of a
-/// system service where there is one, and else the user's own, to be made.
+/// In this order: the option, `WATERH_STORE`, the configuration, the user's existing store, the existing store of a
+/// system service, and else the user's new store.
 package struct StorePlace: Equatable, Sendable {
-    /// Who said so.
+    /// The source of the path.
     package enum Origin: Sendable { case flag, environment, configuration, own, service }
 
-    /// The store's path.
     package var path: String
-    /// What named it.
     package var origin: Origin
-    /// Where a system service keeps another day, beside the user's own.
+    /// The store of a system service, in addition to the user's own.
     package var beside: String?
-    /// In what amounts are shown where the store says nothing.
+    /// The default unit of amounts.
     package var units: AmountUnits?
 
     package init(path: String, origin: Origin = .flag, beside: String? = nil) {
@@ -26,10 +24,10 @@ package struct StorePlace: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - flag: what `--store` says.
-    ///   - own, service: the usual places.
-    ///   - isServed: whether there is a service whose day is kept where this user may not look.
-    /// - Throws: `CommandFailure` where only a file that this user may not read says which store it is.
+    ///   - flag: the value of `--store`.
+    ///   - own, service: the default paths.
+    ///   - isServed: whether a service has a store that this user may not read.
+    /// - Throws: `CommandFailure` if only an unreadable file names the store.
     package static func find(
         _ flag: String?, _ configuration: Configuration,
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -68,13 +66,13 @@ package struct StorePlace: Equatable, Sendable {
         return StorePlace(path: own, origin: .own)
     }
 
-    /// Opens it. What goes wrong is told with what to do.
+    /// Opens the store; errors have advice.
     package func open(hostZone: String?, for access: TrackerStore.Access) throws -> TrackerStore {
         do {
             let store = try TrackerStore(path: path, hostZone: hostZone, for: access)
             store.usualUnits = units
             if access == .writing { Self.report(removedSettings: store.removedSettings) }
-            // The folder is ours by name: nobody else has business in it. Any other folder is left to whoever made it.
+            // The default directory is ours alone; the mode of other directories does not change.
             if access == .writing, origin == .own { _ = chmod((path as NSString).deletingLastPathComponent, 0o700) }
             return store
         } catch let error as StoreError {
@@ -90,8 +88,8 @@ package struct StorePlace: Equatable, Sendable {
 
     // MARK: - A service's store
 
-    /// Whether there is a system service on this machine: its unit, or its sockets while it runs. What a purge leaves
-    /// (drinks) or a removal (the configuration) is no service.
+    /// Whether this machine has a system service: its unit, or its socket. Files that a removed package leaves do not
+    /// count.
     package static var hasService: Bool {
         let units = [
             "/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
@@ -104,8 +102,8 @@ package struct StorePlace: Equatable, Sendable {
         return stat(path, &status) == 0
     }
 
-    /// Whether a service has its store there: one that may be opened, or whose folder cannot be looked into while there
-    /// is a service, or is our own.
+    /// Whether the path is a service's store: it can be opened, or its directory is unreadable while there is a
+    /// service, or it is our own.
     private static func isServices(_ path: String, _ isServed: Bool) -> Bool {
         var status = stat()
         if stat(path, &status) == 0 || errno == EACCES { return isServed || access(path, R_OK) == 0 }
@@ -113,12 +111,12 @@ package struct StorePlace: Equatable, Sendable {
         return geteuid() != 0 && stat(folder, &status) == 0 && status.st_uid == geteuid()
     }
 
-    /// Whether a service's store is shut to this user.
+    /// Whether a service's store is unreadable for this user.
     private func isClosed(for access: TrackerStore.Access) -> Bool {
         (origin == .service || origin == .configuration) && isShut(for: access)
     }
 
-    /// Whether this user may not open it so, because it is another's.
+    /// Whether this user may not open the store because it belongs to another user.
     package func isShut(for access: TrackerStore.Access) -> Bool {
         let wanted = access == .looking ? R_OK : R_OK | W_OK
         return Glibc.access(path, wanted) != 0 && errno == EACCES
@@ -137,7 +135,7 @@ package struct StorePlace: Equatable, Sendable {
         )
     }
 
-    /// The user whom the nearest folder or file that can be seen belongs to.
+    /// The owner of the nearest visible file or directory.
     private static func owner(of path: String) -> String? {
         var place = path
         var status = stat()

@@ -1,8 +1,7 @@
-/// What the parser of TOML must not be given.
+/// Detects input that crashes the TOML parser.
 package enum TOMLGuard {
-    /// The parser ends the process where a table's header begins with no name (TOMLKit 0.6, `[[[person]]`): such a line
-    /// is found before it. No key of ours holds a list of lists, so no other line begins like that. The number of the
-    /// line, from 1.
+    /// The line number (from 1) of a table header without a name, for which the parser aborts (TOMLKit 0.6,
+    /// `[[[person]]`).
     package static func brokenHeader(_ text: String) -> Int? {
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             var rest = line.utf8.drop { $0 == 32 || $0 == 9 }
@@ -22,11 +21,11 @@ package enum TOMLGuard {
         return nil
     }
 
-    /// No key of ours has so many parts.
+    /// More than any valid key has.
     private static let mostDots = 1000
 
-    /// The parser goes one call deeper for each part of a dotted key, and the stack ends somewhere: a line of so many
-    /// dots is found before it. The number of the line, from 1.
+    /// The line number (from 1) of a dotted key with too many parts, for which the parser's recursion overflows the
+    /// stack.
     package static func endlessKey(_ text: String) -> Int? {
         text.utf8.split(separator: 10, omittingEmptySubsequences: false).firstIndex { line in
             line.count > mostDots && line.count { $0 == UInt8(ascii: ".") } > mostDots

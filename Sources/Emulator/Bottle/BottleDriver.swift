@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// Runs a virtual bottle on a link: the one loop that performs the machine's effects.
+/// Runs the emulated bottle on a link and performs the effects of its state machine.
 package actor BottleDriver {
     private var machine: VirtualBottleMachine
     private let link: any PeripheralLink
@@ -13,9 +13,8 @@ package actor BottleDriver {
     private var replies: [UInt64: ControlReply] = [:]
 
     /// - Parameters:
-    ///   - save: makes the flash durable before it returns; what it throws is logged, and nothing is answered that
-    ///     depended on it.
-    ///   - log: one line for a person who watches.
+    ///   - save: makes the flash durable before it returns. An error is logged, and no dependent response is sent.
+    ///   - log: logs one line for the user.
     package init(
         _ machine: VirtualBottleMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
         save: @escaping @Sendable (BottleFlash) throws -> Void = { _ in },
@@ -28,7 +27,7 @@ package actor BottleDriver {
         self.log = log
     }
 
-    /// Publishes the bottle; returns once connections are accepted.
+    /// Publishes the bottle. Returns when it accepts connections.
     package func open() async throws(LinkError) {
         try await link.open(machine.application)
     }
@@ -39,7 +38,7 @@ package actor BottleDriver {
         timer?.cancel()
     }
 
-    /// Acts on the bottle itself, after all that centrals have done to it until now.
+    /// Performs a user's action on the bottle after all earlier requests of centrals.
     package func control(_ action: ControlAction) async -> ControlReply {
         await link.caughtUp()
         lastControl += 1
@@ -47,7 +46,7 @@ package actor BottleDriver {
         return replies.removeValue(forKey: lastControl) ?? .refused("The bottle did not answer.")
     }
 
-    /// Whether the bottle gets on: no deadline of its machine has passed for longer than `grace` without being served.
+    /// Whether no deadline of the state machine is overdue by more than `grace`.
     package func isOnTime(grace: Duration) -> Bool {
         guard let deadline = machine.nextDeadline else { return true }
         return clock.now() <= deadline.advanced(by: grace)

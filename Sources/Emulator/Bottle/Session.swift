@@ -1,39 +1,39 @@
 import BottleProtocol
 import Bluetooth
 
-/// One central's connection. The bottle has one at a time.
+/// The connection of one central.
 struct Session: Sendable {
-    /// A value with the time before which it does not leave.
+    /// A value with the earliest time at which it is sent.
     struct Waiting: Sendable {
         var outgoing: Outgoing
-        /// The response characteristic that it leaves by.
+        /// The response characteristic for the value.
         var outlet: BluetoothUUID
         var notBefore: MonotonicInstant
     }
 
-    /// Values waiting for a central that does not take them. More than a whole log, cut small, needs.
+    /// The maximum number of values for a central that does not receive them: more than a whole log in small pieces.
     static let capacity = 8192
 
     let central: CentralID
     let since: MonotonicInstant
     var mtu = 23
-    /// The profile in which the central spoke last: answers go there.
+    /// The profile of the central's last command: responses use it.
     var profile: BottleProfile
     var subscriptions: Set<BluetoothUUID> = []
     var subscribedAt: MonotonicInstant?
-    /// Values for subscribers; the next leaves when the one before is through.
+    /// Values for subscribers; each waits for the previous one.
     var outbox: [Waiting] = []
-    /// When the value on its way is given up as lost in the link.
+    /// The time at which the value in flight counts as lost.
     var inFlightUntil: MonotonicInstant?
     var earliestNext: MonotonicInstant
-    /// Values for a central that reads instead (draft).
+    /// Values for a central that reads (draft).
     var readable: [Waiting] = []
     var lastRead: [UInt8] = []
-    /// Records sent and not yet acknowledged.
+    /// Sent records without an acknowledgement.
     var sent: [UInt64] = []
     var notifications = 0
     var keepAliveAt: MonotonicInstant?
-    /// When a listener that has asked nothing is told all the same (habit `unasked`).
+    /// The time at which a silent client receives state and log (`unasked`).
     var unaskedAt: MonotonicInstant?
     var isEndless = false
 
@@ -44,7 +44,7 @@ struct Session: Sendable {
         earliestNext = now
     }
 
-    /// Whether the central is told by notification what it asks for; otherwise it reads (draft) or hears nothing.
+    /// Whether the central receives responses by notification; otherwise it reads (draft) or receives nothing.
     var isListening: Bool { subscriptions.contains(profile.response) }
 
     var deadline: MonotonicInstant? {

@@ -1,7 +1,7 @@
 import BottleProtocol
 import Bluetooth
 
-// What the bottle makes of a command, and what it answers (protocol spec P2).
+// Commands and their responses (protocol spec P2).
 extension VirtualBottleMachine {
     private static let registrationLimit = Duration.seconds(30)
     private static let calibration = Duration.seconds(1)
@@ -37,7 +37,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// Whether the model has an answer of its own, or knows that there is none.
+    /// Whether the model knows the response to a command, or that there is none.
     private func knows(_ command: HostCommand) -> Bool {
         switch command {
         case .unknown: false
@@ -48,7 +48,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// Bare bytes with which early collectors drained retail bottles.
+    /// One-byte commands with which early clients read retail bottles.
     private static let retailDumps: Set<UInt8> = [0x03, 0x04]
     private static let answered: Set<EntryType> = [
         .battery, .clock, .amount, .goal, .charging, .language, .reminder, .level, .temperature, .tds,
@@ -62,7 +62,7 @@ extension VirtualBottleMachine {
         send(injector.spoil(answer: frame.encoded), at: now)
     }
 
-    // MARK: The log
+    // MARK: Log
 
     private mutating func dumpRetail(at now: MonotonicInstant) {
         let records = beginDump()
@@ -81,7 +81,7 @@ extension VirtualBottleMachine {
         sendLog(session?.isListening == true ? DrinkLogPackets.draft(records) : DrinkLogPackets.read(records), at: now)
     }
 
-    /// What a listener is told that asks nothing: the snapshot and, where there is one, the log.
+    /// Sends state and log to a client that asked for nothing.
     mutating func tellState(at now: MonotonicInstant) {
         answer(snapshot(at: now).frame(identity.model), at: now)
         let records = beginDump(clearing: false)
@@ -92,7 +92,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// A new request starts over: what was waiting of the last one is not sent any more.
+    /// Starts a new dump; values of the last one are dropped.
     private mutating func beginDump(clearing: Bool = true) -> [BottleFlash.Stored] {
         session?.sent = []
         if clearing { session?.outbox.removeAll { $0.outgoing.kind != .report } }
@@ -100,7 +100,7 @@ extension VirtualBottleMachine {
         session?.isEndless = false
         let records = Array(acknowledged.suffix(plan.resend)) + flash.records
         guard session?.profile == .draft, identity.dialect == nil else { return records }
-        // The draft profile's app takes no other byte 0 for a drink.
+        // The draft profile's app accepts no other byte 0.
         return records.map {
             BottleFlash.Stored(number: $0.number, raw: [DrinkRecord.strictTypeByte] + $0.bytes.dropFirst())
         }
@@ -118,15 +118,15 @@ extension VirtualBottleMachine {
         log(leaving == 1 ? "1 record on its way" : "\(leaving) records on their way")
     }
 
-    /// Drops exactly what is named: the oldest of the records that were sent, whatever came or went since. A bottle
-    /// that `counts` drops as many of the oldest that it would send now.
+    /// Drops exactly the acknowledged records: the oldest of those that were sent. With `counts` the bottle drops the
+    /// oldest records at this moment.
     private mutating func acknowledge(_ bytes: Int) {
         let (count, rest) = bytes.quotientAndRemainder(dividingBy: DrinkRecord.size)
         guard rest == 0 else {
             return log("the acknowledgement of \(bytes) bytes names no whole records; nothing is dropped")
         }
         guard !injector.chance(plan.forget) else { return log("forgotten, fault 'forget'") }
-        // A reader gets the newest first, and the oldest are dropped first all the same.
+        // A reader receives the newest first, but the oldest are dropped first.
         let oldest =
             plan.counts
             ? (acknowledged.suffix(plan.resend) + flash.records).map(\.number) : (session?.sent ?? []).sorted()
@@ -138,7 +138,7 @@ extension VirtualBottleMachine {
         log("\(records.count) of \(count) record\(count == 1 ? "" : "s") dropped, \(flash.records.count) left")
     }
 
-    // MARK: Questions
+    // MARK: Queries
 
     func snapshot(at now: MonotonicInstant) -> Snapshot {
         var snapshot = Snapshot()
@@ -157,7 +157,7 @@ extension VirtualBottleMachine {
         return snapshot
     }
 
-    /// Today's amount: a new day of the bottle's clock begins with nothing.
+    /// Today's amount; zero on a new day of the bottle's clock.
     func amount(at now: MonotonicInstant) -> UInt16 {
         clock.time(at: now).day == flash.amountDay ? flash.amountMl : 0
     }
@@ -183,7 +183,7 @@ extension VirtualBottleMachine {
 
     // MARK: Settings and actions
 
-    /// Entry by entry; the answers go into one frame, as the published answer to goal + clock + reminder shows.
+    /// Handles each entry; the responses are in one frame, as for goal, clock and reminder.
     private mutating func put(_ command: HostCommand, at now: MonotonicInstant) {
         guard let entries = try? Frame(decoding: command.encoded).entries() else { return }
         var answers: [Entry] = []
@@ -224,12 +224,12 @@ extension VirtualBottleMachine {
             scheduled.append((now.advanced(by: Self.calibration), Frame(.report, [Entry(entry.type, [1])])))
             return nil
         case .screenText: return Entry(.screenText, [0])
-        // The light flashes; factory mode is left: nothing of it shows on the air.
+        // Flashing the light and leaving factory mode have no effect on the air.
         default: return nil
         }
     }
 
-    /// False, and the clock stays, where the six bytes are no date.
+    /// Returns `false` without a change if the six bytes are not a date.
     mutating func setClock(_ bytes: [UInt8], at now: MonotonicInstant) -> Bool {
         guard let time = BottleClock(bytes).flatMap(LocalTime.init) else { return false }
         clock.set(time, at: now)

@@ -1,74 +1,72 @@
 import BottleProtocol
 import Bluetooth
 
-/// What a person does to the bottle in hand: drinks, refills, charges, presses its button.
+/// A user's action on the bottle: drink, refill, charge, press the button.
 package enum ControlAction: Hashable, Sendable {
     case sip(ml: Int)
     case refill
     case battery(percent: Int)
     case charging(Bool)
-    /// Sets the bottle's clock, as its owner's app would.
+    /// Sets the bottle's clock.
     case clock(BottleClock)
-    /// Takes the power away: the clock starts at zero.
+    /// Removes the power: the clock restarts at zero.
     case powerLoss
-    /// Drops the connection.
+    /// Disconnects.
     case drop
-    /// Presses the button: confirms a registration, wakes the bottle otherwise.
+    /// Presses the button: confirms a registration, or wakes the bottle.
     case press
     case status
 }
 
-/// What became of an action.
+/// The result of a control action.
 package enum ControlReply: Hashable, Sendable {
     case done(BottleStatus)
-    /// Not done, and why.
+    /// Rejected, with the reason.
     case refused(String)
 }
 
-/// The bottle as its owner sees it.
+/// The state of the bottle for its user.
 package struct BottleStatus: Hashable, Sendable {
-    /// Who it is.
     package var identity: BottleIdentity
-    /// Records waiting in the log.
+    /// The number of records in the log.
     package var records: Int
-    /// Records pushed out of the ring unseen.
+    /// The number of overwritten records.
     package var overwritten: Int
-    /// Records acknowledged or cleared.
+    /// The number of acknowledged or cleared records.
     package var dropped: Int
-    /// Charge of its battery.
+    /// The battery level.
     package var batteryPercent: Int
-    /// Whether it is on its cradle.
     package var charging: ChargingState
-    /// What its clock shows.
+    /// The bottle's clock.
     package var clock: BottleClock
-    /// The daily goal that is set in it.
+    /// The daily goal.
     package var goalMl: Int
-    /// What it counts as drunk today.
+    /// Today's amount.
     package var amountMl: Int
-    /// Water that is in it.
+    /// The water in the bottle.
     package var levelMl: Int
-    /// When it reminds by itself; `nil`: it was never told.
+    /// The bottle's own reminders; `nil` if never set.
     package var reminder: ReminderSetting?
-    /// Its reminder light; `nil`: it was never told.
+    /// The reminder light; `nil` if never set.
     package var light: ReminderLight?
-    /// A host has been confirmed by its button.
+    /// Whether a host was confirmed by the button.
     package var isRegistered: Bool
-    /// How often the light blinked because somebody wrote settings.
+    /// The number of times the light blinked because of a setting.
     package var blinks: Int
-    /// Connections since it was switched on.
+    /// The number of connections since the start.
     package var connections: Int
-    /// Who is connected.
+    /// The connected central.
     package var central: CentralID?
     /// The ATT MTU of that connection.
     package var mtu: Int?
-    /// Somebody hears its responses.
+    /// Whether the central is subscribed to responses.
     package var isSubscribed: Bool
-    /// Why nobody can see or reach it; `nil`: it is on the air.
+    /// The reason why the bottle is not advertising, or `nil`.
     package var offAir: LinkError?
 }
 
 extension VirtualBottleMachine {
-    /// Sips remembered to tell the next one apart.
+    /// The number of drinks that are compared with the next one.
     private static let recentSips = 64
 
     mutating func perform(_ action: ControlAction, at now: MonotonicInstant) -> ControlReply {
@@ -106,8 +104,8 @@ extension VirtualBottleMachine {
         return .done(status(at: now))
     }
 
-    /// A bottle can not register two equal sips in one second, and nobody could tell them apart: the second one waits
-    /// for the next.
+    /// A bottle cannot record two equal drinks in one second, because they could not be distinguished: the second one
+    /// gets the next second.
     private mutating func sip(_ ml: UInt16, at now: MonotonicInstant) {
         func sip(_ wait: Int) -> BottleFlash.Sip {
             BottleFlash.Sip(second: clock.time(at: now.advanced(by: .seconds(wait))).milliseconds / 1000, ml: ml)
@@ -151,7 +149,7 @@ extension VirtualBottleMachine {
         report(Frame(.report, [Entry(.registration, [RegistrationCode.confirmed.rawValue])]))
     }
 
-    /// The bottle as it is now.
+    /// The current state of the bottle.
     package func status(at now: MonotonicInstant) -> BottleStatus {
         BottleStatus(
             identity: identity, records: flash.records.count, overwritten: flash.overwritten, dropped: flash.dropped,

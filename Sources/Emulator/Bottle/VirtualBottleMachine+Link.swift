@@ -1,9 +1,9 @@
 import BottleProtocol
 import Bluetooth
 
-// Connections, writes, reads, and the way of a value out of the bottle.
+// Connections, writes, reads and notifications.
 extension VirtualBottleMachine {
-    /// A value that the link does not report as gone by then never will be.
+    /// The time after which an unconfirmed value counts as lost in the link.
     private static let stall = Duration.seconds(30)
     private static let keepAlivePeriod = Duration.seconds(5)
 
@@ -36,7 +36,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// One connection at a time: while it lasts the bottle is not seen, and whoever comes all the same is sent away.
+    /// The bottle accepts one connection. It stops advertising and disconnects further centrals.
     private mutating func connect(_ central: CentralID, at now: MonotonicInstant) {
         guard session == nil else {
             log("\(central) is refused: \(session?.central.text ?? "somebody") is connected")
@@ -80,7 +80,7 @@ extension VirtualBottleMachine {
         if uuid == GATTShape.keepAlive { session?.keepAliveAt = now.advanced(by: Self.keepAlivePeriod) }
     }
 
-    /// The profile whose response characteristic that is.
+    /// The profile with that response characteristic.
     private func profile(answering uuid: BluetoothUUID) -> BottleProfile? {
         identity.profile.profiles.first { $0.response == uuid }
     }
@@ -117,8 +117,8 @@ extension VirtualBottleMachine {
         if let token { emit(.link(.respond(token: token, response))) }
     }
 
-    /// Each read from the start gives the next packet, then empty frames; a read from the middle goes on with the
-    /// packet at hand.
+    /// Each read from offset 0 returns the next packet, then empty frames; a read from another offset continues the
+    /// current packet.
     private mutating func answerRead(
         _ central: CentralID, _ uuid: BluetoothUUID, offset: Int, token: UInt64, at now: MonotonicInstant
     ) {
@@ -137,16 +137,16 @@ extension VirtualBottleMachine {
         while let next = session?.readable.first, next.notBefore <= now {
             session?.readable.removeFirst()
             session?.sent += next.outgoing.records
-            // An empty value is one that a fault swallowed.
+            // An empty value was dropped by a fault.
             guard !next.outgoing.value.isEmpty else { continue }
             session?.lastRead = next.outgoing.value
             return
         }
     }
 
-    // MARK: The way out
+    // MARK: Sending
 
-    /// Answers and log, to whoever subscribed; in draft also to whoever reads.
+    /// Sends responses and log to subscribers; in the draft profile also to readers.
     mutating func send(_ values: [Outgoing], at now: MonotonicInstant) {
         guard let session else { return }
         let outlet = session.profile.response
@@ -165,7 +165,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// Reports go ahead of what waits, so that they come in the middle of a log.
+    /// Puts a report before pending values, so that it interrupts a log.
     mutating func report(_ frame: Frame) {
         guard let session, session.outbox.count < Session.capacity else { return }
         let place = session.outbox.firstIndex { $0.outgoing.kind != .report } ?? session.outbox.count
@@ -177,7 +177,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// Lets the next value go when the one before is through.
+    /// Sends the next value when the previous one is sent.
     mutating func pump(at now: MonotonicInstant) {
         keepAlive(at: now)
         tellUnasked(at: now)
@@ -204,7 +204,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// The number of the notification instead of which the connection drops.
+    /// The number of the notification that the disconnect fault replaces.
     private var dropAt: Int? {
         if plan.hangUp > 0 { return plan.hangUp }
         return plan.hangUpOnce > 0 && connections == plan.refuse + 1 ? plan.hangUpOnce : nil

@@ -1,46 +1,43 @@
 import BottleProtocol
 import Bluetooth
 
-/// The bottle as a machine without I/O: events in, effects out. Time, randomness and the flash come from outside.
+/// The state machine of the emulated bottle, without I/O: events in, effects out.
 ///
-/// What it does is protocol spec P1, P2, P3 and P4 with the habits of real bottles; what it does wrong is the
-/// `BottleFaults`. Effects are to be performed in order; `.save` comes first, so that nothing leaves that a power cut
-/// could take back.
+/// It implements protocol spec P1 to P4 with the quirks of real bottles and the faults of `BottleFaults`. Effects must
+/// be performed in order: `.save` comes first, so that no sent value depends on an unsaved state.
 package struct VirtualBottleMachine: Sendable {
-    /// What the bottle is told.
+    /// An event of the link, the user or the clock.
     package enum Event: Hashable, Sendable {
         case link(PeripheralEvent)
-        /// Somebody acts on the bottle itself; answered by `.reply` with the same number.
+        /// A user's action, answered by `.reply` with the same id.
         case control(ControlAction, id: UInt64)
         /// Time has passed; see `nextDeadline`.
         case tick
     }
 
-    /// What is to be done, in order.
+    /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
         case link(PeripheralRequest)
-        /// Make this durable before performing what follows.
+        /// Save this before the following effects.
         case save(BottleFlash)
         case reply(id: UInt64, ControlReply)
-        /// One line for a person who watches.
         case log(String)
     }
 
-    /// Who it is.
     package let identity: BottleIdentity
-    /// What to publish on the link before the first event.
+    /// The application to publish on the link before the first event.
     package let application: GATTApplication
-    /// What survives its restart.
+    /// The persistent state.
     package internal(set) var flash: BottleFlash
     var clock: RunningClock
     var injector: FaultInjector
     var recorded: RecordedAnswers
     var session: Session?
-    /// Why nobody can see or reach the bottle, as the link says; `nil`: it is on the air.
+    /// The reason why the bottle is not advertising, from the link, or `nil`.
     var offAir: LinkError?
-    /// Connections so far.
+    /// The number of connections.
     var connections = 0
-    /// Values due later: results of calibrations.
+    /// Reports due later: results of calibrations.
     var scheduled: [(at: MonotonicInstant, report: Frame)] = []
     var registrationDeadline: MonotonicInstant?
     /// Acknowledged records, for the `resend` fault.
@@ -48,15 +45,15 @@ package struct VirtualBottleMachine: Sendable {
     var blinks = 0
     private var isDirty = false
     private var effects: [Effect] = []
-    /// The host's wall clock when the machine was made, and when that was.
+    /// The host's local time at the creation of the machine.
     private let hostTime: LocalTime
     private let startedAt: MonotonicInstant
 
     /// - Parameters:
-    ///   - flash: as a new bottle's, or as saved by an earlier run.
-    ///   - hasRadio: whether centrals see an address of the bottle's; without, it serves one as its serial number.
-    ///   - answers: of a recorded bottle, for what this one does not know.
-    ///   - hostTime: the host's local wall clock at `now`; the bottle's own clock stands against it as the flash says.
+    ///   - flash: a new one, or one saved by an earlier run.
+    ///   - hasRadio: whether centrals see the bottle's address; otherwise its serial number has it.
+    ///   - answers: recorded responses for unknown requests.
+    ///   - hostTime: the host's local time at `now`, to which the flash has the bottle's offset.
     package init(
         _ identity: BottleIdentity, flash: BottleFlash = BottleFlash(), faults: BottleFaults = BottleFaults(),
         seed: UInt64 = 0,
@@ -80,14 +77,14 @@ package struct VirtualBottleMachine: Sendable {
 
     var plan: BottleFaults { injector.plan }
 
-    /// The earliest time at which `tick` has something to do.
+    /// The earliest time at which `tick` has an effect.
     package var nextDeadline: MonotonicInstant? {
         ([session?.deadline, registrationDeadline] + scheduled.map { $0.at }).compactMap { $0 }.min()
     }
 
-    /// Takes one event. Time does not go back.
+    /// Handles one event. Time must not go backwards.
     ///
-    /// - Returns: what is to be done now, in order.
+    /// - Returns: the effects, in order.
     package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         switch event {
         case .link(let event): handle(event, at: now)
@@ -106,13 +103,13 @@ package struct VirtualBottleMachine: Sendable {
     mutating func emit(_ effect: Effect) { effects.append(effect) }
     mutating func log(_ line: String) { emit(.log(line)) }
 
-    /// Changes the flash; it is saved before any effect of this event is performed.
+    /// Changes the flash, which is saved before any other effect of this event.
     mutating func change(_ body: (inout BottleFlash) -> Void) {
         body(&flash)
         isDirty = true
     }
 
-    /// How the bottle's clock stands against the host's, for the next start.
+    /// Stores the offset of the bottle's clock for the next start.
     private mutating func noteClock(at now: MonotonicInstant) {
         let host = hostTime.milliseconds + (now.nanoseconds - startedAt.nanoseconds) / 1_000_000
         let bottle = clock.time(at: now).milliseconds

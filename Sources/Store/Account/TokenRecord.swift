@@ -2,13 +2,12 @@ import Cryptography
 import GRDB
 import TrackerCore
 
-/// A bearer token of which only the fingerprint is known.
+/// An access token, of which only the SHA-256 digest is stored.
 package struct TokenRecord: Hashable, Sendable {
-    /// Made once.
+    /// A unique id.
     package var id: String
-    /// What its owner calls it.
     package var label: String
-    /// When it was given out.
+    /// The time of its creation.
     package var createdAt: Instant
     /// When it was last used, to the day; `nil` before its first use.
     package var lastUsedAt: Instant?
@@ -34,7 +33,7 @@ extension TokenRecord {
 }
 
 extension TrackerStore {
-    /// Remembers a new token by its SHA-256; the token itself is shown once by the caller and never stored.
+    /// Stores a new token by its SHA-256 digest. The caller shows the token once and never stores it.
     /// - Parameter token: random text of at least 128 bits.
     package func addToken(_ token: String, label: String, scope: String = "control", _ context: WriteContext) throws
         -> TokenRecord
@@ -67,19 +66,18 @@ extension TrackerStore {
         return record
     }
 
-    /// All tokens ever given out, oldest first.
+    /// All tokens, oldest first.
     package func tokens() throws -> [TokenRecord] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY createdAt, id").readable(TokenRecord.init(row:))
         }
     }
 
-    /// Revokes the token whose id begins so, or all of them ("sign out").
-    /// - Returns: how many were revoked.
-    /// - Throws: a refusal where there is none, or several begin so; then nothing is written, and the errand is not
-    ///   done.
+    /// Revokes the token whose id has this prefix, or all tokens.
+    /// - Returns: the number of revoked tokens.
+    /// - Throws: a refusal if none or several match; nothing is written then.
     package func revokeTokens(_ beginning: String?, _ context: WriteContext) throws -> Int {
-        // Ids are hex digits. SQLite would read what has a NUL in it to that, and an empty beginning is everybody's.
+        // Ids are hexadecimal. SQLite would stop at a NUL byte, and an empty prefix would match all.
         guard beginning?.isEmpty != true, beginning?.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) ?? true else {
             throw Refusal("noSuchToken", "There is no such token that is still valid.", category: .notFound)
         }

@@ -2,42 +2,40 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// Why the store could not do what was asked: what, and where. Nothing of the refused write was kept.
+/// An error of the store. Nothing of the failed write was stored.
 package struct StoreError: Problem, Hashable {
-    /// What kind of trouble, for callers that act on it (exit codes, retries).
+    /// The kind of error, for exit codes and retries.
     package enum Kind: String, Sendable {
-        /// The path is no place for a store: a directory, a missing parent, no permission.
+        /// The path cannot be a store: a directory, a missing parent directory, no permission.
         case cannotOpen
-        /// The file or its directory does not take writes.
+        /// The file or its directory is read-only.
         case readOnly
-        /// The disk is full (or a quota is).
+        /// The disk is full, or a quota is exceeded.
         case diskFull
-        /// Another process held the store longer than we wait.
+        /// Another process locked the store longer than the time limit.
         case busy
-        /// The file is no SQLite database, or a damaged one.
+        /// The file is not an SQLite database, or it is damaged.
         case damaged
         /// A SQLite database of another program.
         case foreign
-        /// Written by a later version of this project.
+        /// A later version wrote the file.
         case newer
-        /// The disk failed below SQLite.
+        /// An I/O error of the disk.
         case inputOutput
-        /// Anything else that SQLite said.
+        /// Any other error of SQLite.
         case other
     }
 
-    /// How long a write waits for another process before it fails with `Kind.busy`, in seconds.
+    /// The time limit of a write that waits for another process, in seconds.
     package static let busySeconds: Double = 15
 
-    /// What kind of trouble it is.
     package var kind: Kind
-    /// What happened, in words.
+    /// The event, as a clause.
     package var what: String
     /// The store's path.
     package var path: String
-    /// The kind, or the particular case of it.
+    /// The name of the kind, or of a special case.
     package var code: String
-    /// What the caller can do about it.
     package var category: ProblemCategory {
         switch kind {
         case .busy: .busy
@@ -46,12 +44,12 @@ package struct StoreError: Problem, Hashable {
         case .cannotOpen, .readOnly, .inputOutput, .other: .failed
         }
     }
-    /// The file, as `path`.
+    /// The path as `path`.
     package var values: [String: String] { ["path": path] }
-    /// What happened, and in which file.
+    /// The event and the file.
     package var sentence: String { "\(what) (\(path))." }
 
-    /// - Parameter code: where something particular can be done about it; else the kind's own.
+    /// - Parameter code: the code of a special case; otherwise that of the kind.
     package init(_ kind: Kind, _ what: String, at path: String, code: String? = nil) {
         self.kind = kind
         self.what = what
@@ -61,10 +59,10 @@ package struct StoreError: Problem, Hashable {
 }
 
 extension StoreError {
-    /// What SQLite said, as a sentence for the person at the terminal.
+    /// From an error of SQLite.
     init(_ error: DatabaseError, at path: String) {
         let said = "SQLite says: \(error.message ?? "nothing") (code \(error.extendedResultCode.rawValue))"
-        // A full disk shows itself under several codes (the shared-memory file fails with an I/O error): ask the disk.
+        // A full disk has several error codes (the shared-memory file fails with an I/O error), so check the disk.
         let outOfSpace =
             error.resultCode == .SQLITE_FULL
             || (!Self.mayStand(after: error) && [.SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode)
@@ -73,7 +71,7 @@ extension StoreError {
             self.init(.diskFull, "The disk with the store is full, nothing was written", at: path)
             return
         }
-        // A file that is there but cannot be "opened" is one beside which no log can be made.
+        // An existing file that cannot be opened is one next to which no WAL can be created.
         let isUnwritable =
             error.resultCode == .SQLITE_READONLY
             || (error.resultCode == .SQLITE_CANTOPEN && FileManager.default.fileExists(atPath: path))
@@ -103,11 +101,10 @@ extension StoreError {
         }
     }
 
-    /// Whether what was to be written may be there all the same: all of it was, and only that it is on the disk was not
-    /// confirmed. Who opens the store next finds it, unless another write came before.
+    /// Whether the write might be stored: it is complete, and only its synchronisation failed.
     static func mayStand(after error: DatabaseError) -> Bool { error.extendedResultCode == .SQLITE_IOERR_FSYNC }
 
-    /// Free bytes for an ordinary user on the disk that holds `path` or its nearest existing parent; `nil` if unknown.
+    /// Free bytes for unprivileged users on the disk of `path` or its nearest existing parent; `nil` if unknown.
     private static func freeBytes(near path: String) -> UInt64? {
         var url = URL(fileURLWithPath: path)
         var status = statvfs()

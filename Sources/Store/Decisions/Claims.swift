@@ -56,7 +56,7 @@ struct Claims {
     private func isFree(_ row: Row) -> Bool {
         guard (try? row.checked("claimant", String.self)) != claimant, let claimedAt = try? row.instant("claimedAt")
         else { return true }
-        // The other's clock may be ahead of ours, and far off after a wrong clock: only near is live.
+        // The other process's clock might be wrong: only a recent time counts.
         return claimedAt.seconds(to: now).magnitude >= Self.leaseSeconds
     }
 
@@ -94,7 +94,7 @@ struct Claims {
     }
 
     func begun(_ db: Database) throws -> Begun {
-        // As a rule there is nothing: this is asked at each evaluation.
+        // Usually there is none; this runs at each evaluation.
         let isAny = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM claim WHERE decision IS NOT NULL)")
         guard try Bool.fetchOne(isAny) == true else { return .nothing }
         let rows = try Row.fetchAll(db, sql: "SELECT * FROM claim WHERE decision IS NOT NULL ORDER BY place, id")
@@ -104,7 +104,7 @@ struct Claims {
                 try? JSONDecoder().decode(TrackerNotification.self, from: Data($0.utf8))
             }
         }
-        // Of a later program, or damaged: nobody can tell it, and it holds nobody up.
+        // Written by a later version, or damaged: it is ignored.
         guard !left.isEmpty else { return .nothing }
         return .left(left)
     }

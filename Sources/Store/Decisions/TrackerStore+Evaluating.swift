@@ -3,12 +3,12 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Everything the core needs to decide at one moment. Read in one transaction: one consistent state.
+    /// The input of a decision at one moment, read in one transaction.
     package func facts(_ context: WriteContext) throws -> TrackerFacts {
         try read { db in try facts(context, db) }
     }
 
-    /// What was drunk on the day that runs, and nothing else.
+    /// The intake of the current day.
     package func intake(_ context: WriteContext) throws -> DayIntake {
         try read { db in try intake(try SettingTable.settings(db), context, db) }
     }
@@ -20,18 +20,17 @@ extension TrackerStore {
             folding: try DrinkTable.drinks(on: today, db).map(\.drink).filter { $0.isKnown(at: context.asked) })
     }
 
-    /// Evaluates without telling anybody or remembering anything: what `status` shows.
-    /// - Parameter canNotify: whether a notification would reach somebody (`notifications` in the state).
+    /// Evaluates without delivering or saving: for `status`.
+    /// - Parameter canNotify: whether a notification would be shown (`notifications` in the state).
     package func look(_ context: WriteContext, canNotify: Bool = false) throws -> Evaluation {
         var facts = try facts(context)
         facts.hasNotificationServer = canNotify
         return Tracker.evaluate(facts, now: context.now)
     }
 
-    /// One tick: evaluates, offers what was decided to the sinks of a what-if, and remembers what they accepted.
-    /// Without sinks it only takes in what changed, and tells nobody. Sinks of the world outside wait and may fail:
-    /// `offer` and `settle` are for them.
-    /// - Returns: the evaluation, with the decisions that this process offered.
+    /// Evaluates, offers the decisions to in-memory channels, and saves what they accepted. `offer` and `settle` are
+    /// for real channels.
+    /// - Returns: the evaluation with the offered decisions.
     package func evaluate(_ context: WriteContext, sinks: [MemorySink]) throws -> Evaluation {
         guard !sinks.isEmpty else { return try write { db in try evaluate(context, canNotify: false, db) } }
         let offer = try offer(context)
@@ -45,15 +44,13 @@ extension TrackerStore {
         return evaluation
     }
 
-    /// Evaluates and claims every decision in one transaction: of any number of processes one gets to tell it. Whoever
-    /// calls this delivers the banners and calls `settle` for each. A process killed in between leaves its claims, and
-    /// when they have lapsed (`Claims.leaseSeconds`) the same decisions are offered again, under the same ids
-    /// (tracker law B7).
-    /// - Parameter canNotify: as in `look`. Who can tell nobody claims nothing: a look that reaches nobody writes
-    ///   nothing.
+    /// Evaluates and claims every decision in one transaction, so that one process delivers it. The caller delivers the
+    /// banners and calls `settle` for each. If the process ends in between, its claims expire (`Claims.leaseSeconds`),
+    /// and the same decisions are offered again with the same ids (tracker spec B7).
+    /// - Parameter canNotify: as in `look`. Without a channel nothing is claimed or written.
     ///
-    /// One tells at a time, so that all hear everything in one order: while another process tells something, nobody
-    /// begins anything new; and what the last one left half told, because it died, comes to its end first.
+    /// One process delivers at a time, so that all channels have the same order. A delivery that an ended process left
+    /// incomplete comes first.
     package func offer(_ context: WriteContext, canNotify: Bool = true) throws -> Offer {
         let claims = Claims(claimant: context.makeID(), now: context.now)
         return try write { db in
@@ -75,8 +72,7 @@ extension TrackerStore {
         }
     }
 
-    /// Each gets its place in the order of everything that is told. What has been sent somewhere under its name
-    /// already, by one who died or was late, keeps those words.
+    /// Assigns positions to the decisions. A decision that was already sent under its name keeps its text.
     private func begin(_ decisions: [TrackerNotification], _ context: WriteContext, _ db: Database) throws
         -> [TrackerNotification]
     {
@@ -92,21 +88,21 @@ extension TrackerStore {
         }
     }
 
-    /// Before a banner is delivered long after it was offered: its claims hold for another while.
-    /// - Returns: `false` where they lapsed, and another process tells it now.
+    /// Renews a banner's claims before a late delivery.
+    /// - Returns: `false` if they expired and another process delivers it.
     package func hold(_ banner: Offer.Banner, of offer: Offer, at now: Instant) throws -> Bool {
         try write { db in
             try banner.answers.reduce(true) { try offer.claims.hold($1.notificationId, at: now, db) && $0 }
         }
     }
 
-    /// Gives a banner's claims back, and remembers that its decisions were told where anybody showed it. What nobody
-    /// showed is not counted and comes again (K-B15).
+    /// Releases a banner's claims and stores which channels showed it. A banner that no channel showed is offered again
+    /// (K-B15).
     package func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext)
         throws
     {
         try write { db in
-            // Who died may have shown what it left: its name must not stand for anything else.
+            // The ended process might have shown it: its name must not stand for another text.
             for decision in banner.answers
             where try offer.claims.giveBack(decision.notificationId, db) && (!names.isEmpty || offer.isLeft) {
                 try accept(decision, db)
@@ -130,7 +126,7 @@ extension TrackerStore {
 
     private static let snoozedUntil = "reminders.snoozedUntil"
 
-    /// "Keep Going": the abandoned session's prompt is silent for another 12 hours.
+    /// "Keep Going": no question about an abandoned session for another 12 hours.
     package func keepGoing(_ context: WriteContext) throws {
         try write { db in
             guard let facts = try waterlineFacts(context, db) else { throw WaterlineSession.Refusal.noActiveSession }
@@ -145,7 +141,7 @@ extension TrackerStore {
 
     // MARK: - Parts
 
-    /// Evaluates, and saves the state that needs no acceptance.
+    /// Evaluates, and saves the changes that need no acceptance.
     private func evaluate(_ context: WriteContext, canNotify: Bool, _ db: Database) throws -> Evaluation {
         var facts = try facts(context, db)
         facts.hasNotificationServer = canNotify
@@ -165,7 +161,7 @@ extension TrackerStore {
         let snoozedUntil = try Counter.value(Self.snoozedUntil, db)
         facts.snoozedUntil = snoozedUntil > 0 ? Instant(milliseconds: Int64(snoozedUntil)) : nil
         (facts.sync, facts.syncReport) = try SyncStateTable.status(db)
-        // How the last poll went is worth no drink: where it cannot be read, all else is shown.
+        // An unreadable connection state must not hide the day.
         facts.connection = (try? ConnectionTable.status(db)) ?? ConnectionStatus()
         facts.bottle = try? ConnectionTable.bottle(db)
         (facts.unread, facts.unreadOfSessions) = try NotificationTable.unread(
@@ -181,7 +177,7 @@ extension TrackerStore {
     }
 
     private func waterlineFacts(_ context: WriteContext, _ db: Database) throws -> WaterlineFacts? {
-        // Asked for a moment before it began (`--now`), there is no session yet.
+        // Before its start (`--now`) there is no session.
         guard let session = try SessionTable.active(db), context.asked.map({ session.startTime <= $0 }) ?? true else {
             return nil
         }
@@ -199,7 +195,7 @@ extension TrackerStore {
         return text.flatMap { try? JSONDecoder().decode(WaterlineReminderState.self, from: Data($0.utf8)) }
     }
 
-    /// At least one sink accepted the decision: what is stored by now moves on, whoever else has written meanwhile.
+    /// Applies an accepted decision to the current stored state.
     private func accept(_ decision: TrackerNotification, _ db: Database) throws {
         var day = try engineDay(decision.dayKey, db) ?? EngineDay(dayKey: decision.dayKey)
         day.accept(decision)
@@ -209,7 +205,7 @@ extension TrackerStore {
         try saveReminders(state, db)
     }
 
-    /// Another interval restarts the session's grid at the moment of the change (tracker law E4).
+    /// A changed interval restarts the session's time grid (tracker spec E4).
     func restartGrid(from old: Settings, to new: Settings, at now: Instant, _ db: Database) throws {
         guard new.intervalMinutes != old.intervalMinutes, let session = try SessionTable.active(db) else { return }
         var state =
@@ -219,7 +215,7 @@ extension TrackerStore {
         try saveReminders(state, db)
     }
 
-    /// Saves what the evaluation remembers; nothing where it equals what it started from.
+    /// Saves the state of the evaluation if it changed.
     private func save(_ evaluation: Evaluation, unless old: TrackerFacts, _ db: Database) throws {
         if old.engineDay != evaluation.engineDay { try save(evaluation.engineDay, db) }
         if let reminders = evaluation.waterlineReminders, old.waterline?.reminders != reminders {

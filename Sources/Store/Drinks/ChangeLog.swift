@@ -25,7 +25,7 @@ enum ChangedRow: Codable {
     /// `after` is `nil` in changes that versions before 0.10 recorded.
     case drink(Int64, before: DrinkFields?, after: DrinkFields? = nil)
     case log(Int64, before: LogFields?, after: LogFields? = nil)
-    /// A water derived from sips that was taken out.
+    /// An excluded derived water.
     case excluded(String)
 
     var isOfSession: Bool { drinkNumber == nil }
@@ -112,7 +112,7 @@ extension TrackerStore {
                 db, sql: "SELECT * FROM change WHERE id < ? ORDER BY id DESC LIMIT 1", arguments: [before])
             {
                 before = try row.checked("id")
-                // What nobody can read cannot be taken back: it is passed over, as it is everywhere.
+                // An invalid row is skipped, as everywhere.
                 guard let text = try? row.checked("before", String.self),
                     let what = try? row.checked("what", String.self),
                     let rows = try? JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8))
@@ -159,7 +159,7 @@ extension TrackerStore {
         }
     }
 
-    /// Whether a change may still be taken back.
+    /// Whether a change can still be undone.
     private func isOpen(_ changed: ChangedRow, _ db: Database) throws -> Bool {
         switch changed {
         case .drink: return true

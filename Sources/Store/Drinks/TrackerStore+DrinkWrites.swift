@@ -2,7 +2,7 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Logs a drink by hand.
+    /// Logs a manual drink.
     /// - Throws: `Refusal` for an amount outside 1–2000 ml or a time in the future.
     package func logDrink(ml: Int, at instant: Instant? = nil, _ context: WriteContext) throws -> StoredDrink {
         let instant = instant ?? context.now
@@ -22,11 +22,10 @@ extension TrackerStore {
         }
     }
 
-    /// Changes a drink's amount or time: the old key gets a tombstone, so that no poll brings it back, and the changed
-    /// drink a key of its own.
-    /// - Parameter time: on the clock of the place where it was drunk: the drink stays in its day and its zone (tracker
-    ///   law T). Not together with `instant`.
-    /// - Throws: `Refusal` where there is no such drink, or the new values break a rule.
+    /// Changes a drink's amount or time: the old key gets a tombstone, and the changed drink a new key.
+    /// - Parameter time: the local time where it was drunk: the drink keeps its day and time zone (tracker spec T). Not
+    /// together with `instant`.
+    /// - Throws: `Refusal` if there is no such drink, or if a value is invalid.
     package func editDrink(
         _ name: String, ml: Int? = nil, at instant: Instant? = nil, time: TimeOfDay? = nil, _ context: WriteContext
     ) throws -> StoredDrink {
@@ -47,8 +46,7 @@ extension TrackerStore {
             }
             if let moved { try Self.refuse(instant: moved, now: context.now, in: time == nil ? context.zone : place) }
             let newInstant = moved ?? old.at
-            // An untouched time keeps its frozen day, whatever zone we are in by now; so does one that was put right
-            // within its day.
+            // An unchanged time keeps its day, and so does a time that is corrected within its day.
             let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
             let before = try ChangedRow.drink(old.number, db)
             try bury([old], context, db)
@@ -68,7 +66,7 @@ extension TrackerStore {
         }
     }
 
-    /// Deletes a drink; the tombstone keeps its key, so that the next poll does not bring it back.
+    /// Deletes a drink, leaving a tombstone, so that the next poll does not add it again.
     package func deleteDrink(_ name: String, _ context: WriteContext) throws -> StoredDrink {
         try write { db in
             let old = try found(name, db)
@@ -79,8 +77,8 @@ extension TrackerStore {
         }
     }
 
-    /// Tombstones every drink of the current day, bottle rows included (tracker law D3). Reminder counts stay.
-    /// - Returns: what is gone now.
+    /// Deletes every drink of the current day, including the bottle's (tracker spec D3). Reminder counts stay.
+    /// - Returns: the deleted drinks.
     package func resetToday(_ context: WriteContext) throws -> [StoredDrink] {
         try write { db in
             let drinks = try DrinkTable.drinks(on: dayCalendar(context.zone, db).day(of: context.now), db)
@@ -101,11 +99,11 @@ extension TrackerStore {
         try refreshSummaries(around: drinks.map(\.at), context, db)
     }
 
-    /// When the clock said that time on a drink's day: after midnight the date is the next one. Where the clock said it
-    /// twice, the time nearer to what stood there.
-    /// - Parameter calendar: of the drink's own zone.
+    /// The instant of a local time on a drink's day; after midnight the date is the next one. If the time occurs twice,
+    /// the one nearer to the old time.
+    /// - Parameter calendar: of the drink's time zone.
     private static func moment(_ time: TimeOfDay, in drink: StoredDrink, _ calendar: DayCalendar) -> Instant {
-        // Counted as days are today; a drink that an older boundary put on its day keeps near its own time.
+        // By today's boundary hour; a drink whose day follows from an older boundary keeps near its time.
         let isByToday = calendar.day(of: drink.at) == drink.localDay
         let date = drink.localDay.adding(days: time.hour < calendar.boundaryHour ? 1 : 0)
         let near = calendar.date(of: drink.at)
@@ -143,7 +141,7 @@ extension TrackerStore {
         }
     }
 
-    /// - Parameter zone: of the clock that the refusal names the time by.
+    /// - Parameter zone: the time zone of the message.
     static func refuse(instant: Instant, now: Instant, in zone: Zone) throws {
         if !instant.isSupported { throw Refusal("timeRange", UnsupportedInstant(instant: instant).description) }
         guard instant <= now else {

@@ -1,13 +1,11 @@
 import Foundation
 import TrackerCore
 
-/// A folder for its owner alone that goes away with the value: for copies that are checked, sent or read before
-/// anything is done with them.
+/// A private temporary directory that is deleted with this value.
 ///
-/// A process that is killed leaves its folder behind, with somebody's drinks in it: the next one that makes such a
-/// folder takes it away. Who is still there is known by a lock that each holds on a file in its own.
+/// A killed process leaves its directory; the next process deletes it. A lock on a file in the directory shows that its
+/// process is running.
 package final class ScratchFolder: Sendable {
-    /// Where it is.
     package let path: String
     private let lock: Int32
 
@@ -29,8 +27,7 @@ package final class ScratchFolder: Sendable {
                 category: errno == ENOSPC ? .diskFull : .failed)
         }
         path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // Under its name it is locked already: who looks for what was left behind never finds it free. On a disk that
-        // is full there is none, and nobody sweeps it.
+        // The file is locked before it gets its name, so that no other process sees it unlocked.
         let new = path + "/" + Self.lockName + ".new"
         lock = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 { rename(new, path + "/" + Self.lockName) }
@@ -41,10 +38,9 @@ package final class ScratchFolder: Sendable {
         if lock >= 0 { close(lock) }
     }
 
-    /// The path of a file in it.
     package func file(_ name: String) -> String { path + "/" + name }
 
-    /// Takes away what killed processes of this user left behind.
+    /// Deletes the directories of killed processes of this user.
     package static func sweep(_ place: String = FileManager.default.temporaryDirectory.path) {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
         where name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 6 {

@@ -16,7 +16,7 @@ package enum SmallFile {
     /// - Parameter limit: bytes.
     package static func read(_ path: String, limit: Int) throws(Trouble) -> Data {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-        // A socket is not even opened.
+        // A socket cannot be opened.
         guard descriptor >= 0 else {
             throw kind(of: path)
                 ?? Trouble(words: "cannot be read: \(String(cString: strerror(errno)))", isAbsence: errno == ENOENT)

@@ -3,11 +3,10 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Keeps `health/STORE-drinks.xml` and `.csv` beside the store in step with it (tracker law D4), `STORE` being the
-    /// store's own file name, since a folder may hold several: new drinks are appended, after an edit or deletion both
-    /// are written anew. Does nothing unless `health.enabled`.
+    /// Updates `health/STORE-drinks.xml` and `.csv` next to the store (tracker spec D4): appends new drinks, and
+    /// rewrites both files after an edit or deletion. Does nothing unless `health.enabled` is set.
     ///
-    /// Call it after a commit; the store is right whatever becomes of the files, and the next call mends them.
+    /// Call it after a commit. An error does not affect the store, and the next call repairs the files.
     package func updateHealthFiles() throws {
         guard path != ":memory:", try settings().healthEnabled, case let look = try healthLook(), look.isWanted,
             !look.isDone
@@ -16,7 +15,7 @@ extension TrackerStore {
             HealthFile.both(beside: path), madeFolder: HealthFile.makeFolder(beside: path), known: look.written)
         let turn = try HealthFile.takeTurn(beside: path)
         defer { close(turn) }
-        // While we waited another program may have done it, or nobody wants them any more.
+        // Another program might have done it, or the setting might be off.
         let now = try healthLook()
         if now.isWanted, !now.isDone { try bringHealthFiles(to: now) }
     }
@@ -28,7 +27,7 @@ extension TrackerStore {
                 try file.append { take in try forEachDrink(after: look.reached, through: look.through, take) }
             }
         } else {
-            // No more than it is said to have: what came since is appended next time.
+            // Only the drinks that were counted; later ones are appended next time.
             for file in files { try file.replace { take in try forEachDrink(after: 0, through: look.through, take) } }
         }
         try WrittenFiles.remove(look.written.intersection(HealthFile.formerNames), beside: path)
@@ -55,16 +54,15 @@ extension TrackerStore {
         }
     }
 
-    /// Removes the files that this store, or its service, has written beside itself, and the health files' folder if it
-    /// made it and nothing else is in it (purge). Who is in the middle of writing them ends first, and who comes later
-    /// waits until the end.
-    /// - Parameter body: what is done then, before anybody can write them again: that nobody wants them any more.
+    /// Deletes the files that the store or its service has written next to it, and the health directory if it created
+    /// it and it is empty (purge). Waits for a running writer; later writers wait.
+    /// - Parameter body: runs before files can be written again.
     package func removeWrittenFiles(then body: () throws -> Void = {}) throws {
         guard path != ":memory:" else { return try body() }
         let madeFolder = try settings().healthEnabled && (try? HealthFile.makeFolder(beside: path)) == true
         let turn = HealthFile.isFolder(beside: path) ? try HealthFile.takeTurn(beside: path) : nil
         defer { if let turn { close(turn) } }
-        // A copied store remembers the files of the one it was copied from: those are not its own.
+        // A copied store has the names of the original's files, which are not its own.
         let state = StateFile.name(beside: path)
         let own = HealthFile.both(beside: path).map(\.name) + [HealthFile.folder, state] + HealthFile.formerNames
         var found = try read { db in try WrittenFiles.names(db) }.intersection(own)
@@ -78,7 +76,7 @@ extension TrackerStore {
         try body()
     }
 
-    /// Before the files are made: whatever happens then, a purge finds them.
+    /// Stores the names before the files are created, so that a purge finds them.
     private func remember(_ files: [HealthFile], madeFolder: Bool, known: Set<String>) throws {
         let names = files.map(\.name) + (madeFolder ? [HealthFile.folder] : [])
         guard !known.isSuperset(of: names) else { return }
@@ -98,24 +96,24 @@ extension TrackerStore {
     }
 }
 
-/// How the health files stand to the store.
+/// The state of the health files.
 private struct HealthLook {
-    /// Somebody has switched them on.
+    /// Whether the setting is on.
     var isWanted: Bool
-    /// The last drink there is, by its row.
+    /// The row of the last drink.
     var through: Int
     var rewrites: Int
-    /// What the store remembers to have written.
+    /// The names of the written files.
     var written: Set<String>
-    /// The last drink that is in them.
+    /// The row of the last drink in the files.
     var reached: Int
-    /// They are as they were left, and nothing in them has changed since.
+    /// Whether the files are unchanged and complete.
     var isInStep: Bool
 
     var isDone: Bool { isInStep && through <= reached }
 }
 
-/// How far the health files are: the last drink in them, the rewrites seen, their sizes.
+/// The state of the health files in the store: last drink, number of rewrites, sizes.
 private enum HealthCounter: String, CaseIterable {
     case through = "health.through"
     case rewrites = "health.rewrites"
@@ -123,13 +121,13 @@ private enum HealthCounter: String, CaseIterable {
     case csvBytes = "health.csvSize"
 }
 
-/// Files that the store wrote beside itself.
+/// Files that the store wrote next to itself.
 private enum WrittenFiles {
     static func names(_ db: Database) throws -> Set<String> {
         try Set(String.fetchAll(db, sql: "SELECT name FROM written_file"))
     }
 
-    /// Ordinary files first, then folders as far as they are empty. What is something else by now is not ours.
+    /// Deletes regular files, then empty directories. Anything else is not ours.
     static func remove(_ names: Set<String>, beside path: String) throws {
         let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
         for name in names.sorted(by: >) {
@@ -147,14 +145,14 @@ private enum WrittenFiles {
     }
 }
 
-/// One of the files: for its owner alone, replaced whole, or appended to.
+/// A private file that is replaced as a whole or appended to.
 private struct HealthFile {
     static let folder = "health/"
-    /// As they were called before they carried the store's name.
+    /// The names in earlier versions.
     static let formerNames = ["health/drinks.xml", "health/drinks.csv"]
 
     let format: HealthFiles.Format
-    /// Relative to the store's folder.
+    /// Relative to the store's directory.
     let name: String
     private let path: String
 
@@ -173,7 +171,7 @@ private struct HealthFile {
         URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent(folder).path
     }
 
-    /// - Returns: whether it had to be made.
+    /// - Returns: whether it was created.
     static func makeFolder(beside store: String) throws -> Bool {
         let folder = folder(beside: store)
         if mkdir(folder, 0o700) == 0 { return true }
@@ -186,9 +184,8 @@ private struct HealthFile {
         return stat(folder(beside: store), &found) == 0 && found.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// One program at a time writes them: each knows from the store how far they are, and two that go on from there
-    /// would write a drink twice.
-    /// - Returns: a descriptor that holds the turn until it is closed.
+    /// Serialises the writers, because each continues from the stored state.
+    /// - Returns: a descriptor that holds the lock until it is closed.
     static func takeTurn(beside store: String) throws -> Int32 {
         let folder = folder(beside: store)
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -203,8 +200,7 @@ private struct HealthFile {
             at: folder)
     }
 
-    /// Microseconds between two looks whether it is our turn, and how many there are: one that is stopped in the middle
-    /// holds nobody up for long.
+    /// The pause between attempts in microseconds, and their number.
     private static let pause: UInt32 = 5000
     private static let turns = 1000
 
@@ -214,7 +210,7 @@ private struct HealthFile {
 
     var size: Int { ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int) ?? 0 }
 
-    /// Writes it anew beside itself, brings it to the disk and puts it in place.
+    /// Writes a new file, synchronises it and renames it.
     func replace(_ drinks: ((Drink, String?, ExportedRecord?) throws -> Void) throws -> Void) throws {
         let new = path + ".new"
         unlink(new)
@@ -229,7 +225,7 @@ private struct HealthFile {
         guard rename(new, path) == 0 else { throw Self.trouble(path) }
     }
 
-    /// Writes further drinks before its last line.
+    /// Inserts drinks before the last line.
     func append(_ drinks: ((Drink, String?, ExportedRecord?) throws -> Void) throws -> Void) throws {
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         defer { try? handle.close() }

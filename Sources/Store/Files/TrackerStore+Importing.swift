@@ -3,7 +3,7 @@ import TrackerCore
 
 /// The result of an import.
 package struct ImportOutcome: Hashable, Sendable {
-    /// Drinks that are new.
+    /// The number of new drinks.
     package var added = 0
     /// Drinks that are known already: by our own key, by start, value and source, or from the bottle.
     package var known = 0
@@ -18,7 +18,7 @@ package struct ImportOutcome: Hashable, Sendable {
 }
 
 extension TrackerStore {
-    /// Every counted drink, oldest first.
+    /// All counted drinks, oldest first.
     package func allDrinks() throws -> [Drink] {
         var drinks: [Drink] = []
         try forEachDrink { drink, _, _ in drinks.append(drink) }
@@ -72,10 +72,10 @@ extension TrackerStore {
         }
     }
 
-    /// Seconds that another device's clock may be ahead of this machine's.
+    /// The maximum time by which another device's clock can be ahead, in seconds.
     static let sampleAheadSeconds: Double = 600
 
-    /// What is ours was dated when it was written, perhaps by a clock that was right.
+    /// Our own samples were dated when they were written.
     private static func refuseAhead(_ sample: HealthSample, _ context: WriteContext) throws {
         guard sample.uuid != sample.importKey, context.now.seconds(to: sample.at) > sampleAheadSeconds else { return }
         throw Refusal(
@@ -117,7 +117,7 @@ extension DrinkTable {
 }
 
 extension RowCursor {
-    /// Rows that no program of ours writes are left out, as everywhere; the doctor names them.
+    /// Invalid rows are skipped, as everywhere; `doctor` reports them.
     func forEachDrink(_ body: (Drink, _ original: String?, _ record: ExportedRecord?) throws -> Void) throws {
         while let row = try next() {
             let (drink, original): (Drink, String?)
@@ -140,7 +140,7 @@ extension ExportedRecord {
     }
 }
 
-/// Samples on their way into the store.
+/// The samples of an import.
 private struct ImportTable {
     /// `origin` is the source of another program's sample; `bottle` and `raw` name the record of one of ours.
     static let sql = """
@@ -153,7 +153,7 @@ private struct ImportTable {
     private let insert: Statement
     private let excludedSources: Set<String>
     private var samples = 0
-    /// Foreign samples that carry a key of ours.
+    /// The number of other programs' samples with one of our keys.
     private var keyed = 0
     private var corrected = 0
     private var foreign = 0
@@ -169,8 +169,8 @@ private struct ImportTable {
         String(name.lowercased().drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// Runs something with room in memory for the pages that it changes. Keys come in no order: with SQLite's usual 2
-    /// MB nearly each drink of a long file would send a page of their index to the disk, and fetch another from there.
+    /// Runs `body` with a larger page cache. Keys are in random order, and with SQLite's default of 2 MB nearly every
+    /// drink of a long file would write and read a page.
     static func withRoom(_ db: Database, _ body: () throws -> Void) throws {
         let usual = try Int.fetchOne(db, sql: "PRAGMA main.cache_size") ?? -2000
         try db.execute(sql: "PRAGMA main.cache_size = -12000")
@@ -198,8 +198,7 @@ private struct ImportTable {
         ])
     }
 
-    /// A bottle that this store knows by another name keeps the name here that it was first seen under: the key of a
-    /// drink begins with it, and what the bottle delivers itself has that key.
+    /// A bottle keeps its first name, because the keys of its drinks start with it.
     private static func rename(_ db: Database) throws {
         let names = try Row.fetchAll(
             db,
@@ -223,11 +222,10 @@ private struct ImportTable {
         }
     }
 
-    /// One statement for all samples: with one for each SQLite writes aside, for each, the pages that it changes, in
-    /// case that this one fails.
+    /// One statement for all samples, because SQLite saves the changed pages for each statement.
     ///
-    /// A foreign sample that carries our key is known when the store has that drink, or gets it from another line of
-    /// the file.
+    /// Another program's sample with one of our keys is known if the store has that drink, or gets it from the same
+    /// file.
     func land(
         _ outcome: inout ImportOutcome, exportedAt: Instant?, hostZone: String?, _ context: WriteContext,
         _ calendar: DayCalendar, _ db: Database
@@ -241,8 +239,7 @@ private struct ImportTable {
         if recorded > 0 { try useLocalKeys(hostZone, context, db) }
         if foreign > 0 { try settleForeign(&outcome, exportedAt, context, calendar, db) }
         if keyed > 0 { try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL") }
-        // What the phone only gives back is known: it leaves the table here, and is counted with the other known ones
-        // below.
+        // Samples that the phone returns are removed here and counted as known below.
         try TrackerStore.takeGivenAway(db)
         if corrected > 0 { try buryCorrected(context, db) }
         let isNew =
@@ -265,7 +262,7 @@ private struct ImportTable {
             arguments: [context.zone.id, DrinkSource.health.rawValue, context.now.milliseconds, last, last])
         outcome.added += db.changesCount
         outcome.known += samples - db.changesCount - outcome.excluded
-        // Places of known ones stay empty.
+        // Positions of known samples stay empty.
         try db.execute(
             sql:
                 """

@@ -2,14 +2,14 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// A phone keeps health records of its own: what it wrote there for us comes back among what others wrote, without a
-/// word of whose it is (tracker law D4).
+/// A phone stores health records: our own records come back among those of other programs, without an origin (tracker
+/// spec D4).
 extension TrackerStore {
-    /// So many days are looked back at most.
+    /// The maximum age in days.
     package static let longestLookBack = 3650
 
-    /// Drinks that the phone has not yet, oldest first: what came from health records is there already.
-    /// - Parameter sparingSessions: without the water of sessions.
+    /// Drinks that the phone does not have, oldest first. Drinks from health records are excluded.
+    /// - Parameter sparingSessions: excludes the water of sessions.
     package func drinksNotGiven(since: Instant, limit: Int, sparingSessions: Bool = false) throws -> [Drink] {
         let spared =
             sparingSessions
@@ -29,8 +29,8 @@ extension TrackerStore {
         }
     }
 
-    /// Notes that the phone has these.
-    /// - Returns: how many of them are new.
+    /// Records that the phone has these drinks.
+    /// - Returns: the number of new ones.
     package func noteGiven(_ keys: [String]) throws -> Int {
         try write { db in
             var count = 0
@@ -48,9 +48,8 @@ extension TrackerStore {
         }
     }
 
-    /// Of samples that lie aside, those that the phone wrote for us: each of ours is the answer to one of them, in the
-    /// same minute and of the same amount, since a phone may write down no seconds. What is stored already under its
-    /// own key takes nobody's place.
+    /// Samples that the phone wrote for us: each of our drinks matches one of the same minute and amount, because a
+    /// phone might not store seconds.
     static func takeGivenAway(_ db: Database) throws {
         guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM health_given)") == true else { return }
         try db.execute(
@@ -66,14 +65,14 @@ extension TrackerStore {
                 """)
     }
 
-    // MARK: - Files that a phone lays down
+    // MARK: - Inbox files
 
-    /// With which mark a file of the inbox was taken in; `nil`: never.
+    /// The mark of an imported inbox file, or `nil`.
     package func inboxMark(_ name: String) throws -> String? {
         try read { db in try String.fetchOne(db, sql: "SELECT mark FROM inbox_file WHERE name = ?", arguments: [name]) }
     }
 
-    /// From now on that file is known; of those that are not there any more nothing is kept.
+    /// Stores the mark of a file, and deletes those of missing files.
     package func noteInbox(_ name: String, _ mark: String, present: Set<String>) throws {
         try write { db in
             for gone in try Set(String.fetchAll(db, sql: "SELECT name FROM inbox_file")).subtracting(present) {

@@ -11,7 +11,7 @@ extension TrackerStore {
         guard let file = stateFile else { return }
         try rememberFile(StateFile.name(beside: path))
         try StateFile.turn.withLock { _ in
-            // Several services may be on one store: each has a name of its own for what is not whole yet.
+            // Several services can use one store, so the temporary name is unique.
             let new = "\(file).\(getpid())\(StateFile.unfinished)"
             unlink(new)
             let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -1,27 +1,27 @@
 import GRDB
 import TrackerCore
 
-/// A record as the journal holds it, for people who look after those without a date.
+/// A record of the journal, for the commands about quarantined records.
 package struct JournalRow: Hashable, Sendable {
-    /// The row's number.
+    /// The row number.
     package var id: Int64
-    /// What the bottle goes by now.
+    /// The current name of its bottle.
     package var bottle: String
-    /// The bytes as received.
+    /// The received bytes.
     package var raw: [UInt8]
-    /// The wall clock that it was read to, where it was.
+    /// The decoded wall-clock time, if there is one.
     package var wall: String?
-    /// The record's amount as it was read.
+    /// The decoded amount.
     package var amountMl: Int
     /// `drink`, `notADrink`, `quarantined` or `superseded`.
     package var verdict: String
-    /// Why it is not counted; `nil`: it is.
+    /// The reason why it does not count; `nil` if it does.
     package var reason: String?
-    /// When it was received, by the clock of then.
+    /// The time of receipt by the clock of that moment.
     package var received: Instant
-    /// How its bytes were read, `calendar/u16be`.
+    /// The interpretation: `calendar/u16be`.
     package var reading: String?
-    /// When it probably was, where that is known and the date is not believed.
+    /// The probable time, if the date is implausible.
     package var about: Instant?
 
     /// - Throws: `UnreadableRow`.
@@ -35,7 +35,7 @@ package struct JournalRow: Hashable, Sendable {
         reason = try row.checked("reason")
         received = try row.instant("received")
         reading = try row.checked("reading")
-        // By a clock that is not believed it is no news for people.
+        // The time by an untrusted clock is not shown.
         about = reason == JournalDoubt.hostClock ? nil : try row.instantIfAny("about")
     }
 }
@@ -43,7 +43,7 @@ package struct JournalRow: Hashable, Sendable {
 extension TrackerStore {
     private static let rows = "SELECT r.*, b.name FROM bottle_record r JOIN bottle b ON b.id = r.bottle"
 
-    /// Records that are kept and not counted, oldest first.
+    /// Quarantined records, oldest first.
     package func doubtfulRecords(limit: Int = -1) throws -> [JournalRow] {
         try read { db in
             try Row.fetchAll(
@@ -53,7 +53,7 @@ extension TrackerStore {
         }
     }
 
-    /// How many records are not counted, by reason.
+    /// The number of uncounted records by reason.
     package func doubts() throws -> [(reason: String, count: Int)] {
         try read { db in
             try Row.fetchAll(
@@ -66,20 +66,20 @@ extension TrackerStore {
         }
     }
 
-    /// One record by its number; `nil`: there is none.
+    /// A record by its number, or `nil`.
     package func journalRecord(_ id: Int64) throws -> JournalRow? {
         try read { db in
             try Row.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]).map(JournalRow.init(row:))
         }
     }
 
-    /// The last time by a believed clock at which anything came from a bottle.
+    /// The last time of receipt by a trusted clock.
     package func newestReceipt() throws -> Instant? {
         try read { db in try BottleTable.memory(of: "", db).newestReceipt }
     }
 
-    /// Dates a record by hand: it counts from now on, and no reading and no poll moves it any more.
-    /// - Throws: `Refusal` where there is no such record, or it is none that waits for a date.
+    /// Dates a record manually: it counts from then on, and no poll changes it.
+    /// - Throws: `Refusal` if there is no such record, or if it is not quarantined.
     package func dateRecord(_ id: Int64, at instant: Instant, _ context: WriteContext) throws -> StoredDrink {
         try Self.refuse(instant: instant, now: context.now, in: context.zone)
         return try write { db in

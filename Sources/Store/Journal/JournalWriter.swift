@@ -1,9 +1,9 @@
 import GRDB
 import TrackerCore
 
-/// One batch's way into the tables: prepared statements, and what the batch looked up once.
+/// Writes one batch with prepared statements and cached lookups.
 struct JournalWriter {
-    /// Instants at which drinks came or changed.
+    /// The instants of new or changed drinks.
     private(set) var touched: [Instant] = []
     /// Whether the last entry added a drink.
     private var hasAddedDrink = false
@@ -13,11 +13,10 @@ struct JournalWriter {
     private let boundaryHour: Int
     private var bottles: [String: (id: Int64, origin: String)] = [:]
     private var homes: [[String]: [String]] = [:]
-    /// A drink of another store counts on the day on which it counts there (tracker law: a drink's day is frozen),
-    /// wherever this one is.
+    /// A drink of another store keeps its day.
     private var isFrozen = false
     private var calendars: [String: DayCalendar] = [:]
-    /// Whether a look for records without a date can find anything: there are none on nearly every store.
+    /// Whether there are undated records; most stores have none.
     private var hasUndated: Bool
 
     private var places: GivenPlaces
@@ -27,7 +26,7 @@ struct JournalWriter {
     private let insertRecord: Statement
     private let insertDrink: Statement
 
-    /// Runs the whole batch, and leaves the tables as if each of its changes had been made by itself.
+    /// Writes the whole batch as if each change were made separately.
     static func write<T>(_ db: Database, hostZone: String?, _ batch: (inout JournalWriter) throws -> T) throws -> (
         result: T, writer: JournalWriter
     ) {
@@ -137,7 +136,7 @@ struct JournalWriter {
         ])
     }
 
-    /// The same drink is stored under its identity, from a delivery whose other bytes differed.
+    /// The same drink is stored under its identity, with other bytes.
     private func supersede(_ raw: [UInt8], _ bottle: Int64) throws {
         let update = try db.cachedStatement(
             sql:
@@ -151,7 +150,7 @@ struct JournalWriter {
 
     // MARK: - Records with a date
 
-    /// The row of the same drink, or record of something else, that has a date.
+    /// The dated row of the same record.
     private func dated(_ entry: JournalEntry, of bottle: Int64) throws -> Int64? {
         try findDated.first(Int64.self, bottle, DatabaseValue(bytes: Array(entry.identity)), entry.isFlaggedDrink)
     }
@@ -171,8 +170,8 @@ struct JournalWriter {
             ), arguments: [id])
     }
 
-    /// The same bytes read in another way change their row, and the drink that came of it (promise 3). Read in the same
-    /// way nothing moves: the first resolution is final.
+    /// A new interpretation of the same bytes changes the row and its drink (guarantee 3). The same interpretation
+    /// changes nothing.
     private mutating func reread(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
         guard let reading = entry.reading, try row.checked("reading", String?.self) != reading, try !Self.isByHand(row)
         else { return }
@@ -203,7 +202,7 @@ struct JournalWriter {
         }
     }
 
-    /// The drink of a record that is read otherwise now. An untouched wall clock keeps its instant and its frozen day.
+    /// Changes the drink of a record with a new interpretation. An unchanged wall-clock time keeps its instant and day.
     private mutating func rewrite(
         _ oldKey: String, _ entry: JournalEntry, at instant: Instant, _ zone: String, isMoved: Bool,
         _ bottle: (id: Int64, origin: String)
@@ -236,8 +235,7 @@ struct JournalWriter {
     private static func isByHand(_ row: Row) throws -> Bool { try row.checked("reason", String?.self) == byHand }
     // MARK: - Entries of another journal
 
-    /// Takes what is not known yet. What is stays as it is read and counted here: the other store's reading is not
-    /// better than ours.
+    /// Adds unknown entries. Known ones keep their interpretation here.
     mutating func take(_ wire: WireEntry) throws -> JournalOutcome {
         var (entry, waits) = (wire.entry, nil as String?)
         let homes = try homes(of: wire)
@@ -290,8 +288,8 @@ struct JournalWriter {
     /// The row of the bottle that delivered another journal's record.
     mutating func bottle(of wire: WireEntry) throws -> Int64 { try known(homes(of: wire)[0]).id }
 
-    /// The bottles here that go by a name of the entry's, by one name each; a new one, with all its names, where none
-    /// does. A bottle that is this store's own gets no names from elsewhere: it would be polled by them.
+    /// The bottles here that have one of the entry's names, or a new one. The store's own bottle gets no further names,
+    /// because it would be polled by them.
     private mutating func homes(of wire: WireEntry) throws -> [String] {
         let names = [wire.entry.bottle] + wire.names
         if let found = homes[names] { return found }
@@ -322,7 +320,7 @@ struct JournalWriter {
         guard case .drink(let instant, let readIn) = entry.verdict else { return }
         let zone = isFrozen ? readIn : dayZone ?? readIn
         let day = try calendar(zone).day(of: instant).description
-        // With its place, which spares the trigger that would give it one afterwards: a quarter of a batch's time.
+        // With its position, which avoids the trigger: a quarter of the time of a batch.
         try insertDrink.run(
             Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl),
             instant.milliseconds, zone, day, entry.amountMl,
@@ -363,14 +361,14 @@ struct JournalWriter {
             entry.received.milliseconds, entry.reading, entry.about?.milliseconds)
     }
 
-    // MARK: - Words and look-ups
+    // MARK: - Lookups
 
-    /// The wall clock that stands in keys; the bytes where somebody counts a record without one.
+    /// The wall-clock time in keys, or the bytes of a record without one.
     static func wall(_ entry: JournalEntry) -> String {
         entry.wall?.description ?? entry.raw.map { String($0, radix: 16) }.joined(separator: " ")
     }
 
-    /// The reason of a drink that a person dated.
+    /// The reason of a manually dated drink.
     static let byHand = "byHand"
 
     private static func columns(_ entry: JournalEntry) -> (verdict: String, reason: String?) {

@@ -3,24 +3,23 @@ import TrackerCore
 
 /// Bytes that could not be decoded, kept for a better decoder.
 package struct QuarantinedBytes: Hashable, Sendable {
-    /// The bottle that sent them.
     package var bottle: String
-    /// The bytes, cut at `TrackerStore.quarantineByteLimit`.
+    /// The bytes, at most `TrackerStore.quarantineByteLimit`.
     package var bytes: [UInt8]
-    /// How many there were.
+    /// The original length.
     package var length: Int
     /// The reason why they are not a record.
     package var reason: String
-    /// The last time they came.
+    /// The time of the last receipt.
     package var received: Instant
-    /// How often the same bytes came.
+    /// The number of receipts.
     package var times: Int
 }
 
 extension TrackerStore {
-    /// At most this many different byte sequences are kept; the oldest make room, and are counted.
+    /// The maximum number of byte sequences; the oldest are deleted and counted.
     package static let quarantineRowLimit = 1000
-    /// At most this many bytes of each are kept.
+    /// The maximum number of bytes of each.
     package static let quarantineByteLimit = 4096
 
     package func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
@@ -45,7 +44,7 @@ extension TrackerStore {
         }
     }
 
-    /// The kept bytes, newest first.
+    /// The stored bytes, newest first.
     package func quarantinedBytes() throws -> [QuarantinedBytes] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM quarantine ORDER BY received DESC, id DESC").readable { row in
@@ -57,7 +56,7 @@ extension TrackerStore {
         }
     }
 
-    /// How many undecodable byte sequences ever came, and how many of them had to make room.
+    /// The number of received byte sequences, and of deleted ones.
     package func quarantineCounts() throws -> (received: Int, evicted: Int) {
         try read { db in
             (try Counter.value("quarantine.received", db), try Counter.value("quarantine.evicted", db))

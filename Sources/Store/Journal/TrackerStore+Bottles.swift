@@ -1,36 +1,36 @@
 import GRDB
 import TrackerCore
 
-/// What the store knows of one bottle.
+/// A bottle in the store.
 package struct KnownBottle: Hashable, Sendable {
-    /// The identity it was first seen under; it never changes.
+    /// The first identity; it never changes.
     package var origin: String
-    /// The identity it goes by now.
+    /// The current identity.
     package var name: String
-    /// Every identity it is or was known by, `name` among them.
+    /// All current and earlier identities.
     package var names: [String]
-    /// Those of them that it has by itself: addresses, serial numbers. The others are aliases that people gave.
+    /// The addresses and serial numbers among them. The others are aliases.
     package var identities: [String]
-    /// It answered a poll, or a person said so; `false` of one whose records came from a recording.
+    /// Whether it answered a poll or was adopted; `false` for a bottle of a recording.
     package var isOwn: Bool
-    /// The name that it showed on the air.
+    /// The advertised name.
     package var advertisedName: String?
-    /// Its model in lower case, where it is known.
+    /// The model in lower case, if known.
     package var model: String?
-    /// Charge of its battery, 0–100, as it said last.
+    /// The last battery level (0–100 %).
     package var batteryPercent: Int?
-    /// Bottle's clock minus host's, seconds.
+    /// The bottle's clock minus the host's, in seconds.
     package var clockDriftSeconds: Int?
-    /// End of the last poll and of the last one that read the whole log, milliseconds UTC.
+    /// The end of the last poll in milliseconds UTC.
     package var lastPollMilliseconds: Int64?
-    /// End of the last poll that read the whole log, ms since 1970 UTC.
+    /// The end of the last poll that read the whole log, in milliseconds UTC.
     package var lastCompletePollMilliseconds: Int64?
-    /// When it brought the first of its records here, milliseconds UTC.
+    /// The time of its first record in milliseconds UTC.
     package var firstRecordMilliseconds: Int64?
 }
 
 extension TrackerStore {
-    /// All bottles, in the order they were first seen.
+    /// All bottles in the order of their first record.
     package func bottles() throws -> [KnownBottle] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM bottle ORDER BY id").readable { row in
@@ -55,13 +55,12 @@ extension TrackerStore {
         }
     }
 
-    /// Makes a bottle this store's own before it has delivered anything, or gives a bottle that is here another
-    /// identity under which it answers.
+    /// Adopts a bottle before its first poll, or adds an identity to a bottle.
     /// - Parameters:
-    ///   - identity: its address, or what `scan` and a poll call it.
-    ///   - other: the bottle of this store that it is; `nil` for one of its own.
-    /// - Returns: `false` where it was this store's own already.
-    /// - Throws: `Refusal` where nobody goes by `other`, or the identity already is another bottle with a history.
+    ///   - identity: its address, or its name in `scan`.
+    ///   - other: the bottle that gets the identity; `nil` for a new bottle.
+    /// - Returns: `false` if it was adopted already.
+    /// - Throws: `Refusal` if `other` is unknown, or if the identity belongs to another bottle with a history.
     @discardableResult
     package func adoptBottle(_ identity: String, as other: String? = nil) throws -> Bool {
         try write { db in
@@ -103,21 +102,19 @@ extension TrackerStore {
         }
     }
 
-    /// Gives a bottle another identity without losing history: the old one stays known and means the same bottle, so
-    /// that records delivered again under either are duplicates.
-    /// - Throws: `Refusal` when no bottle goes by `old`, or `new` already is another bottle.
+    /// Gives a bottle another identity. The old one stays known, so that records under either are duplicates.
+    /// - Throws: `Refusal` if `old` is unknown or `new` is another bottle.
     package func renameBottle(_ old: String, to new: String) throws {
         try write { db in try BottleTable.rename(old, to: new, db) }
     }
 }
 
-/// How many records of each kind the journal holds.
+/// The number of records of each kind.
 package struct JournalCounts: Hashable, Sendable {
-    /// Records that count.
     package var drinks: Int
-    /// Well-formed records that are no drinks.
+    /// Records that are not drinks.
     package var notDrinks: Int
-    /// Records that are kept and wait for a date.
+    /// Records without a date.
     package var quarantined: Int
 
     package init(drinks: Int, notDrinks: Int, quarantined: Int) {
@@ -128,7 +125,7 @@ package struct JournalCounts: Hashable, Sendable {
 }
 
 extension TrackerStore {
-    /// Counts the bottles' records; manual drinks are not among them.
+    /// Counts the bottles' records, without manual drinks.
     package func journalCounts() throws -> JournalCounts {
         try read { db in
             let row = try Row.fetchOne(

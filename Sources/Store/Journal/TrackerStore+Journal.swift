@@ -22,7 +22,7 @@ extension TrackerStore: Journal {
 
     /// Sips that arrive or change after a session's end count in it (tracker specification X1).
     func refreshSummaries(around instants: [Instant], received: Instant?, _ db: Database) throws {
-        // The identifiers are not needed: where there is a session, its user and device are known.
+        // The identifiers are not used: a session has a user and a device.
         let context = WriteContext(
             now: received ?? Instant(milliseconds: 0), zone: .utc, source: "bottle", makeID: { "unknown" })
         try refreshSummaries(around: instants, context, db)
@@ -33,7 +33,7 @@ extension TrackerStore: Journal {
     }
 
     package func adopt(_ names: BottleNames) throws {
-        // Writes only where something is new: a bottle that is known must not wait for another process's write.
+        // Writes only if something is new, so that a known bottle does not wait for another process.
         let isDone = try read { db in
             guard try BottleTable.isKnown(names, db), let bottle = try BottleTable.identified(names.identity, db) else {
                 return false
@@ -56,7 +56,7 @@ extension TrackerStore: Journal {
         try read { db in try BottleTable.identified(bottle, db).map { try BottleTable.isOwn($0, db) } ?? true }
     }
 
-    /// End of this bottle's last poll that read the whole log.
+    /// The end of this bottle's last poll that read the whole log.
     package func lastCompletePoll(of bottle: String) throws -> Instant? {
         try read { db in try BottleTable.memory(of: bottle, db).lastCompletePoll }
     }
@@ -65,7 +65,7 @@ extension TrackerStore: Journal {
     {
         try read { db in
             guard let number = try BottleTable.known(bottle, db) else { return [] }
-            // A range of an index each: most records are settled, and must not be looked through at each poll.
+            // Two index ranges, because most records are settled.
             let columns = "SELECT id, bottle, raw, received, reason, verdict FROM bottle_record"
             let rows = try Row.fetchAll(
                 try db.cachedStatement(

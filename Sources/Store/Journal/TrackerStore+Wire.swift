@@ -1,22 +1,20 @@
 import GRDB
 import TrackerCore
 
-/// What became of entries from another journal.
+/// The result of a journal import.
 package struct WireOutcome: Hashable, Sendable {
-    /// New here.
+    /// The number of new entries.
     package var added = 0
-    /// Here already.
+    /// The number of known entries.
     package var known = 0
 
-    /// With nothing taken.
     package init() {}
 }
 
-/// The journal as it travels to another one, and comes from one.
+/// Export and import of the journal.
 extension TrackerStore {
-    /// Hands out every record of every bottle in its wire form, in the order in which they came, as it is read: of one
-    /// state of the store.
-    /// - Parameter gateway: who received them.
+    /// Passes every record of every bottle to `body` in its order, from one consistent state.
+    /// - Parameter gateway: the id of the receiving gateway.
     package func forEachWireEntry(gateway: String, _ body: (WireEntry) throws -> Void) throws {
         try readAtLength { db in
             let rows = try Row.fetchCursor(
@@ -32,7 +30,7 @@ extension TrackerStore {
             while let row = try rows.next() {
                 guard let bottle = try? row.checked("bottle", Int64.self) else { continue }
                 if names[bottle] == nil { names[bottle] = try BottleTable.identities(of: bottle, db) }
-                // Rows that no program of ours writes are left out, as everywhere; the doctor names them.
+                // Invalid rows are skipped, as everywhere; `doctor` reports them.
                 guard let entry = try? WireEntry(row: row, names: names[bottle] ?? [], gateway: gateway) else {
                     continue
                 }
@@ -41,9 +39,8 @@ extension TrackerStore {
         }
     }
 
-    /// Takes entries of another journal in, in one transaction: all, or none. What is known already adds nothing, and
-    /// stays as it is read and counted here; what was deleted or corrected there comes so. The bottles become known,
-    /// and are not this store's own: they have answered another one.
+    /// Imports entries of another journal in one transaction: all or none. Known entries keep their state; deletions
+    /// and corrections are taken over. The bottles become known, but are not adopted.
     package func take(_ entries: [WireEntry]) throws -> WireOutcome {
         guard !entries.isEmpty else { return WireOutcome() }
         return try write { db in
@@ -76,7 +73,7 @@ extension WireEntry {
             received: try row.instant("received"), verdict: verdict, reading: try row.checked("reading"),
             about: try row.instantIfAny("about"))
         if case .drink = verdict { entry.isByHand = reason == JournalWriter.byHand }
-        // It goes with a clock of this computer, which says nothing to another one.
+        // It belongs to a clock of this computer and has no meaning elsewhere.
         if verdict == .quarantined(reason: JournalDoubt.hostClock) { entry.about = nil }
         let edit: Edit? =
             if let key = try row.checked("editKey") as String? {

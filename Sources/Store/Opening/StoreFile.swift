@@ -54,7 +54,7 @@ struct StoreFile {
         guard access(path, R_OK) == 0 else {
             throw StoreError(.cannotOpen, "The store cannot be read", at: given, code: "notReadable")
         }
-        // SQLite takes a file of one byte for an empty one (a work-around of its own); it is somebody's all the same.
+        // SQLite treats a file of one byte as empty (a workaround), but it belongs to another program.
         guard status.st_size != 1 else {
             throw StoreError(.damaged, "The file is not a SQLite database", at: given, code: "notADatabase")
         }
@@ -105,8 +105,7 @@ struct StoreFile {
     func make() throws {
         guard !exists else { return }
         try Self.makeFolders(Self.folder(of: path), store: path)
-        // Not `open`, which would have to be followed by `close`. What goes wrong here goes wrong again in SQLite, in
-        // words.
+        // Not open(2), which would need close(2). SQLite reports an error of this call.
         _ = mknod(path, S_IFREG | 0o600, 0)
     }
 
@@ -148,7 +147,7 @@ struct StoreFile {
         if stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
         let parent = Self.folder(of: folder)
         if parent != folder, folder != "." { try makeFolders(parent, store: store) }
-        // Another process may have made it meanwhile.
+        // Another process might have created it.
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST, stat(folder, &status) == 0,
             status.st_mode & S_IFMT == S_IFDIR
         else {

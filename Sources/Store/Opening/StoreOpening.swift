@@ -16,8 +16,7 @@ enum StoreOpening {
         let file = try StoreFile(path)
         try file.refuseOtherNames(path)
         try file.make()
-        // Before, so that the log is born with the file's rights: an empty file is nobody's yet. What another program
-        // wrote keeps its rights.
+        // Before opening, so that the WAL gets the same permissions. A file of another program keeps its permissions.
         if file.isEmpty { file.tighten() }
         let opened = try TrackerStore.sentences(at: path) {
             try patiently {
@@ -31,7 +30,7 @@ enum StoreOpening {
                 return Opened(database: database, found: .store, removedSettings: removed)
             }
         }
-        // Now it is known to be a store: with what SQLite made beside it.
+        // The file is a store: also restrict the files that SQLite created.
         file.tighten()
         return opened
     }
@@ -50,7 +49,7 @@ enum StoreOpening {
             } catch let error as StoreError
                 where [.readOnly, .diskFull, .cannotOpen, .inputOutput].contains(error.kind)
             {
-                // Another way may do: what keeps SQLite from making its log does not keep it from reading.
+                // The next way might work: a failure to create the WAL does not prevent reading.
                 problem = problem ?? error
             }
         }

@@ -32,7 +32,7 @@ package struct TrackerStore: Sendable {
     package let path: String
     package let access: Access
     package let found: Found
-    /// The names of the removed settings that opening a store of 0.9 has deleted.
+    /// The removed settings that opening a store of 0.9 deleted.
     package let removedSettings: [String]
     let database: any DatabaseWriter
     /// The identity of the file that was opened for writing; `nil` in memory and for `Access.looking`.
@@ -184,7 +184,7 @@ package struct TrackerStore: Sendable {
         try checkPlace()
     }
 
-    /// Turns SQLite's errors into `StoreError`.
+    /// Converts SQLite's errors to `StoreError`.
     static func sentences<T>(at path: String, _ body: () throws -> T) throws -> T {
         do {
             return try body()
@@ -203,7 +203,7 @@ package struct TrackerStore: Sendable {
 
     // MARK: - Changes
 
-    /// Whether anything was written through this store since it was opened.
+    /// Whether this store has written since it was opened.
     package func hasChanged() throws -> Bool { shared.hasChanged.withLock { $0 } }
 
     /// Changes with every write to the store, by this process or another. Does not wait for a write.

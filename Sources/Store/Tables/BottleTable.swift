@@ -1,9 +1,9 @@
 import GRDB
 import TrackerCore
 
-/// Bottles by the identities they are or were known by.
+/// Bottles by their identities.
 enum BottleTable {
-    /// The counter that holds `BottleMemory.newestReceipt`, ms UTC.
+    /// The counter with `BottleMemory.newestReceipt`, in milliseconds UTC.
     static let newestReceipt = "journal.newestReceipt"
 
     /// The row of the bottle with this identity; a new bottle if there is none.
@@ -59,7 +59,7 @@ enum BottleTable {
         try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [new, id])
     }
 
-    /// What it is known by without anybody having given it that name: addresses, serial numbers.
+    /// The addresses and serial numbers of a bottle.
     static func identities(of bottle: Int64, _ db: Database) throws -> [String] {
         try String.fetchAll(
             db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [bottle])
@@ -83,7 +83,7 @@ enum BottleTable {
         try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [alias, id])
     }
 
-    /// Whoever is called so goes by what it is known by itself again, where that is anything; the alias still means it.
+    /// Removes an alias as the current name; it stays known.
     static func takeAliasBack(_ alias: String, _ db: Database) throws {
         guard let row = try Row.fetchOne(db, sql: "SELECT id, origin FROM bottle WHERE name = ?", arguments: [alias])
         else { return }
@@ -98,13 +98,13 @@ enum BottleTable {
             ?? false
     }
 
-    /// Makes a known bottle the store's own.
+    /// Adopts a known bottle.
     static func setOwn(_ bottle: Int64, _ db: Database) throws {
         try db.execute(sql: "UPDATE bottle SET isOwn = 1 WHERE id = ?", arguments: [bottle])
         try TrackerStore.forgetInRange(db)
     }
 
-    /// It is the store's own no more.
+    /// Releases a bottle.
     static func release(_ bottle: Int64, _ db: Database) throws {
         try db.execute(sql: "UPDATE bottle SET isOwn = 0 WHERE id = ?", arguments: [bottle])
     }

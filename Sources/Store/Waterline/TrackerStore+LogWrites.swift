@@ -1,31 +1,30 @@
 import GRDB
 import TrackerCore
 
-/// What a new entry of a session says.
+/// A new session entry.
 package struct LogDraft: Hashable, Sendable {
-    /// Alcohol or water.
     package var kind: LogEntry.Kind
-    /// What kind of drink; `nil` for water.
+    /// `nil` for water.
     package var drinkType: DrinkType?
-    /// A drink's volume in US fluid ounces.
+    /// The volume in US fluid ounces.
     package var sizeOz: Double?
-    /// Percent by volume, 0–100.
+    /// Percent by volume (0–100).
     package var abv: Double?
-    /// Standard drinks; `nil`: reckoned from volume and strength, or 1.
+    /// Standard drinks; `nil` computes them from volume and strength, or uses 1.
     package var standardDrinkEstimate: Double?
-    /// The preset it is logged by.
+    /// The preset.
     package var presetID: String?
-    /// Water's volume in US fluid ounces.
+    /// The volume of water in US fluid ounces.
     package var amountOz: Double?
 
-    /// Something with alcohol: a preset's drink, with another estimate where one is given.
+    /// An alcoholic drink of a preset, with another estimate if given.
     package static func drink(_ preset: DrinkPreset, estimate: Double? = nil) -> LogDraft {
         LogDraft(
             kind: .alcohol, drinkType: preset.drinkType, sizeOz: preset.sizeOz, abv: preset.abv,
             standardDrinkEstimate: estimate ?? preset.standardDrinkEstimate, presetID: preset.id)
     }
 
-    /// A generic drink: 1.0 where no estimate is given (K-E7).
+    /// A generic drink: 1.0 without an estimate (K-E7).
     package static func drink(
         estimate: Double = 1, drinkType: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil
     ) -> LogDraft {
@@ -38,8 +37,8 @@ package struct LogDraft: Hashable, Sendable {
 
 extension TrackerStore {
     /// Adds an entry to the active session.
-    /// - Parameter id: an identifier of the caller's, so that a delivery repeated is one entry.
-    /// - Throws: `WaterlineSession.Refusal`: no active session, a time outside it, an estimate outside its range.
+    /// - Parameter id: the caller's id, so that a repeated request adds one entry.
+    /// - Throws: `WaterlineSession.Refusal`: no active session, a time outside it, an estimate out of range.
     package func addLog(
         _ draft: LogDraft, at instant: Instant? = nil, id: String? = nil, _ context: WriteContext
     ) throws -> LogEntry {
@@ -64,7 +63,7 @@ extension TrackerStore {
         }
     }
 
-    /// Changes an entry; whatever is `nil` stays. The session is replayed and, if ended, summarised anew.
+    /// Changes an entry; `nil` values stay. Recomputes the session.
     package func editLog(
         _ name: String, at instant: Instant? = nil, estimate: Double? = nil, amountOz: Double? = nil,
         _ context: WriteContext
@@ -96,7 +95,7 @@ extension TrackerStore {
         }
     }
 
-    /// Deletes an entry, or excludes a water that was derived from sips.
+    /// Deletes an entry, or excludes a derived water.
     package func deleteLog(_ name: String, _ context: WriteContext) throws {
         try write { db in
             if try exclude(name, context, db) { return }
@@ -111,7 +110,7 @@ extension TrackerStore {
         }
     }
 
-    /// Whether an entry of that name is there to be edited: `w7`, or its id.
+    /// Whether an entry with that name (`w7`, or its id) exists.
     package func hasLog(named name: String) throws -> Bool {
         try read { db in try LogTable.find(name, db) != nil || derivedSession(of: name, db) != nil }
     }
@@ -178,7 +177,7 @@ extension TrackerStore {
         return (log, session)
     }
 
-    /// Derived entries are named `SESSION|DRINK KEY` and, where one sip made several, `|INDEX`.
+    /// Derived entries are named `SESSION|DRINK KEY`, with `|INDEX` if one drink made several.
     private func derivedSession(of name: String, _ db: Database) throws -> WaterlineSession? {
         guard let bar = name.firstIndex(of: "|") else { return nil }
         return try SessionTable.find(String(name[..<bar]), db)

@@ -160,7 +160,8 @@ actor StateFeed {
     ///   - looks: a person has it before their eyes, so that it is to be fresh.
     ///   - hangUp: ends the connection of a client that does not read.
     func watch(
-        after lastID: Int64?, token: String?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool, looks: Bool,
+        after lastID: Int64?, token: String?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool,
+        looks: Bool,
         hangUp: @escaping @Sendable () -> Void
     ) async throws -> (id: UInt64, events: AsyncStream<Event>) {
         try checkPlace(token)
@@ -196,7 +197,8 @@ actor StateFeed {
     func checkPlace(_ token: String?) throws {
         guard token == nil || watchers.values.count(where: { $0.token == token }) < Self.tokenLimit else {
             throw HTTPProblem(
-                .tooManyRequests, "tooManyStreams", "This token has \(Self.tokenLimit) event streams already. Close one.",
+                .tooManyRequests, "tooManyStreams",
+                "This token has \(Self.tokenLimit) event streams already. Close one.",
                 headers: [.retryAfter: "60"])
         }
         guard watchers.count < Self.watcherLimit else {

@@ -17,7 +17,9 @@ enum EventRoutes {
             let last = ask.request.headers[.lastEventID] ?? ask.query("after")
             // What is no number was never given here.
             let lastID = last.flatMap { $0.isEmpty ? nil : Int64($0) ?? -1 }
-            let (person, feed, channel, isOwner) = (ask.person, ask.person.feed, ask.visit.channel, ask.visit.caller.isAdministrator)
+            let (person, feed, channel, isOwner) = (
+                ask.person, ask.person.feed, ask.visit.channel, ask.visit.caller.isAdministrator
+            )
             let token = ask.visit.caller.token
             let showsNotifications = try ask.queryIs("shows", "notifications")
             // Who says that notifications are shown wants them.
@@ -41,7 +43,8 @@ enum EventRoutes {
                 }
                 _ = try person.desk().store.noteSharing(person.sharesWaterline())
                 let (id, events) = try await feed.watch(
-                    after: lastID, token: token?.id, showsNotifications: showsNotifications, seesWaterline: seesWaterline, looks: looks
+                    after: lastID, token: token?.id, showsNotifications: showsNotifications,
+                    seesWaterline: seesWaterline, looks: looks
                 ) { channel.close(promise: nil) }
                 do {
                     try await writer.write(EventFrame.retry)

@@ -63,8 +63,7 @@ enum FileRoutes {
     /// one.
     private static func file(
         _ desk: TrackerDesk, _ name: String, _ type: String, _ fill: (_ write: ([UInt8]) throws -> Void) throws -> Void
-    ) throws -> Response
-    {
+    ) throws -> Response {
         let scratch = try ScratchFolder(besideStore: desk.store.path)
         let place = scratch.file("answer")
         guard FileManager.default.createFile(atPath: place, contents: nil, attributes: [.posixPermissions: 0o600]),

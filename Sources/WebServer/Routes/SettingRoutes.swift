@@ -74,7 +74,8 @@ enum SettingRoutes {
     private static func checkReach(_ ask: Ask, _ names: [String]) throws {
         guard let reach = names.map(SettingReach.init).max(), reach > .day else { return }
         try ask.visit.caller.require(.admin)
-        guard reach == .files, !ask.visit.caller.isLocal, let name = names.first(where: { SettingReach(of: $0) == .files })
+        guard reach == .files, !ask.visit.caller.isLocal,
+            let name = names.first(where: { SettingReach(of: $0) == .files })
         else { return }
         throw HTTPProblem(
             .forbidden, "onlyHere",

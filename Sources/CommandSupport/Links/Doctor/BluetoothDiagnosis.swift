@@ -1,13 +1,13 @@
 import BlueZ
 import Bluetooth
 
-/// What the facts mean for a link, and what to do about each. Pure: the same facts, the same findings.
+/// Findings and advice from the facts about Bluetooth on this machine. Pure: equal facts give equal findings.
 package struct BluetoothDiagnosis {
     private let facts: BluetoothFacts
     private let link: LinkName
     private let isBottle: (_ name: String?, _ address: String) -> Bool
 
-    /// - Parameter isBottle: whether a device that bluetoothd knows is one of ours.
+    /// - Parameter isBottle: whether a device is one of the store's bottles.
     package init(
         _ facts: BluetoothFacts, link: LinkName, isBottle: @escaping (_ name: String?, _ address: String) -> Bool
     ) {
@@ -16,13 +16,13 @@ package struct BluetoothDiagnosis {
         self.isBottle = isBottle
     }
 
-    /// In the order in which one thing needs the other: kernel, adapters, bluetoothd, rights, habits, leftovers.
+    /// In the order of dependence: kernel, adapters, bluetoothd, permissions, settings, leftovers.
     package var findings: [Finding] { kernel + blockades + daemon + adapters + rights + order + leftovers }
 
     private var needsDaemon: Bool { if case .bluez = link { true } else { false } }
     private var needsRaw: Bool { if case .l2cap = link { true } else { false } }
     private var needsRadio: Bool { needsDaemon || needsRaw }
-    /// The adapter that the link names.
+    /// The adapter of the link.
     private var wanted: String? { if case .bluez(let adapter) = link { adapter } else { nil } }
 
     private static let elsewhere =
@@ -163,7 +163,7 @@ package struct BluetoothDiagnosis {
                     remedy: power(adapter.name))
             ]
         }
-        // Old bluetoothd names no roles.
+        // Old versions of bluetoothd report no roles.
         let isCentral = adapter.roles.isEmpty || adapter.roles.contains("central")
         guard isCentral else {
             return [
@@ -183,7 +183,7 @@ package struct BluetoothDiagnosis {
         return [Finding(check, .good, words.joined(separator: ", "))]
     }
 
-    /// What bluetoothctl does, in one line and for this adapter.
+    /// The command that switches the adapter on.
     private func power(_ adapter: String) -> Remedy {
         Remedy(
             [
@@ -293,7 +293,7 @@ package struct BluetoothDiagnosis {
         }
     }
 
-    /// A name from the air must not move a terminal's cursor.
+    /// Control characters in an advertised name must not reach the terminal.
     private static func printable(_ name: String) -> String {
         String(
             String.UnicodeScalarView(

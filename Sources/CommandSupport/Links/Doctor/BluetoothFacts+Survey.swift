@@ -2,9 +2,9 @@ import BlueZ
 import DBus
 import Foundation
 
-/// Gathers the facts: from the kernel's files, from bluetoothd's, and from the bus.
+/// Collects the facts from the kernel, from bluetoothd and from the bus.
 extension BluetoothFacts {
-    /// - Parameter root: where the system's files are; another folder in tests.
+    /// - Parameter root: the root directory of the system files; another one in tests.
     package static func gather(root: String = "", bus: DBusConnection.Bus = .system) async -> BluetoothFacts {
         var facts = BluetoothFacts()
         facts.readFiles(root: root)
@@ -61,8 +61,7 @@ extension BluetoothFacts {
         return line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) }
     }
 
-    /// `Channels` of the section `[GATT]` in bluetoothd's main.conf. Where it is commented out, the comment is the
-    /// default.
+    /// `Channels` of the section `[GATT]` in bluetoothd's main.conf. A commented line has the default.
     static func channels(in configuration: String) -> (count: Int, isSet: Bool)? {
         var isInside = false
         var byDefault: Int?

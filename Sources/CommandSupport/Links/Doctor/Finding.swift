@@ -1,25 +1,24 @@
-/// One thing that a doctor looked at: what was found, and what to do about it.
+/// A result of a check, with advice.
 package struct Finding: Hashable, Sendable {
-    /// How bad it is.
+    /// The severity.
     package enum Status: String, Hashable, Sendable {
         case good
-        /// Odd, or missing and not needed for the link in use.
+        /// Unusual, or missing but not needed by the current link.
         case note
         case bad
     }
 
-    /// What was looked at: `adapter hci0`, `bus policy`.
+    /// The checked thing: `adapter hci0`, `bus policy`.
     package var check: String
-    /// Whether it is as it should be.
     package var status: Status
-    /// What was found, in a sentence.
+    /// The result, as a sentence.
     package var found: String
-    /// What a person can do; there is none where nothing need be done.
+    /// The action for the user, if there is one.
     package var advice: String?
-    /// There is no bottle, adapter or link: not a fault of this machine's setup or store.
+    /// There is no bottle, adapter or link, although setup and store are correct.
     package var isAbsence: Bool
 
-    /// What mends it, where one line does.
+    /// The command that fixes it, if there is one.
     package var remedy: Remedy?
 
     package init(

@@ -1,8 +1,8 @@
-/// A line that mends what a doctor found, for a shell or for the doctor itself.
+/// A command that fixes a finding.
 package struct Remedy: Hashable, Sendable {
-    /// The program's name, and its arguments.
+    /// The program and its arguments.
     package var words: [String]
-    /// Only the administrator may.
+    /// Whether it requires root.
     package var needsRoot: Bool
 
     package init(_ words: [String], needsRoot: Bool) {

@@ -1,12 +1,12 @@
 import BottleProtocol
 
-/// A value on its way out, and the numbers of the records that it is the last carrier of.
+/// A value to send, with the numbers of the records that end in it.
 struct Outgoing: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case answer
         case report
         case log
-        /// Rubbish of the `endless` fault; followed by more of it.
+        /// Rubbish of the `endless` fault; more rubbish follows.
         case rubbish
     }
 
@@ -15,12 +15,12 @@ struct Outgoing: Hashable, Sendable {
     var records: [UInt64] = []
 }
 
-/// How the log leaves a bottle (protocol spec P3).
+/// Encodes the log for sending (protocol spec P3).
 enum DrinkLogPackets {
-    /// Records in one entry of a real bottle.
+    /// The number of records per entry of a real bottle.
     static let recordsPerEntry = 8
 
-    /// Retail, as PT frames of at most so many records; 0: one frame for all of them.
+    /// Retail: PT frames of at most this many records; 0 for one frame with all of them.
     static func retail(_ records: [BottleFlash.Stored], perFrame: Int) -> [Outgoing] {
         let most = perFrame > 0 ? perFrame : records.count
         return stride(from: 0, to: records.count, by: max(1, most)).flatMap { start in
@@ -28,7 +28,7 @@ enum DrinkLogPackets {
         }
     }
 
-    /// One PT frame; its header travels with the first entry, each further entry in a notification of its own.
+    /// One PT frame. Its header is sent with the first entry, and each further entry is a notification.
     private static func frame(_ records: [BottleFlash.Stored]) -> [Outgoing] {
         var values = entries(records).map { Outgoing(value: $0.bytes, kind: .log, records: $0.numbers) }
         let length = values.reduce(0) { $0 + $1.value.count }
@@ -37,7 +37,7 @@ enum DrinkLogPackets {
         return values
     }
 
-    /// Draft: packets of at most 8 records, each a PT frame of its own, and an empty frame after the last.
+    /// Draft: one PT frame per packet of at most 8 records, and an empty frame at the end.
     static func draft(_ records: [BottleFlash.Stored]) -> [Outgoing] {
         let packets = entries(records).map {
             Outgoing(value: Frame(.put, payload: $0.bytes).encoded, kind: .log, records: $0.numbers)
@@ -45,9 +45,9 @@ enum DrinkLogPackets {
         return packets + [Outgoing(value: end, kind: .log)]
     }
 
-    /// For a central that reads and has not subscribed, such as the founding app, which reads once a poll and
-    /// acknowledges nothing: the newest packet first, as many records as one entry holds (19), then older ones, then
-    /// the empty frame. Within a packet the oldest record stands first.
+    /// For a central that reads without a subscription, such as the original app, which reads once per poll and
+    /// acknowledges nothing. The newest packet comes first, with as many records as an entry can hold (19), then older
+    /// ones, then the empty frame. Within a packet the oldest record is first.
     static func read(_ records: [BottleFlash.Stored]) -> [Outgoing] {
         let most = (Int(UInt8.max) - 1) / DrinkRecord.size
         let packets = stride(from: records.count, to: 0, by: -most).map { end in

@@ -1,27 +1,25 @@
 import BottleProtocol
 
-/// What a recorded bottle answered to requests: for those that the model does not know, or to hold a host to the
+/// The responses of a recorded bottle, for requests that the model does not know or to compare a host with the
 /// recording.
 package struct RecordedAnswers: Hashable, Sendable {
-    /// Who answers.
+    /// The source of responses.
     package enum Mode: String, CaseIterable, Sendable {
-        /// The model answers; what it does not know is ignored.
+        /// The model responds; unknown requests are ignored.
         case model
-        /// What the model does not know is answered as the recorded bottle did.
+        /// The recording answers requests that the model does not know.
         case capture
-        /// As `capture`; what the recording never saw ends the connection.
+        /// Like `capture`; an unrecorded request ends the connection.
         case strict
     }
 
-    /// Whether the recording answers instead of the model, or beside it.
     package let mode: Mode
-    /// Values in answer to a request, for each time it was made.
+    /// The values of each response, by request and occurrence.
     private var answers: [[UInt8]: [[[UInt8]]]] = [:]
     private var shapes: Set<Shape> = []
     private var played: [[UInt8]: Int] = [:]
 
-    /// What two requests have in common whose numbers differ: a clock is set to another time each day, an
-    /// acknowledgement counts what there is.
+    /// The common part of requests with different numbers, such as clock times and acknowledged bytes.
     private struct Shape: Hashable {
         let prefix: [UInt8]
         let entries: [[Int]]
@@ -38,7 +36,7 @@ package struct RecordedAnswers: Hashable, Sendable {
         }
     }
 
-    /// - Parameter exchanges: requests in the order of the recording, each with what came in answer.
+    /// - Parameter exchanges: the recorded requests in order, each with the values of its response.
     package init(_ mode: Mode, exchanges: [(request: [UInt8], values: [[UInt8]])]) {
         self.mode = mode
         for exchange in exchanges {
@@ -47,13 +45,13 @@ package struct RecordedAnswers: Hashable, Sendable {
         }
     }
 
-    /// The model alone.
+    /// The model only.
     package static let none = RecordedAnswers(.model, exchanges: [])
 
-    /// Whether the recording's host made such a request.
+    /// Whether the recording has such a request.
     func saw(_ request: [UInt8]) -> Bool { shapes.contains(Shape(request)) }
 
-    /// The next answer recorded for this request; after the last one the last one again. `nil`: it was never made.
+    /// The next recorded response to this request; the last one repeats. `nil` if there is none.
     mutating func next(to request: [UInt8]) -> [[UInt8]]? {
         guard mode != .model, let known = answers[request], !known.isEmpty else { return nil }
         let place = min(played[request, default: 0], known.count - 1)

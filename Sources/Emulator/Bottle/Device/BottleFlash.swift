@@ -1,15 +1,15 @@
 import BottleProtocol
 
-/// What survives a restart of the bottle: the log, the settings, and how its clock stands against the host's.
+/// The persistent state of the bottle: log, settings, and the offset of its clock.
 package struct BottleFlash: Hashable, Sendable, Codable {
-    /// A record in the ring; numbers grow and are never used twice, so that an acknowledgement drops what was sent and
-    /// nothing else.
+    /// A record in the ring buffer. Numbers increase and are unique, so that an acknowledgement drops exactly the sent
+    /// records.
     package struct Stored: Hashable, Sendable, Codable {
-        /// Its number, from 1, never used twice.
+        /// The unique number, from 1.
         package let number: UInt64
         private let raw: Octets
 
-        /// A record of 13 bytes under its number.
+        /// - Parameter raw: 13 bytes.
         package init(number: UInt64, raw: [UInt8]) {
             self.number = number
             self.raw = Octets(raw)
@@ -23,35 +23,35 @@ package struct BottleFlash: Hashable, Sendable, Codable {
 
     /// Oldest first.
     package private(set) var records: [Stored] = []
-    /// The number that the next record will have.
+    /// The number of the next record.
     package private(set) var nextNumber: UInt64 = 1
-    /// Records that were pushed out by newer ones before anybody fetched them.
+    /// The number of records overwritten before they were read.
     package private(set) var overwritten = 0
-    /// Records that were acknowledged or cleared.
+    /// The number of acknowledged or cleared records.
     package private(set) var dropped = 0
 
-    /// The last sips, acknowledged or not: no two are alike, see `VirtualBottleMachine.sip`.
+    /// The last drinks, to keep them distinct; see `VirtualBottleMachine.sip`.
     var recentSips: [Sip] = []
 
     struct Sip: Hashable, Sendable, Codable {
-        /// Of the bottle's clock.
+        /// The second of the bottle's clock.
         var second: Int64
         var ml: UInt16
     }
 
-    /// The daily goal that is set in it.
+    /// The daily goal.
     package var goalMl: UInt16 = 2500
-    /// What it counts as drunk today.
+    /// Today's amount.
     package var amountMl: UInt16 = 0
-    /// Day of the bottle's clock to which `amountMl` belongs.
+    /// The day of `amountMl` by the bottle's clock.
     package var amountDay: Int64 = 0
-    /// Water that is in it.
+    /// The water in the bottle.
     package var levelMl: UInt16 = BottleFlash.fullMl
-    /// Charge of its battery, 0–100.
+    /// The battery level (0–100 %).
     package var batteryPercent: UInt8 = 97
-    /// The data byte of its charging entry: 0 no, 1 charging, 2 full.
+    /// The data byte of the charging entry: 0 no, 1 charging, 2 full.
     package var charging: UInt8 = 0
-    /// Number of its language.
+    /// The language number.
     package var language: UInt8 = 0
     /// °C, Vita.
     package var temperatureC: Int8 = 21
@@ -61,20 +61,20 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     package var reminder: [UInt8] = ReminderSetting.standard.encoded
     /// Four bytes, see `ReminderLight`.
     package var light: [UInt8] = [0, 0, 0, 0]
-    /// A host has been confirmed by its button.
+    /// Whether a host was confirmed by the button.
     package var isRegistered = false
-    /// The bottle's clock minus the host's, milliseconds; `nil` while the clock is lost.
+    /// The bottle's clock minus the host's, in milliseconds; `nil` after a power loss.
     package var clockOffset: Int64? = 0
-    /// Host's clock when power was lost.
+    /// The host's clock at the power loss.
     package var lostAt: LocalTime?
 
-    /// A full bottle on the app's scale (protocol spec P2.2, type 08).
+    /// The amount of a full bottle on the app's scale (protocol spec P2.2, type 08).
     package static let fullMl: UInt16 = 530
 
-    /// A bottle as it leaves the factory: full of water, its log empty.
+    /// A factory-new bottle: full of water, with an empty log.
     package init() {}
 
-    /// A log filled beforehand, oldest first; of more than `capacity` records the oldest are gone.
+    /// A filled log, oldest first; only the newest `capacity` records are kept.
     package init(records raw: [[UInt8]], capacity: Int) {
         for bytes in raw { append(bytes, capacity: capacity) }
     }

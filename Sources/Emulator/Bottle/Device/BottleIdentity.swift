@@ -1,19 +1,18 @@
 import BottleProtocol
 import Bluetooth
 
-/// Which GATT tables a bottle shows; both lead to one flash.
+/// The GATT tables that a bottle offers; all use one flash.
 package enum OfferedProfiles: String, CaseIterable, Sendable {
-    /// The founding documents' table and the retail one side by side: a client of either kind finds its bottle.
+    /// The table of the original requirements and the retail table, for clients of either kind.
     case both
-    /// The founding documents' table alone.
+    /// The table of the original requirements.
     case draft
-    /// Exactly what bottles on sale show.
+    /// The table of bottles on sale.
     case retail
 
-    /// One profile alone.
     package init(_ profile: BottleProfile) { self = profile == .draft ? .draft : .retail }
 
-    /// Those tables, the draft one first where it shows both.
+    /// The profiles, the draft one first.
     package var profiles: [BottleProfile] {
         switch self {
         case .both: [.draft, .retail]
@@ -25,21 +24,21 @@ package enum OfferedProfiles: String, CaseIterable, Sendable {
     func contains(_ profile: BottleProfile) -> Bool { profiles.contains(profile) }
 }
 
-/// Who the bottle is: what never changes while it lives.
+/// The constant properties of a bottle.
 package struct BottleIdentity: Hashable, Sendable {
-    /// Which tables it shows.
+    /// The offered tables.
     package var profile: OfferedProfiles
-    /// What it is, and so what it measures.
+    /// The model, which determines the sensors.
     package var model: BottleModel
-    /// Advertised name.
+    /// The advertised name.
     package var name: String
-    /// Served as Serial Number String (2A25): the identity on links without a radio.
+    /// The Serial Number String (2A25): the identity on links without a radio.
     package var address: BluetoothAddress
-    /// How drinks are written: with the year in byte 0 (`calendar`), or with 1A in every year and at most 255 ml
-    /// (`strict`). `nil`: each profile as its app expects it, the year over FFE4 and 1A over FF02.
+    /// The format of drink records: the year in byte 0 (`calendar`), or 1A and at most 255 ml (`strict`). `nil` selects
+    /// it by profile: the year over FFE4, 1A over FF02.
     package var dialect: RecordDialect?
 
-    /// `nil` for name and address: what a bottle of that model is called, and an address derived from the name.
+    /// `nil` for name and address selects the model's factory name and an address derived from the name.
     package init(
         profile: OfferedProfiles = .retail, model: BottleModel = .boost, name: String? = nil,
         address: BluetoothAddress? = nil,
@@ -52,8 +51,7 @@ package struct BottleIdentity: Hashable, Sendable {
         self.dialect = dialect
     }
 
-    /// `A4:C1:38` (Telink's prefix, as on real bottles) and the lower 24 bits of the name's FNV-1a hash: stable for
-    /// ever.
+    /// `A4:C1:38` (Telink's prefix, as on real bottles) and the lower 24 bits of the name's FNV-1a hash.
     package static func derivedAddress(_ name: String) -> BluetoothAddress {
         let hash = name.utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return BluetoothAddress(0xA4C138 << 24 | hash & 0xFF_FFFF)

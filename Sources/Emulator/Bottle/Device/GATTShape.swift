@@ -11,15 +11,14 @@ extension BottleProfile {
 enum GATTShape {
     static let deviceInformation: BluetoothUUID = 0x180A
     static let serialNumber: BluetoothUUID = 0x2A25
-    /// Of some bottles; its number is not published, so this one is chosen.
+    /// A characteristic of some bottles; its UUID is not published, so this one is chosen.
     static let keepAlive: BluetoothUUID = 0xFFE6
-    /// Telink's over-the-air update, there for its shape: bottles on sale show it. What is written to it changes
-    /// nothing.
+    /// Telink's firmware update service, as on bottles on sale. Writes have no effect.
     static let firmwareService = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_1912)
     static let firmwareUpdate = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12)
 
-    /// - Parameter hasRadio: centrals see an address, which is the identity. Without, a Device Information service
-    ///   tells it, which no published table of a real bottle has.
+    /// - Parameter hasRadio: whether centrals see the bottle's address, which is its identity. Otherwise a Device
+    /// Information service has it, which real bottles do not have.
     static func application(_ identity: BottleIdentity, hasKeepAlive: Bool, hasRadio: Bool) -> GATTApplication {
         let draft = table(.draft, hasKeepAlive: hasKeepAlive && identity.profile == .draft)
         let retail = table(.retail, hasKeepAlive: hasKeepAlive)
@@ -31,7 +30,7 @@ enum GATTShape {
             characteristics: [
                 LocalCharacteristic(uuid: firmwareUpdate, properties: .write)
             ])
-        // A bottle on sale advertises no service; clients of the draft look for theirs.
+        // Bottles on sale advertise no service; clients of the draft search for one.
         let advertised = identity.profile.contains(.draft) ? [BluetoothUUID(BottleProfile.draft.commandService)] : []
         let tables: [LocalService] =
             switch identity.profile {
@@ -43,9 +42,9 @@ enum GATTShape {
             name: identity.name, advertisedServices: advertised, services: (hasRadio ? [] : [information]) + tables)
     }
 
-    /// One profile's services: a command characteristic, and one that answers.
+    /// The services of one profile: a command and a response characteristic.
     private static func table(_ profile: BottleProfile, hasKeepAlive: Bool) -> [LocalService] {
-        // Real bottles take any write to the response characteristic, and drop the connection on some.
+        // Real bottles accept every write to the response characteristic and disconnect after some.
         let response = LocalCharacteristic(
             uuid: profile.response, properties: profile == .draft ? [.read, .notify] : [.notify], acceptsAnyWrite: true)
         let command = LocalCharacteristic(

@@ -1,8 +1,8 @@
 import BottleProtocol
 
-/// A clock on the wall in milliseconds since 2000-01-01T00:00:00, without a zone: what the bottle's clock counts in.
+/// Local time in milliseconds since 2000-01-01T00:00:00, without a time zone: the unit of the bottle's clock.
 package struct LocalTime: Hashable, Comparable, Sendable, Codable {
-    /// Since 2000-01-01T00:00:00 on that clock.
+    /// Since 2000-01-01T00:00:00 local time.
     package var milliseconds: Int64
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
@@ -11,7 +11,7 @@ package struct LocalTime: Hashable, Comparable, Sendable, Codable {
     /// Whole days since 2000-01-01.
     package var day: Int64 { (milliseconds - (milliseconds % 86_400_000 + 86_400_000) % 86_400_000) / 86_400_000 }
 
-    /// From a date and time of day that exist, in 2000–2255; else `nil`.
+    /// From an existing date and time in 2000–2255; otherwise `nil`.
     package init?(_ clock: BottleClock) {
         guard clock.isPossible else { return nil }
         let days = Self.days(year: clock.year, month: Int(clock.month), day: Int(clock.day))
@@ -19,7 +19,7 @@ package struct LocalTime: Hashable, Comparable, Sendable, Codable {
         self.init(milliseconds: (Int64(days) * 86_400 + seconds) * 1000)
     }
 
-    /// As the bottle shows it. Years outside 2000–2255 wrap, as one byte does.
+    /// The bottle's format. Years outside 2000–2255 wrap like one byte.
     package var clock: BottleClock {
         let date = Self.date(day: Int(day))
         let second = Int(milliseconds - day * 86_400_000) / 1000
@@ -30,7 +30,7 @@ package struct LocalTime: Hashable, Comparable, Sendable, Codable {
             second: UInt8(truncatingIfNeeded: second % 60))
     }
 
-    /// Days since 2000-01-01 of a Gregorian date: years count from March, so that the leap day is a year's last.
+    /// Days since 2000-01-01 of a Gregorian date. Years start in March, so that the leap day is the last day.
     static func days(year: Int, month: Int, day: Int) -> Int {
         let shifted = month > 2 ? year : year - 1
         let sinceMarch = (month + 9) % 12

@@ -1,13 +1,13 @@
 import BottleProtocol
 import Bluetooth
 
-/// The bottle's clock: runs by itself, drifts, can be set, and forgets all when power is lost.
+/// The bottle's clock: it drifts, can be set, and is reset by a power loss.
 struct RunningClock: Sendable {
-    /// Parts per million; positive is fast.
+    /// In parts per million; positive is fast.
     let drift: Int
     private var since: MonotonicInstant
     private var base: LocalTime
-    /// Power was lost: `base` counts from zero, and the date is none.
+    /// A power loss has occurred: `base` counts from zero without a date.
     private(set) var isLost: Bool
 
     init(_ time: LocalTime, isLost: Bool, drift: Int, at now: MonotonicInstant) {
@@ -19,12 +19,12 @@ struct RunningClock: Sendable {
 
     func time(at now: MonotonicInstant) -> LocalTime {
         let elapsed = max(0, now.nanoseconds - since.nanoseconds) / 1000
-        // Microseconds: drift stays exact over years without overflow.
+        // In microseconds, so that the drift is exact over years without overflow.
         let drifted = elapsed + elapsed / 1_000_000 * Int64(drift)
         return LocalTime(milliseconds: base.milliseconds + drifted / 1000)
     }
 
-    /// What the bottle shows and writes. After power loss: year, month zero, days since then, time since then.
+    /// The clock's display. After a power loss: year and month zero, then days and time since the loss.
     func reading(at now: MonotonicInstant) -> BottleClock {
         let time = time(at: now)
         guard isLost else { return time.clock }

@@ -1,4 +1,4 @@
-/// The seeded generator of the fault plan (SplitMix64): the same seed gives the same bad day.
+/// SplitMix64, the seeded random generator of the faults.
 struct SplitMix: RandomNumberGenerator, Sendable {
     private var state: UInt64
     init(seed: UInt64) { state = seed }
@@ -11,7 +11,7 @@ struct SplitMix: RandomNumberGenerator, Sendable {
         return z ^ (z >> 31)
     }
 
-    /// True in so many of 100 cases.
+    /// Returns `true` with this probability in percent.
     mutating func chance(_ percent: Int) -> Bool {
         percent > 0 && Int.random(in: 0..<100, using: &self) < percent
     }

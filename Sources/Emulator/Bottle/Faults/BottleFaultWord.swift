@@ -1,16 +1,15 @@
-/// A word of the fault plan, as `waterh-emulator faults` lists it.
+/// A fault of the bottle, as `waterh-emulator faults` lists it.
 package struct BottleFaultWord: Sendable {
     enum Kind: @unchecked Sendable {
-        // Key paths to stored properties of a value type share nothing.
+        // Key paths to stored properties of a value type are Sendable in effect.
         case plain(WritableKeyPath<BottleFaults, Bool>)
         case number(WritableKeyPath<BottleFaults, Int>, ClosedRange<Int>)
     }
 
-    /// The word.
     package let name: String
-    /// The word as it is written, with a number where it takes one.
+    /// An example with a number if the fault has one.
     package let example: String
-    /// One line.
+    /// One line of help.
     package let meaning: String
     let kind: Kind
 
@@ -28,7 +27,7 @@ package struct BottleFaultWord: Sendable {
     private static let percent = 0...100
     private static let milliseconds = 0...600_000
 
-    /// Every word, in the order in which they are listed.
+    /// Every fault, in the order of the list.
     package static var all: [BottleFaultWord] {
         [
             BottleFaultWord("drop", \.drop, percent, 5, "that many percent of the notifications never leave"),

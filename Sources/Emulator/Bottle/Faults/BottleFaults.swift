@@ -37,7 +37,6 @@ package struct BottleFaults: Hashable, Sendable {
 
     /// An unknown word, or a number outside its range.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
-        /// Which word it is, and what is wrong with it.
         package let description: String
     }
 
@@ -69,7 +68,7 @@ package struct BottleFaults: Hashable, Sendable {
     /// The words that differ from a bottle without faults; `init(_:)` parses them.
     package var text: String { words.joined(separator: ",") }
 
-    /// The same, each by itself.
+    /// The words of the faults that are set.
     package var words: [String] {
         let none = BottleFaults()
         return BottleFaultWord.all.compactMap { word in

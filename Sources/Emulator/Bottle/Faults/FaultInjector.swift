@@ -1,6 +1,6 @@
 import BottleProtocol
 
-/// Applies the fault plan to what the bottle is about to say.
+/// Applies the faults to outgoing values.
 struct FaultInjector: Sendable {
     let plan: BottleFaults
     private var generator: SplitMix
@@ -12,7 +12,7 @@ struct FaultInjector: Sendable {
 
     mutating func chance(_ percent: Int) -> Bool { generator.chance(percent) }
 
-    /// An answer or report.
+    /// A response or report.
     mutating func spoil(answer value: [UInt8]) -> [Outgoing] {
         var value = value
         if chance(plan.foreign) { value = foreignWord() }
@@ -20,15 +20,14 @@ struct FaultInjector: Sendable {
         return finish([Outgoing(value: value, kind: .answer)])
     }
 
-    /// A log transfer, all its notifications in order.
+    /// A log transfer with all its notifications in order.
     mutating func spoil(log values: [Outgoing], report: [UInt8]) -> [Outgoing] {
         var values = values
         for index in values.indices {
             lieAboutLength(&values[index].value)
             lieAboutEntry(&values[index].value)
         }
-        // A frame's header stays at the front, as the sender of one bearer would have it; draft packets are frames of
-        // their own.
+        // The frame header stays first, as on one bearer; draft packets are frames of their own.
         if plan.shuffle, values.count > 2 {
             var rest = Array(values.dropFirst())
             rest.shuffle(using: &generator)
@@ -44,12 +43,12 @@ struct FaultInjector: Sendable {
         return finish(values)
     }
 
-    /// Bytes without sense, of any length that fits a notification.
+    /// Random bytes of any length that fits a notification.
     mutating func rubbish() -> [UInt8] {
         (0..<Int.random(in: 1...60, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    /// What happens to single notifications, whatever they say.
+    /// The faults of single notifications.
     private mutating func finish(_ values: [Outgoing]) -> [Outgoing] {
         var result: [Outgoing] = []
         for var value in values {
@@ -57,7 +56,7 @@ struct FaultInjector: Sendable {
                 value.value.removeLast(Int.random(in: 1..<value.value.count, using: &generator))
             }
             for piece in split(value) {
-                // A lost notification still counts as sent: the bottle does not know.
+                // A lost notification counts as sent, because the bottle cannot know.
                 if chance(plan.drop) {
                     result.append(Outgoing(value: [], kind: piece.kind, records: piece.records))
                 } else {
@@ -94,7 +93,7 @@ struct FaultInjector: Sendable {
         value[at] = [0x00, 0x01, 0xFF, value[at] &+ 1, value[at] &+ 13].randomElement(using: &generator, or: 0)
     }
 
-    /// Frames that other makers' bottles send on the same characteristic numbers.
+    /// Frames of other manufacturers' bottles on the same characteristics.
     private mutating func foreignWord() -> [UInt8] {
         let words: [[UInt8]] = [
             [0xAA, 0x55, 0x03, 0x01, 0x02], [0x42, 0x54, 0x00, 0x01, 0x64], [0x52, 0x50, 0x00, 0x04, 0x03, 0x99, 0x01],

@@ -1,11 +1,10 @@
-/// Which written values a rule is for: bytes in hex, `??` for any one byte, and `*` at the end for any rest: `a5 ?? 01
-/// *`.
+/// A pattern for written values: hexadecimal bytes, `??` for any byte, and `*` at the end for any rest: `a5 ?? 01 *`.
 package struct BytePattern: Hashable, Sendable {
-    /// `nil`: any byte.
+    /// `nil` matches any byte.
     private var bytes: [UInt8?]
     private var takesRest: Bool
 
-    /// `nil` for text that is no pattern.
+    /// `nil` if the text is not a pattern.
     package init?(_ text: String) {
         var digits = text.utf8.filter { $0 != UInt8(ascii: " ") }
         takesRest = digits.last == UInt8(ascii: "*")
@@ -24,7 +23,7 @@ package struct BytePattern: Hashable, Sendable {
         }
     }
 
-    /// Whether the value is one of those that are meant.
+    /// Whether the value matches.
     package func matches(_ value: [UInt8]) -> Bool {
         guard takesRest ? value.count >= bytes.count : value.count == bytes.count else { return false }
         return zip(bytes, value).allSatisfy { wanted, found in wanted == nil || wanted == found }
@@ -32,12 +31,12 @@ package struct BytePattern: Hashable, Sendable {
 }
 
 extension BytePattern: Codable, CustomStringConvertible {
-    /// The text that it is read from.
+    /// The text of the pattern.
     package var description: String {
         bytes.map { $0.map { Octets([$0]).description } ?? "??" }.joined() + (takesRest ? "*" : "")
     }
 
-    /// From that text.
+    /// From the text of a pattern.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let pattern = BytePattern(try container.decode(String.self)) else {

@@ -1,6 +1,6 @@
 import Bluetooth
 
-// How Bluetooth's own types stand in a document.
+// The JSON form of Bluetooth types in a peripheral profile.
 
 extension BluetoothUUID: Codable {
     /// `FF01` or the full form.
@@ -42,7 +42,7 @@ extension CharacteristicProperties: Codable {
         (.indicate, "indicate"), (.signedWrite, "signed-write"), (.extended, "extended"),
     ]
 
-    /// A list of words: `["read", "notify"]`.
+    /// A list of names: `["read", "notify"]`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         self = []
@@ -63,7 +63,7 @@ extension CharacteristicProperties: Codable {
     }
 }
 
-// Numbers that are too large are told where they stand; Foundation calls the whole document broken.
+// Reports the path of a number that is out of range; Foundation only reports a corrupted document.
 extension KeyedDecodingContainer {
     func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
         try narrow(decode(Int.self, forKey: key), key)

@@ -1,23 +1,23 @@
 import Bluetooth
 
 extension Gadget {
-    /// Requests with their answers, and values in them, that a document may hold.
+    /// The maximum number of exchanges, and of values in them.
     package static let mostExchanges = 2_000_000
-    /// Values of all conversations together.
+    /// The maximum number of values of all conversations.
     package static let mostValues = 2_000_000
-    /// A day: nobody waits longer for an answer.
+    /// The maximum delay of a response: a day.
     package static let longestDelayMs = 86_400_000
-    /// Rules of a document.
+    /// The maximum number of rules.
     package static let mostRules = 1000
 
-    /// Finds what could not be shown: conflicting handles, values that no attribute can have, rules that name nobody.
+    /// Throws for conflicting handles, values longer than an attribute, and rules for unknown handles.
     package func check() throws(GadgetFault) {
         if let mtu, !(ATTPDU.defaultMTU...ATTPDU.maximumMTU).contains(mtu) {
             throw GadgetFault("mtu", "an MTU is 23 to 517, not \(mtu)")
         }
         if let name, name.utf8.count > 248 { throw GadgetFault("name", "a Bluetooth name has at most 248 bytes") }
-        // One after the other: of a list of both the compiler made the same code in one of two orders, and no two
-        // packages were alike.
+        // One call at a time: for a list of both, the compiler emitted code in varying order, and packages were not
+        // reproducible.
         try Self.check(advertisement, "advertisement")
         try Self.check(scanResponse, "scanResponse")
         try checkTable()
@@ -32,7 +32,7 @@ extension Gadget {
     }
 
     private func checkTable() throws(GadgetFault) {
-        // The handle of every attribute, in the order of the document: upwards, so none twice.
+        // The handles of all attributes must increase.
         var last = 0
         func take(_ handle: UInt16, _ place: String, _ what: String, upTo end: UInt16) throws(GadgetFault) {
             guard handle > 0 else { throw GadgetFault(place, "\(what) has the handle 0, which no attribute has") }

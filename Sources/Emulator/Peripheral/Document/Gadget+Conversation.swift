@@ -1,40 +1,37 @@
 import Bluetooth
 
-// What was asked of a gadget, what it answered, and what it is to answer beyond.
+// The recorded requests and responses, and additional rules.
 
 extension Gadget {
-    /// One connection: the order of its exchanges is the state that the gadget goes through.
+    /// One connection. The order of its exchanges is the state of the peripheral.
     package struct Conversation: Hashable, Sendable, Codable {
-        /// In order.
         package var exchanges: [Exchange]
 
-        /// In that order.
         package init(_ exchanges: [Exchange] = []) { self.exchanges = exchanges }
     }
 
-    /// What a host asks.
+    /// The kind of a request.
     package enum Request: String, Hashable, Sendable, Codable {
-        /// It has connected: what comes before it asked for anything.
+        /// A connection, before any request.
         case connect
-        /// A value, however it was read (Read, Read Blob, Read By Type), whole.
+        /// A read of a whole value (Read, Read Blob, Read By Type).
         case read
-        /// With response, long ones joined.
+        /// A write with response; long writes are joined.
         case write
-        /// Without response.
+        /// A write without response.
         case command
     }
 
-    /// A request with everything that came of it.
+    /// A request with its response and values.
     package struct Exchange: Hashable, Sendable, Codable {
-        /// What kind of request it is.
         package var request: Request
-        /// Of the value or descriptor that was asked for; `nil` for `connect`.
+        /// The handle of the value or descriptor; `nil` for `connect`.
         package var handle: UInt16?
-        /// What was written; `nil` where nothing was.
+        /// The written value.
         package var value: Octets?
-        /// `nil`: a request that has none (`connect`, `command`), or that was not answered in the capture.
+        /// `nil` if the request has no response (`connect`, `command`) or got none in the capture.
         package var response: Response?
-        /// Notifications and indications until the next write, command or connection; key `values`. `nil`: none came.
+        /// Notifications and indications until the next write, command or connection.
         package var values: [Value]?
 
         package init(
@@ -49,16 +46,15 @@ extension Gadget {
         }
     }
 
-    /// The answer to a request.
+    /// A response to a request.
     package struct Response: Hashable, Sendable, Codable {
-        /// What was read; `nil` for a write, and beside an error.
+        /// The value of a read; `nil` for a write or an error.
         package var value: Octets?
-        /// The ATT error code of a gadget that said no (Core 5.4, Vol 3 Part F, table 3.4).
+        /// The ATT error code (Core 5.4, Vol 3 Part F, table 3.4).
         package var error: UInt8?
-        /// Since the request, in milliseconds.
+        /// Milliseconds since the request.
         package var afterMs: Int
 
-        /// A value, or an error, and how long it took.
         package init(value: Octets? = nil, error: UInt8? = nil, afterMs: Int = 0) {
             self.value = value
             self.error = error
@@ -66,13 +62,12 @@ extension Gadget {
         }
     }
 
-    /// A value that the gadget sent by itself.
+    /// A notified or indicated value.
     package struct Value: Hashable, Sendable, Codable {
-        /// Of the characteristic's value.
+        /// The value handle.
         package var handle: UInt16
-        /// What was sent.
         package var value: Octets
-        /// Since the request, in milliseconds.
+        /// Milliseconds since the request.
         package var afterMs: Int
 
         package init(handle: UInt16, value: Octets, afterMs: Int = 0) {
@@ -82,21 +77,21 @@ extension Gadget {
         }
     }
 
-    /// An answer to requests that the capture never saw.
+    /// A response to requests that are not in the capture.
     package struct Rule: Hashable, Sendable, Codable {
-        /// For people, and for `then` of other rules.
+        /// A name for users and for `then` of other rules.
         package var name: String?
-        /// `nil`: any.
+        /// `nil` matches any.
         package var request: Request?
-        /// `nil`: any.
+        /// `nil` matches any.
         package var handle: UInt16?
-        /// Of the value written; `nil`: any.
+        /// Matches the written value; `nil` matches any.
         package var pattern: BytePattern?
-        /// `nil`: a write is accepted, a read gives the value that the table holds.
+        /// `nil` accepts a write and returns the table's value for a read.
         package var response: Response?
-        /// What it sends then. `nil`: nothing.
+        /// The values to send afterwards.
         package var values: [Value]?
-        /// The name of a rule whose values follow, counted from the last of these.
+        /// The name of a rule whose values follow, timed from the last of these.
         package var then: String?
 
         package init(
@@ -113,7 +108,7 @@ extension Gadget {
             self.then = then
         }
 
-        /// Whether it answers that request.
+        /// Whether the rule matches the request.
         package func fits(_ request: Request, _ handle: UInt16, _ value: [UInt8]) -> Bool {
             (self.request ?? request) == request && (self.handle ?? handle) == handle
                 && (pattern?.matches(value) ?? true)

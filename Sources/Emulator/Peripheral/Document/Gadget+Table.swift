@@ -1,24 +1,23 @@
 import Bluetooth
 
-// The attributes of a gadget, by their handles.
+// The attributes of a peripheral profile.
 
 extension Gadget {
-    /// A service: a declaration and the attributes up to its last handle.
+    /// A service: its declaration and the attributes up to its last handle.
     package struct Service: Hashable, Sendable, Codable {
-        /// `nil`: unknown; nobody has discovered it.
+        /// `nil` if no discovery was captured.
         package var uuid: BluetoothUUID?
-        /// Handle of the declaration.
+        /// The handle of the declaration.
         package var handle: UInt16
-        /// Last handle of the service.
+        /// The last handle of the service.
         package var end: UInt16
-        /// `true` for a secondary service, which is found only through services that include it; `nil`: it is a primary
-        /// one.
+        /// `true` for a secondary service, which is found only through services that include it.
         package var secondary: Bool?
-        /// How it is known.
+        /// How the capture shows the service.
         package var source: Source
-        /// Services that it includes.
+        /// The included services.
         package var includes: [Include]
-        /// In order of their handles.
+        /// In the order of their handles.
         package var characteristics: [Characteristic]
 
         package init(
@@ -36,15 +35,15 @@ extension Gadget {
         }
     }
 
-    /// A service that another one includes.
+    /// An included service.
     package struct Include: Hashable, Sendable, Codable {
-        /// Handle of the include declaration.
+        /// The handle of the include declaration.
         package var handle: UInt16
-        /// First and last handle of the service that is included.
+        /// The first handle of the included service.
         package var start: UInt16
-        /// Its last handle.
+        /// The last handle of the included service.
         package var end: UInt16
-        /// Of the included service; `nil`: the declaration does not say (128 bits do not fit there).
+        /// The UUID in the declaration, or `nil` because a 128-bit UUID does not fit.
         package var uuid: BluetoothUUID?
 
         package init(handle: UInt16, start: UInt16, end: UInt16, uuid: BluetoothUUID? = nil) {
@@ -55,21 +54,21 @@ extension Gadget {
         }
     }
 
-    /// A characteristic: declaration, value, descriptors.
+    /// A characteristic: declaration, value and descriptors.
     package struct Characteristic: Hashable, Sendable, Codable {
-        /// `nil`: unknown; only its handle was seen.
+        /// `nil` if only its handle is known.
         package var uuid: BluetoothUUID?
-        /// Handle of the declaration.
+        /// The handle of the declaration.
         package var declaration: UInt16
-        /// Handle of the value: names the characteristic in conversations.
+        /// The value handle, which names the characteristic in conversations.
         package var handle: UInt16
-        /// As declared; what was seen of it where `source` is `seen`.
+        /// The declared properties, or the observed ones if `source` is `seen`.
         package var properties: CharacteristicProperties
-        /// How it is known.
+        /// How the capture shows the service.
         package var source: Source
-        /// As it was last read; `nil`: it never was.
+        /// The last value read, or `nil`.
         package var value: Octets?
-        /// In order of their handles.
+        /// In the order of their handles.
         package var descriptors: [Descriptor]
 
         package init(
@@ -86,21 +85,20 @@ extension Gadget {
             self.descriptors = descriptors
         }
 
-        /// Where a host subscribes (2902).
+        /// The handle of the Client Characteristic Configuration (2902).
         package var configuration: UInt16? { descriptors.first { $0.uuid == GATTTable.clientConfiguration }?.handle }
-        /// It sends values by itself.
+        /// Whether it supports notifications or indications.
         package var canBeSubscribed: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
     }
 
     /// A descriptor of a characteristic.
     package struct Descriptor: Hashable, Sendable, Codable {
-        /// `nil`: unknown; only its handle was seen.
+        /// `nil` if only its handle is known.
         package var uuid: BluetoothUUID?
-        /// Its handle.
         package var handle: UInt16
-        /// How it is known.
+        /// How the capture shows the service.
         package var source: Source
-        /// As it was last read; `nil`: it never was.
+        /// The last value read, or `nil`.
         package var value: Octets?
 
         package init(uuid: BluetoothUUID?, handle: UInt16, source: Source = .discovered, value: Octets? = nil) {

@@ -1,20 +1,18 @@
 import Bluetooth
 
-/// A Bluetooth LE peripheral as a capture shows it: what it advertises, its attributes, and what it answered to what.
+/// The profile of a Bluetooth LE peripheral from a capture: its advertisement, attributes, requests and responses.
 ///
-/// Stands in a JSON document (`Codable`); the key of each field is its name unless its comment says otherwise. What a
-/// document says is not to be trusted before `check` has found nothing.
+/// A JSON document (`Codable`). Call `check` before using a document from a file.
 package struct Gadget: Hashable, Sendable {
-    /// How something is known.
+    /// How the capture shows something.
     package enum Source: String, Hashable, Sendable, Codable {
-        /// A host has discovered it in the capture.
+        /// By discovery.
         case discovered
-        /// It is put together from traffic: nobody has discovered it in the capture, so its surroundings may be
-        /// incomplete.
+        /// By traffic only, without a discovery, so that it might be incomplete.
         case seen
     }
 
-    /// What kind of address it is (Core 5.4, Vol 6 Part B, 1.3).
+    /// The type of an address (Core 5.4, Vol 6 Part B, 1.3).
     package enum AddressType: String, Hashable, Sendable, Codable {
         case `public`
         case random
@@ -22,28 +20,28 @@ package struct Gadget: Hashable, Sendable {
 
     /// The version of the document, key `gadget`: 1.
     package var version = Gadget.currentVersion
-    /// `nil`: the capture does not hold it.
+    /// `nil` if the capture does not have it.
     package var address: BluetoothAddress?
-    /// `nil` where unknown.
+    /// `nil` if unknown.
     package var addressType: AddressType?
-    /// As advertised, else as read from 2A00.
+    /// The advertised name, else the value of 2A00.
     package var name: String?
-    /// The ATT MTU that the gadget offers, 23–517; `nil`: no exchange was seen, and 23 it is.
+    /// The ATT MTU (23–517); `nil` if there was no exchange, so 23.
     package var mtu: Int?
-    /// AD structures of its last connectable advertisement; `nil`: none was seen.
+    /// The AD structures of the last connectable advertisement, or `nil`.
     package var advertisement: Octets?
-    /// AD structures of its last scan response.
+    /// The AD structures of the last scan response.
     package var scanResponse: Octets?
-    /// In order of their handles.
+    /// In the order of their handles.
     package var services: [Service]
-    /// One for each connection that was seen, in order.
+    /// One for each connection, in order.
     package var conversations: [Conversation]
-    /// Answers to what was never asked in the capture: written by hand. In order; the first that fits answers.
+    /// Manually written rules for requests that are not in the capture. The first match applies.
     package var rules: [Rule] = []
-    /// What the capture does not show, a sentence each.
+    /// What the capture does not show, one sentence each.
     package var gaps: [String] = []
 
-    /// The version that this project writes, and the newest that it reads.
+    /// The written and the newest readable version.
     package static let currentVersion = 1
 
     package init(
@@ -59,10 +57,10 @@ package struct Gadget: Hashable, Sendable {
         self.conversations = conversations
     }
 
-    /// All of them, in order of their handles.
+    /// All characteristics in the order of their handles.
     package var characteristics: [Characteristic] { services.flatMap(\.characteristics) }
 
-    /// Requests with their answers, over all connections.
+    /// The number of exchanges over all connections.
     package var exchangeCount: Int { conversations.reduce(0) { $0 + $1.exchanges.count } }
 }
 
@@ -72,7 +70,7 @@ extension Gadget: Codable {
         case address, addressType, name, mtu, advertisement, scanResponse, services, conversations, rules, gaps
     }
 
-    /// From the document; a newer version is refused.
+    /// Throws for a newer version.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         version = try container.decode(Int.self, forKey: .version)

@@ -1,13 +1,12 @@
-/// Bytes that stand in a document as hex digits: `"0102ff"`. Blanks between them are fine when it is read.
+/// Bytes as hexadecimal digits in a document: `"0102ff"`. Spaces are allowed.
 package struct Octets: Hashable, Sendable, ExpressibleByArrayLiteral {
-    /// The bytes themselves.
     package var bytes: [UInt8]
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
     /// `[0x01, 0x02]`.
     package init(arrayLiteral elements: UInt8...) { bytes = elements }
 
-    /// From pairs of hex digits; `nil` for anything else.
+    /// From pairs of hexadecimal digits; otherwise `nil`.
     package init?(text: String) {
         let digits = text.utf8.filter { $0 != UInt8(ascii: " ") }
         guard digits.count % 2 == 0 else { return nil }
@@ -31,7 +30,7 @@ package struct Octets: Hashable, Sendable, ExpressibleByArrayLiteral {
 }
 
 extension Octets: CustomStringConvertible {
-    /// Small letters, nothing between them.
+    /// Lower case without spaces.
     package var description: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
@@ -42,7 +41,7 @@ extension Octets: CustomStringConvertible {
 }
 
 extension Octets: Codable {
-    /// From hex digits.
+    /// From hexadecimal digits.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)

@@ -1,4 +1,4 @@
-/// Finds the recorded exchange for a request: the next of its kind, by the mode.
+/// Finds the recorded exchange for a request by the mode.
 struct ExchangeIndex: Sendable {
     struct Key: Hashable {
         var request: Gadget.Request
@@ -6,9 +6,9 @@ struct ExchangeIndex: Sendable {
         var value: [UInt8]
     }
 
-    /// All exchanges, over all connections, in order.
+    /// The exchanges of all connections, in order.
     let exchanges: [Gadget.Exchange]
-    /// Where each connection begins.
+    /// The index of each connection's first exchange.
     let starts: [Int]
     private var places: [Key: [Int]] = [:]
     private var used: [Key: Int] = [:]
@@ -29,7 +29,8 @@ struct ExchangeIndex: Sendable {
         }
     }
 
-    /// Each once, then the last of them again and again; in a loop the first follows the last. `nil`: never recorded.
+    /// The next exchange for the request; the last one repeats, or in a loop the first follows it. `nil` if there is
+    /// none.
     mutating func take(_ key: Key, isLoop: Bool) -> Gadget.Exchange? {
         guard let known = places[key], let last = known.indices.last else { return nil }
         let next = used[key, default: 0]

@@ -1,20 +1,20 @@
 import Bluetooth
 
 extension Gadget {
-    /// How events and requests of a link call the attribute at a handle: UUIDs may occur several times.
+    /// The name of an attribute in events and requests, because UUIDs can occur several times.
     static func name(of handle: UInt16) -> BluetoothUUID { BluetoothUUID(high: 0, low: UInt64(handle)) }
-    /// The way back.
+    /// The handle of a name.
     static func handle(named name: BluetoothUUID) -> UInt16 { UInt16(truncatingIfNeeded: name.low) }
 
-    /// What stands where a UUID is not known: `77617465-7268-HHHH-8000-676164676574`, with the handle in it.
+    /// A replacement for an unknown UUID: `77617465-7268-HHHH-8000-676164676574` with the handle.
     package static func placeholder(at handle: UInt16) -> BluetoothUUID {
         BluetoothUUID(high: 0x7761_7465_7268_0000 | UInt64(handle), low: 0x8000_6761_6467_6574)
     }
 
-    /// Services that a system's own Bluetooth stack serves: nobody else can show them there.
+    /// The services that a Bluetooth stack serves itself.
     package static let stackServices: Set<BluetoothUUID> = [GATTTable.genericAccess, GATTTable.genericAttribute]
 
-    /// This gadget without the services of those UUIDs, and without what was said about their attributes.
+    /// The profile without these services and their exchanges.
     package func leavingOut(_ uuids: Set<BluetoothUUID>) -> Gadget {
         var rest = self
         var gone: Set<UInt16> = []
@@ -32,7 +32,7 @@ extension Gadget {
         return rest
     }
 
-    /// What a link is to publish, and what a person should know of it, a sentence each.
+    /// The application to publish, with notes for the user.
     package func application() -> (application: GATTApplication, remarks: [String]) {
         var remarks: [String] = []
         var application = GATTApplication(name: name ?? "", services: [])
@@ -75,7 +75,7 @@ extension Gadget {
         return (application, remarks)
     }
 
-    /// Attributes that sent values although they do not offer to: characteristics, and even descriptors.
+    /// Handles with notified values although their properties do not allow it.
     var unoffered: Set<UInt16> {
         var mute: Set<UInt16> = []
         for characteristic in characteristics {
@@ -119,7 +119,7 @@ extension Gadget {
         return local
     }
 
-    /// Flags, and the name as far as it fits: for a gadget whose advertisement the capture does not hold.
+    /// Flags and the name, for a capture without an advertisement.
     private static func plainAdvertisement(_ name: String?) -> [UInt8] {
         var text = name ?? ""
         while text.utf8.count > 26 { text.removeLast() }

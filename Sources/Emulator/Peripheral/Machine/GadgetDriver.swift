@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// Runs a gadget on a link: the one loop that performs the machine's effects.
+/// Runs a cloned peripheral on a link and performs the effects of its state machine.
 package actor GadgetDriver {
     private var machine: GadgetMachine
     private let link: any PeripheralLink
@@ -11,8 +11,8 @@ package actor GadgetDriver {
     private var timerDeadline: MonotonicInstant?
 
     /// - Parameters:
-    ///   - log: one line for a person who watches.
-    ///   - tell: one line about a request that the recording does not have.
+    ///   - log: logs one line for the user.
+    ///   - tell: reports a request that is not in the recording.
     package init(
         _ machine: GadgetMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
         log: @escaping @Sendable (String) -> Void = { _ in },
@@ -25,7 +25,7 @@ package actor GadgetDriver {
         self.tell = tell
     }
 
-    /// Publishes the gadget; returns once connections are accepted.
+    /// Publishes the peripheral. Returns when it accepts connections.
     package func open() async throws(LinkError) {
         try await link.open(machine.application)
     }
@@ -36,7 +36,7 @@ package actor GadgetDriver {
         timer?.cancel()
     }
 
-    /// Whether it gets on: no deadline of its machine has passed for longer than `grace` without being served.
+    /// Whether no deadline of the state machine is overdue by more than `grace`.
     package func isOnTime(grace: Duration) -> Bool {
         guard let deadline = machine.nextDeadline else { return true }
         return clock.now() <= deadline.advanced(by: grace)

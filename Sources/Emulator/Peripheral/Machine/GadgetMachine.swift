@@ -1,74 +1,71 @@
 import Bluetooth
 
-/// A gadget that answers as it was recorded: by request, with the recorded delays. The same face as the virtual bottle.
+/// The state machine of a cloned peripheral, which responds as recorded, with the recorded delays.
 ///
-/// Discovery, subscriptions as such and the MTU are the link's business, from the table; the machine answers reads and
-/// writes and sends values by itself. One central at a time; while it is connected the gadget is not seen.
+/// The link handles discovery, subscriptions and the MTU. The state machine handles reads and writes and sends values.
+/// It accepts one central and does not advertise while that is connected.
 package struct GadgetMachine: Sendable {
-    /// What becomes of a request.
+    /// How requests use the recording.
     package enum Mode: String, Sendable, CaseIterable {
-        /// Each recorded exchange once, in the order in which it was recorded for that request; then the last one
-        /// again.
+        /// Each recorded exchange once, in the order for that request; then the last one repeats.
         case once
-        /// After the last exchange for a request the first follows, and what a subscription set going begins anew.
+        /// The first exchange for a request follows the last one, and the values of a subscription repeat.
         case loop
-        /// Only what was recorded, exactly in its order: a connection each. Anything else is refused.
+        /// Only recorded requests in their exact order, one recorded connection per connection. Others are rejected.
         case strict
-        /// As `once`; what was never recorded is told, and answered by the document's rules.
+        /// Like `once`; unrecorded requests are reported and answered by the rules.
         case new
     }
 
-    /// What the machine is told.
+    /// An event of the link or the clock.
     package enum Event: Sendable {
         case link(PeripheralEvent)
         case tick
     }
 
-    /// What is to be done, in order.
+    /// An effect, to be performed in order.
     package enum Effect: Sendable, Equatable {
         case link(PeripheralRequest)
-        /// One line for a person who watches.
         case log(String)
-        /// One line about a request that the recording does not have.
+        /// One line about a request that is not in the recording.
         case told(String)
     }
 
-    /// No more answers wait at a time: one central asks one thing at a time, or a few over several bearers.
+    /// The maximum number of concurrent responses.
     private static let mostPlayers = 64
-    /// Rules that may follow each other after one request.
+    /// The maximum length of a chain of rules after one request.
     static let longestChain = 64
-    /// Links give up on an answer after 25 s.
+    /// In milliseconds: links drop a response after 25 s.
     private static let longestDelay = 20_000
     private static let stall = Duration.seconds(30)
     private static let mostUnknown = 1000
 
-    /// What it answers from.
     package let gadget: Gadget
-    /// How closely it keeps to the recording.
     package let mode: Mode
-    /// What to publish on the link before the first event.
+    /// The application to publish on the link before the first event.
     package let application: GATTApplication
-    /// What a person should know of how the gadget is shown.
+    /// Notes for the user.
     package let remarks: [String]
 
-    /// Whether the link says if a write wants a response: bluetoothd does not of characteristics that offer both.
+    /// Whether the link distinguishes writes with and without response. bluetoothd does not if a characteristic
+    /// supports both.
     private let tellsWritesApart: Bool
     private var index: ExchangeIndex
     private let properties: [UInt16: CharacteristicProperties]
     private let configurations: [UInt16: UInt16]
     private let uuids: [UInt16: BluetoothUUID]
     private let values: [UInt16: [UInt8]]
-    /// Their values leave without a subscription.
+    /// Handles whose values are sent without a subscription.
     private let unoffered: Set<UInt16>
 
     private var central: CentralID?
     private var subscriptions: Set<UInt16> = []
-    /// Values that came unasked in the recording: each characteristic's wait for its subscription.
+    /// Recorded values without a request, which wait for a subscription.
     private var unasked: [Gadget.Value] = []
     private var players: [ValuePlayer] = []
     private var responses: [(due: MonotonicInstant, token: UInt64, response: PeripheralRequest.Response)] = []
     private var inFlightUntil: MonotonicInstant?
-    /// Strict: the next exchange, and where its connection ends.
+    /// In strict mode: the next exchange, and the end of its connection.
     private var cursor = 0
     private var end = 0
     private var connections = 0
@@ -76,9 +73,9 @@ package struct GadgetMachine: Sendable {
     private var effects: [Effect] = []
 
     /// - Parameters:
-    ///   - gadget: one that `check` has found nothing wrong with.
-    ///   - tellsWritesApart: whether the link says if a write wants a response. Where it does not, the one recorded
-    ///     fits both.
+    ///   - gadget: a checked profile.
+    ///   - tellsWritesApart: whether the link distinguishes writes with and without response. If not, a recorded write
+    /// matches both.
     package init(_ gadget: Gadget, mode: Mode = .once, tellsWritesApart: Bool = true) {
         self.gadget = gadget
         self.mode = mode
@@ -95,7 +92,7 @@ package struct GadgetMachine: Sendable {
                 properties[characteristic.handle] = characteristic.properties
                 values[characteristic.handle] = characteristic.value?.bytes
                 uuids[characteristic.handle] = local.uuid
-                // Anybody may read a descriptor, and write to it, as far as anybody knows.
+                // All descriptors are readable and writable.
                 for descriptor in characteristic.descriptors {
                     properties[descriptor.handle] = [.read, .write]
                     values[descriptor.handle] = descriptor.value?.bytes
@@ -108,15 +105,15 @@ package struct GadgetMachine: Sendable {
         (self.properties, self.configurations, self.uuids, self.values) = (properties, configurations, uuids, values)
     }
 
-    /// The earliest time at which `tick` has something to do.
+    /// The earliest time at which `tick` has an effect.
     package var nextDeadline: MonotonicInstant? {
         let next = central == nil ? nil : inFlightUntil ?? players.map(\.due).min()
         return ([next] + responses.map { $0.due }).compactMap { $0 }.min()
     }
 
-    /// Takes one event. Time does not go back.
+    /// Handles one event. Time must not go backwards.
     ///
-    /// - Returns: what is to be done now, in order.
+    /// - Returns: the effects, in order.
     package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         if case .link(let event) = event { handle(event, at: now) }
         respondDue(at: now)
@@ -146,7 +143,7 @@ package struct GadgetMachine: Sendable {
 
     private mutating func log(_ line: String) { effects.append(.log(line)) }
 
-    // MARK: connections
+    // MARK: Connections
 
     private mutating func connect(_ id: CentralID, at now: MonotonicInstant) {
         guard central == nil else {
@@ -157,7 +154,7 @@ package struct GadgetMachine: Sendable {
         connections += 1
         effects.append(.link(.advertise(false)))
         log("\(id) connected")
-        // Each connection goes on with the next that was recorded.
+        // Each connection continues with the next recorded one.
         let number =
             index.starts.isEmpty
             ? nil : mode == .loop ? (connections - 1) % index.starts.count : min(connections, index.starts.count) - 1
@@ -195,12 +192,12 @@ package struct GadgetMachine: Sendable {
 
     private mutating func unsubscribe(_ handle: UInt16, at now: MonotonicInstant) {
         subscriptions.remove(handle)
-        // What its subscription set going ends with it.
+        // The values of a subscription end with it.
         players.removeAll { $0.owner == handle }
         configure(handle, [[0, 0]], at: now)
     }
 
-    /// The link has answered already; what follows of it is the machine's.
+    /// The link has responded already; the recorded values follow.
     private mutating func configure(_ handle: UInt16, _ values: [[UInt8]], at now: MonotonicInstant) {
         guard let place = configurations[handle] else { return }
         if mode == .strict {
@@ -224,7 +221,7 @@ package struct GadgetMachine: Sendable {
         }
     }
 
-    // MARK: requests
+    // MARK: Requests
 
     private mutating func read(
         _ handle: UInt16, _ offset: Int, _ id: CentralID, _ token: UInt64, at now: MonotonicInstant
@@ -232,7 +229,7 @@ package struct GadgetMachine: Sendable {
         let (readNotPermitted, invalidOffset, unlikelyError): (UInt8, UInt8, UInt8) = (0x02, 0x07, 0x0E)
         guard id == central else { return respond(token, .error(readNotPermitted)) }
         guard offset == 0 else {
-            // From the middle of what was read before: nothing new is asked for.
+            // The rest of the value that was read before.
             let value = values[handle] ?? []
             return respond(token, offset <= value.count ? .value(Array(value[offset...])) : .error(invalidOffset))
         }
@@ -279,7 +276,7 @@ package struct GadgetMachine: Sendable {
         case refused
     }
 
-    /// What there is for a request, by the mode. `nil`: it was never recorded.
+    /// The recorded exchange for a request by the mode, or `nil`.
     private mutating func recorded(_ key: ExchangeIndex.Key) -> Recorded? {
         guard mode == .strict else {
             for request in kinds(key.request) {
@@ -306,7 +303,7 @@ package struct GadgetMachine: Sendable {
         return .exchange(index.exchanges[cursor - 1])
     }
 
-    /// What a request may have been recorded as.
+    /// The kinds under which a request can be recorded.
     private func kinds(_ request: Gadget.Request) -> [Gadget.Request] {
         if tellsWritesApart { return [request] }
         return switch request {
@@ -316,7 +313,7 @@ package struct GadgetMachine: Sendable {
         }
     }
 
-    /// Past what is no request: a connection, and a subscription that changes nothing, which no link tells of.
+    /// Skips exchanges without a request: a connection, and a subscription without a change.
     private mutating func skip(before handle: UInt16, _ values: [[UInt8]]) {
         while cursor < end {
             guard let place = index.exchanges[cursor].handle else {
@@ -331,7 +328,7 @@ package struct GadgetMachine: Sendable {
         }
     }
 
-    // MARK: answers
+    // MARK: Responses
 
     private mutating func answer(
         _ response: Gadget.Response?, _ token: UInt64?, fallback: [UInt8]?, at now: MonotonicInstant
@@ -355,7 +352,7 @@ package struct GadgetMachine: Sendable {
         responses.removeAll { $0.due <= now }
     }
 
-    /// - Parameter owner: the characteristic whose subscription set it going.
+    /// - Parameter owner: the characteristic whose subscription started it.
     private mutating func play(_ exchange: Gadget.Exchange, of owner: UInt16? = nil, at now: MonotonicInstant) {
         guard let values = exchange.values, !values.isEmpty else { return }
         play(ValuePlayer(values, at: now, owner: owner, isEndless: mode == .loop && owner != nil))
@@ -376,7 +373,7 @@ package struct GadgetMachine: Sendable {
         players.append(player)
     }
 
-    /// Lets the next value go when the one before is through.
+    /// Sends the next value when the previous one is sent.
     private mutating func pump(at now: MonotonicInstant) {
         if let until = inFlightUntil, until <= now {
             inFlightUntil = nil
@@ -390,7 +387,7 @@ package struct GadgetMachine: Sendable {
                 continue
             }
             players[place].advance()
-            // Nobody listens there: it would not leave.
+            // Without a subscriber the value would not be sent.
             guard subscriptions.contains(value.handle) || unoffered.contains(value.handle) else { continue }
             inFlightUntil = now.advanced(by: Self.stall)
             effects.append(.link(.notify(Gadget.name(of: value.handle), value: value.value.bytes)))
@@ -403,7 +400,7 @@ package struct GadgetMachine: Sendable {
         play(rule, depth: player.depth + 1, at: now)
     }
 
-    // MARK: words
+    // MARK: Messages
 
     private func label(_ handle: UInt16) -> String { uuids[handle].map { "\(handle) (\($0))" } ?? "\(handle)" }
 
@@ -416,7 +413,7 @@ package struct GadgetMachine: Sendable {
         }
     }
 
-    /// Once for each request, and only so many.
+    /// Reports each request once, up to a limit.
     private mutating func tell(_ key: ExchangeIndex.Key, _ outcome: String) {
         guard unknown.count < Self.mostUnknown, unknown.insert(key).inserted else { return }
         let line = "the host \(words(key)), which is not in the capture: \(outcome)"

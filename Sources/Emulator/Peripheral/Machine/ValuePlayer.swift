@@ -1,19 +1,19 @@
 import Bluetooth
 
-/// Values on their way: each at its time after the request that set them going.
+/// Sends values at their times after a request.
 struct ValuePlayer: Sendable {
     private let values: [Gadget.Value]
     private var position = 0
     private let start: MonotonicInstant
     private(set) var due: MonotonicInstant
-    /// Only this characteristic's.
+    /// Only values of this characteristic.
     private let only: UInt16?
-    /// A rule whose values follow; how many rules have followed each other until here.
+    /// The rule whose values follow, and the length of the chain so far.
     let then: String?
     let depth: Int
-    /// The characteristic whose subscription set it going.
+    /// The characteristic whose subscription started it.
     let owner: UInt16?
-    /// Begins again when it is over, with this pause; `nil`: it does not.
+    /// The pause before a repetition; `nil` for none.
     let pause: Duration?
 
     init(
@@ -41,12 +41,12 @@ struct ValuePlayer: Sendable {
         settle()
     }
 
-    /// The same from the beginning.
+    /// The same from the start.
     func again(at now: MonotonicInstant) -> ValuePlayer {
         ValuePlayer(values, at: now, only: only, then: then, depth: depth, owner: owner, isEndless: pause != nil)
     }
 
-    /// To the next value that is wanted. Never before the one ahead of it, whatever the times say.
+    /// Advances to the next matching value, which is never before the previous one.
     private mutating func settle() {
         while let only, let value = current, value.handle != only { position += 1 }
         if let value = current { due = max(due, start.advanced(by: .milliseconds(value.afterMs))) }
