@@ -3,7 +3,7 @@ import HomeAssistant
 /// Advice for MQTT errors on the command line.
 enum BrokerAdvice {
     /// - Parameter store: its path.
-    static func about(_ word: MQTTOutlet.Word, store: String) -> String? {
+    static func about(_ word: MQTTPublisher.Word, store: String) -> String? {
         switch word {
         case .copied:
             """
@@ -20,7 +20,7 @@ enum BrokerAdvice {
             For this one: waterh-tracker settings set mqtt.prefix NAME --store \(store), or prefix below [mqtt] in \
             waterh.toml.
             """
-        case .connected, .trouble, .off, .stays, .takenBack, .ignored: nil
+        case .connected, .trouble, .denied, .accepted, .off, .stays, .ignored: nil
         }
     }
 

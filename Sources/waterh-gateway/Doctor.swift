@@ -215,7 +215,7 @@ enum DoctorChecks {
         guard let store = try? place.open(hostZone: nil, for: .looking) else { return [] }
         let isFile = file.mqtt["mqtt.url"] != nil
         do {
-            let check = try await MQTTOutlet.check(
+            let check = try await MQTTPublisher.check(
                 store, overlay: { try Resident.overlay($0, file: file.mqtt, instance: file.instance) },
                 nonce: String(UInt32.random(in: 0...UInt32.max), radix: 36))
             return switch check {

@@ -38,10 +38,10 @@ struct Identity: AsyncParsableCommand {
         let desk = try Depot(store, zone: place.namedZone(file)).desk()
         try show(desk.store) {
             do {
-                try MQTTOutlet.settle(desk, at: Machine.home(of: store.path), asNew: choice == .new) {
+                try MQTTPublisher.settle(desk, at: Machine.home(of: store.path), asNew: choice == .new) {
                     try Resident.overlay($0, file: file.mqtt, instance: file.instance)
                 }
-            } catch let problem as any Problem where problem.code == MQTTOutlet.prefixTaken {
+            } catch let problem as any Problem where problem.code == MQTTPublisher.prefixTaken {
                 throw CommandFailure(
                     problem,
                     advice: BrokerAdvice.prefixTaken(isFile: file.mqtt["mqtt.prefix"] != nil, store: store.path))
@@ -50,13 +50,13 @@ struct Identity: AsyncParsableCommand {
     }
 
     private func show(_ store: TrackerStore, after settle: () throws -> Void = {}) throws {
-        guard try Depot.explained({ try MQTTOutlet.identity(of: store) }) != nil else {
+        guard try Depot.explained({ try MQTTPublisher.identity(of: store) }) != nil else {
             throw CommandFailure(
                 .refused, "no MQTT identity: this store has never been published to a broker",
                 advice: "Set a broker first: waterh-tracker settings set mqtt.url mqtt://HOST")
         }
         try Depot.explained(settle)
-        guard let known = try Depot.explained({ try MQTTOutlet.identity(of: store) }) else { return }
+        guard let known = try Depot.explained({ try MQTTPublisher.identity(of: store) }) else { return }
         if json {
             TextOutput.standard.line(
                 (["client": .string(known.client), "path": JSONValue(known.path)] as JSONValue).text)

@@ -8,11 +8,11 @@ import TrackerService
 extension Resident {
     /// The MQTT publisher, if a broker is configured.
     func outlet(
-        _ sink: MQTTSink, _ service: ServiceDoor, canNotify: @escaping @Sendable () -> Bool,
+        _ channel: MQTTChannel, _ service: ServiceDoor, canNotify: @escaping @Sendable () -> Bool,
         wrote: @escaping @Sendable () async -> Void
-    ) -> MQTTOutlet {
+    ) -> MQTTPublisher {
         let (store, plan, watch, log, place) = (store, plan, watch, log, store.path)
-        let around = MQTTOutlet.Surroundings(
+        let around = MQTTPublisher.Surroundings(
             desk: {
                 try TrackerDesk(
                     store, now: Machine.now(), zone: Depot.choice(plan.zone), source: "mqtt", canNotify: canNotify())
@@ -43,11 +43,12 @@ extension Resident {
                 case .copied(let words), .prefixShared(let words): log.warning("MQTT: \(words)\(advice)")
                 case .off: log.notice("MQTT: the settings name no broker any more.")
                 case .stays(let words): log.warning("MQTT: \(words)")
-                case .takenBack(let words): log.notice("MQTT: \(words)")
+                case .denied(let words): log.warning("MQTT: \(words)")
+                case .accepted(let words): log.notice("MQTT: \(words)")
                 case .ignored(let words): log.warning("MQTT: \(words)")
                 }
             })
-        return MQTTOutlet(around, sink: sink)
+        return MQTTPublisher(around, channel: channel)
     }
 
     /// The file takes precedence over the settings. An instance has its own topic level.

@@ -22,8 +22,8 @@ final class Resident: Sendable {
     private let onlookers: Onlookers
     /// The open pages as a notification channel. The service log is not a notification.
     private let screen = EventSink()
-    private let broker = MQTTSink()
-    private let publishing = Mutex<MQTTOutlet?>(nil)
+    private let broker = MQTTChannel()
+    private let publishing = Mutex<MQTTPublisher?>(nil)
     /// Sends notifications to ntfy and the webhook.
     private let senders: [NotificationSender]
     let reminders: ReminderLoop

@@ -110,7 +110,7 @@ struct DiscoveryTests {
             for component in device.components {
                 guard case .text(let topic)? = component.fields["command_topic"] else { continue }
                 let name = try #require(topics.commandName(of: topic))
-                #expect((CommandDesk.stored + CommandDesk.outside).contains(name))
+                #expect((CommandHandler.stored + CommandHandler.outside).contains(name))
             }
         }
     }

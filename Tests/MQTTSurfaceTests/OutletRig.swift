@@ -11,9 +11,9 @@ import TrackerService
 final class OutletRig: Sendable {
     let broker: Broker
     let store: TrackerStore
-    let sink: MQTTSink
-    let outlet: MQTTOutlet
-    let words = Mutex<[MQTTOutlet.Word]>([])
+    let channel: MQTTChannel
+    let publisher: MQTTPublisher
+    let words = Mutex<[MQTTPublisher.Word]>([])
     let sent = Mutex<[[String]]>([])
     let polls = Mutex(0)
     /// How often the outlet asked how the service does: once for each look at the day.
@@ -34,7 +34,7 @@ final class OutletRig: Sendable {
         _ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil,
         limit: Duration = .seconds(6), isInFile: Bool = false
     ) throws {
-        sink = MQTTSink(limit: limit)
+        channel = MQTTChannel(limit: limit)
         self.broker = broker
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
@@ -64,12 +64,12 @@ final class OutletRig: Sendable {
                 if words.contains("rainbow") { throw Refusal("bottle", "It sleeps.") }
                 return "sent"
             })
-        outlet = MQTTOutlet(
+        publisher = MQTTPublisher(
             .init(
                 desk: desk, overlay: { isInFile ? try address.settings() : $0 }, service: door,
                 sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
                 watch: { store.path == ":memory:" ? nil : StoreWatch(store.path) },
-                say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }), sink: sink)
+                say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }), channel: channel)
         boxed.rig = self
     }
 
@@ -81,15 +81,15 @@ final class OutletRig: Sendable {
     }
 
     func start() {
-        outlet.prepare()
-        let outlet = outlet
-        task.withLock { $0 = Task { await outlet.run() } }
+        publisher.prepare()
+        let publisher = publisher
+        task.withLock { $0 = Task { await publisher.run() } }
     }
 
     func stop() async {
         let task = task.withLock { $0 }
         task?.cancel()
-        await outlet.poke()
+        await publisher.poke()
         await task?.value
     }
 

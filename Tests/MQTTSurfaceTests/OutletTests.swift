@@ -116,7 +116,7 @@ struct OutletTests {
     func aWeekWithoutABroker() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
-        rig.outlet.prepare()
+        rig.publisher.prepare()
         let old = OutletRig.now().advanced(seconds: -7 * 86_400)
         try rig.store.makeDrinks(2_000, from: old)
         #expect(try rig.store.waiting(for: "mqtt") == 2_000)
@@ -377,10 +377,10 @@ struct OutletTests {
             WriteContext(
                 now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway",
                 makeID: { UUID().uuidString }))
-        #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [false])
+        #expect(try await noon.tell([rig.channel]).notifications.map(\.isShown) == [false])
         #expect(try rig.store.notifications().isEmpty)
         let ear = try await listens(broker)
-        #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [true])
+        #expect(try await noon.tell([rig.channel]).notifications.map(\.isShown) == [true])
         #expect(
             await event { ear.payloads(at: "h/notify").contains { $0.contains("hydration-reminder") } ? true : nil }
                 == true)
@@ -401,14 +401,14 @@ struct OutletTests {
         }
         let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
         // Told before it is known to others: the broker is there.
-        try await desk(day.advanced(seconds: 3.5 * 3600)).tell([rig.sink, Screen()])
+        try await desk(day.advanced(seconds: 3.5 * 3600)).tell([rig.channel, Screen()])
         #expect(await event { heard().count == 1 ? true : nil } == true, "\(ear.output)")
         try await broker.stop()
-        #expect(await event { await rig.sink.canShow() ? nil : true } == true)
-        try await desk(day.advanced(seconds: 7 * 3600)).tell([rig.sink, Screen()])
+        #expect(await event { await rig.channel.canShow() ? nil : true } == true)
+        try await desk(day.advanced(seconds: 7 * 3600)).tell([rig.channel, Screen()])
         _ = try desk(day.advanced(seconds: 8 * 3600)).logDrink(.ml(2000))
         _ = try desk(day.advanced(seconds: 8 * 3600)).logDrink(.ml(600))
-        try await desk(day.advanced(seconds: 8 * 3600)).tell([rig.sink, Screen()])
+        try await desk(day.advanced(seconds: 8 * 3600)).tell([rig.channel, Screen()])
         try await broker.start()
         #expect(
             await event(within: 60) { heard().count >= 3 ? true : nil } == true,
@@ -455,17 +455,17 @@ struct OutletTests {
         rig.start()
         try await rig.connected()
         try await broker.stop()
-        #expect(await event { await rig.sink.canShow() ? nil : true } == true)
+        #expect(await event { await rig.channel.canShow() ? nil : true } == true)
         _ = try rig.desk().startSession()
         _ = try rig.desk().drink()
-        try await rig.desk().tell([rig.sink, Screen()])
+        try await rig.desk().tell([rig.channel, Screen()])
         let told = try rig.store.told(after: 0).map(\.decision.notificationId)
         #expect(told.contains { $0.hasPrefix("waterline-per-drink") })
         rig.sharesWaterline.withLock { $0 = true }
         // As the service does with another configuration, the broker being away or not.
         try rig.store.noteSharing(true)
         _ = try rig.desk().drink()
-        try await rig.desk().tell([rig.sink, Screen()])
+        try await rig.desk().tell([rig.channel, Screen()])
         let more = try rig.store.told(after: 0).map(\.decision.notificationId).filter { !told.contains($0) }
         try await broker.start()
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
@@ -487,17 +487,17 @@ struct OutletTests {
                 WriteContext(
                     now: day.advanced(seconds: seconds), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
         }
-        for hours in [4.0, 7] { try await desk(hours * 3600).tell([rig.sink, Screen()]) }
+        for hours in [4.0, 7] { try await desk(hours * 3600).tell([rig.channel, Screen()]) }
         #expect(try rig.store.notifications().map(\.sinks) == [["screen"], ["screen"]])
         // The outlet itself brings nothing meanwhile: it is held in the middle of a look.
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         rig.whileItLooks.withLock { $0 = { for await _ in held {} } }
-        await rig.outlet.poke()
+        await rig.publisher.poke()
         #expect(await event { rig.whileItLooks.withLock { $0 == nil } ? true : nil } == true)
         let ear = try await listens(broker)
         // Something new: what came before it goes before it.
         for _ in 0..<2 { _ = try desk(8 * 3600).logDrink(.ml(1500)) }
-        try await desk(8 * 3600).tell([rig.sink])
+        try await desk(8 * 3600).tell([rig.channel])
         let told = try rig.store.told(after: 0).map(\.decision.notificationId)
         #expect(told.count == 3)
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
@@ -537,11 +537,11 @@ struct OutletTests {
                 now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway",
                 makeID: { UUID().uuidString }))
         broker.signal(SIGSTOP)
-        for _ in 0..<3 { #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [false]) }
+        for _ in 0..<3 { #expect(try await noon.tell([rig.channel]).notifications.map(\.isShown) == [false]) }
         broker.signal(SIGCONT)
         #expect(await event { heard() == 1 ? true : nil } == true, "\(ear.output)")
         let counted: Bool? = await event {
-            try? await noon.tell([rig.sink]).notifications.first?.isShown == true ? true : nil
+            try? await noon.tell([rig.channel]).notifications.first?.isShown == true ? true : nil
         }
         #expect(counted == true)
         #expect(try rig.store.notifications().count == 1)
@@ -751,7 +751,7 @@ struct OutletTests {
         try await rig.connected()
         _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
         try await broker.stop()
-        _ = await event { await rig.sink.canShow() ? nil : true }
+        _ = await event { await rig.channel.canShow() ? nil : true }
         _ = try rig.desk().set([(name: "mqtt.url", text: "")])
         let told: Bool? = await event {
             rig.words.withLock {
@@ -776,41 +776,6 @@ struct OutletTests {
         #expect(cleared == true)
         #expect(try await broker.kept().contains { $0.hasPrefix("1 h/") } == false)
         await again.stop()
-    }
-
-    /// Whoever empties what is ours, by accident or as one who goes: who is there says it again, and what is said of
-    /// Home Assistant's own devices stays deleted.
-    @Test(arguments: ["h/state", "h/availability", "h/bridge/info"]) func whatSomebodyEmptiesIsSaidAgain(
-        _ topic: String
-    ) async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker)
-        let ear = try await broker.listen("#")
-        rig.start()
-        try await rig.connected()
-        _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
-        _ = try #require(await event { ear.payloads(at: topic).last { !$0.isEmpty } })
-        try await broker.publish(topic, "", more: ["-r"])
-        let again: Bool? = await event {
-            let all = ear.payloads(at: topic)
-            return all.contains("") && all.last != "" ? true : nil
-        }
-        #expect(again == true, "\(ear.payloads(at: topic))")
-        #expect(try await broker.kept().contains { $0.hasPrefix("1 \(topic) ") })
-        // Another one's last word is not ours.
-        try await broker.publish("h/availability", "offline", more: ["-r"])
-        #expect(
-            await event {
-                ear.payloads(at: "h/availability").last(where: { !$0.isEmpty }) == "online"
-                    && ear.payloads(at: "h/availability").contains("offline") ? true : nil
-            } == true)
-        let device = "homeassistant/device/waterh_\(try rig.store.openOutlet("mqtt", makeID: { "never" }).id)/config"
-        try await broker.publish(device, "", more: ["-r"])
-        _ = try rig.desk().logDrink(.ml(1))
-        _ = await event { object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 1 ? true : nil }
-        #expect(ear.payloads(at: device).last == "")
-        #expect(rig.connections == 1)
-        await rig.stop()
     }
 
     /// Two stores at one prefix: each says so, also to who looks at the day, until one of them goes.
@@ -859,7 +824,8 @@ struct OutletTests {
         try await rig.connected()
         let id = try rig.store.openOutlet("mqtt", makeID: { "never" }).id
         for round in 1...2 {
-            let other = try MQTTSession(MQTTOptions(address: MQTTAddress(broker.url), clientID: MQTTPlan.client(id))) {
+            let other = try MQTTConnection(MQTTOptions(address: MQTTAddress(broker.url), clientID: MQTTPlan.client(id)))
+            {
                 _ in
             }
             _ = try await other.connected()
@@ -908,26 +874,26 @@ struct OutletTests {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("h/#")
-        #expect(await rig.sink.canShow() == false)
+        #expect(await rig.channel.canShow() == false)
         rig.start()
         try await rig.connected()
-        #expect(await rig.sink.canShow())
+        #expect(await rig.channel.canShow())
         // At noon nothing has been drunk: of tomorrow, since what was decided long before it is said asks for nothing.
         let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
         let noon = TrackerDesk(
             rig.store,
             WriteContext(
                 now: day.advanced(seconds: 32 * 3600), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
-        #expect(try await noon.tell([rig.sink]).notifications.map(\.isShown) == [true])
+        #expect(try await noon.tell([rig.channel]).notifications.map(\.isShown) == [true])
         let told = object(await event { ear.payloads(at: "h/notify").first })
         #expect(
             told["shouldNotify"] as? Bool == true && told["event_type"] as? String == "hydration-reminder"
                 && told["notificationId"] != nil)
-        #expect(try await noon.tell([rig.sink]).notifications.isEmpty)
+        #expect(try await noon.tell([rig.channel]).notifications.isEmpty)
         #expect(try rig.store.notifications().map(\.sinks) == [["mqtt"]])
         try await broker.stop()
-        _ = await event { await rig.sink.canShow() ? nil : true }
-        #expect(await rig.sink.canShow() == false)
+        _ = await event { await rig.channel.canShow() ? nil : true }
+        #expect(await rig.channel.canShow() == false)
         await rig.stop()
     }
 

@@ -132,13 +132,13 @@ struct WireTests {
             name: "log", payload: Array(#" {"ml": 250, "at": "14:00", "transaction": 7, "x": null}"#.utf8))
         #expect(object.transaction == "7")
         #expect(try object.main("ml") == "250")
-        #expect(try object.fields.text("at") == "14:00")
-        #expect(throws: WrongInput.self) { try object.fields.finish() }
+        #expect(try object.text("at") == "14:00")
+        #expect(throws: WrongInput.self) { try object.finish() }
         var word = try CommandRequest(name: "log", payload: Array(" cup\n".utf8))
         #expect(try word.main("ml") == "cup")
-        try word.fields.finish()
+        try word.finish()
         let nothing = try CommandRequest(name: "undo", payload: [])
-        try nothing.fields.finish()
+        try nothing.finish()
         #expect(nothing.transaction == nil)
     }
 
@@ -168,9 +168,8 @@ struct WireTests {
                 var damaged = whole
                 damaged[index] = value
                 guard var request = try? CommandRequest(name: "log", payload: damaged) else { continue }
-                _ = try? request.fields.whole("ml")
-                _ = try? request.fields.texts("arguments")
-                _ = try? request.fields.all()
+                _ = try? request.whole("ml")
+                _ = try? request.all()
             }
         }
     }

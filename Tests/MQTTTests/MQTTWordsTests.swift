@@ -32,20 +32,4 @@ struct MQTTWordsTests {
             for length in 0...text.count { _ = try? MQTTAddress(String(text.prefix(length))) }
         }
     }
-
-    @Test(arguments: [
-        ("a/b", "a/b", true), ("a/b", "a/+", true), ("a/b/c", "a/+", false), ("a", "a/#", true), ("a/b/c", "a/#", true),
-        ("b", "#", true), ("$SYS/x", "#", false),
-        ("$SYS/x", "+/x", false), ("$SYS/x", "$SYS/#", true), ("a/", "a/+", true), ("a", "a/+", false),
-        ("/a", "+/a", true), ("ab", "a", false),
-    ])
-    func filtersMean(name: String, filter: String, matches: Bool) {
-        #expect(TopicName.matches(name, filter) == matches)
-    }
-
-    @Test(arguments: [
-        ("a/b", true), ("", false), ("a+", false), ("a/#", false), ("a\0b", false),
-        (String(repeating: "x", count: 65_536), false),
-    ])
-    func namesToPublishAt(name: String, isGood: Bool) { #expect(TopicName.isPublishable(name) == isGood) }
 }

@@ -33,7 +33,7 @@ DAY = {
     "sensor.hydration_left": ("mL", "volume_storage", "measurement"),
     "sensor.hydration_behind": ("mL", None, "measurement"), "sensor.hydration_urgency": (None, "enum", None), "sensor.hydration_next_drink": (None, "timestamp", None),
     "sensor.hydration_last_drink": (None, "timestamp", None), "sensor.hydration_drinks": (None, None, "total"), "event.hydration_sip": (None, None, None),
-    "event.hydration_reminder": (None, None, None), "binary_sensor.hydration_session": (None, None, None),
+    "event.hydration_reminder": (None, None, None), "sensor.hydration_bottles_in_range": (None, None, None), "binary_sensor.hydration_session": (None, None, None),
 }
 DAY_COMMANDS = {
     "number.hydration_goal_ml": ("mL", None, None), "switch.hydration_reminders": (None, None, None), "switch.hydration_bottle_light": (None, None, None), "button.hydration_log_cup": (None, None, None),

@@ -1,10 +1,16 @@
-/// One entity of a Home Assistant device, as its discovery names it.
+/// One entity of a Home Assistant device, as its discovery message has it.
 struct HomeComponent: Encodable {
-    enum Value: Hashable, Encodable {
+    enum Value: Hashable, Encodable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+        ExpressibleByBooleanLiteral
+    {
         case text(String)
         case whole(Int)
         case flag(Bool)
         case texts([String])
+
+        init(stringLiteral text: String) { self = .text(text) }
+        init(integerLiteral whole: Int) { self = .whole(whole) }
+        init(booleanLiteral flag: Bool) { self = .flag(flag) }
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
@@ -18,15 +24,19 @@ struct HomeComponent: Encodable {
     }
 
     let platform: String
-    /// What this device's message calls it; part of ids that must never change.
+    /// Part of ids that must never change.
     let key: String
     var fields: [String: Value]
 
-    /// - Parameter isOffered: a component that is not offered is named without its fields: Home Assistant removes it
-    ///   then.
-    init(_ platform: String, _ key: String, _ name: String, isOffered: Bool = true, _ fields: [String: Value]) {
+    /// - Parameters:
+    ///   - isOffered: otherwise the entity has no fields, and Home Assistant removes it.
+    ///   - kind: fields that several entities share.
+    init(
+        _ platform: String, _ key: String, _ name: String, isOffered: Bool = true, like kind: [String: Value] = [:],
+        _ fields: [String: Value]
+    ) {
         (self.platform, self.key) = (platform, key)
-        self.fields = isOffered ? fields.merging(["name": .text(name)]) { given, _ in given } : [:]
+        self.fields = isOffered ? fields.merging(kind) { own, _ in own }.merging(["name": .text(name)]) { $1 } : [:]
     }
 
     var isOffered: Bool { !fields.isEmpty }

@@ -2,31 +2,22 @@ import Foundation
 import Store
 import TrackerCore
 
-/// What the settings `mqtt.…` ask for (tracker law Section 11).
+/// The settings `mqtt.…` (tracker specification, Section 11).
 package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
-    /// Where the broker is.
     package var address: MQTTAddress
-    /// The names under which the day is published.
     package var topics: Topics
-    /// Whether commands are taken from there.
     package var obeysCommands: Bool
-    /// Where Home Assistant is told what there is; `nil`: nowhere.
+    /// The prefix of Home Assistant's discovery; `nil`: off.
     package var discovery: String?
-    /// Who we are.
     package var user: String?
-    /// The password to that.
     package var password: String?
-    /// The file whose first line it is, where it stands in one.
-    package var passwordFile: String?
-    /// Whom we believe to be the broker: a file in PEM.
+    /// PEM files.
     package var caFile: String?
-    /// Our certificate: a file in PEM.
     package var certificateFile: String?
-    /// Its key: a file in PEM.
     package var keyFile: String?
 
-    /// `nil` where no broker is named.
-    /// - Throws: what is wrong with the settings, in a sentence.
+    /// `nil` if no broker is set.
+    /// - Throws: `WrongInput` with the reason.
     package init?(_ settings: ServiceSettings) throws {
         guard let url = settings.mqttURL else { return nil }
         address = try MQTTAddress(url)
@@ -34,24 +25,22 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         obeysCommands = settings.mqttCommands
         discovery = settings.mqttDiscovery ? settings.mqttDiscoveryPrefix : nil
         user = settings.mqttUser
-        passwordFile = settings.mqttPassword == nil ? settings.mqttPasswordFile : nil
         password = try settings.mqttPassword ?? settings.mqttPasswordFile.map(Self.firstLine)
         (caFile, certificateFile, keyFile) = (settings.mqttCAFile, settings.mqttCertificateFile, settings.mqttKeyFile)
         if password != nil, user == nil {
-            throw WrongInput("mqttUserMissing", "A password for the broker is set and no user: set mqtt.user.")
+            throw WrongInput("mqttUserMissing", "mqtt.password is set, and mqtt.user is not: set mqtt.user.")
         }
         if !address.isEncrypted, caFile != nil || certificateFile != nil || keyFile != nil {
             throw WrongInput(
                 "mqttNotEncrypted",
-                "Certificates are set, but \(address) is not encrypted: mqtt.url is to begin with mqtts://.")
+                "Certificates are set, but \(address) is not encrypted: mqtt.url must begin with mqtts://.")
         }
     }
 
-    /// Under which name an outlet speaks to brokers.
+    /// The client ID of a store.
     static func client(_ id: String) -> String { "waterh-\(id)" }
 
-    /// How the broker is to be spoken to.
-    /// - Parameter id: the outlet's.
+    /// - Parameter id: the store's id at brokers.
     func options(id: String) -> MQTTOptions {
         var options = MQTTOptions(address: address, clientID: Self.client(id))
         (options.user, options.password) = (user, password)

@@ -1,0 +1,412 @@
+import CMosquitto
+import Foundation
+import Synchronization
+
+/// One connection with a broker, from CONNECT to its end. The broker keeps the session of the client ID, so that the
+/// next connection receives what came in the meantime.
+///
+/// libmosquitto runs the connection on its own thread (`mosquitto_loop_start`).
+package final class MQTTConnection: Sendable {
+    /// Messages on the way to the broker at once.
+    private static let sendMaximum: Int32 = 100
+    /// libmosquitto waits with `select`, which cannot use a descriptor from here on.
+    private static let descriptorLimit: Int32 = 1024
+    /// The time that a disconnect may take.
+    private static let closingLimit = Duration.seconds(2)
+
+    private typealias Reply = @Sendable (Result<Int32, MQTTFailure>) -> Void
+
+    private struct State {
+        /// The answer to CONNECT: whether the broker knew the session. `nil` until it came.
+        var admission: Result<Bool, MQTTFailure>?
+        var isRetainAvailable = true
+        var maximumQoS: Int32 = 1
+        var end: MQTTFailure?
+        /// Awaited acknowledgements, by packet identifier.
+        var replies: [Int32: Reply] = [:]
+        /// Reason codes that came before the call returned that sent the packet.
+        var early: [Int32: Int32] = [:]
+        var waitsForAdmission: [@Sendable (Result<Bool, MQTTFailure>) -> Void] = []
+        var waitsForEnd: [@Sendable (MQTTFailure) -> Void] = []
+    }
+
+    /// The address of the library's client; 0 once the connection is over. A lock of its own, because callbacks take
+    /// the other.
+    private let client: Mutex<Int>
+    private let state = Mutex(State())
+    /// Errors that the library logs: the only place with the reason of a TLS failure.
+    private let complaint = Mutex<String?>(nil)
+    private let options: MQTTOptions
+    private let receive: @Sendable (MQTTMessage) -> Void
+
+    /// Starts to connect.
+    /// - Parameter receive: called for each message on the connection's thread; the broker gets its PUBACK afterwards.
+    /// - Throws: `MQTTFailure` if the options cannot be used.
+    package init(_ options: MQTTOptions, receive: @escaping @Sendable (MQTTMessage) -> Void) throws(MQTTFailure) {
+        let made = try MosquittoClient.make(options, sendMaximum: Self.sendMaximum)
+        (self.options, self.receive) = (options, receive)
+        client = Mutex(Int(bitPattern: made))
+        mosquitto_user_data_set(made, Unmanaged.passRetained(self).toOpaque())
+        Self.listen(made)
+        // The lookup of the host's name blocks.
+        DispatchQueue.global().async { self.connect() }
+        fail(after: options.limit, "did not answer") { $0.admission == nil }
+    }
+
+    /// Connects, with less if the broker supports less (`MQTTOptions.adapt`).
+    /// - Parameter made: called with each connection before its first message.
+    package static func open(
+        _ options: MQTTOptions, made: (MQTTConnection) -> Void = { _ in },
+        receive: @escaping @Sendable (MQTTMessage) -> Void
+    ) async throws(MQTTFailure) -> MQTTConnection {
+        var options = options
+        while true {
+            let connection = try MQTTConnection(options, receive: receive)
+            made(connection)
+            do throws(MQTTFailure) {
+                _ = try await connection.connected()
+                return connection
+            } catch {
+                await connection.close()
+                guard options.adapt(to: error), !Task.isCancelled else { throw error }
+            }
+        }
+    }
+
+    /// Waits until the broker accepts the connection.
+    /// - Returns: whether the broker knew the session.
+    package func connected() async throws(MQTTFailure) -> Bool {
+        let result: Result<Bool, MQTTFailure> = await withCheckedContinuation { continuation in
+            let known = state.withLock { state -> Result<Bool, MQTTFailure>? in
+                if let known = state.end.map(Result.failure) ?? state.admission { return known }
+                state.waitsForAdmission.append { continuation.resume(returning: $0) }
+                return nil
+            }
+            if let known { continuation.resume(returning: known) }
+        }
+        return try result.get()
+    }
+
+    /// Subscribes, and waits for the broker's grant.
+    /// - Parameter isOwnIgnored: without messages that this client publishes, and at most once each.
+    package func subscribe(_ filters: [String], isOwnIgnored: Bool = false) async throws(MQTTFailure) {
+        let codes = try await acknowledged(filters.count) { client, index, number in
+            isOwnIgnored && !options.isVersion3
+                ? mosquitto_subscribe_v5(
+                    client, &number, filters[index], 0, Int32(MQTT_SUB_OPT_NO_LOCAL.rawValue), nil)
+                : mosquitto_subscribe(client, &number, filters[index], isOwnIgnored ? 0 : 1)
+        }
+        guard let refused = zip(filters, codes).first(where: { $1 >= 128 || $1 < 0 }) else { return }
+        throw MQTTFailure(
+            .refused, "The broker at \(options.address) refuses the subscription to \(refused.0)", code: refused.1)
+    }
+
+    /// Publishes messages in this order, and waits until the broker has answered for each of them.
+    package func publish(_ messages: [MQTTMessage]) async throws(MQTTFailure) -> [MQTTDelivery] {
+        let (retains, qos) = state.withLock { ($0.isRetainAvailable, $0.maximumQoS) }
+        let codes = try await acknowledged(messages.count) { client, index, number in
+            let message = messages[index]
+            // Without retained messages there is nothing to clear.
+            guard retains || !message.payload.isEmpty else { return MQTTDelivery.nothingToDo }
+            return message.payload.withUnsafeBytes {
+                mosquitto_publish(
+                    client, &number, message.topic, Int32($0.count), $0.baseAddress, qos, message.isRetained && retains)
+            }
+        }
+        return codes.map(MQTTDelivery.init(code:))
+    }
+
+    /// Publishes without waiting. May be called by `receive`.
+    package func post(_ messages: [MQTTMessage]) {
+        let (retains, qos) = state.withLock { ($0.isRetainAvailable, $0.maximumQoS) }
+        client.withLock { client in
+            guard let client = OpaquePointer(bitPattern: client) else { return }
+            for message in messages {
+                _ = message.payload.withUnsafeBytes {
+                    mosquitto_publish(
+                        client, nil, message.topic, Int32($0.count), $0.baseAddress, qos,
+                        message.isRetained && retains)
+                }
+            }
+        }
+    }
+
+    /// What the broker does not support, in its own words, by what is missing.
+    package var limitations: [String: String] {
+        state.withLock { state in
+            var all: [String: String] = [:]
+            if !state.isRetainAvailable || !options.mayRetain {
+                all["retained messages"] = MQTTDelivery.words(Int32(MQTT_RC_RETAIN_NOT_SUPPORTED.rawValue))
+            }
+            if state.maximumQoS == 0 || options.qos == 0 {
+                all["QoS 1"] = MQTTDelivery.words(Int32(MQTT_RC_QOS_NOT_SUPPORTED.rawValue))
+            }
+            return all
+        }
+    }
+
+    /// Why the connection is over; `nil` while it lasts.
+    package var failure: MQTTFailure? { state.withLock { $0.end } }
+
+    /// Waits for the end of the connection.
+    package func ended() async -> MQTTFailure {
+        await withCheckedContinuation { continuation in
+            let known = state.withLock { state in
+                if state.end == nil { state.waitsForEnd.append { continuation.resume(returning: $0) } }
+                return state.end
+            }
+            if let known { continuation.resume(returning: known) }
+        }
+    }
+
+    /// Disconnects after everything was sent. The broker does not publish the last will.
+    package func close() async {
+        client.withLock { _ = OpaquePointer(bitPattern: $0).map { mosquitto_disconnect($0) } }
+        let limit = Task {
+            try? await Task.sleep(for: Self.closingLimit)
+            end(MQTTFailure(.closed, "The connection was closed."))
+        }
+        _ = await ended()
+        limit.cancel()
+    }
+
+    // MARK: - Parts
+
+    private func connect() {
+        let trouble = client.withLock { client -> MQTTFailure? in
+            guard let client = OpaquePointer(bitPattern: client) else { return nil }
+            let code = mosquitto_connect_async(client, options.address.host, Int32(options.address.port), 30)
+            guard code == 0 else { return failure(code, errno) }
+            guard mosquitto_socket(client) < Self.descriptorLimit else {
+                return MQTTFailure(.tooMuch, "The process has too many open files for libmosquitto")
+            }
+            let started = mosquitto_loop_start(client)
+            return started == 0 ? nil : failure(started, errno)
+        }
+        if let trouble { end(trouble) }
+    }
+
+    /// Sends packets, and waits for the reason codes of their acknowledgements.
+    /// - Parameter send: sends one; its error code is the negative reason code.
+    private func acknowledged(
+        _ count: Int, _ send: (OpaquePointer, Int, inout Int32) -> Int32
+    ) async throws(MQTTFailure) -> [Int32] {
+        guard count > 0 else { return [] }
+        let result: Result<[Int32], MQTTFailure> = await withCheckedContinuation { continuation in
+            let batch = Batch(count) { continuation.resume(returning: $0) }
+            let isOpen = client.withLock { client in
+                guard let client = OpaquePointer(bitPattern: client) else { return false }
+                for index in 0..<count {
+                    var number: Int32 = 0
+                    let code = send(client, index, &number)
+                    guard code == 0 else {
+                        let isLost = code == MOSQ_ERR_NO_CONN.rawValue || code == MOSQ_ERR_CONN_LOST.rawValue
+                        batch.set(index, isLost ? .failure(failure(code, errno)) : .success(-code))
+                        continue
+                    }
+                    let known = state.withLock { state in
+                        if let early = state.early.removeValue(forKey: number) { return early as Int32? }
+                        if state.end == nil { state.replies[number] = { batch.set(index, $0) } }
+                        return nil
+                    }
+                    if let known { batch.set(index, .success(known)) }
+                }
+                return true
+            }
+            if let end = failure { batch.end(end) }
+            if !isOpen { batch.end(failure ?? MQTTFailure(.closed, "The connection was closed.")) }
+            fail(after: options.limit, "did not confirm a message") { _ in !batch.isOver }
+        }
+        return try result.get()
+    }
+
+    /// Ends the connection after a time, if the broker's answer is still missing.
+    private func fail(after limit: Duration, _ what: String, if isMissing: @escaping @Sendable (State) -> Bool) {
+        let failure = MQTTFailure(
+            .noAnswer, "The broker at \(options.address) \(what) in \(limit.components.seconds) s")
+        Task { [weak self] in
+            try? await Task.sleep(for: limit)
+            guard let self, state.withLock({ isMissing($0) }) else { return }
+            end(failure)
+        }
+    }
+
+    /// Answers everyone that waits, and releases the library's client.
+    private func end(_ failure: MQTTFailure) {
+        let old = state.withLock { state -> State? in
+            guard state.end == nil else { return nil }
+            let old = state
+            state = State(
+                admission: state.admission, isRetainAvailable: state.isRetainAvailable, maximumQoS: state.maximumQoS,
+                end: failure)
+            return old
+        }
+        guard let old else { return }
+        for wait in old.waitsForAdmission { wait(.failure(failure)) }
+        for reply in old.replies.values { reply(.failure(failure)) }
+        for wait in old.waitsForEnd { wait(failure) }
+        let address = client.withLock { client in
+            defer { client = 0 }
+            return client
+        }
+        guard address != 0 else { return }
+        // Not on the library's thread, which has to end first.
+        DispatchQueue.global().async {
+            let ended = OpaquePointer(bitPattern: address)
+            mosquitto_disconnect(ended)
+            mosquitto_loop_stop(ended, false)
+            let owner = mosquitto_userdata(ended)
+            mosquitto_destroy(ended)
+            owner.map { Unmanaged<MQTTConnection>.fromOpaque($0).release() }
+        }
+    }
+
+    /// Collects the reason codes of several acknowledgements.
+    private final class Batch: Sendable {
+        private let state:
+            Mutex<(codes: [Int32?], left: Int, done: (@Sendable (Result<[Int32], MQTTFailure>) -> Void)?)>
+
+        init(_ count: Int, _ done: @escaping @Sendable (Result<[Int32], MQTTFailure>) -> Void) {
+            state = Mutex(([Int32?](repeating: nil, count: count), count, done))
+        }
+
+        var isOver: Bool { state.withLock { $0.done == nil } }
+
+        func set(_ index: Int, _ result: Result<Int32, MQTTFailure>) {
+            switch result {
+            case .failure(let failure): end(failure)
+            case .success(let code):
+                let finished = state.withLock { state in
+                    state.codes[index] = code
+                    state.left -= 1
+                    guard state.left == 0, let done = state.done else { return nil as (() -> Void)? }
+                    state.done = nil
+                    let codes = state.codes.map { $0 ?? 0 }
+                    return { done(.success(codes)) }
+                }
+                finished?()
+            }
+        }
+
+        func end(_ failure: MQTTFailure) {
+            let done = state.withLock { state in
+                defer { state.done = nil }
+                return state.done
+            }
+            done?(.failure(failure))
+        }
+    }
+}
+
+// MARK: - The library's callbacks, on its thread
+
+extension MQTTConnection {
+    private static func of(_ owner: UnsafeMutableRawPointer?) -> MQTTConnection? {
+        owner.map { Unmanaged<MQTTConnection>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private static func listen(_ client: OpaquePointer) {
+        mosquitto_connect_v5_callback_set(client) { _, owner, code, flags, properties in
+            var (retains, qos) = (UInt8(1), UInt8(1))
+            if let properties {
+                mosquitto_property_read_byte(properties, Int32(MQTT_PROP_RETAIN_AVAILABLE.rawValue), &retains, false)
+                mosquitto_property_read_byte(properties, Int32(MQTT_PROP_MAXIMUM_QOS.rawValue), &qos, false)
+            }
+            MQTTConnection.of(owner)?.answered(code, isKnown: flags & 1 != 0, retains: retains != 0, qos: Int32(min(1, qos)))
+        }
+        mosquitto_disconnect_callback_set(client) { client, owner, code in
+            let number = errno
+            // The library connects again otherwise.
+            mosquitto_disconnect(client)
+            guard let connection = MQTTConnection.of(owner) else { return }
+            connection.end(connection.failure(code, number))
+        }
+        mosquitto_publish_v5_callback_set(client) { _, owner, number, code, _ in
+            MQTTConnection.of(owner)?.acknowledged(number, code)
+        }
+        mosquitto_subscribe_callback_set(client) { _, owner, number, count, granted in
+            MQTTConnection.of(owner)?.acknowledged(number, (0..<Int(count)).map { granted?[$0] ?? 128 }.max() ?? 128)
+        }
+        mosquitto_message_callback_set(client) { _, owner, message in
+            guard let message = message?.pointee, let name = message.topic,
+                let topic = String(validatingCString: name)
+            else { return }
+            let bytes = UnsafeRawBufferPointer(
+                start: message.payload, count: min(max(0, Int(message.payloadlen)), MQTTMessage.incomingLimit + 1))
+            MQTTConnection.of(owner)?.receive(MQTTMessage(topic, Array(bytes), isRetained: message.retain))
+        }
+        mosquitto_log_callback_set(client) { _, owner, level, text in
+            guard level == 0x08 /* MOSQ_LOG_ERR */, let text else { return }
+            let words = String(cString: text)
+            MQTTConnection.of(owner)?.complaint.withLock { known in
+                guard let old = known else { return known = words }
+                if !old.contains(words), old.utf8.count < 400 { known = "\(old); \(words)" }
+            }
+        }
+    }
+
+    private func answered(_ code: Int32, isKnown: Bool, retains: Bool, qos: Int32) {
+        let words = (code > 5 ? mosquitto_reason_string(code) : mosquitto_connack_string(code)).map {
+            String(cString: $0)
+        }
+        let result: Result<Bool, MQTTFailure> =
+            code == 0
+            ? .success(isKnown)
+            : .failure(
+                MQTTFailure(
+                    .refused, "The broker at \(options.address) refuses: \(words ?? "code \(code)")", code: code))
+        let waits = state.withLock { state in
+            state.admission = result
+            (state.isRetainAvailable, state.maximumQoS) = (
+                retains && options.mayRetain, min(qos, options.qos)
+            )
+            defer { state.waitsForAdmission = [] }
+            return state.waitsForAdmission
+        }
+        for wait in waits { wait(result) }
+        if case .failure(let failure) = result { end(failure) }
+    }
+
+    private func acknowledged(_ number: Int32, _ code: Int32) {
+        let reply = state.withLock { state in
+            let reply = state.replies.removeValue(forKey: number)
+            if reply == nil, state.end == nil { state.early[number] = code }
+            return reply
+        }
+        reply?(.success(code))
+    }
+
+    /// The failure that the library's error code stands for.
+    private func failure(_ code: Int32, _ errno: Int32) -> MQTTFailure {
+        let place = "The broker at \(options.address)"
+        let (words, isAdmitted) = (complaint.withLock { $0 }, state.withLock { $0.admission != nil })
+        let system = String(cString: strerror(errno))
+        if code == MOSQ_ERR_SUCCESS.rawValue { return MQTTFailure(.closed, "The connection was closed.") }
+        if code >= 128 {
+            let isTaken = code == MQTT_RC_SESSION_TAKEN_OVER.rawValue
+            return MQTTFailure(
+                isTaken ? .takenOver : .lost, "\(place) disconnected: \(MQTTDelivery.words(code))", code: code)
+        }
+        if code == MOSQ_ERR_EAI.rawValue {
+            return MQTTFailure(.unreachable, "\(place) cannot be found: its name has no address")
+        }
+        if code == MOSQ_ERR_INVAL.rawValue {
+            return MQTTFailure(.wrongUse, "libmosquitto rejects a value: \(words ?? MosquittoClient.words(code))")
+        }
+        let isTLS = code == MOSQ_ERR_TLS.rawValue || code == MOSQ_ERR_TLS_HANDSHAKE.rawValue
+        if isTLS || !isAdmitted && options.address.isEncrypted && (words != nil || errno == EPROTO) {
+            return MQTTFailure(
+                .tls, "No TLS connection with the broker at \(options.address): \(words ?? MosquittoClient.words(code))"
+            )
+        }
+        let isSystem = code == MOSQ_ERR_ERRNO.rawValue
+        if !isAdmitted {
+            let isHungUp = code == MOSQ_ERR_CONN_LOST.rawValue || isSystem && [ECONNRESET, EPIPE].contains(errno)
+            return isHungUp
+                ? MQTTFailure(.noGreeting, "\(place) disconnected before it answered")
+                : MQTTFailure(
+                    .unreachable, "\(place) cannot be reached: \(isSystem ? system : MosquittoClient.words(code))")
+        }
+        return MQTTFailure(.lost, "\(place) disconnected: \(isSystem ? system : MosquittoClient.words(code))")
+    }
+}

@@ -1,0 +1,133 @@
+import CMosquitto
+
+/// How to connect to a broker.
+package struct MQTTOptions: Hashable, Sendable {
+    package var address: MQTTAddress
+    /// Always the same, because the broker keeps the session for it.
+    package var clientID: String
+    package var user: String?
+    package var password: String?
+    /// PEM file of the authorities; `nil`: those of the system.
+    package var authorities: String?
+    /// PEM files of the client certificate and its key.
+    package var certificate: String?
+    package var key: String?
+    /// Published by the broker when the connection is lost.
+    package var will: MQTTMessage?
+    /// The broker drops the session at the end of the connection.
+    package var isTemporary = false
+    /// MQTT 3.1.1 instead of 5.
+    package var isVersion3 = false
+    /// Whether messages are retained.
+    package var mayRetain = true
+    /// The quality of service of what is published: 0 or 1.
+    package var qos: Int32 = 1
+    /// The time limit for each answer of the broker.
+    package var limit = Duration.seconds(15)
+
+    package init(address: MQTTAddress, clientID: String) { (self.address, self.clientID) = (address, clientID) }
+
+    /// Adapts to a broker that supports less.
+    /// - Returns: whether another attempt makes sense at once.
+    package mutating func adapt(to failure: MQTTFailure) -> Bool {
+        switch failure.code {
+        case Int32(MQTT_RC_RETAIN_NOT_SUPPORTED.rawValue)? where mayRetain: mayRetain = false
+        case Int32(MQTT_RC_QOS_NOT_SUPPORTED.rawValue)? where qos > 0: qos = 0
+        case 1? where !isVersion3, Int32(MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION.rawValue)? where !isVersion3:
+            isVersion3 = true
+        case nil where failure.kind == .noGreeting && !isVersion3: isVersion3 = true
+        default: return false
+        }
+        return true
+    }
+}
+
+/// A message at a broker.
+package struct MQTTMessage: Hashable, Sendable {
+    package var topic: String
+    package var payload: [UInt8]
+    /// The broker keeps the last one for later subscribers; an empty payload clears it.
+    package var isRetained: Bool
+
+    /// The largest incoming packet, in bytes. Of a larger one only the beginning is handed on.
+    package static let incomingLimit = 1 << 16
+
+    package init(_ topic: String, _ payload: [UInt8], isRetained: Bool = false) {
+        (self.topic, self.payload, self.isRetained) = (topic, payload, isRetained)
+    }
+
+    package init(_ topic: String, _ text: String, isRetained: Bool = false) {
+        self.init(topic, Array(text.utf8), isRetained: isRetained)
+    }
+
+    /// The payload as text; `nil` if it is not UTF-8.
+    package var text: String? { String(validating: payload, as: UTF8.self) }
+}
+
+/// The broker's answer to one published message.
+package enum MQTTDelivery: Hashable, Sendable {
+    /// - isHeard: a client subscribes to the topic, as far as the broker says.
+    case taken(isHeard: Bool)
+    /// - isTooLong: a shorter message may be accepted.
+    case denied(reason: String, isTooLong: Bool)
+
+    /// Marks a message that needs no packet.
+    static let nothingToDo: Int32 = -1
+
+    /// - Parameter code: a reason code of MQTT 5, or a negative error code of libmosquitto.
+    init(code: Int32) {
+        guard code >= 128 || code < 0 && code != -Self.nothingToDo else {
+            self = .taken(isHeard: code != MQTT_RC_NO_MATCHING_SUBSCRIBERS.rawValue)
+            return
+        }
+        let tooLong = [
+            Int32(MQTT_RC_PACKET_TOO_LARGE.rawValue), -MOSQ_ERR_OVERSIZE_PACKET.rawValue,
+            -MOSQ_ERR_PAYLOAD_SIZE.rawValue,
+        ]
+        self = .denied(reason: Self.words(code), isTooLong: tooLong.contains(code))
+    }
+
+    static func words(_ code: Int32) -> String {
+        code < 0
+            ? MosquittoClient.words(-code) : mosquitto_reason_string(code).map { String(cString: $0) } ?? "code \(code)"
+    }
+
+    package var isTaken: Bool { if case .taken = self { true } else { false } }
+}
+
+/// Why there is no connection with a broker.
+package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: String, Hashable, Sendable {
+        /// An address, a topic or a file is invalid.
+        case wrongUse
+        case unreachable
+        case refused
+        /// A certificate, a host name, a key.
+        case tls
+        /// The broker disconnected before it answered.
+        case noGreeting
+        /// Another client connected with our client ID.
+        case takenOver
+        case lost
+        case noAnswer
+        /// A limit of this process.
+        case tooMuch
+        /// We closed the connection.
+        case closed
+    }
+
+    package let kind: Kind
+    /// What failed and why, for a user.
+    package let sentence: String
+    /// The broker's reason code.
+    package let code: Int32?
+
+    package init(_ kind: Kind, _ sentence: String, code: Int32? = nil) {
+        (self.kind, self.sentence, self.code) = (kind, sentence, code)
+    }
+
+    package var description: String { sentence }
+
+    /// The user has to change something first.
+    package var needsPerson: Bool { [.wrongUse, .refused, .tls].contains(kind) }
+}

@@ -1,0 +1,48 @@
+import Store
+import Synchronization
+import TrackerCore
+
+/// The broker's answer to `doctor`, on a connection of its own that leaves nothing there.
+package enum BrokerCheck: Sendable {
+    /// The broker accepts the connection, and no other store uses the prefix.
+    case good(String)
+    /// Another store publishes at the prefix.
+    case taken(String)
+    /// A sentence, and the kind for advice.
+    case failed(String, MQTTFailure.Kind)
+
+    /// - Parameters:
+    ///   - store: is only read.
+    ///   - nonce: makes the client ID unique.
+    package static func ask(_ plan: MQTTPlan, for store: TrackerStore, nonce: String) async -> BrokerCheck {
+        let own = (try? store.identity(of: MQTTPublisher.name)) ?? nil
+        var options = plan.options(id: "doctor-\(nonce)")
+        (options.will, options.isTemporary, options.limit) = (nil, true, .seconds(5))
+        let other = Mutex(OtherStore(plan.topics, own: own?.id ?? ""))
+        do {
+            let connection = try await MQTTConnection.open(options) { message in
+                _ = other.withLock { $0.take(message) }
+            }
+            do {
+                // Retained messages come before the second answer.
+                for _ in 0..<2 {
+                    try await connection.subscribe(OtherStore.filters(plan.topics), isOwnIgnored: true)
+                }
+            } catch {
+                await connection.close()
+                throw error
+            }
+            await connection.close()
+        } catch {
+            return .failed(MQTTAdvice.words(error, plan), (error as? MQTTFailure)?.kind ?? .wrongUse)
+        }
+        if let id = other.withLock({ $0.id }) {
+            return .taken(
+                "\(plan): lets us in, and another store (\(MQTTPlan.client(id))) is published at \(plan.topics.prefix)/…"
+            )
+        }
+        // What the running service could not publish.
+        let trouble = try? store.outletTroubles().first { $0.outlet == MQTTPublisher.name }?.words
+        return trouble.flatMap { $0 }.map { .failed($0, .refused) } ?? .good("\(plan): lets us in")
+    }
+}

@@ -1,0 +1,79 @@
+import Synchronization
+import Utilities
+
+/// What a broker does not accept, with its reasons. A denied topic is tried again after a growing pause.
+final class Denials: Sendable {
+    private struct Denial {
+        var sentence: String
+        var backoff = Backoff(first: .seconds(1), longest: .seconds(60))
+        var until = ContinuousClock.now
+    }
+
+    private struct State {
+        var address = ""
+        var denied: [String: Denial] = [:]
+        /// Topics whose messages are too long for the broker, and are split.
+        var tooLong: Set<String> = []
+    }
+
+    private let state = Mutex(State())
+    private let changed: @Sendable (_ sentence: String, _ isDenied: Bool) -> Void
+
+    /// - Parameter changed: called when a topic is denied for the first time or with another reason, and when the
+    ///   broker accepts it again.
+    init(changed: @escaping @Sendable (_ sentence: String, _ isDenied: Bool) -> Void) { self.changed = changed }
+
+    /// A connection starts.
+    /// - Parameter limitations: what the broker does not support, with its reasons.
+    func begin(at address: MQTTAddress, _ limitations: [String: String]) {
+        state.withLock { state in
+            if state.address != "\(address)" { state = State(address: "\(address)") }
+        }
+        for what in ["retained messages", "QoS 1"] { note(what, limitations[what], verb: "support") }
+    }
+
+    /// One sentence for each denial; `nil` if there is none.
+    var words: String? {
+        let all = state.withLock { $0.denied.sorted { $0.key < $1.key }.map(\.value.sentence) }
+        return all.isEmpty ? nil : all.joined(separator: " ")
+    }
+
+    func isDenied(_ topic: String) -> Bool { state.withLock { $0.denied[topic] != nil } }
+    func mayTry(_ topic: String) -> Bool { state.withLock { $0.denied[topic].map { $0.until <= .now } ?? true } }
+    func isTooLong(_ topic: String) -> Bool { state.withLock { $0.tooLong.contains(topic) } }
+
+    /// Whether a denied topic is to be tried again now.
+    func isDue(_ topics: some Sequence<String>) -> Bool {
+        state.withLock { state in topics.contains { state.denied[$0].map { $0.until <= .now } ?? false } }
+    }
+
+    /// The broker's answer for a topic.
+    /// - Parameter canSplit: a message that is too long is sent in parts, and is no denial.
+    func note(_ topic: String, _ delivery: MQTTDelivery, canSplit: Bool = false) {
+        switch delivery {
+        case .taken: note(topic, nil)
+        case .denied(_, isTooLong: true) where canSplit: state.withLock { _ = $0.tooLong.insert(topic) }
+        case .denied(let reason, _): note(topic, reason)
+        }
+    }
+
+    /// - Parameter reason: `nil`: accepted.
+    func note(_ what: String, _ reason: String?, verb: String = "accept") {
+        let news: (String, Bool)? = state.withLock { state in
+            let place = "The broker at \(state.address)"
+            guard let reason else {
+                guard state.denied.removeValue(forKey: what) != nil else { return nil }
+                return ("\(place) \(verb)s \(what) now.", false)
+            }
+            let advice = reason.contains("uthorized") ? " Check its access rules (ACL) for this user." : ""
+            let sentence = "\(place) does not \(verb) \(what): \(reason).\(advice)"
+            var denial = state.denied[what] ?? Denial(sentence: "")
+            denial.until = .now + denial.backoff.next(chance: 1)
+            defer { state.denied[what] = denial }
+            guard denial.sentence != sentence else { return nil }
+            denial.sentence = sentence
+            return (sentence, true)
+        }
+        if let (sentence, isDenied) = news { changed(sentence, isDenied) }
+    }
+}

@@ -1,0 +1,44 @@
+import TrackerCore
+
+/// A broker's failure with the setting to change.
+enum MQTTAdvice {
+    static let otherClient = """
+        Another client may use our client ID: a second service of this store, or of a copy of it.
+        """
+
+    /// - Parameter isRepeated: the connection broke again soon after it was made.
+    static func words(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool = false) -> String {
+        guard let failure = error as? MQTTFailure, let plan else {
+            return (error as? any Problem)?.sentence ?? "\(error)"
+        }
+        guard let advice = advice(failure, plan, isRepeated) else { return failure.sentence }
+        return failure.sentence + (failure.sentence.hasSuffix(".") ? " " : ". ") + advice
+    }
+
+    private static func advice(_ failure: MQTTFailure, _ plan: MQTTPlan, _ isRepeated: Bool) -> String? {
+        switch failure.kind {
+        case .refused where plan.user == nil:
+            "It may need a user: set mqtt.user and mqtt.passwordFile (in the file user and password-file)."
+        case .refused:
+            """
+            Check mqtt.user, the password (mqtt.passwordFile, in the file password-file), and the rights of this user \
+            at the broker.
+            """
+        case .tls where failure.sentence.contains("wrong version number"):
+            "The port seems not to use TLS: mqtt.url then begins with mqtt://."
+        case .tls:
+            """
+            Check mqtt.caFile (in the file ca-file)\(plan.caFile == nil ? ", which is not set" : ""): it must have the \
+            authority of the broker's certificate. The certificate must be for \(plan.address.host), the name in \
+            mqtt.url.
+            """
+        case .noGreeting where !plan.address.isEncrypted:
+            "If the port uses TLS (usually 8883), mqtt.url begins with mqtts://."
+        case .noGreeting where plan.certificateFile == nil:
+            "It may need a client certificate: mqtt.certificateFile and mqtt.keyFile."
+        case .takenOver: otherClient
+        case .lost where isRepeated: otherClient
+        default: nil
+        }
+    }
+}

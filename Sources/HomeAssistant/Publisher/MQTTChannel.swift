@@ -1,0 +1,154 @@
+import Foundation
+import Store
+import Synchronization
+import TrackerCore
+import TrackerService
+import Utilities
+
+/// The broker as a notification channel. A notification counts if the broker has confirmed it and a client subscribes to
+/// the topic (tracker specification, B7, K-B15). Notifications that others showed while the broker was away are published
+/// first, in their order.
+package final class MQTTChannel: NotificationSink {
+    package let name = "mqtt"
+    package let limit: Duration
+
+    /// The connection of the publisher.
+    struct Link: Sendable {
+        var connection: MQTTConnection
+        var topics: Topics
+        var denials: Denials
+        var around: MQTTPublisher.Surroundings
+    }
+
+    private struct State {
+        var link: Link?
+        /// Counts connections.
+        var number = 0
+        /// Published in this connection, with the result, oldest first: the broker may confirm after the limit.
+        var sent: [(what: Announcement, isHeard: Task<Bool, Never>)] = []
+        /// Heard in this connection.
+        var heard: [String] = []
+        /// Until then older notifications are not offered again, because no client subscribes.
+        var restsUntil: ContinuousClock.Instant?
+        var backoff = MQTTChannel.pauses
+    }
+
+    /// Notifications that are remembered in one connection.
+    private static let memory = 64
+    private static let batch = 20
+    private static let pauses = Backoff(first: .milliseconds(500), longest: .seconds(300))
+    private let state = Mutex(State())
+    private let turns = Turns()
+
+    package convenience init() { self.init(limit: .seconds(6)) }
+
+    /// - Parameter limit: the time limit for the broker's confirmation.
+    init(limit: Duration) { self.limit = limit }
+
+    func connect(_ link: Link?) { state.withLock { $0 = State(link: link, number: $0.number + 1) } }
+
+    package func canShow() async -> Bool {
+        state.withLock { $0.link.map { $0.connection.failure == nil } ?? false }
+    }
+
+    package func deliver(_ notification: TrackerNotification) async -> Bool {
+        let what = notification.announcement
+        let result: Task<Bool, Never>? = state.withLock { state in
+            guard let link = state.link, link.connection.failure == nil,
+                !notification.kind.isWaterline || link.around.sharesWaterline()
+            else { return nil }
+            if let known = state.sent.first(where: { $0.what == what }) { return known.isHeard }
+            let (number, began) = (state.number, ContinuousClock.now)
+            let isHeard = turns.begin { [self] in
+                let isHeard = await bring(link, number) ? await send([notification], link) : false
+                guard isHeard else {
+                    self.state.withLock { $0.sent.removeAll { $0.what == what } }
+                    return false
+                }
+                note([notification], number)
+                if .now - began > limit { await link.around.wrote() }
+                return true
+            }
+            state.sent = (state.sent + [(what, isHeard)]).suffix(Self.memory)
+            return isHeard
+        }
+        return await result?.value ?? false
+    }
+
+    /// Publishes what others showed while the broker was away.
+    /// - Parameter atOnce: a client may have subscribed.
+    func catchUp(atOnce: Bool) async {
+        let found: (Link, Int)? = state.withLock { state in
+            if atOnce { (state.restsUntil, state.backoff) = (nil, Self.pauses) }
+            guard let link = state.link, state.restsUntil.map({ $0 <= .now }) ?? true else { return nil }
+            return (link, state.number)
+        }
+        guard let (link, number) = found else { return }
+        _ = await turns.take { [self] in await bring(link, number) }
+    }
+
+    // MARK: - Parts
+
+    /// - Returns: whether the broker and a client have everything.
+    private func bring(_ link: Link, _ number: Int) async -> Bool {
+        guard let desk = try? link.around.desk(), let through = try? desk.store.toldThrough(name),
+            let told = try? desk.store.told(after: through)
+        else { return false }
+        guard let last = told.last else { return true }
+        let sharedFrom = try? desk.store.noteSharing(link.around.sharesWaterline())
+        let session = (try? desk.store.activeSession(at: desk.now))?.session.id
+        var waiting = told.filter { one in
+            // A session's notification stays private if Waterline was not shared at that time.
+            !one.sinks.contains(name)
+                && (one.decision.sessionID == nil || sharedFrom.flatMap { $0 }.map { one.place > $0 } ?? false)
+                && (!one.decision.kind.isResident || session == one.decision.sessionID)
+        }[...]
+        while !waiting.isEmpty {
+            let part = Array(waiting.prefix(Self.batch))
+            let known = state.withLock { Set($0.heard) }
+            let fresh = part.map(\.decision).filter { !known.contains($0.notificationId) }
+            guard state.withLock({ $0.number == number }) else { return false }
+            if !fresh.isEmpty {
+                guard await send(fresh, link) else {
+                    state.withLock { state in
+                        guard state.number == number else { return }
+                        state.restsUntil = .now + state.backoff.next(chance: 1)
+                    }
+                    return false
+                }
+                note(fresh, number)
+            }
+            guard (try? desk.store.hasHeard(part, name, through: part[part.count - 1].place)) != nil else {
+                return false
+            }
+            waiting = waiting.dropFirst(Self.batch)
+        }
+        return (try? desk.store.hasHeard([], name, through: last.place)) != nil
+    }
+
+    private func note(_ notifications: [TrackerNotification], _ number: Int) {
+        state.withLock { state in
+            guard state.number == number else { return }
+            state.heard = (state.heard + notifications.map(\.notificationId)).suffix(Self.memory)
+            (state.restsUntil, state.backoff) = (nil, Self.pauses)
+        }
+    }
+
+    /// - Returns: whether the broker has all of them, and a client subscribes.
+    private func send(_ notifications: [TrackerNotification], _ link: Link) async -> Bool {
+        let topic = link.topics.notify
+        guard link.denials.mayTry(topic), let desk = try? link.around.desk(), let snapshot = try? desk.state() else {
+            return false
+        }
+        let messages = notifications.compactMap { notification in
+            (try? TrackerDesk.json(NotifyPayload(notification: notification, snapshot: snapshot, now: desk.now))).map {
+                MQTTMessage(topic, $0)
+            }
+        }
+        guard messages.count == notifications.count,
+            let deliveries = try? await link.connection.publish(messages)
+        else { return false }
+        for delivery in deliveries { link.denials.note(topic, delivery) }
+        return deliveries.allSatisfy { $0 == .taken(isHeard: true) }
+    }
+}

@@ -1,0 +1,67 @@
+import Store
+import TrackerCore
+import TrackerService
+
+/// The identity of a store at brokers: its client ID, and the file that it belongs to.
+extension MQTTPublisher {
+    /// The code of the error that two stores would publish at the same topics.
+    package static let prefixTaken = "mqttPrefixTaken"
+    /// The code of the error that a store may be a copy.
+    private static let copied = "mqttCopied"
+
+    /// - Returns: `nil` if the store has never been published.
+    package static func identity(of store: TrackerStore) throws -> (client: String, path: String?)? {
+        try store.identity(of: name).map { (MQTTPlan.client($0.id), $0.path) }
+    }
+
+    /// Binds the identity to this file.
+    /// - Parameters:
+    ///   - asNew: with a new client ID, for a copy.
+    ///   - overlay: applies the configuration to the settings.
+    package static func settle(
+        _ desk: TrackerDesk, at home: OutletHome, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
+    ) throws {
+        guard asNew else { return try desk.store.move(name, to: home) }
+        guard try desk.store.standing(of: name, at: home) != .known else {
+            throw Refusal(
+                "mqttKnown", "This store is the one that brokers know: it keeps its client ID. Nothing was changed.")
+        }
+        let prefix = try overlay(desk.store.settings()).service.mqttPrefix
+        guard try !desk.store.keptByOriginal(of: name, at: home).contains(where: { $0.hasPrefix("\(prefix)/") }) else {
+            throw Refusal(
+                prefixTaken,
+                """
+                The original of this store publishes at \(prefix)/…, and so would this one: it needs another prefix \
+                first. Nothing was changed.
+                """, values: ["prefix": prefix])
+        }
+        try desk.store.beginAnew(name, id: newID(desk), at: home)
+    }
+
+    static func newID(_ desk: TrackerDesk) -> String {
+        String(desk.context.makeID().filter { $0 != "-" }.prefix(12))
+    }
+
+    nonisolated func isCopy(_ error: any Error) -> Bool { (error as? any Problem)?.code == Self.copied }
+
+    /// - Throws: `Refusal` if the store may be a copy: two clients with one ID would disconnect each other.
+    nonisolated func checkHome(_ id: String) throws {
+        guard let home = around.home() else { return }
+        let client = MQTTPlan.client(id)
+        let path: String
+        let origin: String
+        switch try around.desk().store.standing(of: Self.name, at: home) {
+        case .known: return
+        case .copy(let original):
+            (path, origin) = (original, "is a copy or a backup of \(original), which still exists and is published")
+        case .fromElsewhere(let original):
+            (path, origin) = (
+                original, "comes from another machine or disk (\(original) there), which may be published"
+            )
+        }
+        throw Refusal(
+            Self.copied,
+            "This store \(origin) as \(client). It is not published until you choose whether it was moved or copied.",
+            values: ["path": path, "client": client])
+    }
+}

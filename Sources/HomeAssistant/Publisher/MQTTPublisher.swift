@@ -1,0 +1,309 @@
+import Store
+import Synchronization
+import TrackerCore
+import TrackerService
+import Utilities
+
+/// Publishes a store at a broker while a service runs, and executes commands from there if that is switched on (tracker
+/// specification, Section 10.5).
+package actor MQTTPublisher {
+    /// What the publisher needs of the service.
+    package struct Surroundings: Sendable {
+        /// Makes a desk for one request.
+        package var desk: @Sendable () throws -> TrackerDesk
+        /// Applies the configuration to the settings.
+        package var overlay: @Sendable (Settings) throws -> Settings
+        /// The service that polls.
+        package var service: ServiceDoor?
+        package var sharesWaterline: @Sendable () -> Bool
+        package var version: String
+        /// Called after a command changed something.
+        package var wrote: @Sendable () async -> Void
+        /// Reserves a client ID on this machine for as long as the result is kept.
+        package var claim: @Sendable (_ client: String) throws -> (any Sendable)?
+        /// The machine and file of the store; `nil` if the store cannot be copied.
+        package var home: @Sendable () -> OutletHome?
+        /// Reports each write of the store; `nil`: the store is read at intervals.
+        package var watch: @Sendable () -> StoreWatch?
+        package var say: @Sendable (Word) -> Void
+        /// A random number from 0 to 1.
+        package var chance: @Sendable () -> Double
+
+        package init(
+            desk: @escaping @Sendable () throws -> TrackerDesk,
+            overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceDoor? = nil,
+            sharesWaterline: @escaping @Sendable () -> Bool,
+            version: String,
+            wrote: @escaping @Sendable () async -> Void = {},
+            claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
+            home: @escaping @Sendable () -> OutletHome? = { nil },
+            watch: @escaping @Sendable () -> StoreWatch? = { nil },
+            say: @escaping @Sendable (Word) -> Void,
+            chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+        ) {
+            (self.desk, self.overlay, self.service, self.sharesWaterline) = (desk, overlay, service, sharesWaterline)
+            (self.version, self.wrote, self.claim, self.home, self.watch) = (version, wrote, claim, home, watch)
+            (self.say, self.chance) = (say, chance)
+        }
+    }
+
+    /// Messages for the log; each once, until it changes.
+    package enum Word: Hashable, Sendable {
+        case connected(String)
+        case trouble(String)
+        /// The broker does not accept a topic.
+        case denied(String)
+        /// The broker accepts a topic again.
+        case accepted(String)
+        /// Another client seems to use our client ID.
+        case nameShared(String)
+        /// Another store publishes at the same topics.
+        case prefixShared(String)
+        /// The store may be a copy: the user has to choose an identity.
+        case copied(String)
+        /// No broker is set.
+        case off
+        /// Retained messages remain at a broker.
+        case stays(String)
+        /// A message is not a command that is obeyed.
+        case ignored(String)
+    }
+
+    /// The publisher's name in the store.
+    static let name = "mqtt"
+    private static let lookEvery = Duration.milliseconds(150)
+    /// If writes are reported.
+    private static let lookSeldom = Duration.seconds(2)
+    private static let lookAtSettings = Duration.seconds(1)
+    /// Drinks that wait if no broker is set; some three years of them.
+    private static let mostWaiting = 20_000
+    /// A connection that ends earlier was brief.
+    private static let briefly = Duration.seconds(60)
+
+    nonisolated let around: Surroundings
+    nonisolated let channel: MQTTChannel
+    nonisolated let denials: Denials
+    /// The store has had an id at brokers: without one it was purged.
+    private nonisolated let isKnown = Mutex(false)
+    private var pause: Task<Void, Never>?
+    private var isPoked = false
+    private var lastTrouble: String?
+    private var otherStore: String?
+    private var isOn = false
+    private var hasLooked = false
+    private var isFollowing = false
+    private var saidStays: Set<String> = []
+    /// Brief connections in a row.
+    private var brief = 0
+    private var topics: Topics?
+    private(set) var connections = 0
+    private(set) var published = 0
+    /// Changes that the broker has, and the store does not know that yet.
+    private(set) var unnoted: Set<DrinkChange> = []
+    nonisolated let began = ContinuousClock.now
+
+    package init(_ around: Surroundings, channel: MQTTChannel) {
+        (self.around, self.channel) = (around, channel)
+        denials = Denials { sentence, isDenied in around.say(isDenied ? .denied(sentence) : .accepted(sentence)) }
+    }
+
+    /// From here on every drink is published, also without a connection: call it before anything is stored.
+    package nonisolated func prepare() {
+        guard let desk = try? around.desk(), (try? plan()) != nil else { return }
+        _ = try? open(desk)
+    }
+
+    /// Runs until its task is cancelled.
+    package func run() async {
+        var backoff = Backoff()
+        let following = follow()
+        defer { following?.cancel() }
+        while !Task.isCancelled {
+            var plan: MQTTPlan?
+            let (start, before) = (ContinuousClock.now, connections)
+            do {
+                plan = try self.plan()
+                guard let plan else {
+                    try turnOff()
+                    await rest(DayFollower.lookEvery(isTold: isFollowing))
+                    continue
+                }
+                isOn = true
+                defer { if ContinuousClock.now - start > .seconds(30) { backoff.reset() } }
+                try await MQTTVisit.run(self, plan)
+                backoff.reset()
+            } catch {
+                channel.connect(nil)
+                brief = connections > before && ContinuousClock.now - start < Self.briefly ? brief + 1 : 0
+                trouble(error, plan, isRepeated: brief > 1)
+                await wait(isCopy(error) ? Self.lookSeldom : backoff.next(chance: around.chance()), while: plan)
+            }
+        }
+    }
+
+    /// Something was written: publishes at once.
+    package func poke() {
+        isPoked = true
+        pause?.cancel()
+    }
+
+    /// Asks the broker that the settings name; `nil` if none is set.
+    package static func check(_ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String) async throws
+        -> BrokerCheck?
+    {
+        guard let plan = try MQTTPlan(try overlay(store.settings()).service) else { return nil }
+        return await BrokerCheck.ask(plan, for: store, nonce: nonce)
+    }
+
+    // MARK: - For a connection
+
+    nonisolated func plan() throws -> MQTTPlan? {
+        try MQTTPlan(try around.overlay(around.desk().store.settings()).service)
+    }
+
+    /// The store's id at brokers. After a purge, drinks since then are published.
+    nonisolated func open(_ desk: TrackerDesk) throws -> Outlet {
+        try desk.store.noteSharing(around.sharesWaterline())
+        return try isKnown.withLock { isKnown in
+            let outlet = try desk.store.openOutlet(Self.name, tellsAll: isKnown) { Self.newID(desk) }
+            isKnown = true
+            return outlet
+        }
+    }
+
+    /// Whether retained messages are to be cleared, because the settings name another broker or none.
+    nonisolated func isDone(with plan: MQTTPlan) -> Bool {
+        do { return try self.plan()?.address != plan.address } catch { return false }
+    }
+
+    /// - Returns: the name of the connection in `bridge/info`.
+    func connected(_ plan: MQTTPlan, _ connection: MQTTConnection) -> String {
+        connections += 1
+        (lastTrouble, otherStore) = (nil, nil)
+        denials.begin(at: plan.address, connection.limitations)
+        noteTrouble()
+        around.say(.connected("\(plan)"))
+        return "\(connections)-\(String(UInt32(min(1, max(0, around.chance())) * Double(UInt32.max)), radix: 36))"
+    }
+
+    /// Another store publishes at the same topics, or no longer does.
+    func meet(_ other: String?, at topics: Topics) {
+        if other != otherStore {
+            (otherStore, self.topics) = (other, topics)
+            if let words = sharedPrefix(topics) { around.say(.prefixShared(words)) }
+        }
+        noteTrouble()
+    }
+
+    private func sharedPrefix(_ topics: Topics) -> String? {
+        otherStore.map {
+            """
+            Another store (\(MQTTPlan.client($0))) publishes at \(topics.prefix)/…, too, and each overwrites the other. \
+            Set another prefix for one of them (mqtt.prefix, in the file prefix).
+            """
+        }
+    }
+
+    /// Stores what `status` and `doctor` show.
+    private func noteTrouble() {
+        let words = lastTrouble ?? topics.flatMap(sharedPrefix) ?? denials.words
+        if let desk = try? around.desk() { try? desk.store.noteTrouble(words, of: Self.name, at: desk.now) }
+    }
+
+    func count(published more: Int) { published += more }
+
+    func noteTaken(_ changes: [DrinkChange]) { unnoted.formUnion(changes) }
+
+    func forgetTaken(through sequence: Int64) { unnoted = unnoted.filter { $0.sequence > sequence } }
+
+    /// Waits until there may be something to publish.
+    func restBetweenLooks() async { await rest(isFollowing ? Self.lookSeldom : Self.lookEvery) }
+
+    /// Retained messages at other brokers, which cannot be cleared from here.
+    func sayWhatStays(except plan: MQTTPlan?) {
+        for left in (try? around.desk().store.leavings()) ?? []
+        where !left.place.isEmpty && !(plan.map { Self.isPlace(left.place, $0.address) } ?? false)
+            && saidStays.insert(left.place).inserted
+        {
+            around.say(
+                .stays(
+                    """
+                    The broker at \(left.place) still retains \(counted(left.topics.count, "message")) of this store \
+                    (\(left.topics[0])\(left.topics.count > 1 ? " and more" : "")). To clear them, set mqtt.url to that \
+                    broker, and then back.
+                    """))
+        }
+    }
+
+    /// Whether a place in the store is this broker. Version 0.9 stored JSON with the address.
+    static func isPlace(_ place: String, _ address: MQTTAddress) -> Bool {
+        place.isEmpty || place == "\(address)" || place.contains("\"\(address)\"")
+    }
+
+    // MARK: - Parts
+
+    /// Publishes after each write of the store.
+    private func follow() -> Task<Void, Never>? {
+        guard let watch = around.watch() else { return nil }
+        isFollowing = true
+        return Task {
+            await DayFollower(writes: watch.writes) {
+                await self.poke()
+                return DayFollower.longestPause
+            }.run()
+            withExtendedLifetime(watch) {}
+        }
+    }
+
+    private func turnOff() throws {
+        lastTrouble = nil
+        noteTrouble()
+        let store = try around.desk().store
+        let wasOpen = try store.closeOutlet(Self.name, sparing: Self.mostWaiting)
+        guard isOn || wasOpen || !hasLooked else { return }
+        if isOn || wasOpen { around.say(.off) }
+        (isOn, hasLooked) = (false, true)
+        // A start without the configuration that names the broker must not lose what waits.
+        if try store.isOutletOpen(Self.name) {
+            let waiting = try store.waiting(for: Self.name)
+            around.say(.stays("No broker is set, and \(counted(waiting, "drink")) wait for one."))
+        }
+        try store.leave(Self.name)
+        sayWhatStays(except: nil)
+    }
+
+    private func trouble(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool) {
+        let words = MQTTAdvice.words(error, plan, isRepeated: isRepeated)
+        guard words != lastTrouble, !Task.isCancelled else { return }
+        lastTrouble = words
+        noteTrouble()
+        around.say(
+            isCopy(error)
+                ? .copied(words) : words.contains(MQTTAdvice.otherClient) ? .nameShared(words) : .trouble(words))
+    }
+
+    /// Waits; a change of the settings ends it.
+    private func wait(_ length: Duration, while plan: MQTTPlan?) async {
+        let end = ContinuousClock.now + length
+        while !Task.isCancelled, ContinuousClock.now < end {
+            await rest(min(Self.lookAtSettings, end - .now))
+            guard (try? self.plan()) == plan || plan == nil else { return }
+        }
+    }
+
+    /// Waits, or until `poke`.
+    private func rest(_ length: Duration) async {
+        guard !isPoked, !Task.isCancelled else {
+            isPoked = false
+            return
+        }
+        let pause = Task { _ = try? await Task.sleep(for: length) }
+        self.pause = pause
+        await withTaskCancellationHandler {
+            await pause.value
+        } onCancel: {
+            pause.cancel()
+        }
+        isPoked = false
+    }
+}

@@ -1,0 +1,324 @@
+import Store
+import TrackerCore
+import TrackerService
+
+/// One connection of the publisher: everything is published at its start, then what changes, until it ends or the
+/// settings change.
+struct MQTTVisit {
+    /// The state is computed at least this often (tracker specification, B8).
+    private static let tick = Duration.seconds(60)
+    /// The state is published at least this often, because values of the moment expire.
+    private static let heartbeat = Duration.seconds(300)
+    private static let healthEvery = Duration.seconds(600)
+    private static let settingsEvery = Duration.seconds(1)
+
+    private let owner: MQTTPublisher
+    private let plan: MQTTPlan
+    private let outlet: Outlet
+    private let connection: MQTTConnection
+    private let inbox: CommandInbox
+    /// The name of the connection in `bridge/info`.
+    private let name: String
+
+    /// What the state was computed from.
+    private struct Basis: Hashable {
+        var mark: TrackerStore.ChangeMark
+        var service: ServiceStatus?
+        var sharesWaterline: Bool
+    }
+
+    /// Retained texts that the broker has accepted in this connection, by topic.
+    private var said: [String: String] = [:]
+    private var lastState: StatePayload?
+    /// Topics with a retained message of this store.
+    private var kept: Set<String>
+    private var basis: Basis?
+    private var lastTick = ContinuousClock.now
+    private var lastBeat = ContinuousClock.now
+    private var lastHealth: ContinuousClock.Instant?
+    private var lastSettings = ContinuousClock.now
+
+    private var topics: Topics { plan.topics }
+    private var around: MQTTPublisher.Surroundings { owner.around }
+    private var denials: Denials { owner.denials }
+
+    /// Connects, and publishes until the settings change, the store is purged, or the task is cancelled.
+    /// - Throws: why the connection could not be made, or ended.
+    static func run(_ owner: MQTTPublisher, _ plan: MQTTPlan) async throws {
+        let around = owner.around
+        let outlet = try owner.open(around.desk())
+        try owner.checkHome(outlet.id)
+        let claim = try around.claim(MQTTPlan.client(outlet.id))
+        defer { withExtendedLifetime(claim) {} }
+        let store = try around.desk().store
+        try store.speak(outlet.name, at: "\(plan.address)") { MQTTPublisher.isPlace($0, plan.address) }
+        await owner.sayWhatStays(except: plan)
+        let handler = CommandHandler(
+            desk: around.desk, service: around.service, sharesWaterline: around.sharesWaterline)
+        let inbox = CommandInbox(plan, handler, id: outlet.id, say: around.say) {
+            Task {
+                await owner.poke()
+                await around.wrote()
+            }
+        }
+        let outside = Task {
+            for await request in inbox.outside { inbox.answer(request.name, await handler.performOutside(request)) }
+        }
+        defer {
+            owner.channel.connect(nil)
+            inbox.connect(nil)
+            outside.cancel()
+        }
+        // The first message may come with the CONNACK.
+        let connection = try await MQTTConnection.open(
+            plan.options(id: outlet.id), made: { inbox.connect($0) }, receive: { inbox.take($0) })
+        do {
+            let name = await owner.connected(plan, connection)
+            var visit = MQTTVisit(
+                owner, plan, outlet, connection, inbox, name, kept: try store.keptTopics(of: outlet.name))
+            try await visit.publishUntilTheEnd()
+            if try owner.isDone(with: plan) || !visit.isStillOurs() {
+                try await visit.clear()
+            } else {
+                connection.post([
+                    MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#),
+                    MQTTMessage(plan.topics.availability, "offline", isRetained: true),
+                ])
+            }
+        } catch {
+            await connection.close()
+            throw error
+        }
+        await connection.close()
+    }
+
+    private init(
+        _ owner: MQTTPublisher, _ plan: MQTTPlan, _ outlet: Outlet, _ connection: MQTTConnection, _ inbox: CommandInbox,
+        _ name: String, kept: [String]
+    ) {
+        (self.owner, self.plan, self.outlet, self.connection, self.inbox) = (owner, plan, outlet, connection, inbox)
+        (self.name, self.kept) = (name, Set(kept))
+    }
+
+    private mutating func publishUntilTheEnd() async throws {
+        if plan.obeysCommands { try await subscribe([topics.everyCommand]) }
+        if let discovery = plan.discovery { try await subscribe([CommandInbox.status(discovery)]) }
+        try await subscribe(OtherStore.filters(topics), isOwnIgnored: true)
+        owner.channel.connect(
+            MQTTChannel.Link(connection: connection, topics: topics, denials: denials, around: around))
+        Task { [connection, owner] in
+            _ = await connection.ended()
+            await owner.poke()
+        }
+        try await clearOldIdentities()
+        while !Task.isCancelled {
+            if let failure = connection.failure { throw failure }
+            guard try isStillOurs() else { return }
+            let news = inbox.takeNews()
+            if news.isDisturbed { (said, lastState, basis) = ([:], nil, nil) }
+            await owner.meet(inbox.otherStore, at: topics)
+            try await publishSips()
+            try await publishDay()
+            // After the devices, whose entities show it.
+            await owner.channel.catchUp(atOnce: news.isHomeBack)
+            try await publishHealth()
+            if ContinuousClock.now - lastSettings > Self.settingsEvery {
+                lastSettings = .now
+                guard try owner.plan() == plan else { return }
+            }
+            await owner.restBetweenLooks()
+        }
+    }
+
+    /// Whether the store still has the id of this connection. A purge makes a new one.
+    private func isStillOurs() throws -> Bool { try around.desk().store.identity(of: outlet.name)?.id == outlet.id }
+
+    private func subscribe(_ filters: [String], isOwnIgnored: Bool = false) async throws {
+        do throws(MQTTFailure) {
+            try await connection.subscribe(filters, isOwnIgnored: isOwnIgnored)
+        } catch {
+            guard error.kind == .refused, let code = error.code else { throw error }
+            denials.note("a subscription to \(filters[0])", MQTTDelivery.words(code))
+        }
+    }
+
+    // MARK: - Drinks
+
+    private mutating func publishSips() async throws {
+        while !Task.isCancelled, denials.mayTry(topics.sip) {
+            let desk = try around.desk()
+            let queue = SipQueue(desk.store, of: outlet.name)
+            // After a denial one drink first: the broker may have accepted nothing of a batch, or a part.
+            let limit = denials.isDenied(topics.sip) ? 1 : SipQueue.batch
+            let due = try queue.due(now: desk.now, seesWaterline: around.sharesWaterline(), limit: limit)
+            guard let last = due.last else { return }
+            let known = await owner.unnoted
+            let fresh = due.filter { !known.contains($0.change) }
+            let deliveries = try await publish(fresh.map { MQTTMessage(topics.sip, $0.text) })
+            let answers = zip(fresh, deliveries)
+            await owner.noteTaken(answers.filter { $1.isTaken }.map(\.0.change))
+            let denied = answers.first { !$1.isTaken }?.0.change.sequence
+            let through = denied.map { denied in due.last { $0.change.sequence < denied }?.change } ?? last.change
+            // If this fails, as on a full disk, the drinks are not published again.
+            if let through {
+                try queue.confirmed(through: through.sequence)
+                await owner.forgetTaken(through: through.sequence)
+            }
+            if denied != nil || due.count < limit { return }
+        }
+    }
+
+    // MARK: - Retained messages
+
+    private mutating func publishDay() async throws {
+        let isBeat = ContinuousClock.now - lastBeat >= Self.heartbeat
+        let isTick = isBeat || ContinuousClock.now - lastTick >= Self.tick
+        let status = await around.service?.status()
+        let desk = try around.desk()
+        let sharesWaterline = around.sharesWaterline()
+        let now = Basis(mark: try desk.store.changeMark(), service: status, sharesWaterline: sharesWaterline)
+        guard isTick || now != basis || denials.isDue(kept) else { return }
+        if isTick { lastTick = .now }
+        if isBeat { lastBeat = .now }
+        let settings = try desk.store.settings()
+        var state = StatePayload(
+            snapshot: try desk.state(), service: status,
+            dayStart: DayCalendar(zone: desk.zone, boundaryHour: settings.boundaryHour).start(of: try desk.today()),
+            lifetimeMl: try desk.store.lifetime(for: outlet.name), remindersEnabled: settings.remindersEnabled,
+            bottleLight: settings.bottle.light)
+        let waterline = WaterlinePayload(session: state.snapshot.waterline)
+        if !sharesWaterline { state.snapshot = state.snapshot.withoutWaterline }
+        let isNews = isBeat || lastState.map { !$0.says(theSameAs: state) } ?? true
+        if isNews { lastState = state }
+        func text(_ topic: String, _ payload: some Encodable) throws -> String {
+            if !isNews, let known = said[topic] { return known }
+            return try TrackerDesk.json(payload)
+        }
+        let bottles = try desk.bottles().filter(\.isOwn)
+        let devices = try devices(bottles, sharesWaterline: sharesWaterline)
+        // Devices first, because the others fill them; availability after what it is about.
+        var all = devices.messages
+        all.append((topics.state, try text(topics.state, state)))
+        for bottle in bottles {
+            let payload = BottlePayload(bottle, state.snapshot, status)
+            all.append((topics.bottle(BottlePayload.id(of: bottle)), try TrackerDesk.json(payload)))
+        }
+        if sharesWaterline { all.append((topics.waterline, try text(topics.waterline, waterline))) }
+        all.append((topics.availability, "online"))
+        all.append((topics.bridgeInfo, try TrackerDesk.json(info(bottles, sharesWaterline))))
+        try await keep(all, again: isBeat, devices: devices.whole, desk.store)
+        basis = now
+        // A device's message was too long: it is sent in parts.
+        if devices.whole.contains(where: denials.isTooLong) {
+            basis = nil
+            try await publishDay()
+        }
+    }
+
+    /// Publishes what has changed, and clears what is not wanted.
+    private mutating func keep(
+        _ all: [(topic: String, text: String)], again: Bool, devices: Set<String>, _ store: TrackerStore
+    ) async throws {
+        let wanted = Set(all.map(\.topic))
+        if !wanted.isSubset(of: kept) {
+            // Before publishing, so that they can be cleared whatever happens.
+            try store.noteKept(all.map(\.topic), of: outlet.name)
+            kept.formUnion(wanted)
+        }
+        let fresh = all.filter {
+            (said[$0.topic] != $0.text || (again && $0.topic.hasPrefix(topics.prefix + "/")))
+                && denials.mayTry($0.topic)
+        }
+        let messages = fresh.map { MQTTMessage($0.topic, $0.text, isRetained: true) }
+        let deliveries = try await publish(messages, canSplit: devices)
+        for ((topic, text), delivery) in zip(fresh, deliveries) { said[topic] = delivery.isTaken ? text : nil }
+        let stale = kept.subtracting(wanted)
+        guard !stale.isEmpty else { return }
+        try await clear(stale)
+        try store.forgetKept(stale.sorted(), of: outlet.name)
+        kept.subtract(stale)
+        for topic in stale { said[topic] = nil }
+    }
+
+    /// - Returns: the discovery messages, and the topics of those that describe a whole device.
+    private func devices(_ bottles: [BottleReport], sharesWaterline: Bool) throws -> (
+        messages: [(topic: String, text: String)], whole: Set<String>
+    ) {
+        guard let discovery = plan.discovery else { return ([], []) }
+        let day = HomeDevice.day(
+            id: outlet.id, version: around.version, topics: topics, commands: plan.obeysCommands,
+            waterline: sharesWaterline)
+        let others = bottles.map {
+            HomeDevice.bottle(
+                $0, id: outlet.id, version: around.version, topics: topics, commands: plan.obeysCommands,
+                isOnly: bottles.count == 1)
+        }
+        var (messages, whole): ([(topic: String, text: String)], Set<String>) = ([], [])
+        for device in [day] + others {
+            let topic = device.topic(discovery)
+            if denials.isTooLong(topic) {
+                messages += try device.messages(discovery)
+            } else {
+                messages.append((topic, try TrackerDesk.json(device)))
+                whole.insert(topic)
+            }
+        }
+        return (messages, whole)
+    }
+
+    private func info(_ bottles: [BottleReport], _ sharesWaterline: Bool) -> BridgeInfo {
+        let commands = (CommandHandler.stored + CommandHandler.outside).filter {
+            sharesWaterline || !CommandHandler.waterline.contains($0)
+        }
+        return BridgeInfo(
+            version: around.version, id: outlet.id, connection: name, prefix: topics.prefix,
+            commands: plan.obeysCommands ? commands.sorted() : [], discovery: plan.discovery,
+            bottles: bottles.map(BottlePayload.id), sharesWaterline: sharesWaterline)
+    }
+
+    private mutating func publishHealth() async throws {
+        guard lastHealth.map({ ContinuousClock.now - $0 >= Self.healthEvery }) ?? true else { return }
+        let isFirst = lastHealth == nil
+        lastHealth = .now
+        let health = await BridgeHealth(
+            uptime: Int((ContinuousClock.now - owner.began).components.seconds), connections: owner.connections,
+            published: owner.published, received: inbox.received,
+            waiting: try around.desk().store.waiting(for: outlet.name))
+        let state = isFirst ? [MQTTMessage(topics.bridgeState, #"{"state":"online"}"#)] : []
+        _ = try await publish(state + [MQTTMessage(topics.bridgeHealth, try TrackerDesk.json(health))])
+    }
+
+    // MARK: - Clearing
+
+    /// Clears all retained messages of this store.
+    private mutating func clear() async throws {
+        _ = try await publish([MQTTMessage(topics.bridgeState, #"{"state":"offline"}"#)])
+        try await clear(kept)
+        let store = try around.desk().store
+        try store.forgetKept(kept.sorted(), of: outlet.name)
+        for left in try store.leavings() where left.id == outlet.id { try store.forget(left) }
+        kept = []
+    }
+
+    /// Clears what the store published here before a purge.
+    private func clearOldIdentities() async throws {
+        let store = try around.desk().store
+        for left in try store.leavings() where MQTTPublisher.isPlace(left.place, plan.address) {
+            try await clear(Set(left.topics).subtracting(kept))
+            try store.forget(left)
+        }
+    }
+
+    private func clear(_ topics: Set<String>) async throws {
+        _ = try await connection.publish(topics.sorted().map { MQTTMessage($0, [], isRetained: true) })
+    }
+
+    private func publish(_ messages: [MQTTMessage], canSplit: Set<String> = []) async throws -> [MQTTDelivery] {
+        let deliveries = try await connection.publish(messages)
+        for (message, delivery) in zip(messages, deliveries) {
+            denials.note(message.topic, delivery, canSplit: canSplit.contains(message.topic))
+        }
+        await owner.count(published: deliveries.count { $0.isTaken })
+        return deliveries
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import Store
+import Support
+import Testing
+import TrackerCore
+import TrackerService
+
+@testable import HomeAssistant
+
+/// A real mosquitto that denies topics, or supports less than others.
+@Suite(.timeLimit(.minutes(5))) struct BrokerLimitTests {
+    /// A broker whose access rules can be changed while it runs.
+    private struct Guarded {
+        let broker: Broker
+
+        init(_ rules: String) async throws {
+            broker = try await Broker { folder in
+                try rules.write(to: folder.url("acl"), atomically: true, encoding: .utf8)
+                return ["allow_anonymous true", "acl_file \(folder.file("acl"))"]
+            }
+        }
+
+        func allow(_ rules: String) throws {
+            try rules.write(to: broker.folder.url("acl"), atomically: false, encoding: .utf8)
+            broker.signal(SIGHUP)
+        }
+    }
+
+    private func denials(_ rig: OutletRig) -> [String] {
+        rig.words.withLock { $0.compactMap { if case .denied(let words) = $0 { words } else { nil } } }
+    }
+
+    private func troubles(_ rig: OutletRig) -> String {
+        ((try? rig.store.outletTroubles()) ?? []).map(\.words).joined(separator: " ")
+    }
+
+    @Test func `drinks wait while the broker denies their topic, and arrive once afterwards`() async throws {
+        let guarded = try await Guarded("topic read #\ntopic write h/state\ntopic write h/availability\n")
+        let rig = try OutletRig(guarded.broker)
+        let ear = try await guarded.broker.listen("h/sip", as: "ear")
+        rig.start()
+        try await rig.connected()
+        for ml in [100, 200, 300] { _ = try rig.desk().logDrink(.ml(ml)) }
+        #expect(await event { denials(rig).contains { $0.contains(" h/sip: Not authorized") } ? true : nil } == true)
+        #expect(troubles(rig).contains(" h/sip: Not authorized"), "\(troubles(rig))")
+        let check = try await MQTTPublisher.check(rig.store, overlay: { $0 }, nonce: "1")
+        guard case .failed(let words, .refused)? = check else {
+            return #expect(Bool(false), "\(String(describing: check))")
+        }
+        #expect(words.contains(" h/sip: Not authorized"))
+        #expect(try rig.store.waiting(for: "mqtt") == 3 && ear.payloads(at: "h/sip").isEmpty)
+        // Another attempt says nothing new.
+        #expect(denials(rig).count { $0.contains(" h/sip: ") } == 1)
+        try guarded.allow("topic readwrite #\n")
+        #expect(await event(within: 60) { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await event(within: 60) { (try? rig.store.outletTroubles().isEmpty) == true ? true : nil } == true)
+        let heard = await event { ear.payloads(at: "h/sip").count >= 3 ? ear.payloads(at: "h/sip") : nil }
+        #expect(heard?.compactMap { object($0)["ml"] as? Int } == [100, 200, 300])
+        await rig.stop()
+    }
+
+    @Test func `denied discovery and state topics are reported, and published afterwards`() async throws {
+        let guarded = try await Guarded("topic read #\ntopic write h/sip\ntopic write h/availability\n")
+        let rig = try OutletRig(guarded.broker)
+        rig.start()
+        try await rig.connected()
+        let device = "homeassistant/device/waterh_\(try rig.store.openOutlet("mqtt", makeID: { "x" }).id)/config"
+        for topic in ["h/state", "h/bridge/info", device] {
+            let said: Bool? = await event {
+                denials(rig).contains { $0.contains(" \(topic): Not authorized") } ? true : nil
+            }
+            #expect(said == true, "\(topic): \(denials(rig))")
+            #expect(troubles(rig).contains(" \(topic): Not authorized"), "\(troubles(rig))")
+        }
+        #expect(await event { (try? rig.desk().logDrink(.ml(120))) != nil ? true : nil } == true)
+        #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true, "drinks are published")
+        try guarded.allow("topic readwrite #\n")
+        let kept: Bool? = await event(within: 90) {
+            guard let kept = try? await guarded.broker.kept() else { return nil }
+            return kept.contains { $0.hasPrefix("1 \(device) {") }
+                && kept.contains { $0.contains(#""dailyTotalMl":120"#) }
+                ? true : nil
+        }
+        #expect(kept == true)
+        #expect(await event(within: 60) { (try? rig.store.outletTroubles().isEmpty) == true ? true : nil } == true)
+        await rig.stop()
+    }
+
+    @Test func `a notification that the broker denies does not count`() async throws {
+        let guarded = try await Guarded("topic read #\n")
+        let rig = try OutletRig(guarded.broker)
+        rig.start()
+        try await rig.connected()
+        let noon = TrackerDesk(
+            rig.store,
+            WriteContext(
+                now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway",
+                makeID: { UUID().uuidString }))
+        #expect(try await noon.tell([rig.channel]).notifications.map(\.isShown) == [false])
+        #expect(denials(rig).contains { $0.contains(" h/notify: Not authorized") })
+        await rig.stop()
+    }
+
+    @Test(arguments: [
+        (["retain_available false"], "retained messages: Retain not supported"),
+        (["max_qos 0"], "QoS 1: QoS not supported"),
+    ])
+    func `the rest is published when the broker does not support a feature`(_ lines: [String], reason: String)
+        async throws
+    {
+        let broker = try await Broker { _ in ["allow_anonymous true"] + lines }
+        let rig = try OutletRig(broker)
+        let ear = try await broker.listen("h/#")
+        rig.start()
+        try await rig.connected()
+        _ = try rig.desk().logDrink(.ml(150))
+        #expect(await event { ear.payloads(at: "h/sip").count == 1 ? true : nil } == true, "\(ear.output)")
+        #expect(
+            await event { object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 150 ? true : nil } == true
+        )
+        #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(denials(rig).contains { $0.contains("does not support \(reason)") }, "\(denials(rig))")
+        #expect(troubles(rig).contains(reason))
+        #expect(rig.connections == 1)
+        await rig.stop()
+    }
+
+    @Test func `a device is published in parts when the broker's limit is too small for it`() async throws {
+        let broker = try await Broker { _ in ["allow_anonymous true", "message_size_limit 4000"] }
+        let rig = try OutletRig(broker)
+        rig.start()
+        try await rig.connected()
+        _ = try rig.desk().logDrink(.ml(150))
+        let id = try rig.store.openOutlet("mqtt", makeID: { "x" }).id
+        let kept: [String]? = await event {
+            guard let kept = try? await broker.kept() else { return nil }
+            return kept.contains { $0.contains(#""dailyTotalMl":150"#) }
+                && kept.contains { $0.hasPrefix("1 homeassistant/event/waterh_\(id)/reminder/config {") } ? kept : nil
+        }
+        let today = try #require(kept?.first { $0.hasPrefix("1 homeassistant/sensor/waterh_\(id)/today/config {") })
+        let message = object(String(today.drop { $0 != "{" }))
+        #expect(
+            message["unique_id"] as? String == "waterh_\(id)_today" && message["state_topic"] as? String == "h/state")
+        #expect((message["device"] as? [String: Any])?["identifiers"] as? [String] == ["waterh_\(id)"])
+        #expect(denials(rig) == [] && rig.connections == 1)
+        await rig.stop()
+    }
+
+    @Test func `what fits is published when the broker takes small packets only`() async throws {
+        let broker = try await Broker { _ in ["allow_anonymous true", "max_packet_size 1000"] }
+        let rig = try OutletRig(broker)
+        let ear = try await broker.listen("h/#")
+        rig.start()
+        try await rig.connected()
+        _ = try rig.desk().logDrink(.ml(150))
+        #expect(await event { ear.payloads(at: "h/sip").count == 1 ? true : nil } == true, "\(ear.output)")
+        #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
+        #expect(await event { denials(rig).contains { $0.contains(" h/state: ") } ? true : nil } == true)
+        #expect(ear.payloads(at: "h/availability").last == "online" && rig.connections == 1)
+        await rig.stop()
+    }
+
+    @Test func `a purge while the broker is away clears its messages at the next connection`() async throws {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker, isInFile: true)
+        rig.start()
+        try await rig.connected()
+        #expect(await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil } == true)
+        let old = try #require(try rig.store.identity(of: "mqtt")).id
+        try await broker.stop(SIGTERM)
+        _ = await event { await rig.channel.canShow() ? nil : true }
+        _ = try await rig.desk().purge()
+        try await broker.start()
+        try await rig.connected(2)
+        let cleared: Bool? = await event(within: 60) {
+            guard let kept = try? await broker.kept() else { return nil }
+            return kept.contains("1 h/availability online") && !kept.contains { $0.contains(old) } ? true : nil
+        }
+        #expect(cleared == true)
+        #expect(try rig.desk().leftBehind() == 0)
+        await rig.stop()
+    }
+}
