@@ -304,7 +304,7 @@ struct OutletTests {
         #expect(try rig.desk().state().pace.dailyTotalMl == 200)
         #expect(
             rig.words.withLock {
-                $0.contains { if case .ignored(let words) = $0 { words.contains("h/cmd/log ") } else { false } }
+                $0.contains { if case .ignored(let words) = $0 { words.contains("(h/cmd/log)") } else { false } }
             })
         #expect(
             object(ear.payloads(at: "h/state").last)["dailyTotalMl"] != nil
@@ -597,7 +597,7 @@ struct OutletTests {
         without.start()
         let told: Bool? = await event {
             without.words.withLock {
-                $0.contains { if case .stays(let words) = $0 { words.contains("1 drinks") } else { false } }
+                $0.contains { if case .stays(let words) = $0 { words.contains("1 drink wait") } else { false } }
             } ? true : nil
         }
         #expect(told == true, "\(without.words.withLock { $0 })")

@@ -73,6 +73,9 @@ struct MQTTVisit {
         let connection = try await MQTTConnection.open(
             plan.options(id: outlet.id), made: { inbox.connect($0) }, receive: { inbox.take($0) })
         do {
+            owner.channel.connect(
+                MQTTChannel.Link(
+                    connection: connection, topics: plan.topics, denials: owner.denials, around: around))
             let name = await owner.connected(plan, connection)
             var visit = MQTTVisit(
                 owner, plan, outlet, connection, inbox, name, kept: try store.keptTopics(of: outlet.name))
@@ -104,8 +107,6 @@ struct MQTTVisit {
         if plan.obeysCommands { try await subscribe([topics.everyCommand]) }
         if let discovery = plan.discovery { try await subscribe([CommandInbox.status(discovery)]) }
         try await subscribe(OtherStore.filters(topics), isOwnIgnored: true)
-        owner.channel.connect(
-            MQTTChannel.Link(connection: connection, topics: topics, denials: denials, around: around))
         Task { [connection, owner] in
             _ = await connection.ended()
             await owner.poke()
