@@ -138,11 +138,11 @@ private struct TableBuilder {
         guard taken.isDisjoint(with: [new.declaration, new.handle]), let place = home(of: new),
             new.handle <= services[place].end
         else { return leftOut.append(new.handle) }
-        let others = services[place].characteristics
-        let index = others.countInOrder { $0.declaration <= new.declaration }
+        let index = services[place].characteristics.countInOrder { $0.declaration <= new.declaration }
         // No characteristic is inside another.
-        guard index == 0 || others[index - 1].handle < new.declaration,
-            index == others.count || others[index].declaration > new.handle
+        guard index == 0 || services[place].characteristics[index - 1].handle < new.declaration,
+            index == services[place].characteristics.count
+                || services[place].characteristics[index].declaration > new.handle
         else { return leftOut.append(new.handle) }
         taken.formUnion([new.declaration, new.handle])
         services[place].characteristics.insert(new, at: index)

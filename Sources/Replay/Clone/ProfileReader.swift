@@ -453,8 +453,9 @@ private final class ProfileSession {
         let value = Gadget.Value(
             handle: handle, value: Octets(Array(value.prefix(ATTPDU.maximumValueLength))),
             afterMs: Self.milliseconds(from: place.at, to: observation.time))
-        let values = draft.conversations[number].exchanges[place.exchange].values ?? []
-        draft.conversations[number].exchanges[place.exchange].values = values + [value]
+        if draft.conversations[number].exchanges[place.exchange].values?.append(value) == nil {
+            draft.conversations[number].exchanges[place.exchange].values = [value]
+        }
     }
 
     // MARK: the conversation
