@@ -4,7 +4,7 @@ import Testing
 /// How far unpacking goes, value by value: who changes one says here why. That each limit holds is shown with smaller
 /// ones in `CaptureOpenerTests`.
 @Suite struct ArchiveLimitsTests {
-    @Test func eachLimitIsAsAgreed() {
+    @Test func `archive limits are as specified`() {
         let limits = ArchiveLimits()
         #expect(
             limits.bytes == 4 << 30,

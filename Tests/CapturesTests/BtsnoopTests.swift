@@ -13,7 +13,7 @@ import Testing
         be(original ?? UInt32(data.count)) + be(UInt32(data.count)) + be(flags) + be(UInt32(0)) + be(time) + data
     }
 
-    @Test func timeCountsFromTheYearZero() throws {
+    @Test func `btsnoop times count from the year 0`() throws {
         let reading = Reading(
             Self.file(
                 1002,
@@ -30,7 +30,7 @@ import Testing
             ])
     }
 
-    @Test func h1TakesTheKindFromTheFlags() {
+    @Test func `H1 packets have their type in the flags`() {
         let reading = Reading(Self.file(1001, (0..<4).map { Self.record([1, 2, 3, 4], flags: $0) }))
         #expect(reading.packets.map(\.packet.content) == [.hci(.acl), .hci(.acl), .hci(.command), .hci(.event)])
         #expect(reading.packets.map(\.packet.direction) == [.sent, .received, .sent, .received])
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// In 2001 the flags are opcode and adapter: bit 0 is no direction.
-    @Test func monitorFlagsAreOpcodeAndAdapter() {
+    @Test func `monitor flags are opcode and adapter`() {
         let cases: [(UInt32, PacketContent, TrafficDirection?)] = [
             (0, .note(.monitor(0)), nil), (1, .note(.monitor(1)), nil), (2, .hci(.command), .sent),
             (3, .hci(.event), .received),
@@ -56,7 +56,7 @@ import Testing
     }
 
     /// Android's filtered log, a snap length: the stump is marked.
-    @Test func anIncludedLengthBelowTheOriginalMarksAStump() {
+    @Test func `an included length below the original marks a truncated packet`() {
         let reading = Reading(
             Self.file(
                 1002,
@@ -68,7 +68,7 @@ import Testing
         #expect(reading.packets.first?.packet.missing == 7)
     }
 
-    @Test func aLengthThatLiesIsRefusedWithoutWaitingForIt() throws {
+    @Test func `a wrong length is rejected at once`() throws {
         let lying = be(UInt32(0x7FFF_FFFF)) + be(UInt32(0x7FFF_FFFF)) + be(UInt32(0)) + be(UInt32(0)) + be(Int64(0))
         let reading = Reading(Self.file(1002, [Self.record([1, 3, 12, 0], flags: 2), lying]))
         #expect(reading.packets.count == 1)
@@ -76,7 +76,7 @@ import Testing
         #expect(reading.error?.offset == 16 + 28)
     }
 
-    @Test func anUnknownH4TypeKeepsItsNumber() {
+    @Test func `an unknown H4 type keeps its number`() {
         let reading = Reading(
             Self.file(
                 1002,

@@ -12,15 +12,15 @@ import Testing
     ]
 
     @Test(arguments: texts)
-    func asText(_ time: Duration, _ text: String) { #expect(TextEncoding.epoch(time) == text) }
+    func `times are formatted as text`(_ time: Duration, _ text: String) { #expect(TextEncoding.epoch(time) == text) }
 
-    @Test func partsAreRoundedDown() {
+    @Test func `fractions are rounded down`() {
         let time = Duration(seconds: 0, nanoseconds: -1)
         #expect(time.wholeSeconds == -1)
         #expect(time.nanosecond == 999_999_999)
     }
 
-    @Test func timesThatAFormatCannotHoldAreCountedFromItsBeginning() throws {
+    @Test func `times out of a format's range are relative to the first packet`() throws {
         let packet = CapturePacket(number: 1, time: Duration(seconds: -5), direction: .sent, content: .hci(.command))
         for name in ["pcap", "pcapng", "pklg"] {
             var writer = CaptureWriter(CaptureFormat(name: name) ?? CaptureFormat(.pcap, .h4))
@@ -33,7 +33,7 @@ import Testing
         #expect(throws: Never.self) { try writer.write(packet, [3, 12, 0].span.bytes) }
     }
 
-    @Test func whatCannotBeCarriedIsSaid() {
+    @Test func `data that a format cannot store is reported`() {
         let stump = CapturePacket(number: 3, time: nil, direction: .sent, missing: 4, content: .hci(.acl))
         let air = CapturePacket(number: 1, time: nil, direction: nil, content: .linkLayer(LinkLayerFacts()))
         let unnamed = CapturePacket(
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func notesOfAnotherFormatAreLeftOut() throws {
+    @Test func `notes of another format are dropped`() throws {
         let note = CapturePacket(number: 1, time: nil, direction: nil, content: .note(.packetLogger(0xFC)))
         var writer = CaptureWriter(CaptureFormat(.btsnoop, .monitor))
         #expect(try writer.write(note, [1].span.bytes) == false)

@@ -28,11 +28,11 @@ import Testing
         }
     }
 
-    @Test func theCorpusIsThere() { #expect(Self.files.count >= 40) }
+    @Test func `the capture corpus exists`() { #expect(Self.files.count >= 40) }
 
     /// A pipe gives the same as a file, whatever the file is.
     @Test(arguments: files)
-    func aPipeGivesTheSameAsAFile(name: String) throws {
+    func `a pipe gives the same packets as a file`(name: String) throws {
         let file = try whole(name)
         let atOnce = Reading(file)
         for step in [1, 2, 5, 13, 60] {
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: files)
-    func aShortFuzz(name: String) throws {
+    func `a short fuzz does not trap`(name: String) throws {
         let file = try whole(name)
         var random = SeededGenerator(seed: UInt64(name.utf8.reduce(7) { $0 &* 31 &+ Int($1) }.magnitude))
         for _ in 0..<60 {

@@ -8,7 +8,7 @@ import Testing
     /// A recorder without a clock counts from anywhere. Where the format can say the time it is kept, where not the
     /// distances are.
     @Test(arguments: CaptureFormat.named.map(\.name))
-    func everyClockCanBeWritten(name: String) throws {
+    func `every time can be written`(name: String) throws {
         let format = try #require(CaptureFormat(name: name))
         let packets = Samples.packets(format.level)
         // The year 0, a day before 1970, 2001 of a device that thinks so, 2026, and the year 2200.
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: Samples.formats)
-    func whatIsWrittenIsReadBack(format: CaptureFormat) throws {
+    func `written packets are read back`(format: CaptureFormat) throws {
         let reading = Reading(try Samples.file(format))
         #expect(reading.error == nil)
         #expect(reading.facts.format == format)
@@ -51,7 +51,7 @@ import Testing
 
     /// Cut anywhere, a file gives every record that is whole, and then one error that says where it ends.
     @Test(arguments: Samples.formats.filter { $0.level != .text })
-    func cutAtEveryByte(format: CaptureFormat) throws {
+    func `a file truncated at any byte does not trap`(format: CaptureFormat) throws {
         let file = try Samples.file(format)
         let whole = Reading(file)
         let ends = try recordEnds(format)
@@ -75,7 +75,7 @@ import Testing
 
     /// A line that was cut between two of its bytes looks whole: only the lines before it are certain.
     @Test(arguments: Samples.formats.filter { $0.level == .text })
-    func textCutAtEveryByte(format: CaptureFormat) throws {
+    func `a text file truncated at any byte does not trap`(format: CaptureFormat) throws {
         let file = try Samples.file(format)
         let whole = Reading(file)
         let ends = try recordEnds(format)
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: Samples.formats)
-    func smallPiecesGiveTheSame(format: CaptureFormat) throws {
+    func `small pieces give the same packets`(format: CaptureFormat) throws {
         let file = try Samples.file(format)
         let whole = Reading(file)
         for step in [1, 2, 3, 7, 16, 24, 61, 100] {
@@ -134,7 +134,7 @@ import Testing
 
     /// Bytes changed at random: no trap, nothing delivered that is larger than the file, at most one error.
     @Test(arguments: Samples.formats)
-    func damagedAtRandom(format: CaptureFormat) throws {
+    func `a damaged file does not trap`(format: CaptureFormat) throws {
         let file = try Samples.file(format)
         for seed in UInt64(1)...150 {
             var random = SeededGenerator(seed: seed)
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test(arguments: Samples.formats)
-    func theNameOfAFormatNamesIt(format: CaptureFormat) {
+    func `a format is found by its name`(format: CaptureFormat) {
         if let named = CaptureFormat(name: format.description) { #expect(named == format) }
         #expect(format.isWritable)
     }

@@ -40,14 +40,14 @@ import Testing
     ]
 
     @Test(arguments: refusals)
-    func isRefusedInWords(_ name: String, _ file: [UInt8], _ says: String) throws {
+    func `a file of another kind is rejected with a reason`(_ name: String, _ file: [UInt8], _ says: String) throws {
         let reading = Reading(file)
         #expect(reading.packets.isEmpty)
         let error = try #require(reading.error)
         #expect("\(error)".contains(says), "\(error)")
     }
 
-    @Test func aBrokenRecordLeavesTheBytesBeforeItCounted() throws {
+    @Test func `the bytes before a broken record are counted`() throws {
         for format in [
             CaptureFormat(.btsnoop, .h4), CaptureFormat(.pcap, .h4WithDirection),
             CaptureFormat(.pcapng, .h4WithDirection),
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// The suffix says nothing, the first bytes do: the reader is never told a name at all.
-    @Test func everyFormatIsFoundByItsBytes() throws {
+    @Test func `every format is detected by its bytes`() throws {
         for format in Samples.formats { #expect(Reading(try Samples.file(format)).facts.format == format) }
     }
 }

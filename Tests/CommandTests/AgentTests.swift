@@ -83,7 +83,7 @@ import Testing
     }
 
     /// All who may tell the day something, at once: the service through an agent, another agent, and what timers start.
-    @Test func serviceAgentsAndTimersTellEachDecisionOnce() async throws {
+    @Test func `service, agents and timers deliver each notification once`() async throws {
         let bench = try await Bench()
         let server = try await FakeNotificationServer(bench.bus)
         let service = try bench.service(hasDesktop: false)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func anAgentShowsAndItsButtonsAct() async throws {
+    @Test func `an agent shows a notification and its buttons act`() async throws {
         let bench = try await Bench()
         let server = try await FakeNotificationServer(bench.bus)
         let service = try bench.service(hasDesktop: false)
@@ -157,7 +157,7 @@ import Testing
         #expect(try await service.finish().exitCode == 0)
     }
 
-    @Test func anAgentsRefusalHasItsCodeOnTheBus() async throws {
+    @Test func `an error of an agent has its code on D-Bus`() async throws {
         let bench = try await Bench()
         let service = try bench.service(hasDesktop: false)
         let agent = try bench.agent()
@@ -185,7 +185,7 @@ import Testing
         _ = try await agent.finish()
     }
 
-    @Test func withoutADesktopNothingIsCountedUntilOneCan() async throws {
+    @Test func `a notification counts only after a desktop has shown it`() async throws {
         let bench = try await Bench()
         let service = try bench.service(hasDesktop: false)
         let agent = try bench.agent()
@@ -205,7 +205,7 @@ import Testing
     enum Absence: CaseIterable { case quiet, agentIsKilled, clockIsSet }
 
     @Test(arguments: Absence.allCases)
-    func aButtonPressedWhileTheServiceIsAwayCountsOnceWhenItIsBack(_ absence: Absence) async throws {
+    func `a button pressed while the service is down counts once`(_ absence: Absence) async throws {
         let bench = try await Bench()
         let server = try await FakeNotificationServer(bench.bus)
         let shift = absence == .clockIsSet ? try await ClockShift(in: bench.folder) : nil
@@ -241,7 +241,9 @@ import Testing
     /// Service, agent and a second agent, each killed at random: everything that was told was shown, and once. Only who
     /// is killed in the moment between showing something and noting that it was shown leaves it to another, who shows
     /// it again.
-    @Test(arguments: [false, true]) func eachIsToldOnceWhoeverIsKilled(serviceHasDesktop: Bool) async throws {
+    @Test(arguments: [false, true]) func `each notification is delivered once when processes are killed`(
+        serviceHasDesktop: Bool
+    ) async throws {
         let seed = UInt64.random(in: 0..<1 << 32)
         print("agents killed at random: seed \(seed)")
         var random = SeededGenerator(seed: seed)

@@ -154,7 +154,7 @@ import Testing
         not written into
         """,
         arguments: [SIGINT, SIGHUP, SIGTERM])
-    func interrupted(_ signal: Int32) async throws {
+    func `an interrupted hardware session keeps its record`(_ signal: Int32) async throws {
         let pair = try await Pair(["--capture", Program.repository + "/captures/boost_two-days.btsnoop"])
         let arguments = [
             "bench-day", "--link", pair.socket, "--rehearse", pair.control, "--folder", pair.folder.file("day"),
@@ -180,8 +180,8 @@ import Testing
         #expect(again.exitCode == 2 && again.error.contains("not empty"))
     }
 
-    @Test("a recording is no bottle, and nobody at the link is said so with what is in the folder")
-    func nobody() async throws {
+    @Test
+    func `a hardware session without a bottle reports the contents of its folder`() async throws {
         let folder = try TemporaryFolder()
         let recording = try await Program("waterh-gateway").run([
             "bench-day", "--link", "capture:" + Program.repository + "/captures/boost_two-days.btsnoop", "--folder",

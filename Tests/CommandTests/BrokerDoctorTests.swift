@@ -17,7 +17,7 @@ import Testing
         return report.checks.first { $0.check == "mqtt" }
     }
 
-    @Test func aBrokerThatLetsUsInAndOneThatDoesNot() async throws {
+    @Test func `doctor reports whether the broker accepts the login`() async throws {
         let folder = try TemporaryFolder()
         #expect(try await mqtt(folder, "") == nil)
         let open = try await Broker()
@@ -49,7 +49,7 @@ import Testing
         #expect(pipe.status == "bad" && pipe.found.contains("is a pipe"), "\(pipe)")
     }
 
-    @Test func aPrefixThatIsAnothersIsTold() async throws {
+    @Test func `doctor reports a topic prefix of another store`() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         let lines = "[mqtt]\nurl = \"\(broker.url)\"\n"
         try Data(

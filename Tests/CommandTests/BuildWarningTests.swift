@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func whoTestsIsStoppedByAWarningEachTime() async throws {
+    @Test func `a warning fails every test build`() async throws {
         let bench = try Bench(warned: "Sources/A.swift")
         let result = try await bench.run(["only", "a"])
         #expect(
@@ -58,7 +58,7 @@ import Testing
         #expect(try bench.isCompiledAgain)
     }
 
-    @Test func whoOnlyWantsAProgramSeesTheWarningAndGetsIt() async throws {
+    @Test func `a warning does not fail the build of a program`() async throws {
         let bench = try Bench(warned: "Sources/A.swift")
         let result = try await bench.run(["demo", "--once"])
         #expect(
@@ -67,7 +67,7 @@ import Testing
         #expect(try !bench.isCompiledAgain)
     }
 
-    @Test func aPackageThatOursIsBuiltOnMayWarn() async throws {
+    @Test func `a warning in a dependency does not fail the build`() async throws {
         let bench = try Bench(warned: "checkouts/other/Sources/A.swift")
         let result = try await bench.run(["only", "a"])
         #expect(result.exitCode == 0 && !result.error.contains("warning"), "\(result.error)")
@@ -75,7 +75,7 @@ import Testing
 
     /// The manifest as SwiftPM understands it.
     @Test(arguments: ["errors", ""])
-    func theManifestIsStrictOnlyWhereItIsAsked(_ word: String) async throws {
+    func `the manifest treats warnings as errors only on request`(_ word: String) async throws {
         let folder = try TemporaryFolder()
         let swift = try #require(Program(system: "swift"))
         let manifest = try await swift.run(
@@ -96,7 +96,7 @@ import Testing
 
     /// A build without an index succeeds only where an older one lies: SwiftPM finds the tests in it, and CI's clean
     /// clone has none. The demo has none, in a folder of its own.
-    @Test func whatJudgesBuildsWithAnIndex() throws {
+    @Test func `test builds have an index`() throws {
         for script in [".ci/run", "hardware/bench"] {
             let lines = try String(contentsOfFile: Program.repository + "/" + script, encoding: .utf8).split(
                 separator: "\n"
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func theDemoOfAFreshCloneLeavesNoBuildThatIsNotWhole() async throws {
+    @Test func `an interrupted demo build is not used later`() async throws {
         let folder = try TemporaryFolder()
         for name in ["hardware", "bin", ".build/debug"] {
             try FileManager.default.createDirectory(at: folder.url(name), withIntermediateDirectories: true)

@@ -8,14 +8,14 @@ import Testing
     private let emulator = Program("waterh-emulator").path
 
     @Test(arguments: [("python3", "bottle.py"), ("node", "bottle.mjs")])
-    func scriptSeesTheDrink(interpreter: String, file: String) async throws {
+    func `the example script reads the drink`(interpreter: String, file: String) async throws {
         let program = try #require(
             Program(system: interpreter), "\(interpreter) is not installed: run hardware/bench setup")
         let result = try await program.run([Self.folder + file, emulator], limit: 30)
         #expect(result.exitCode == 0 && result.output == "250 ml came\n", "\(result.output)\(result.error)")
     }
 
-    @Test func compiledProgramSeesTheDrink() async throws {
+    @Test func `the example program reads the drink`() async throws {
         let compiler = try #require(Program(system: "cc"), "there is no C compiler: run hardware/bench setup")
         let folder = try TemporaryFolder()
         let built = try await compiler.run(
@@ -27,7 +27,7 @@ import Testing
 
     /// Who reads them should see the end without scrolling.
     @Test(arguments: ["bottle.py", "bottle.mjs", "bottle.c", "machine_bleak.py"])
-    func exampleIsShort(file: String) throws {
+    func `the example is short`(file: String) throws {
         let text = try String(contentsOfFile: Self.folder + file, encoding: .utf8)
         #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 < 60)
     }

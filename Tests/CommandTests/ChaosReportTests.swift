@@ -19,8 +19,8 @@ import Testing
     private static let checks =
         #"{"the store is whole": [], "every sip <once> & \"all\"": ["LOST: 2 sips\x00 # [12]", "a second <one>"]}"#
 
-    @Test("JUnit: one case a check, with every sentence, whatever stands in it")
-    func junit() async throws {
+    @Test
+    func `the JUnit report has one case per check`() async throws {
         let folder = try TemporaryFolder()
         let result = try await report(Self.checks, "junit(checks, 61.25)")
         try #require(result.exitCode == 0, "\(result.error)")
@@ -38,8 +38,8 @@ import Testing
         #expect(try await value("//failure").hasSuffix("a second <one>"))
     }
 
-    @Test("TAP: a plan, and what was wrong as comments")
-    func tap() async throws {
+    @Test
+    func `the TAP report has a plan and failures as comments`() async throws {
         let result = try await report(
             #"{"the store is whole": [], "every sip # once": ["LOST: 2 sips\nof 9"]}"#, "tap(checks)")
         #expect(

@@ -19,19 +19,18 @@ struct CommandKitTests {
     }
 
     @Test(
-        "exit codes",
         arguments: [
             ([], 0), (["--help"], 0), (["--version"], 0), (["--nonsense"], 2), (["--fail", "x"], 2), (["extra"], 2),
             (["--throw-foreign"], 1),
             (["--fail", "1"], 1), (["--fail", "3"], 3), (["--fail", "4"], 4), (["--fail", "5"], 5),
             (["--fail", "130"], 130),
         ] as [([String], Int32)])
-    func exitCodes(_ arguments: [String], _ expected: Int32) async {
+    func `exit codes are stable`(_ arguments: [String], _ expected: Int32) async {
         #expect(await CommandRunner.run(Sample.self, arguments) == expected)
     }
 
-    @Test("JSON keeps its keys' order and escapes what it must")
-    func json() throws {
+    @Test
+    func `JSON keeps the order of keys and escapes strings`() throws {
         let value: JSONValue = [
             "b": 1, "a": [nil, true, "x\"\\\n\u{1}ü"], "n": JSONValue(nil as Int?), "d": .double(0.1), "w": .double(3),
             "i": .double(.nan),
@@ -41,8 +40,8 @@ struct CommandKitTests {
         #expect(value["b"] == 1 && value["z"] == nil)
     }
 
-    @Test("text to a pipe nobody reads is noticed, not fatal")
-    func closedPipe() {
+    @Test
+    func `a closed pipe is detected without a signal`() {
         signal(SIGPIPE, SIG_IGN)
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
@@ -58,8 +57,8 @@ struct CommandKitTests {
         close(ends[1])
     }
 
-    @Test("default places")
-    func paths() {
+    @Test
+    func `default paths follow the XDG variables`() {
         #expect(Paths.store.hasSuffix("/waterh/waterh.sqlite"))
         #expect(Paths.socket("waterh-emulator.sock").hasPrefix("/"))
     }

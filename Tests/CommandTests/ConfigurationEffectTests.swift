@@ -49,7 +49,9 @@ import Testing
         "allow-power-cycle": ([nil, "true"], .service(["Service on"], until: " [")),
     ]
 
-    @Test(arguments: Configuration.keys) func everyKeyChangesSomethingObservable(_ key: String) async throws {
+    @Test(arguments: Configuration.keys) func `every configuration key has an observable effect`(_ key: String)
+        async throws
+    {
         let (values, observation) = try #require(
             Self.effects[key], "\(key) has no observation: wire it up, or delete it")
         var seen: [String] = []

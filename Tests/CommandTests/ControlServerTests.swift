@@ -64,13 +64,13 @@ import Testing
             (#""250""#, 250), ("250", 250), ("250.0", 250), ("2.5e2", 250), ("true", nil), ("[250]", nil),
             (#""8oz""#, nil), ("null", nil), ("250.5", nil),
         ] as [(String, Int?)])
-    func aValueIsATextOrANumber(json: String, ml: Int?) {
+    func `a control value is a string or a number`(json: String, ml: Int?) {
         let action = try? ControlMessages.action(line: Data(#"{"do":"sip","value":\#(json)}"#.utf8))
         #expect(action == ml.map { .sip(ml: $0) }, "\(json)")
     }
 
     /// Who had nothing more to say, as a script's pipe, was hung up on before the answer came.
-    @Test func whoClosesTheirHalfGetsEveryAnswer() async throws {
+    @Test func `a client that closes its sending side receives every reply`() async throws {
         let path = folder.file("c")
         let server = try ControlServer(path: path) { _ in .refused("not now") }
         defer { server.stop() }
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// An adversary's finding: with sixteen connections that nobody used there was "no emulator" for everybody else.
-    @Test func whoSaysNothingKeepsNobodyOut() async throws {
+    @Test func `a silent client does not block others`() async throws {
         let path = folder.file("c")
         let server = try ControlServer(path: path) { _ in .refused("not now") }
         defer { server.stop() }

@@ -406,7 +406,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Screen.all) func everySinkHearsTheSameDay(_ screen: Screen) async throws {
+    @Test(arguments: Screen.all) func `all notification channels receive the same day`(_ screen: Screen) async throws {
         let bench = try await Bench(screen, hasAgent: false)
         try await bench.startDesktop()
         try bench.startService()
@@ -447,7 +447,9 @@ import Testing
     /// Who is away when something is told hears it later as all others did. Only the desktop, which is before a
     /// person's eyes, leaves out what is so no more: for each that it has not shown the store says why, and the day
     /// says that it is right.
-    @Test(arguments: Screen.all) func underFireEverybodyHearsTheSameDay(_ screen: Screen) async throws {
+    @Test(arguments: Screen.all) func `all notification channels receive the same day when processes are killed`(
+        _ screen: Screen
+    ) async throws {
         let seed = UInt64(ProcessInfo.processInfo.environment["DAY_SEED"] ?? "") ?? UInt64.random(in: 0...UInt64.max)
         print("DAY_SEED=\(seed)")
         var random = SeededGenerator(seed: seed)

@@ -13,7 +13,7 @@ import Testing
         ["log", "edit", "--faults", "eio,full", "--some", "16"],
         ["poll", "--faults", "full,kill", "--some", "8"],
     ])
-    func whatEndedWellIsThereAndWhatFailedHasChangedNothing(arguments: [String]) async throws {
+    func `disk errors leave successful changes stored and failed ones undone`(arguments: [String]) async throws {
         let python = try #require(Program(system: "python3"))
         let result = try await python.run(
             [Program.repository + "/Tests/System/disk_faults.py", Program.products] + arguments,

@@ -19,8 +19,8 @@ import Testing
         (object["checks"] as? [[String: Any]] ?? []).filter { ($0["check"] as? String)?.hasPrefix(name) == true }
     }
 
-    @Test("a store that others may read is told, and mended only when that is asked for")
-    func privacy() async throws {
+    @Test
+    func `doctor reports a store that other users can read and fixes it on request`() async throws {
         let folder = try TemporaryFolder()
         _ = try await Program("waterh-tracker").run(["log", "100", "--store", folder.file("s.sqlite")])
         chmod(folder.file("s.sqlite"), 0o644)
@@ -36,8 +36,8 @@ import Testing
         #expect(try mode() == 0o600 && checks(mended, "privacy").isEmpty)
     }
 
-    @Test("a store that is a link to nothing is no good store, and drinks by hand are counted")
-    func whatIsThere() async throws {
+    @Test
+    func `doctor reports a dangling store link and counts manual drinks`() async throws {
         let folder = try TemporaryFolder()
         let gone = folder.file("gone.sqlite")
         try FileManager.default.createSymbolicLink(atPath: folder.file("s.sqlite"), withDestinationPath: gone)
@@ -54,10 +54,8 @@ import Testing
             "\(found)")
     }
 
-    @Test(
-        "a store on a full disk, and on one that is read-only, is told as such",
-        arguments: ["dd if=/dev/zero of=$0/fill bs=4k 2>/dev/null; true", "mount -o remount,ro $0"])
-    func disk(trouble: String) async throws {
+    @Test(arguments: ["dd if=/dev/zero of=$0/fill bs=4k 2>/dev/null; true", "mount -o remount,ro $0"])
+    func `doctor reports a full and a read-only disk`(trouble: String) async throws {
         let folder = try TemporaryFolder()
         let unshare = try #require(Program(system: "unshare"))
         let words = (geteuid() == 0 ? [] : ["--user", "--map-root-user"]) + ["--mount"]
@@ -82,8 +80,8 @@ import Testing
     }
 
     /// Programs that only say that they were called stand before the system's on PATH.
-    @Test("what is bad is mended by the line that mends it, as root; others get the line to type")
-    func line() async throws {
+    @Test
+    func `doctor fixes as root and prints the command for others`() async throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.file("bin"), withIntermediateDirectories: true)
         for name in ["modprobe", "rfkill", "systemctl", "busctl", "bluetoothctl"] {

@@ -35,8 +35,8 @@ private struct Bottle {
 
 @Suite("waterh-emulator")
 struct EmulatorTests {
-    @Test("the founding app's own flow over the link, on a bottle without a flag: the newest drinks first")
-    func foundingApp() async throws {
+    @Test
+    func `the flow of the original app reads the newest drinks first`() async throws {
         let bottle = try Bottle()
         let (program, ready) = try await bottle.run()
         #expect(ready == "ready link=unix:\(bottle.link) profile=both model=boost name=WaterH-Boost-24oz records=0")
@@ -58,8 +58,8 @@ struct EmulatorTests {
 
     /// Each sip that `control` was told of is in the log or was handed over before its acknowledgement; none twice in
     /// the log.
-    @Test("kill -9 at random moments: the flash keeps every sip and every acknowledgement; seed 0x57495045")
-    func killed() async throws {
+    @Test
+    func `a killed emulator keeps every drink and acknowledgement`() async throws {
         let bottle = try Bottle()
         var generator = SeededGenerator(seed: 0x5749_5045)
         var sipped: Set<Int> = []
@@ -119,8 +119,8 @@ struct EmulatorTests {
         return (amounts, acknowledge ? amounts : [])
     }
 
-    @Test("captures fill the log, once; --restamp today moves the last drink to now")
-    func captures() async throws {
+    @Test
+    func `captures fill the log once, and --restamp today moves the last drink to now`() async throws {
         let bottle = try Bottle()
         let capture = bottle.folder.file("one.hex")
         let text = """
@@ -162,8 +162,8 @@ struct EmulatorTests {
         }
     }
 
-    @Test("--restamp in the strict dialect keeps 1A in byte 0 in every year; the calendar dialect writes the year")
-    func restampedDialects() throws {
+    @Test
+    func `--restamp writes 1A in the strict dialect and the year in the calendar dialect`() throws {
         let folder = try TemporaryFolder()
         let capture = folder.file("one.hex")
         try """
@@ -182,8 +182,8 @@ struct EmulatorTests {
         }
     }
 
-    @Test("a control socket takes no other socket's place: not the bottle's own link, not another program's")
-    func controlTakesNoOtherSocket() async throws {
+    @Test
+    func `a control socket does not replace another socket`() async throws {
         let bottle = try Bottle()
         let own = try await Program("waterh-emulator").run(
             ["run", "--link", "unix:" + bottle.link, "--control", "unix:" + bottle.link], limit: 20)
@@ -202,10 +202,8 @@ struct EmulatorTests {
         try await bottle.kill(again)
     }
 
-    @Test(
-        "--answers strict: what the capture never saw ends the connection; capture: what it saw is answered as recorded"
-    )
-    func recordedAnswers() async throws {
+    @Test
+    func `--answers selects recorded or modelled responses`() async throws {
         let bottle = try Bottle()
         let capture = bottle.folder.file("asked.hex")
         let text = """
@@ -244,8 +242,8 @@ struct EmulatorTests {
         }
     }
 
-    @Test("a signal as soon as it is ready is not lost")
-    func earlySignal() async throws {
+    @Test
+    func `a signal just after the start stops the emulator`() async throws {
         for _ in 0..<10 {
             let bottle = try Bottle()
             let (program, _) = try await bottle.run()
@@ -254,8 +252,8 @@ struct EmulatorTests {
         }
     }
 
-    @Test("--record: a capture in which waterh-replay finds what was said", arguments: ["btsnoop", "pcapng"])
-    func recording(_ suffix: String) async throws {
+    @Test(arguments: ["btsnoop", "pcapng"])
+    func `--record writes a capture that waterh-replay reads`(_ suffix: String) async throws {
         let bottle = try Bottle()
         let file = bottle.folder.file("air." + suffix)
         let (program, _) = try await bottle.run(["--record", file])
@@ -272,8 +270,8 @@ struct EmulatorTests {
         #expect(commands.lines.count == 3, "\(commands.output)")
     }
 
-    @Test("control: words, JSON, exit codes")
-    func control() async throws {
+    @Test
+    func `control has words, JSON and exit codes`() async throws {
         let bottle = try Bottle()
         let (program, _) = try await bottle.run()
         let mode =
@@ -304,14 +302,13 @@ struct EmulatorTests {
     }
 
     @Test(
-        "what can not run says why",
         arguments: [
             (["--answers", "strict"], 2), (["--link", "capture:x"], 2), (["--link", "nonsense"], 2),
             (["--faults", "nonsense"], 2), (["--profile", "new"], 2),
             (["--link", "bluez:hci7", "--faults", "lose@1,mtu=23"], 2), (["--notifications", "signals"], 2),
             (["--link", "unix:/nonexistent-directory/b.sock"], 5), (["--capture", "/nonexistent-file"], 4),
         ] as [([String], Int32)])
-    func refusals(_ arguments: [String], _ code: Int32) async throws {
+    func `invalid options are rejected with a reason`(_ arguments: [String], _ code: Int32) async throws {
         let bottle = try Bottle()
         let link = arguments.contains("--link") ? [] : ["--link", "unix:" + bottle.link]
         let result = try await Program("waterh-emulator").run(
@@ -319,8 +316,8 @@ struct EmulatorTests {
         #expect(result.exitCode == code && result.output.isEmpty && !result.error.isEmpty, "\(result.error)")
     }
 
-    @Test("a bad store is refused and left alone; a store in use is, too")
-    func badStore() async throws {
+    @Test
+    func `an invalid or used flash file is rejected and not changed`() async throws {
         let bottle = try Bottle()
         try "not a flash".write(toFile: bottle.store, atomically: true, encoding: .utf8)
         let refused = try await Program("waterh-emulator").run([
@@ -339,8 +336,8 @@ struct EmulatorTests {
 
     /// An adversary's finding: an emulator that was refused its link had taken the recording of the one that has it
     /// away; a pipe and a link became files.
-    @Test("a recording is whoever's has the link; a pipe is written to and a link followed")
-    func recordings() async throws {
+    @Test
+    func `a recording can be written to a file, a pipe and a link`() async throws {
         let bottle = try Bottle()
         let (file, link, pipe) = (
             bottle.folder.file("r.btsnoop"), bottle.folder.file("l.btsnoop"), bottle.folder.file("p.btsnoop")
@@ -384,8 +381,8 @@ struct EmulatorTests {
     }
 
     /// As root an emulator with --store /dev/full put a file in the device's place.
-    @Test("a store that is no ordinary file is refused, and a link to one is followed")
-    func oddStores() async throws {
+    @Test
+    func `a flash file that is not a regular file is rejected, a link is followed`() async throws {
         let bottle = try Bottle()
         let (pipe, link) = (bottle.folder.file("pipe"), bottle.folder.file("link"))
         try #require(mkfifo(pipe, 0o600) == 0)
@@ -408,8 +405,8 @@ struct EmulatorTests {
         try await bottle.kill(program)
     }
 
-    @Test("faults lists every word")
-    func faults() async throws {
+    @Test
+    func `faults lists every fault`() async throws {
         let result = try await Program("waterh-emulator").run(["faults"])
         #expect(result.exitCode == 0)
         for word in ["drop=", "hang-up=", "keep-alive", "disconnect@N", "mtu=N"] {

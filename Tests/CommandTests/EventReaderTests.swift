@@ -15,8 +15,8 @@ import Testing
         }
     }()
 
-    @Test("the same events, however the bytes are cut", arguments: [1, 2, 3, 7, 1000])
-    func pieces(size: Int) throws {
+    @Test(arguments: [1, 2, 3, 7, 1000])
+    func `events split at any byte are equal`(size: Int) throws {
         var reader = EventReader()
         var events: [EventReader.Event] = []
         var rest = Self.answer[...]
@@ -27,22 +27,20 @@ import Testing
         #expect(events.map { "\($0.name) \($0.data)" } == ["hello {\"a\":1}", "show é\nb"])
     }
 
-    @Test(
-        "what is no such answer is an error in words",
-        arguments: [
-            "HTTP/1.1 404 Not Found\r\n\r\n", "SSH-2.0\r\n\r\n\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n",
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
-        ])
-    func wrong(answer: String) {
+    @Test(arguments: [
+        "HTTP/1.1 404 Not Found\r\n\r\n", "SSH-2.0\r\n\r\n\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
+    ])
+    func `an invalid response is an error`(answer: String) {
         var reader = EventReader()
         #expect(throws: EventReader.Malformed.self) { try reader.read(Array(answer.utf8)) }
     }
 
-    @Test("an answer without an end is not kept") func endless() throws {
+    @Test func `an endless response is limited`() throws {
         var reader = EventReader()
         let piece = [UInt8](repeating: 65, count: 1 << 16)
         #expect(throws: EventReader.Malformed.self) {

@@ -7,8 +7,8 @@ import TrackerCore
 /// Command law C2: one table from what went wrong to an exit code.
 @Suite("Exit codes: one table for every command")
 struct ExitReasonTests {
-    @Test("each reason has its code")
-    func reasons() {
+    @Test
+    func `each reason has its exit code`() {
         let codes = Dictionary(uniqueKeysWithValues: ExitReason.allCases.map { ($0.rawValue, $0.status.rawValue) })
         #expect(
             codes == [
@@ -17,10 +17,8 @@ struct ExitReasonTests {
             ])
     }
 
-    @Test(
-        "the help of every command lists the codes",
-        arguments: ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"])
-    func help(_ command: String) async throws {
+    @Test(arguments: ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"])
+    func `the help of every command lists the exit codes`(_ command: String) async throws {
         let said = try await Program(command).run(["--help"]).output.split { $0 == "\n" || $0 == " " }.joined(
             separator: " ")
         #expect(said.contains(ExitStatus.help))
@@ -39,8 +37,8 @@ struct ExitReasonTests {
         var exitReason: ExitReason { .absent }
     }
 
-    @Test("each category of problem has a reason of its name")
-    func categories() {
+    @Test
+    func `each problem category maps to an exit reason`() {
         for category in ProblemCategory.allCases {
             #expect(
                 CommandFailure(Trouble(category: category)).status == ExitReason(rawValue: category.rawValue)?.status,
@@ -48,15 +46,15 @@ struct ExitReasonTests {
         }
     }
 
-    @Test("what says its reason itself goes by that, and a name of the command line's own is wrong use")
-    func special() {
+    @Test
+    func `an error with its own reason keeps it`() {
         #expect(CommandFailure(Absence()).status == .noLink)
         #expect(CommandFailure(Refusal("noSuchSetting", "There is no such setting.")).status == .wrongUse)
         #expect(CommandFailure(Refusal("noActiveSession", "There is none.")).status == .refused)
     }
 
-    @Test("an emulator's file that is bad ends otherwise than one that cannot be had")
-    func files() throws {
+    @Test
+    func `an invalid emulator file and a missing one have different exit codes`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "exit-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -10,7 +10,7 @@ import Testing
         of it
         """,
         .timeLimit(.minutes(1)))
-    func keepsFailedPoll() async throws {
+    func `the trace of a failed poll is kept`() async throws {
         let pair = try await Pair(["--faults", "mtu=23"])
         try await pair.sip(120)
         let (folder, store) = (pair.folder, pair.store)
@@ -49,8 +49,8 @@ import Testing
         #expect(told.output.contains("Unexpected bottle response") && told.output.contains(capture), "\(told.output)")
     }
 
-    @Test("what somebody has put into the folder of kept polls is in no report", .timeLimit(.minutes(1)))
-    func leavesOwnFilesAlone() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `files of the user in the trace folder are not in the report`() async throws {
         let folder = try TemporaryFolder()
         let (store, kept) = (folder.file("me.sqlite"), folder.file("me.sqlite-polls"))
         #expect(try await Program("waterh-tracker").run(["log", "120", "--store", store]).exitCode == 0)

@@ -45,7 +45,7 @@ import Testing
         try #require(answer["records"] as? [String]).map { try #require(Int($0.dropFirst(12).prefix(4), radix: 16)) }
     }
 
-    @Test func foreignCentralDrainsTheRetailBottle() async throws {
+    @Test func `a foreign central reads the retail bottle's log`() async throws {
         try await withEmulator("retail", sips: [120, 80, 45]) { ask in
             let first = try await ask(["drain", "retail"])
             let second = try await ask(["drain", "retail"])
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func foreignCentralDumpsTheDraftBottle() async throws {
+    @Test func `a foreign central reads the draft bottle's log`() async throws {
         try await withEmulator("draft", sips: [120, 80, 45]) { ask in
             for way in [["drain", "draft"], ["founding"]] {
                 let answer = try await ask(way)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: ["retail", "draft"])
-    func emulatorSurvivesACentralThatMisbehaves(profile: String) async throws {
+    func `the emulator survives a misbehaving central`(profile: String) async throws {
         try await withEmulator(profile, sips: [100]) { ask in
             let survived = try await ask(["misuse"])["survived"] as? [String]
             let answer = try await ask(["drain", profile])
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [1, 8, 20, 500])
-    func gatewayDrainsAForeignBottle(records: Int) async throws {
+    func `the gateway reads the log of a foreign bottle`(records: Int) async throws {
         try await withBottle(["--records", "\(records)"]) { poll, heard in
             let first = try json(try await poll().output)
             #expect(first["new"] as? Int == records)
@@ -127,7 +127,7 @@ import Testing
         ("hang-up", "closed the connection"),
         ("half-log", "the log broke off"),
     ])
-    func gatewaySeesThroughALiar(lie: String, words: String) async throws {
+    func `the gateway acknowledges nothing of a malicious bottle`(lie: String, words: String) async throws {
         try await withBottle(["--lie", lie]) { poll, heard in
             let result = try await poll()
             #expect([1, 4].contains(result.exitCode) && !result.signalled, "\(result.exitCode)")

@@ -60,7 +60,7 @@ import Testing
         return (try #require(result), Double(time.components.seconds))
     }
 
-    @Test func endlessNoise() async throws {
+    @Test func `endless noise ends the poll at its limit`() async throws {
         let liar = try await Liar { [0xEE, UInt8($0 & 0xFF), UInt8($0 >> 8 & 0xFF)] }
         let (result, seconds) = try await poll(liar.socket)
         await liar.close()
@@ -69,7 +69,7 @@ import Testing
         #expect(seconds < 40)
     }
 
-    @Test func anEndlessLogIsTakenInParts() async throws {
+    @Test func `an endless log is read in parts`() async throws {
         // Frames of one record, each another drink, for ever.
         let liar = try await Liar { number in
             [
@@ -89,7 +89,7 @@ import Testing
         #expect(seconds < 40)
     }
 
-    @Test func aFrameThatNeverEnds() async throws {
+    @Test func `an endless frame ends the poll`() async throws {
         let liar = try await Liar {
             $0 == 0 ? [0x50, 0x54, 0xFF, 0xFF, 14, 6] + Array(repeating: 0x1A, count: 13) : nil
         }
@@ -106,7 +106,7 @@ import Testing
             [], [0x03], [0x03, 0xFF], [0xFF, 0xFF, 0xFF], Array(repeating: 0x09, count: 600),
             [0x01, 0x02, 0x00, 0x00, 0x01],
         ] as [[UInt8]])
-    func noATTAtAll(_ bytes: [UInt8]) async throws {
+    func `a peer that does not speak ATT is reported`(_ bytes: [UInt8]) async throws {
         let folder = try TemporaryFolder()
         let place = try UnixSocket(path: folder.url("raw.sock").path)
         let listener = try place.listen()

@@ -10,7 +10,7 @@ import Testing
         "storedRecords",
     ]
 
-    @Test(arguments: ["retail", "draft"]) func twoPollsOneSipAndAPoll(_ profile: String) async throws {
+    @Test(arguments: ["retail", "draft"]) func `repeated polls store only new drinks`(_ profile: String) async throws {
         let pair = try await Pair(["--profile", profile])
         for ml in [100, 200, 300] { try await pair.sip(ml) }
         let first = try await pair.poll()
@@ -31,7 +31,7 @@ import Testing
         #expect(try await pair.poll().object["new"] as? Int == 1)
     }
 
-    @Test func keepLeavesTheLogAndTheNextPollKnowsIt() async throws {
+    @Test func `--keep leaves the log in the bottle, and the next poll stores nothing twice`() async throws {
         let pair = try await Pair()
         for ml in [100, 200] { try await pair.sip(ml) }
         let first = try await pair.poll(["--keep"])
@@ -42,7 +42,7 @@ import Testing
         #expect(second.object["acknowledged"] as? Int == 2)
     }
 
-    @Test func aBadDayEndsInAllDrinks() async throws {
+    @Test func `polls with faults store all drinks in the end`() async throws {
         let pair = try await Pair(["--faults", "hang-up-once=2,interleave=50,early=300"])
         for ml in 1...12 { try await pair.sip(ml) }
         let poll = try await pair.poll()
@@ -53,7 +53,7 @@ import Testing
 
     /// A computer whose clock stands before this program was written believes no bottle, and refuses by a rule; with
     /// the right clock the same drink counts.
-    @Test func clocksThatDisagreeAreExitCode3() async throws {
+    @Test func `a contradicting clock is exit code 3`() async throws {
         let pair = try await Pair()
         try await pair.sip(150)
         let shift = try await ClockShift(in: pair.folder)
@@ -65,7 +65,7 @@ import Testing
         #expect(right.exitCode == 0 && right.object["received"] as? Int == 1, "\(right.error)")
     }
 
-    @Test func nobodyThereIsExitCode5() async throws {
+    @Test func `no bottle in range is exit code 5`() async throws {
         let folder = try TemporaryFolder()
         let result = try await Program("waterh-gateway").run(
             ["poll", "--link", "unix:" + folder.url("none.sock").path, "--store", folder.url("s.sqlite").path])
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// The state says what the last poll met, in every program, until one succeeds.
-    @Test func howThePollWentStandsInTheState() async throws {
+    @Test func `the state has the result of the last poll`() async throws {
         let pair = try await Pair()
         let tracker = Program("waterh-tracker")
         func state() async throws -> [String: Any] {
@@ -104,7 +104,7 @@ import Testing
 
     /// A recording is nobody's bottle: it is told as what it is, each time, and the first bottle that answers is the
     /// store's own.
-    @Test func aRecordingAdoptsNobody() async throws {
+    @Test func `a capture link adopts no real bottle`() async throws {
         let pair = try await Pair(["--address", "A4:C1:38:00:00:77"])
         let recording = [
             "poll", "--link", "capture:\(Program.repository)/captures/boost_two-days.btsnoop", "--store", pair.store,
@@ -127,7 +127,7 @@ import Testing
 
     /// On a socket nobody shows an address: a short connection tells whose the bottle is, and takes nothing from it.
     @Test(arguments: [["--address", "A4:C1:38:00:00:77"], ["--address", "A4:C1:38:00:00:77", "--profile", "draft"]])
-    func scanAndDoctorTellWhoseABottleOnASocketIs(_ bottle: [String]) async throws {
+    func `scan and doctor report the owner of a bottle on a socket`(_ bottle: [String]) async throws {
         let pair = try await Pair(bottle)
         let gateway = Program("waterh-gateway")
         func scan(_ more: [String] = []) async throws -> String {
@@ -166,7 +166,7 @@ import Testing
             ("no-such.btsnoop", 2, "There is no capture"), (".", 4, "cannot answer"), ("notes.txt", 4, "cannot answer"),
             ("empty", 4, "cannot answer"),
         ] as [(String, Int32, String)])
-    func aCaptureThatCannotAnswerIsWrongInput(_ file: String, _ code: Int32, _ words: String) async throws {
+    func `a capture without responses is invalid input`(_ file: String, _ code: Int32, _ words: String) async throws {
         let folder = try TemporaryFolder()
         try Data("Dear diary, today I drank a glass of water.\n".utf8).write(to: folder.url("notes.txt"))
         try Data().write(to: folder.url("empty"))
@@ -185,7 +185,7 @@ import Testing
     }
 
     /// The doctor, `send clock` and a poll go by the same zones: those that the store's settings name.
-    @Test func doctorAndSendGoByTheZonesOfThePoll() async throws {
+    @Test func `doctor and send use the time zone of the poll`() async throws {
         let pair = try await Pair()
         let (gateway, environment) = (Program("waterh-gateway"), ["TZ": "Africa/Abidjan", "HOME": pair.folder.path])
         let set = [
@@ -250,7 +250,7 @@ import Testing
 
     /// Wrong names make nothing: neither a bottle nor a store.
     @Test(arguments: ["WaterH-Boost-24oz", "WaterH-Vita", "", "A4:C1:38:01:02:0", "A4:C1", "xx"])
-    func adoptTakesNoNameThatManyBottlesBear(_ name: String) async throws {
+    func `adopt rejects an ambiguous name`(_ name: String) async throws {
         let folder = try TemporaryFolder()
         let result = try await Program("waterh-gateway").run(["adopt", name, "--store", folder.file("s.sqlite")])
         #expect(result.exitCode == 2 && result.output.isEmpty, "\(result.error)")
@@ -258,7 +258,7 @@ import Testing
     }
 
     /// The demo's page: a day that passes quickly, and the bottle's drinks in it; no welcome stands before it.
-    @Test func theDemosPageShowsADayThatPasses() async throws {
+    @Test func `the demo's page shows a passing day`() async throws {
         let folder = try TemporaryFolder()
         let demo = try Program("waterh-gateway").start(
             ["demo", "--port", "0", "--speed", "1200", "--control", "unix:\(folder.path)/c.sock"],
@@ -284,7 +284,7 @@ import Testing
     }
 
     /// Whoever interrupts a demo sees 130, whoever stops it as a service 0; both clean.
-    @Test(arguments: [(SIGINT, 130), (SIGTERM, 0)] as [(Int32, Int32)]) func aDemoThatIsStopped(
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 0)] as [(Int32, Int32)]) func `a stopped demo removes its files`(
         _ signal: Int32, _ code: Int32
     ) async throws {
         let folder = try TemporaryFolder()
@@ -305,7 +305,7 @@ import Testing
     }
 
     /// A name that was mistyped is no state of the store's bottle.
-    @Test func aMistypedBottleLeavesTheStateAlone() async throws {
+    @Test func `an unknown --bottle does not change the state`() async throws {
         let pair = try await Pair()
         #expect(try await pair.poll().exitCode == 0)
         func connection() async throws -> String? {
@@ -323,7 +323,7 @@ import Testing
         #expect(try await connection() == "error")
     }
 
-    @Test func anotherBottleIsExitCode5() async throws {
+    @Test func `another bottle is exit code 5`() async throws {
         let pair = try await Pair()
         let poll = try await pair.poll(["--bottle", "A4:C1:38:00:00:01"])
         #expect(poll.exitCode == 5)
@@ -334,7 +334,7 @@ import Testing
         ["poll", "--link", "pigeon:1"], ["poll", "--nonsense"], ["send", "--link", "unix:/x", "goal", "much"],
         ["scan", "--seconds", "0"],
     ])
-    func wrongUseIsExitCode2(_ arguments: [String]) async throws {
+    func `wrong use is exit code 2`(_ arguments: [String]) async throws {
         #expect(try await Program("waterh-gateway").run(arguments).exitCode == 2)
     }
 
@@ -343,13 +343,13 @@ import Testing
         ("recalibrate much", "'recalibrate much' is to be written so: recalibrate full|empty."),
         ("reminder", "reminder off|periodic|smart [08:00-20:00] [MINUTES]."), ("nonsense", "'nonsense' is no command."),
     ])
-    func aCommandSaidWithTooLittleIsToldHowItIsWritten(_ words: String, _ told: String) async throws {
+    func `an incomplete send command prints its syntax`(_ words: String, _ told: String) async throws {
         let result = try await Program("waterh-gateway").run(
             ["send", "--link", "unix:/x"] + words.split(separator: " ").map(String.init))
         #expect(result.exitCode == 2 && result.error.contains(told), "\(result.error)")
     }
 
-    @Test func aStoreOfAnotherKindIsExitCode4AndNothingIsAcknowledged() async throws {
+    @Test func `an invalid store is exit code 4, and nothing is acknowledged`() async throws {
         let pair = try await Pair()
         try await pair.sip(100)
         try Data("this is no database, and it is longer than a header".utf8).write(to: URL(fileURLWithPath: pair.store))
@@ -360,7 +360,7 @@ import Testing
         #expect(try await pair.poll().object["new"] as? Int == 1)
     }
 
-    @Test func sendGetsAnAnswer() async throws {
+    @Test func `send prints the bottle's response`() async throws {
         let pair = try await Pair()
         let result = try await Program("waterh-gateway").run(["send", "--link", pair.socket, "goal", "1800", "--json"])
         #expect(result.exitCode == 0)
@@ -368,7 +368,7 @@ import Testing
     }
 
     /// A bottle that belongs to another store is told nothing, until it is named.
-    @Test func sendLeavesAnotherBottleAlone() async throws {
+    @Test func `send does not write to another bottle`() async throws {
         let pair = try await Pair(["--address", "A4:C1:38:09:09:09"])
         let gateway = Program("waterh-gateway")
         #expect(try await gateway.run(["adopt", "A4:C1:38:01:02:03", "--store", pair.store]).exitCode == 0)
@@ -382,7 +382,7 @@ import Testing
         #expect(try await gateway.run(send).exitCode == 0)
     }
 
-    @Test func doctorSaysWhatIsMissing() async throws {
+    @Test func `doctor reports missing parts`() async throws {
         let folder = try TemporaryFolder()
         let result = try await Program("waterh-gateway").run(
             [
@@ -406,7 +406,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.url("s.sqlite").path), "doctor writes nothing")
     }
 
-    @Test func doctorNamesABadStoreBeforeAnAbsentBottle() async throws {
+    @Test func `doctor reports an invalid store before a missing bottle`() async throws {
         let folder = try TemporaryFolder()
         try Data("this is no database, and it is longer than a header".utf8).write(to: folder.url("s.sqlite"))
         let result = try await Program("waterh-gateway").run(
@@ -414,7 +414,7 @@ import Testing
         #expect(result.exitCode == 1 && result.output.contains("BAD  store: "), "\(result.output)")
     }
 
-    @Test func demoOnceShowsTwoPollsAndWritesOnlyUnderATemporaryDirectory() async throws {
+    @Test func `demo --once polls twice and writes only to a temporary directory`() async throws {
         let folder = try TemporaryFolder()
         let temporary = folder.url("tmp"), home = folder.url("home")
         for url in [temporary, home] {

@@ -3,7 +3,7 @@ import Support
 import Testing
 
 @Suite struct GatewayServiceTests {
-    @Test func theServicePollsReloadsAndStopsCleanly() async throws {
+    @Test func `the service polls, reloads and stops`() async throws {
         let pair = try await Pair()
         let config = pair.folder.url("waterh.toml")
         try Data("link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n".utf8).write(to: config)
@@ -51,7 +51,7 @@ import Testing
         #expect(hasStarted == true && result.error.components(separatedBy: warning).count == 2, "\(result.error)")
     }
 
-    @Test func flagsComeBeforeTheFile() async throws {
+    @Test func `options take precedence over the configuration file`() async throws {
         let pair = try await Pair()
         let config = pair.folder.url("waterh.toml")
         try Data("link = \"unix:/nowhere\"\nkeep = true\n".utf8).write(to: config)
@@ -66,7 +66,7 @@ import Testing
 
     /// A recording is of another day: its drinks count, no clock is doubted, nobody is adopted, and the state says
     /// nothing of the way to a bottle.
-    @Test func aServiceOnARecording() async throws {
+    @Test func `the service runs on a capture`() async throws {
         let folder = try TemporaryFolder()
         let store = folder.file("s.sqlite")
         let service = try Program("waterh-gateway").start(
@@ -87,7 +87,7 @@ import Testing
 
     /// `poll` obeys the file as `run` does: with `keep` nothing is acknowledged, and a bottle that is named is the one
     /// meant.
-    @Test func aPollObeysTheFile() async throws {
+    @Test func `poll uses the configuration file`() async throws {
         let pair = try await Pair()
         let config = pair.folder.url("config/waterh")
         try FileManager.default.createDirectory(at: config, withIntermediateDirectories: true)
@@ -114,7 +114,7 @@ import Testing
         ("waterh-gateway", ["run", "--link", "nonsense:", "--listen", "off"]),
         ("waterh-tracker", ["agent", "--config", "/proc/nonexist"]),
     ])
-    func everyServiceSpeaksAsItIsAsked(_ program: String, _ arguments: [String]) async throws {
+    func `the log format follows the configuration`(_ program: String, _ arguments: [String]) async throws {
         let folder = try TemporaryFolder()
         let environment = [
             "HOME": folder.path, "XDG_RUNTIME_DIR": folder.path, "WATERH_STORE": folder.file("s.sqlite"),
@@ -132,7 +132,7 @@ import Testing
     }
 
     /// For a program: every line an object, with the bottle and the number of the poll where there is one.
-    @Test func theServiceSpeaksJSON() async throws {
+    @Test func `the service logs JSON`() async throws {
         let pair = try await Pair()
         try await pair.sip(90)
         let service = try Program("waterh-gateway").start(
@@ -162,7 +162,7 @@ import Testing
 
     /// A pager, a terminal that is held, a collector that hangs: the log waits for its reader, and the bottle for
     /// nobody.
-    @Test func aServiceWhoseLogNobodyReadsPollsAndStops() async throws {
+    @Test func `a service with a closed log polls and stops`() async throws {
         let pair = try await Pair()
         try await pair.sip(90)
         let bash = try #require(Program(system: "bash"))
@@ -185,7 +185,7 @@ import Testing
     }
 
     /// Each of the keys that `Commands.md` lists, with one bottle that answers and one that does not.
-    @Test func everyKeyThatTheLawNamesIsInALine() async throws {
+    @Test func `every specified log key appears`() async throws {
         let law = try String(
             contentsOfFile: Program.repository + "/Sources/CommandSupport/CommandSupport.docc/Commands.md",
             encoding: .utf8)
@@ -231,7 +231,7 @@ import Testing
         " [ [person]]", "[[", "[\u{e9}]", "[.a]", "[a.=]", "[[a.[]]",
         "a" + String(repeating: ".a", count: 40_000) + " = 1", "[a" + String(repeating: ".a", count: 40_000) + "]",
     ])
-    func aWrongConfigurationIsExitCode4(_ text: String) async throws {
+    func `an invalid configuration is exit code 4`(_ text: String) async throws {
         let folder = try TemporaryFolder()
         try Data(text.utf8).write(to: folder.url("waterh.toml"))
         let result = try await Program("waterh-gateway").run(["run", "--config", folder.url("waterh.toml").path])
@@ -244,7 +244,7 @@ import Testing
 @Suite struct ServiceOnTheMoveTests {
     /// The machine travels: `/etc/localtime` leads elsewhere while the service runs, and `TZ` says nothing.
     @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
-    func theRunningServiceFollowsTheMachinesZone() async throws {
+    func `a running service follows the system time zone`() async throws {
         let pair = try await Pair(["--profile", "draft"])
         let etc = pair.folder.url("etc")
         func travel(to zone: String) throws {

@@ -33,7 +33,9 @@ import Testing
         return (service, line)
     }
 
-    @Test(arguments: ["retail", "draft"]) func aSipIsInTheStreamWhileSomebodyWatches(profile: String) async throws {
+    @Test(arguments: ["retail", "draft"]) func `a drink appears in the event stream while a viewer is active`(
+        profile: String
+    ) async throws {
         let pair = try await Pair(["--profile", profile])
         let (service, page) = try await served(pair)
         let stream = try await watcher(pair, page)
@@ -57,7 +59,7 @@ import Testing
         stream.send(signal: SIGTERM)
     }
 
-    @Test func aServiceThatNeverHoldsLetsGoAlsoWhileSomebodyWatches() async throws {
+    @Test func `a service that never holds disconnects also while a viewer is active`() async throws {
         let pair = try await Pair()
         _ = try await Program("waterh-tracker").run(["settings", "set", "bottle.hold", "never", "--store", pair.store])
         let (service, page) = try await served(pair)
@@ -70,7 +72,7 @@ import Testing
         stream.send(signal: SIGTERM)
     }
 
-    @Test func aCommandIsSentOnTheConnectionThatIsKept() async throws {
+    @Test func `a command uses the open connection`() async throws {
         let pair = try await Pair()
         let (service, page) = try await served(pair)
         let stream = try await watcher(pair, page)

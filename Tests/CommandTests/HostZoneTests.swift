@@ -5,7 +5,7 @@ import Testing
 
 /// The machine's zone is asked for each time: a person travels while the service runs.
 @Suite struct HostZoneTests {
-    @Test func theLinkIsReadAnewEachTime() throws {
+    @Test func `the time zone link is read at each use`() throws {
         let folder = try TemporaryFolder()
         let link = folder.file("localtime")
         func zone(_ variables: [String: String] = [:]) -> String {

@@ -9,7 +9,7 @@ import TrackerCore
     /// each: every drink is in the store exactly once. `WATERH_KILL_SEED=n` repeats the moments, as far as a machine
     /// does.
     @Test(.timeLimit(.minutes(10)), arguments: [("retail", 200), ("draft", 50)])
-    func everyDrinkExactlyOnce(_ profile: String, polls: Int) async throws {
+    func `every drink is stored once when the gateway is killed`(_ profile: String, polls: Int) async throws {
         let seed =
             ProcessInfo.processInfo.environment["WATERH_KILL_SEED"].flatMap(UInt64.init)
             ?? UInt64.random(in: 0..<1_000_000)
@@ -51,7 +51,7 @@ import TrackerCore
     /// Asked to stop while it started, the service sometimes opened the people's sockets after it had closed them, and
     /// waited for them for ever.
     @Test(.timeLimit(.minutes(5)))
-    func askedToStopWhileItStartsItStops() async throws {
+    func `a service stopped during its start ends`() async throws {
         let pair = try await Pair(["--profile", "retail"])
         let killer = try #require(Program(system: "timeout"), "coreutils' timeout is needed")
         for round in 0..<30 {

@@ -28,7 +28,7 @@ import Testing
         "token list", "export",
         "export --format json", "check --doctor", "why", "why --at 12:00 --json",
     ])
-    func aVerbThatLooksMakesNothing(_ verb: String) async throws {
+    func `reading subcommands create no store`(_ verb: String) async throws {
         let home = try TemporaryFolder()
         let result = try await run("waterh-tracker", verb, in: home)
         #expect([0, 3].contains(result.exitCode) && result.error.contains("There is no store yet"), "\(result.error)")
@@ -39,7 +39,7 @@ import Testing
         #expect(try Data(contentsOf: home.url("empty")).isEmpty)
     }
 
-    @Test func doctorMakesNothing() async throws {
+    @Test func `doctor creates no store`() async throws {
         let home = try TemporaryFolder()
         try Data().write(to: home.url("empty"))
         let result = try await run("waterh-gateway", "doctor --store empty --link unix:nowhere", in: home)
@@ -48,7 +48,7 @@ import Testing
         #expect(try Data(contentsOf: home.url("empty")).isEmpty)
     }
 
-    @Test func aNewStoreIsItsOwnersAlone() async throws {
+    @Test func `a new store is private`() async throws {
         let home = try TemporaryFolder()
         // The folder may be there already, from an older version: it is ours by name.
         try FileManager.default.createDirectory(atPath: home.file("state/waterh"), withIntermediateDirectories: true)
@@ -83,20 +83,20 @@ import Testing
     }
 
     @Test(arguments: ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"])
-    func everyProgramTellsItsVersion(_ program: String) async throws {
+    func `every program prints its version`(_ program: String) async throws {
         let home = try TemporaryFolder()
         let result = try await run(program, "--version", in: home)
         #expect(result.exitCode == 0 && result.output.contains(/^waterh-bench \d+\.\d+\.\d+\n$/))
     }
 
-    @Test func aConfigurationThatIsNotThereIsWrongUse() async throws {
+    @Test func `a missing --config file is wrong use`() async throws {
         let home = try TemporaryFolder()
         let result = try await run("waterh-gateway", "run --config no-such.toml", in: home)
         #expect(result.exitCode == 2 && result.error.contains("no-such.toml"), "\(result.error)")
     }
 
     /// Gateway and tracker speak of the same day, without being told twice.
-    @Test func allCommandsFindTheStoreThatTheConfigurationNames() async throws {
+    @Test func `all commands use the store of the configuration`() async throws {
         let pair = try await Pair()
         try await pair.sip(120)
         let home = pair.folder
@@ -125,7 +125,7 @@ import Testing
     // MARK: - A system service beside an ordinary user
 
     /// Own store or the service's: whichever is there, and said where both are.
-    @Test func theServicesStoreIsFound() throws {
+    @Test func `commands find the store of the service`() throws {
         let home = try TemporaryFolder()
         let (own, service) = (home.file("own/waterh.sqlite"), home.file("var/waterh.sqlite"))
         func find(
@@ -146,7 +146,7 @@ import Testing
 
     /// An adversary's finding: after a purge, which keeps the drinks, nobody else could keep a day on that machine:
     /// there was no service to ask.
-    @Test func whatAServiceThatIsGoneLeftIsNobodysDay() throws {
+    @Test func `the store of a removed service is not used`() throws {
         let home = try TemporaryFolder()
         let own = home.file("own/waterh.sqlite")
         func find(_ service: String, _ isServed: Bool) throws -> StorePlace {
@@ -167,7 +167,7 @@ import Testing
     }
 
     /// As nobody, beside a service whose folder is shut: the day is not "0 ml", and no store of nobody's is made.
-    @Test func aStoreThatIsShutIsNamedWithWhatToDo() async throws {
+    @Test func `a store without permission is reported with an action`() async throws {
         let home = try TemporaryFolder()
         let service = home.file("service/waterh.sqlite")
         _ = try TrackerStore(path: service)
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func theDemoShowsNothingThatLiesAhead() async throws {
+    @Test func `the demo has no future drinks`() async throws {
         for hour in ["06:00", "23:30"] {
             let folder = try TemporaryFolder()
             // A zone in which it is about that hour now, so that evening drinks would lie ahead in the morning.

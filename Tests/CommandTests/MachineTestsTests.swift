@@ -39,7 +39,7 @@ import Testing
             ])
     }
 
-    @Test func aFlakyGroupIsNamedAndTwiceInARowIsAFailure() async throws {
+    @Test func `a flaky group is named, and fails the second time`() async throws {
         let folder = try TemporaryFolder()
         let first = try await run(folder, failures: 1)
         #expect(first.exitCode == 0 && first.error.contains("1 flaky: host"), "\(first.output)\(first.error)")
@@ -54,7 +54,9 @@ import Testing
         #expect(try await run(folder, failures: 2).exitCode == 1, "failed twice")
     }
 
-    @Test(arguments: [true, false]) func machinesAreEmulatedWhereLinuxRunsNotAsAProgram(userMode: Bool) async throws {
+    @Test(arguments: [true, false]) func `VMs are emulated where User Mode Linux does not run`(userMode: Bool)
+        async throws
+    {
         let folder = try TemporaryFolder()
         let result = try await run(folder, failures: 0, userMode: userMode)
         let words = try String(contentsOf: folder.url("words"), encoding: .utf8).split(separator: "\n")

@@ -21,7 +21,7 @@ import Testing
         try file.commit()
     }
 
-    @Test func aNewFileIsForItsOwnerAloneAndAnOldOneKeepsItsMode() throws {
+    @Test func `a new output file is private, and an old one keeps its mode`() throws {
         let path = scratch.file("new")
         try write("one", to: path)
         #expect(try text(path) == "one" && mode(path) == 0o600)
@@ -32,7 +32,7 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["new"], "nothing is left beside it")
     }
 
-    @Test func aSymbolicLinkStaysOneAndItsTargetIsWritten() throws {
+    @Test func `output through a symbolic link writes the target`() throws {
         try FileManager.default.createDirectory(atPath: scratch.file("elsewhere"), withIntermediateDirectories: false)
         for target in ["elsewhere/there", "elsewhere/not-yet"] {
             if target.hasSuffix("there") { try Data("old".utf8).write(to: scratch.url(target)) }
@@ -48,7 +48,7 @@ import Testing
         #expect(throws: CommandFailure.self) { try OutputFile(scratch.file("loop")) }
     }
 
-    @Test func aFIFOIsWrittenTo() async throws {
+    @Test func `output to a FIFO works`() async throws {
         let path = scratch.file("fifo")
         #expect(mkfifo(path, 0o600) == 0)
         let reading = try Program(path: "/bin/cat").start([path])
@@ -58,7 +58,7 @@ import Testing
         #expect(stat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFIFO)
     }
 
-    @Test func whatGoesWrongLeavesTheOldFile() throws {
+    @Test func `a failed output keeps the old file`() throws {
         let path = scratch.file("kept")
         try write("old", to: path)
         do {
@@ -85,14 +85,14 @@ import Testing
         "waterh-emulator faults",
         "waterh-gateway --help",
     ])
-    func anOutputThatCannotBeWrittenIsAFailure(line: String) async throws {
+    func `an output that cannot be written is an error`(line: String) async throws {
         for place in [">/dev/full", ">&-"] {
             let result = try await shell("exec \(line) \(place)")
             #expect(result.exitCode == 1 && (result.error.contains("be written")), "\(line) \(place): \(result.error)")
         }
     }
 
-    @Test func aReaderThatIsGoneIsNoFailure() async throws {
+    @Test func `a closed output pipe is not an error`() async throws {
         let result = try await shell(
             """
             for i in 1 2 3; do waterh-tracker log 250; done | head -n 1; waterh-tracker export | true; echo \
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// A name of control characters: a token's label that an older version took, and what refusals repeat.
-    @Test func noControlCharacterReachesTheTerminal() async throws {
+    @Test func `control characters are escaped on a terminal`() async throws {
         let evil = "\u{1B}[2J\u{9B}31m\u{202E}txt\u{7}\u{2066}\u{85}"
         let environment = ["EVIL": evil]
         let refused = try await shell("waterh-tracker token new --label \"$EVIL\"", environment)
@@ -133,14 +133,14 @@ import Testing
             "in JSON it is the same name")
     }
 
-    @Test func textIsKeptAsItIs() {
+    @Test func `text without control characters is unchanged`() {
         for text in ["plain", "Grüße 😀 👩‍👩‍👧 é — … █░", "\ttab", ""] { #expect(TerminalText.safe(text) == text) }
         #expect(TerminalText.safe("a\nb\r\u{2028}c") == #"a\u000ab\u000d\u2028c"#)
         #expect(TerminalText.safe("a\nb", keepsLines: true) == "a\nb")
         #expect(TerminalText.safe(TextColour.red.paint("x")) == "x", "colours are nothing where no terminal reads")
     }
 
-    @Test func theMarksOfColoursInANameAreWrittenOut() {
+    @Test func `escape sequences in names are shown as text`() {
         // Swift has no way of writing a noncharacter in a text.
         let (red, end) = (
             String(decoding: [0xEF, 0xB7, 0x92], as: UTF8.self), String(decoding: [0xEF, 0xB7, 0xAF], as: UTF8.self)

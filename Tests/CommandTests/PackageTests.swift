@@ -21,7 +21,7 @@ import Testing
     @Test(arguments: [
         "install.sh", "uninstall.sh", "debian/preinst", "debian/postinst", "debian/prerm", "debian/postrm",
     ])
-    func aScriptIsOneForEveryShell(_ script: String) async throws {
+    func `package scripts are POSIX shell`(_ script: String) async throws {
         let shell = try #require(Program(system: "sh"))
         let result = try await shell.run(["-n", Self.folder + script])
         #expect(result.exitCode == 0, "\(result.error)")
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// An empty folder for everything: the archive's scripts put there what they have, and take away just that.
-    @Test func whatIsInstalledIsUninstalled() async throws {
+    @Test func `uninstall removes everything that install created`() async throws {
         let (source, root) = (try TemporaryFolder(), try TemporaryFolder())
         let files = FileManager.default
         for name in ["bin", "share/man/man1", "units/system", "units/user", "etc"] {
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// The file in /etc means nothing as it is installed; and each of its lines is right when somebody takes it up.
-    @Test func theConfigurationIsReadWithEachOfItsLines() throws {
+    @Test func `every line of the sample configuration is valid`() throws {
         let text = try Self.text(Self.folder + "waterh.toml")
         #expect(try Configuration(text: text, name: "waterh.toml") == Configuration())
         var (group, found) = ("", Set<String>())
@@ -111,7 +111,7 @@ import Testing
 
     /// A page for each command, with each of its subcommands and examples; an example that nobody could type is
     /// refused.
-    @Test func everySubcommandIsInItsManualPage() async throws {
+    @Test func `every subcommand is in its manual page`() async throws {
         let folder = try TemporaryFolder()
         let result = try await Self.python([Self.folder + "manual.py", Program.products, folder.path, "1700000000"])
         try #require(result.exitCode == 0, "\(result.error)")
@@ -146,7 +146,7 @@ import Testing
 
     /// What the package puts below /: units whose commands are where the package has them, in which systemd finds no
     /// fault, and completions.
-    @Test func whatThePackageHolds() async throws {
+    @Test func `the package has the expected files`() async throws {
         let root = try TemporaryFolder()
         let result = try await Self.python([Self.folder + "pack.py", "--tree", Program.products, root.path])
         try #require(result.exitCode == 0, "\(result.error)")
@@ -204,7 +204,7 @@ import Testing
 
     /// An adversary's finding: with the package installed, a shell completed no file behind `waterh-replay info`; and a
     /// verb's help had no exit codes.
-    @Test func aFileIsCompletedWhereAVerbTakesOne() async throws {
+    @Test func `shell completion completes file arguments`() async throws {
         let files: Set = [
             "file", "files", "capture", "captures", "directory", "input", "output", "first", "second", "other",
             "source",
@@ -238,7 +238,7 @@ import Testing
 
     /// Codes that no waiting mends end a service for good; all others start it again.
     @Test(arguments: ["waterh-gateway.service", "waterh-emulator@.service", "waterh-gateway-user.service"])
-    func aWrongConfigurationIsNotTriedAgain(_ unit: String) async throws {
+    func `systemd does not restart a service with an invalid configuration`(_ unit: String) async throws {
         let lines = try Self.text(Program.repository + "/hardware/units/" + unit).split(separator: "\n")
         let codes = try #require(lines.first { $0.hasPrefix("RestartPreventExitStatus=") }).dropFirst(
             "RestartPreventExitStatus=".count

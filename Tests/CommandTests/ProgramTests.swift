@@ -4,7 +4,7 @@ import Support
 import Testing
 
 @Suite struct ProgramTests {
-    @Test func aProductRunsAndTellsItsUsage() async throws {
+    @Test func `every product prints its usage`() async throws {
         for name in ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"] {
             let result = try await Program(name).run(["--help"])
             #expect(result.exitCode == 0)
@@ -13,7 +13,7 @@ import Testing
     }
 
     /// Dispatch threads block signals; what they start must be able to hear them.
-    @Test func aProgramStartedFromADispatchThreadHearsSIGTERM() async throws {
+    @Test func `a program started from a dispatch thread receives SIGTERM`() async throws {
         let sleep = try #require(Program(system: "sleep"))
         let running = try await withCheckedThrowingContinuation { started in
             DispatchQueue(label: "starter").async { started.resume(with: Result { try sleep.start(["60"]) }) }
@@ -24,7 +24,7 @@ import Testing
     }
 
     /// A parent that blocks SIGTERM hands that down: our commands end all the same.
-    @Test func aCommandStartedWithSIGTERMBlockedEndsCleanly() async throws {
+    @Test func `a command started with SIGTERM blocked ends on it`() async throws {
         let environment = try #require(Program(system: "env"))
         let folder = try TemporaryFolder()
         let running = try environment.start([
@@ -37,7 +37,7 @@ import Testing
         #expect(!result.signalled && result.exitCode == 0)
     }
 
-    @Test func aProgramThatHangsIsKilled() async throws {
+    @Test func `a hanging program is killed`() async throws {
         let sleep = try #require(Program(system: "sleep"))
         await #expect(throws: Program.TookTooLong.self) { try await sleep.run(["60"], limit: 0.2) }
     }

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func everyQuickActionIsDoneOnEverySurface() async throws {
+    @Test func `every quick action works on every interface`() async throws {
         let (folder, bus, broker) = (try TemporaryFolder(), try await PrivateBus(), try await Broker())
         let store = folder.file("s.sqlite")
         let environment = [

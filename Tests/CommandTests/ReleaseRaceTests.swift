@@ -8,7 +8,7 @@ import Testing
 
     /// - Parameter delay: so long after the service has met the bottle, milliseconds.
     @Test(arguments: [0, 150, 400, 900, 1800, 3000])
-    func aBottleThatIsReleasedWhileTheServicePollsItIsReleased(_ delay: Int) async throws {
+    func `a bottle released during a poll stays released`(_ delay: Int) async throws {
         let pair = try await Pair([
             "--address", Self.address, "--capture", Program.repository + "/captures/boost_two-days.btsnoop",
             "--restamp", "today", "--faults", "slow=60,gap=120,frame=4",

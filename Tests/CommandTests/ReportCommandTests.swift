@@ -25,8 +25,8 @@ import Testing
             uniqueKeysWithValues: names.map { ($0, try String(contentsOfFile: inner + "/" + $0, encoding: .utf8)) })
     }
 
-    @Test("no address, credential, name or amount is in it, whatever is configured, stored and logged")
-    func nothingLeaks() async throws {
+    @Test
+    func `a report has no address, credential, name or amount`() async throws {
         let folder = try TemporaryFolder()
         let (store, chosen) = (folder.file("s.sqlite"), folder.file("annegrets-folder/../s.sqlite"))
         try FileManager.default.createDirectory(
@@ -119,8 +119,8 @@ import Testing
         #expect(blurred.contains("Today: # ml / # ml (# %), 1 drink"), "\(blurred)")
     }
 
-    @Test("without a store, a journal or a service there is a report all the same; a log that is not there is said so")
-    func nothingThere() async throws {
+    @Test
+    func `a report works without store, log and service`() async throws {
         let folder = try TemporaryFolder()
         let none = ["--store", folder.file("none.sqlite"), "--link", "unix:" + folder.file("none.sock")]
         let result = try await Program("waterh-gateway").run(["report", "-o", folder.file("a.tar.gz")] + none)
@@ -136,46 +136,44 @@ import Testing
                 && !FileManager.default.fileExists(atPath: folder.file("b.tar.gz")))
     }
 
-    @Test(
-        "what a stranger need not read is blurred, and the rest stays",
-        arguments: [
-            ("bottle A4:C1:38:01:02:03, again a4:c1:38:01:02:03", "bottle ADDRESS-1, again ADDRESS-1"),
-            ("12:30:15 is a time, 2026-11-23T12:30:15 too", "12:30:15 is a time, 2026-11-23T12:30:15 too"),
-            ("drank 250 ml, 0.25l, 8oz, 1,250 ml", "drank # ml, #l, #oz, # ml"),
-            (#"{"amountMl":250,"count":3}"#, #"{"amountMl":#,"count":3}"#),
-            ("at 10.0.0.7 and 127.0.0.1", "at HOST-1 and 127.0.0.1"),
-            ("fe80::1 and ::1", "HOST-1 and ::1"), ("Anna's bench, and anna", "NAME-1's bench, and NAME-1"),
-            ("Ben sits on a bench", "NAME-2 sits on a bench"),
-            ("password hunter2!", "password SECRET"), ("see https://a.example/x?k=v.", "see https://HOST-1"),
-            ("token 0123456789abcdefABCDEF01", "token SECRET"),
-            ("exit code 5 after 30 s, MTU 517", "exit code 5 after 30 s, MTU 517"), ("50 54 00 0F 0E 06 1A", "7 BYTES"),
-            ("WaterH-Boost-24oz and waterh-gateway", "BOTTLE-1 and waterh-gateway"), ("", ""),
-            ("link l2cap:A4:C1:38:54:9B:63, mac:A4C138549B62", "link l2cap:ADDRESS-1, mac:ADDRESS-2"),
-            ("store of X, x and y", "store of NAME-3, NAME-3 and y"),
-            (
-                "error: WaterH Vita Kathrin H (A4:C1:38:0A:0B:0C) is here, but this store belongs to another",
-                "error: BOTTLE-1 (ADDRESS-1) is here, but this store belongs to another"
-            ),
-            ("Kathrins Flasche (A4:C1:38:0A:0B:0C), retail", "BOTTLE-1 (ADDRESS-1), retail"),
-            ("Kathrins Flasche is here and hides its address", "BOTTLE-1 is here and hides its address"),
-            // Adversaries' findings: a name with a quotation mark, an address that was refused and mended, a broker's
-            // former user and prefix.
-            (#"bottle="Zq \"flasche\" \\x" and Zq "flasche" \x"#, #"bottle="NAME-4" and NAME-4"#),
-            (
-                #"'url' of [webhook] cannot be "hook.zz/api/webhook/AzZ7": It must be one."#,
-                #"'url' of [webhook] cannot be "…": It must be one."#
-            ),
-            (
-                "MQTT: connected with mqtt.zz at zqprefix, as zqmuser with a password, discovery at ha",
-                "MQTT: connected with mqtt.zz at PREFIX-1, as USER-1 with a password, discovery at ha"
-            ),
-            ("a bottle is there: Anna-Bottle", "a bottle is there: BOTTLE-1"),
-            (
-                "a bottle that is not this store's is there: Blue one",
-                "a bottle that is not this store's is there: BOTTLE-1"
-            ),
-        ])
-    func blur(_ text: String, _ blurred: String) {
+    @Test(arguments: [
+        ("bottle A4:C1:38:01:02:03, again a4:c1:38:01:02:03", "bottle ADDRESS-1, again ADDRESS-1"),
+        ("12:30:15 is a time, 2026-11-23T12:30:15 too", "12:30:15 is a time, 2026-11-23T12:30:15 too"),
+        ("drank 250 ml, 0.25l, 8oz, 1,250 ml", "drank # ml, #l, #oz, # ml"),
+        (#"{"amountMl":250,"count":3}"#, #"{"amountMl":#,"count":3}"#),
+        ("at 10.0.0.7 and 127.0.0.1", "at HOST-1 and 127.0.0.1"),
+        ("fe80::1 and ::1", "HOST-1 and ::1"), ("Anna's bench, and anna", "NAME-1's bench, and NAME-1"),
+        ("Ben sits on a bench", "NAME-2 sits on a bench"),
+        ("password hunter2!", "password SECRET"), ("see https://a.example/x?k=v.", "see https://HOST-1"),
+        ("token 0123456789abcdefABCDEF01", "token SECRET"),
+        ("exit code 5 after 30 s, MTU 517", "exit code 5 after 30 s, MTU 517"), ("50 54 00 0F 0E 06 1A", "7 BYTES"),
+        ("WaterH-Boost-24oz and waterh-gateway", "BOTTLE-1 and waterh-gateway"), ("", ""),
+        ("link l2cap:A4:C1:38:54:9B:63, mac:A4C138549B62", "link l2cap:ADDRESS-1, mac:ADDRESS-2"),
+        ("store of X, x and y", "store of NAME-3, NAME-3 and y"),
+        (
+            "error: WaterH Vita Kathrin H (A4:C1:38:0A:0B:0C) is here, but this store belongs to another",
+            "error: BOTTLE-1 (ADDRESS-1) is here, but this store belongs to another"
+        ),
+        ("Kathrins Flasche (A4:C1:38:0A:0B:0C), retail", "BOTTLE-1 (ADDRESS-1), retail"),
+        ("Kathrins Flasche is here and hides its address", "BOTTLE-1 is here and hides its address"),
+        // Adversaries' findings: a name with a quotation mark, an address that was refused and mended, a broker's
+        // former user and prefix.
+        (#"bottle="Zq \"flasche\" \\x" and Zq "flasche" \x"#, #"bottle="NAME-4" and NAME-4"#),
+        (
+            #"'url' of [webhook] cannot be "hook.zz/api/webhook/AzZ7": It must be one."#,
+            #"'url' of [webhook] cannot be "…": It must be one."#
+        ),
+        (
+            "MQTT: connected with mqtt.zz at zqprefix, as zqmuser with a password, discovery at ha",
+            "MQTT: connected with mqtt.zz at PREFIX-1, as USER-1 with a password, discovery at ha"
+        ),
+        ("a bottle is there: Anna-Bottle", "a bottle is there: BOTTLE-1"),
+        (
+            "a bottle that is not this store's is there: Blue one",
+            "a bottle that is not this store's is there: BOTTLE-1"
+        ),
+    ])
+    func `private data is redacted, and the rest is kept`(_ text: String, _ blurred: String) {
         #expect(
             Blur(names: ["Anna", "Ben", "X", "x", #"Zq "flasche" \x"#], secrets: ["hunter2!"]).text(text) == blurred)
     }

@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func whoIsInTheGroupAsksTheService() async throws {
+    @Test func `a member of the group uses the service's store`() async throws {
         let bench = try await Bench()
         // What is said, but for the hour and the number.
         func plain(_ text: String) -> String { text.replacing(/[0-9]{2}:[0-9]{2}|\b[dw][0-9]+\b/, with: "…") }

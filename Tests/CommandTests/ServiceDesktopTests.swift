@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func aButtonActsOnceAndTheSessionsPlaceIsKept() async throws {
+    @Test func `a notification button acts once`() async throws {
         let served = try await Served()
         let server = try await FakeNotificationServer(served.bus)
         let service = try await served.start()
@@ -87,7 +87,9 @@ import Testing
 
     /// Another program holds the store when a button is pressed, and the banner is gone: it is done when the store is
     /// free, also by the next service.
-    @Test(arguments: [false, true]) func aPressWhileTheStoreIsHeldIsDoneAfterwards(isKilled: Bool) async throws {
+    @Test(arguments: [false, true]) func `a button pressed while the store is locked acts afterwards`(isKilled: Bool)
+        async throws
+    {
         let served = try await Served()
         let server = try await FakeNotificationServer(served.bus)
         var service = try await served.start()
@@ -124,7 +126,7 @@ import Testing
         #expect(try await served.session()["logs"].flatMap { $0 as? [Any] }?.count == 2)
     }
 
-    @Test func aServerThatComesLaterIsTold() async throws {
+    @Test func `a notification server that starts later receives notifications`() async throws {
         let served = try await Served()
         let service = try await served.start()
         defer { service.send(signal: SIGTERM) }

@@ -17,7 +17,7 @@ import Testing
 
     /// Sips with the broker away, and the service killed in between: all of them arrive, in order, with their own
     /// times; and who looks meanwhile learns that nobody is there.
-    @Test func theBrokerGoesAndTheServiceIsKilled() async throws {
+    @Test func `publishing survives a broker restart and a killed service`() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         try await set(pair.store, ["mqtt.url": broker.url])
         let ear = try await broker.listen("hydration/#", as: "ear")
@@ -71,7 +71,7 @@ import Testing
 
     /// Another program holds the store when a command comes, and the service is killed over it, or says that it cannot:
     /// the broker sends it again, and it is done once.
-    @Test(arguments: [false, true]) func aCommandThatFindsTheStoreHeldIsDoneAfterwards(isKilled: Bool) async throws {
+    @Test(arguments: [false, true]) func `an MQTT command waits for a locked store`(isKilled: Bool) async throws {
         let (broker, pair) = (try await Broker { _ in ["allow_anonymous true", "log_type all"] }, try await Pair())
         try await set(pair.store, ["mqtt.url": broker.url, "mqtt.commands": "true"])
         func serve() throws -> RunningProgram {
@@ -117,7 +117,7 @@ import Testing
 
     /// An adversary's finding: whoever was told to stop did a thousand commands first, and who was killed over them did
     /// hundreds twice.
-    @Test func whatHasWaitedIsDoneOnceAlsoWhereTheServiceStopsInTheMiddle() async throws {
+    @Test func `queued MQTT commands run once when the service stops`() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         try await set(pair.store, ["mqtt.url": broker.url, "mqtt.commands": "true", "day.zone": "UTC"])
         func serve() throws -> RunningProgram {
@@ -166,7 +166,7 @@ import Testing
 
     /// A second service of one store, and a store that began as a copy of another's: each is told so, and does not push
     /// the first one off the broker.
-    @Test(arguments: [true, false]) func aSecondServiceAndACopySaySo(isCopy: Bool) async throws {
+    @Test(arguments: [true, false]) func `a second service and a copied store are reported`(isCopy: Bool) async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         func start(_ store: String, _ prefix: String) throws -> RunningProgram {
             let config = folder.url("\(prefix).toml")
@@ -231,7 +231,9 @@ import Testing
 
     /// A copy gets no name of its own before it has a prefix of its own, wherever the prefix comes from: it would
     /// overwrite what its original says.
-    @Test(arguments: ["nowhere", "settings", "file"]) func aCopyKeepsOffTheOriginalsPrefix(_ place: String)
+    @Test(arguments: ["nowhere", "settings", "file"]) func `a copied store does not publish to the original's topics`(
+        _ place: String
+    )
         async throws
     {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
@@ -286,7 +288,7 @@ import Testing
     }
 
     /// Two services with a store each, at one prefix of one broker: both say so, and so does who looks at either day.
-    @Test func anotherStoreAtTheSamePrefixIsTold() async throws {
+    @Test func `another store with the same topic prefix is reported`() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         func start(_ name: String) throws -> RunningProgram {
             try Data(
@@ -322,7 +324,7 @@ import Testing
     }
 
     /// Who only asks for the name changes nothing, also in a store of an earlier version.
-    @Test func lookingAtTheNameChangesNothing() async throws {
+    @Test func `showing the MQTT identity changes nothing`() async throws {
         let folder = try TemporaryFolder()
         let store = folder.file("a.sqlite")
         try await Release09Store.unpack(to: store)
@@ -338,7 +340,7 @@ import Testing
         "password = \"two s3cr3t words\"", "url = \"mqtt://me:s3cr3t@h\"", "url = \"me:s3cr3t@h\"",
         "passwort = \"s3cr3t\"",
     ])
-    func aPasswordIsInNoMessage(_ line: String) async throws {
+    func `no message contains the password`(_ line: String) async throws {
         let folder = try TemporaryFolder()
         let config = folder.url("waterh.toml")
         try Data(
@@ -365,7 +367,7 @@ import Testing
     }
 
     /// Settings of a running service, and what its file says over them.
-    @Test func theServiceFollowsSettingsAndFile() async throws {
+    @Test func `the service follows settings and configuration`() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         let config = pair.folder.url("waterh.toml")
         func write(_ more: String) throws {

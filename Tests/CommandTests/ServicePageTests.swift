@@ -108,7 +108,7 @@ import Testing
         #expect(try await tracker(["restore", backup, "--yes"]).exitCode == 0)
     }
 
-    @Test func aSipIsOnThePageAfterANudge() async throws {
+    @Test func `a drink is on the page after nudge`() async throws {
         let served = try await Served()
         _ = await event { served.service.error.contains("Next poll") ? true : nil }
         try await served.pair.sip(250)
@@ -128,7 +128,7 @@ import Testing
 
     /// An adversary's finding: what a bottle was called before, and one that was given away, stayed in the figures for
     /// ever.
-    @Test func figuresAreOfBottlesThatAreThereByTheNamesThatTheyHave() async throws {
+    @Test func `metrics have the names of the known bottles`() async throws {
         let served = try await Served()
         func names() async throws -> [String] {
             try await served.curl("metrics").body.matches(of: /waterh_battery_ratio\{bottle="([^"]*)"\}/).map {
@@ -149,7 +149,7 @@ import Testing
     }
 
     /// Issue 11: what a person who watches over the service draws, with Prometheus' names and units.
-    @Test func theMetricsHaveLinkStoreAndOutbox() async throws {
+    @Test func `metrics have link, store and outbox`() async throws {
         let served = try await Served()
         func figure(_ name: String) async throws -> Double? {
             try await served.curl("metrics").body.split(separator: "\n").first { $0.hasPrefix(name + " ") }?.split(
@@ -169,7 +169,7 @@ import Testing
         #expect(try await event { try await figure("waterh_outbox_depth") ?? 0 >= 1 ? true : nil } == true)
     }
 
-    @Test func aScriptIsLetInByACodeAndItsTapCountsOnceAcrossARestart() async throws {
+    @Test func `a script with an access code logs once across a restart`() async throws {
         let served = try await Served()
         let pair = try await served.gateway(["invite", "--json", "--scope", "log", "--label", "script"])
         let code = try #require(
@@ -195,7 +195,7 @@ import Testing
     }
 
     /// US-008, US-009: a session outlives the service that it was started by, and starting again, wherever, returns it.
-    @Test func aSessionOutlivesAKilledServiceAndIsStartedOnce() async throws {
+    @Test func `a session survives a killed service`() async throws {
         let served = try await Served()
         func start(_ page: String) async throws -> (isNew: Bool?, id: String?) {
             let reply = try await served.curl(
@@ -236,7 +236,7 @@ import Testing
 
     /// B9-12, the other half: where the service runs, too, each reminder is told by one of the two. Where it is 14:00
     /// and nothing was drunk, one is due.
-    @Test(arguments: [true, false]) func serviceAndCheckTellAReminderOnce(pageFirst: Bool) async throws {
+    @Test(arguments: [true, false]) func `service and check send a reminder once`(pageFirst: Bool) async throws {
         let served = try await Served()
         let hour = Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: Date()).hour ?? 0
         let offset = (14 - hour + 36) % 24 - 12
@@ -280,7 +280,7 @@ import Testing
         #expect(status.output.contains("\"remindersSent\":1"), "\(status.output)")
     }
 
-    @Test func twoServicesAtOnePlaceGoOnAndSaySo() async throws {
+    @Test func `two services on one address keep running and report it`() async throws {
         let served = try await Served()
         let other = try await Pair()
         let second = try Program("waterh-gateway").start(
@@ -297,7 +297,7 @@ import Testing
         #expect(try await served.service.finish().exitCode == 0)
     }
 
-    @Test func aSecondServiceOnOneStoreLeavesTheSocketOfTheFirst() async throws {
+    @Test func `a second service does not replace the first one's socket`() async throws {
         let served = try await Served()
         let second = try Program("waterh-gateway").start(
             ["run", "--link", served.pair.socket, "--store", served.pair.store, "--listen", "off"],
@@ -313,7 +313,7 @@ import Testing
 
     /// Two that began together: the second took the socket of the first away, which was bound and did not listen yet,
     /// and nobody could ask either in the end.
-    @Test func aServiceThatBeginsKeepsItsSocket() async throws {
+    @Test func `a starting service keeps its socket`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("w.sock")
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -346,7 +346,7 @@ import Testing
         #expect(try before != nil && file() == before)
     }
 
-    @Test func aCommandReachesTheBottleThroughTheService() async throws {
+    @Test func `a command reaches the bottle through the service`() async throws {
         let served = try await Served()
         let reply = try await served.curl(
             "api/v1/bottle/commands",
@@ -357,14 +357,14 @@ import Testing
         #expect(reply.status == 200 && reply.body.contains("goal"), "\(reply)")
     }
 
-    @Test(arguments: ["8077", "localhost:99999", "::1:8077", "unix:relative"]) func aPlaceThatIsNoneIsRefused(
+    @Test(arguments: ["8077", "localhost:99999", "::1:8077", "unix:relative"]) func `an invalid --listen is rejected`(
         place: String
     ) async throws {
         let result = try await Program("waterh-gateway").run(["run", "--listen", place, "--store", "/nowhere/x.sqlite"])
         #expect(result.exitCode == 2 && result.error.contains("no place for the page"), "\(result.error)")
     }
 
-    @Test func withoutAServiceTheCommandsSayWhatToStart() async throws {
+    @Test func `commands without a service print how to start it`() async throws {
         let folder = try TemporaryFolder()
         for verb in ["nudge", "invite", "open"] {
             let result = try await Program("waterh-gateway").run(

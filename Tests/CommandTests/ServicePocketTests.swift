@@ -43,7 +43,7 @@ import Testing
     }
 
     /// A reminder reaches the phone, its button logs a cup, once; and a service that was killed does not tell it again.
-    @Test func aReminderReachesThePhoneAndItsButtonLogsACup() async throws {
+    @Test func `a reminder reaches ntfy, and its button logs a drink`() async throws {
         let rig = try await Rig()
         var service = try rig.serve()
         let told = try #require(try await rig.told(1).first)
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// The server is away and the service is killed: it comes once, when both are there again.
-    @Test func theServerIsAwayAndTheServiceIsKilled() async throws {
+    @Test func `ntfy delivery survives a lost server and a killed service`() async throws {
         let rig = try await Rig("[webhook]\nurl = \"http://127.0.0.1:9\"\nsecret = \"gt_s3cret\"\n")
         try await rig.peer.rule(#"{"status": 503}"#)
         var service = try rig.serve()
@@ -107,7 +107,7 @@ import Testing
 
     /// Who looks at the day is told that a phone hears nothing: which server refuses what it is sent or is away, since
     /// when, and what waits; and no more once it is over.
-    @Test func aServerThatRefusesIsToldByStatusAndTheDoctors() async throws {
+    @Test func `status and doctor report a rejecting server`() async throws {
         let rig = try await Rig("[webhook]\nurl = \"http://127.0.0.1:9/hook-secret\"\n")
         try await rig.peer.rule(#"{"status": 401}"#)
         func troubles() async throws -> [String: [String: Any]] {
@@ -191,7 +191,7 @@ import Testing
         ("url = \"https://h/t\"\ntoken-file = \"/nowhere/token\"", "/nowhere/token"), ("place = \"x\"", "place"),
         ("url = 5", "text in quotes"),
     ])
-    func aWrongFileIsToldAtTheStart(lines: String, word: String) async throws {
+    func `an invalid token file is reported at the start`(lines: String, word: String) async throws {
         let folder = try TemporaryFolder()
         let store = "store = \"\(folder.file("a.sqlite"))\""
         try Data("\(store)\n[ntfy]\n\(lines)\n".utf8).write(to: folder.url("waterh.toml"))

@@ -6,7 +6,7 @@ import Testing
 /// The commands speak to the service of this user, or of the system, and to nobody who only waits at its place.
 @Suite struct ServiceSocketTests {
     /// Somebody else was at the place first, where everybody may put things.
-    @Test(.enabled(if: geteuid() == 0)) func whoWaitsAtTheServicesPlaceIsToldNothing() async throws {
+    @Test(.enabled(if: geteuid() == 0)) func `a socket of another user receives nothing`() async throws {
         let folder = try TemporaryFolder()
         chmod(folder.path, 0o1777)
         let path = folder.file("s.sock")
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// The service's own user counts where the folder is that user's alone.
-    @Test(.enabled(if: geteuid() == 0)) func aSystemServicesFolderSaysWhoItIs() throws {
+    @Test(.enabled(if: geteuid() == 0)) func `the runtime directory identifies the system service`() throws {
         let folder = try TemporaryFolder()
         let socket = ServiceSocket(path: folder.file("s.sock"))
         #expect(socket.mayBeService(0) && !socket.mayBeService(4242))
@@ -51,7 +51,7 @@ import Testing
 
     /// Without a session: a folder of the user's own, or, where somebody was quicker, one beside the store.
     @Test(arguments: ["nothing", "own", "readable", "link", "file", "open", "another's"])
-    func withoutASessionTheSocketIsInAFolderOfOnesOwn(_ found: String) async throws {
+    func `without a session the socket is in a private directory`(_ found: String) async throws {
         guard found != "another's" || geteuid() == 0 else { return }
         let (folder, files) = (try TemporaryFolder(), FileManager.default)
         let usual = folder.file("waterh-\(geteuid())")

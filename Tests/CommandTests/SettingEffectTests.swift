@@ -13,11 +13,11 @@ import TrackerCore
 @Suite struct SettingEffectTests {
     static let names = Settings.catalogue.map(\.name)
 
-    @Test func everyEffectIsOfASetting() {
+    @Test func `every effect belongs to a setting`() {
         #expect(Set(SettingEffects.table.keys).subtracting(Self.names).isEmpty)
     }
 
-    @Test(arguments: names) func everySettingChangesSomethingObservable(_ name: String) async throws {
+    @Test(arguments: names) func `every setting has an observable effect`(_ name: String) async throws {
         let effect = try #require(SettingEffects.table[name], "\(name) has no observation: wire it up, or delete it")
         let set = try await effect.seen(setting: (name, effect.value))
         let unset = try await effect.seen(setting: nil)

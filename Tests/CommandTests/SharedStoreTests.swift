@@ -29,7 +29,7 @@ import TrackerCore
     }
 
     /// The service has its store open once, and locked, after polls, reloads, and visits of every other program.
-    @Test func theServiceHoldsItsLockWhateverElseRuns() async throws {
+    @Test func `the service keeps its lock while other programs run`() async throws {
         let pair = try await Pair()
         try await pair.sip(120)
         let config = pair.folder.url("waterh.toml")
@@ -59,7 +59,7 @@ import TrackerCore
         #expect(try TrackerStore(path: pair.store).allDrinks().map(\.ml).sorted() == [5, 5, 5, 120, 130, 131, 132])
     }
 
-    @Test(arguments: 1...4) func sixProgramsCreateOneStoreAtOnce(round: Int) async throws {
+    @Test(arguments: 1...4) func `six programs that start at once create one store`(round: Int) async throws {
         let folder = try TemporaryFolder()
         let store = folder.file("deep/down/waterh.sqlite")
         let runs = try (1...6).map { try Program("waterh-tracker").start(["log", "\($0)", "--store", store]) }
@@ -73,7 +73,7 @@ import TrackerCore
     /// Service, tracker, a second gateway and doctors on one store, killed at random moments. Afterwards every `log`
     /// that said it was done is there, every sip is in the store once or still in the bottle, and SQLite finds no
     /// fault. `WATERH_SHARED_SEED=n` repeats the choices, as far as a machine does.
-    @Test(.timeLimit(.minutes(3))) func nothingIsLostWhoeverIsKilled() async throws {
+    @Test(.timeLimit(.minutes(3))) func `no drink is lost when programs are killed`() async throws {
         let seed =
             ProcessInfo.processInfo.environment["WATERH_SHARED_SEED"].flatMap(UInt64.init)
             ?? UInt64.random(in: 0..<1_000_000)

@@ -38,28 +38,26 @@ import Testing
         return try #require(found, "\(program.output)\(program.error)")
     }
 
-    @Test(
-        "each bar's own words",
-        arguments: [
-            (
-                "waybar", "day",
-                #"""
-                {"alt":"alerting","class":"overdue","percentage":12,"text":"0.2L / 2.0L","tooltip":"400ml to \#
-                catch up\nlast drink 4 h ago\nWater due now"}
-                """#
-            ),
-            (
-                "waybar", "session",
-                #"""
-                {"alt":"running","class":"running","percentage":58,"text":"1 · Water due now","tooltip":"1 drink, \#
-                0 waters"}
-                """#
-            ),
-            ("i3blocks", "day", ##"{"color":"#E53935","full_text":"0.2L / 2.0L","short_text":"12 %"}"##),
-            ("polybar", "day", "%{F#E53935}0.2L / 2.0L%{F-}"),
-            ("tmux", "session", "#[fg=#42A5F5]1 · Water due now#[default]"), ("plain", "day", "0.2L / 2.0L"),
-        ])
-    func formats(format: String, item: String, line: String) async throws {
+    @Test(arguments: [
+        (
+            "waybar", "day",
+            #"""
+            {"alt":"alerting","class":"overdue","percentage":12,"text":"0.2L / 2.0L","tooltip":"400ml to \#
+            catch up\nlast drink 4 h ago\nWater due now"}
+            """#
+        ),
+        (
+            "waybar", "session",
+            #"""
+            {"alt":"running","class":"running","percentage":58,"text":"1 · Water due now","tooltip":"1 drink, \#
+            0 waters"}
+            """#
+        ),
+        ("i3blocks", "day", ##"{"color":"#E53935","full_text":"0.2L / 2.0L","short_text":"12 %"}"##),
+        ("polybar", "day", "%{F#E53935}0.2L / 2.0L%{F-}"),
+        ("tmux", "session", "#[fg=#42A5F5]1 · Water due now#[default]"), ("plain", "day", "0.2L / 2.0L"),
+    ])
+    func `status has the format of each status bar`(format: String, item: String, line: String) async throws {
         try await tracker("settings set hydration.goalMl 2000 --now 2026-06-15T07:00")
         try await tracker("log 250 --now 2026-06-15T08:00")
         try await tracker("session start --now 2026-06-15T11:30")
@@ -68,7 +66,7 @@ import Testing
             try await tracker("status --format \(format) --item \(item) --now 2026-06-15T12:00").output == line + "\n")
     }
 
-    @Test func noSessionIsSaidAndWrongUseIsRefused() async throws {
+    @Test func `status reports a missing session and rejects wrong use`() async throws {
         #expect(try await tracker("status --format plain --item session").output == "No Session\n")
         for line in ["--follow --format text", "--speed 2", "--follow --speed 0"] {
             let result = try await Program("waterh-tracker").run(
@@ -77,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func aLineForEachChangeByAnybodyAndACleanEnd() async throws {
+    @Test func `status --follow prints a line per change and ends`() async throws {
         try await tracker("settings set hydration.goalMl 2000")
         let bar = try follow()
         #expect(try await lines(bar, 1) == ["0.0L / 2.0L"])
@@ -109,7 +107,7 @@ import Testing
     }
 
     /// `| head -n 1`: it ends although nothing more happens.
-    @Test func whoReadsNoMoreEndsIt() async throws {
+    @Test func `status --follow ends when its reader is gone`() async throws {
         try await tracker("settings set hydration.goalMl 2000")
         let shell = Program(path: "/bin/sh")
         let result = try await shell.run(
@@ -124,7 +122,7 @@ import Testing
     }
 
     /// Waybar's JSON through a whole day, 24 hours in 12 seconds.
-    @Test func aWholeDayAtSpeed() async throws {
+    @Test func `status --follow passes a whole day in fast time`() async throws {
         try await tracker("settings set hydration.goalMl 2000 --now 2026-06-15T05:00")
         for (ml, hour) in [(600, "11"), (700, "14"), (800, "19")] {
             try await tracker("log \(ml) --now 2026-06-15T\(hour):00")

@@ -5,7 +5,7 @@ import Testing
 /// name was gone when another one, which has the store open under its own, wrote next.
 @Suite struct StoreOfTwoNamesTests {
     @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
-    func aFileThatIsMountedByItselfTakesNoWrites() async throws {
+    func `a bind-mounted store file is read-only`() async throws {
         let folder = try TemporaryFolder()
         let (store, other) = (folder.url("here/w.sqlite").path, folder.url("there is/w.sqlite").path)
         let tracker = Program("waterh-tracker")

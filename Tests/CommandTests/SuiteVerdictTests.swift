@@ -79,7 +79,9 @@ import Testing
         (["px"], true, 1, "failed: T/b()\n    it never ended: exit code 1", "FAILED"),
         (["ps"], true, 0, "skipped: T/b()\n    words of b", "passed"),
     ])
-    func whatStandsAtTheEnd(runs: [String], onceMore: Bool, status: Int32, line: String, last: String) async throws {
+    func `the suite ends with its verdict`(runs: [String], onceMore: Bool, status: Int32, line: String, last: String)
+        async throws
+    {
         let bench = try Bench()
         try await bench.part(runs, onceMore: onceMore)
         let verdict = try await bench.verdict()
@@ -97,7 +99,8 @@ import Testing
         (["ph", "ph"], true, 1, "failed: T/b()\n    it hangs"),
         (["hp", "ph"], false, 1, "failed: T/b()\n    it hangs"),
     ])
-    func whatHangsIsEndedAndTheRestRunsAfterIt(runs: [String], onceMore: Bool, status: Int32, line: String) async throws
+    func `a hanging test is ended and the rest runs`(runs: [String], onceMore: Bool, status: Int32, line: String)
+        async throws
     {
         let bench = try Bench()
         let said = try await bench.part(runs, onceMore: onceMore, lanes: onceMore ? ["T/"] : [], limit: 1)
@@ -108,7 +111,7 @@ import Testing
         #expect(verdict.exitCode == status && verdict.output.contains(line), "\(verdict.output)")
     }
 
-    @Test func aPartThatHangsIsEndedWithAllThatItBegan() async throws {
+    @Test func `a hanging part is ended with its processes`() async throws {
         let bench = try Bench()
         let child = bench.folder.file("child")
         let said = try await bench.suite([
@@ -127,7 +130,7 @@ import Testing
             "\(verdict.output)")
     }
 
-    @Test func flakyInTwoRunsInARowIsRed() async throws {
+    @Test func `a test that is flaky twice in a row fails`() async throws {
         let bench = try Bench()
         try await bench.part(["pf", "pp"])
         #expect(try await bench.verdict().exitCode == 0)
@@ -141,7 +144,7 @@ import Testing
         (["pf", "pf", "pf"], 1, "1 passed, 1 failed"), (["pf", "pf", "pp"], 0, "flaky (red, then green alone): T/b()"),
         (["pp", "pp"], 0, "2 passed"),
     ])
-    func whatEveryLaneFoundIsTold(runs: [String], status: Int32, line: String) async throws {
+    func `the verdict has the results of every lane`(runs: [String], status: Int32, line: String) async throws {
         let bench = try Bench()
         try await bench.part(runs, lanes: ["T/a", "T/b"])
         let verdict = try await bench.verdict()
@@ -149,7 +152,7 @@ import Testing
     }
 
     /// A test that no lane takes would never run.
-    @Test func everyTestOfInputsAndOutputsIsInOneLane() async throws {
+    @Test func `every test with input and output is in one lane`() async throws {
         let bench = Program.repository + "/hardware/bench"
         let script =
             """
@@ -177,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func aPartThatIsNoTestIsNamedWithItsExitCode() async throws {
+    @Test func `a failed part without tests is named with its exit code`() async throws {
         let bench = try Bench()
         _ = try await bench.suite(["part", "fuzzers", bench.report, "--", "false"])
         _ = try await bench.suite(["time", "build", "61", "120.5", bench.report])
@@ -189,7 +192,7 @@ import Testing
 
     /// Each runs until two have begun: three would take turns, and two would wait for each other where only one may
     /// run.
-    @Test func twoLanesRunSideBySideAndNoThird() async throws {
+    @Test func `two lanes run at once`() async throws {
         let bench = try Bench()
         let script = """
             #!/usr/bin/env python3
@@ -214,7 +217,7 @@ import Testing
         #expect(try await bench.verdict().exitCode == 0)
     }
 
-    @Test func aPartThatRanBesideOthersCountsOnceAndNamesWhatWasFlaky() async throws {
+    @Test func `a concurrent part counts once and names flaky tests`() async throws {
         let bench = try Bench()
         _ = try await bench.suite([
             "part", "pages", "--beside", bench.report, "--", "bash", "-c",
@@ -229,7 +232,7 @@ import Testing
     }
 
     /// A shell becomes its last command, and what its children took before stays with that process.
-    @Test func aPartIsNotChargedForWhatItsShellDidBefore() async throws {
+    @Test func `the time of a part excludes earlier work`() async throws {
         let bench = try Bench()
         let script = """
             import os, subprocess, sys
@@ -260,7 +263,7 @@ import Testing
         ([75, 1], 1, "failed: chaos"),
         ([1, 0], 1, "failed: chaos\n    exit code 1, and its last lines:\n    what was seen in this run"),
     ])
-    func onlyWhatWasLateRunsOnceMore(codes: [Int], status: Int32, line: String) async throws {
+    func `only late tests run again`(codes: [Int], status: Int32, line: String) async throws {
         let bench = try Bench()
         try await late(bench, codes)
         let verdict = try await bench.verdict()
@@ -268,7 +271,7 @@ import Testing
         #expect(verdict.output.contains(line), "\(verdict.output)")
     }
 
-    @Test func aGreenRunForgivesAndAnotherPartsMemoryStays() async throws {
+    @Test func `a passed run clears the flaky record of its part only`() async throws {
         let bench = try Bench()
         try await late(bench, [75, 0])
         try await bench.part(["pf", "pp"])

@@ -6,7 +6,7 @@ import Testing
 
 /// The watchdog's sign of life is given for work that gets on, and only then.
 @Suite struct SupervisorTests {
-    @Test func aSignOfLifeNeedsProgress() async throws {
+    @Test func `the watchdog is notified only with progress`() async throws {
         let notify = try NotifyTests.NotifySocket()
         let supervisor = Supervisor(["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "30000"])
         let isAlive = Mutex(true)
@@ -25,7 +25,7 @@ import Testing
         await watching.value
     }
 
-    @Test func aStatusIsOneLine() async throws {
+    @Test func `the systemd status is one line`() async throws {
         let notify = try NotifyTests.NotifySocket()
         Supervisor(["NOTIFY_SOCKET": notify.path]).tell(status: "two\nlines")
         #expect(await notify.wait("STATUS=two lines"))

@@ -28,7 +28,7 @@ import TrackerCore
             "\(line): \(result.error)")
     }
 
-    @Test func beforeTheWelcomeTheStatusShowsTheWayToItAndNobodyIsBehind() async throws {
+    @Test func `status before setup shows the way to it`() async throws {
         let fresh = try await shell("waterh-tracker status --now 2026-06-15T14:00").output
         #expect(
             fresh.contains("Welcome. Your goal and your hours: waterh-tracker setup") && !fresh.contains("behind"),
@@ -39,7 +39,7 @@ import TrackerCore
     }
 
     /// US-005: both texts, once.
-    @Test func theWelcomeIsSaidOnce() async throws {
+    @Test func `the setup runs once`() async throws {
         let texts = [Onboarding.welcome, Onboarding.guardrail]
         #expect(
             texts == [
@@ -58,7 +58,7 @@ import TrackerCore
         ("--interval 25", "waterline.intervalMinutes"),
         ("--units cl", "waterline.units"), ("--goal 100", "hydration.goalMl"),
     ])
-    func defaultsAreKeptAndLeastValuesEnforced(wrong: String, name: String) async throws {
+    func `setup keeps defaults and enforces minimum values`(wrong: String, name: String) async throws {
         let refused = try await shell("waterh-tracker setup --yes --water-every 2 \(wrong)")
         #expect(refused.exitCode == 3 && refused.error.contains(name), "\(refused.error)")
         #expect(try await shell("waterh-tracker preset list").output.contains("No presets"), "nothing is set up")
@@ -76,7 +76,7 @@ import TrackerCore
 
     /// US-035: at a terminal notifications are explained before they are asked for; Skip is an answer; without a server
     /// there is a hint.
-    @Test func notificationsAreExplainedAndMayBeSkipped() async throws {
+    @Test func `setup explains notifications, which can be skipped`() async throws {
         let asked = try await shell(#"printf '\n\n\n\n\n\nS\n' | script -qec 'waterh-tracker setup' /dev/null"#)
         #expect(
             asked.output.contains(Onboarding.notifications) && asked.output.contains("Notifications: skipped."),
@@ -101,7 +101,9 @@ import TrackerCore
         (2499, "21:00", "onTrack", 99, "On track ✓"),
         (2500, "12:00", "onTrack", 100, "Goal reached! 🎉"),
     ])
-    func theStatusBarFollowsTheDay(total: Int, time: String, state: String, percent: Int, words: String) async throws {
+    func `the status bar follows the day`(total: Int, time: String, state: String, percent: Int, words: String)
+        async throws
+    {
         for ml in [min(total, 2000), total - min(total, 2000)] where ml > 0 {
             _ = try await shell("waterh-tracker log \(ml) --now 2026-06-15T06:30")
         }
@@ -113,7 +115,7 @@ import TrackerCore
     }
 
     /// US-023: the newest five, and more when asked for.
-    @Test func theNewestFiveSessionsAreListed() async throws {
+    @Test func `the newest five sessions are listed`() async throws {
         for day in 1...6 {
             let started = try await shell(
                 """
@@ -132,7 +134,7 @@ import TrackerCore
     }
 
     /// Whatever is missing is named with what to do about it: here nobody can be notified.
-    @Test func whatIsMissingIsNamedWithWhatToDo() async throws {
+    @Test func `missing things are reported with an action`() async throws {
         _ = try await shell("waterh-tracker log 100")
         let findings = try #require(try await object("check --doctor")["findings"] as? [[String: Any]])
         #expect(

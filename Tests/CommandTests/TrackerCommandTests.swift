@@ -8,7 +8,7 @@ import Testing
 
     /// A shell runs every line of the tour, and every output is compared. docs/getting-started.md shows an excerpt.
     /// `WATERH_UPDATE_TOUR=1` rewrites the file; review the difference before you commit it.
-    @Test func theTourIsAsWritten() async throws {
+    @Test func `the documented tour gives the documented output`() async throws {
         let file = Self.folder + "/tracker-tour.txt"
         let written = try String(contentsOfFile: file, encoding: .utf8)
         let scratch = try TemporaryFolder()
@@ -50,7 +50,7 @@ import Testing
         ("token revoke abc", 3), ("token revoke", 2), ("purge", 3), ("export --output no-such-folder/x.csv", 1),
         ("export --format pdf", 2), ("--help", 0), ("session list --limit 0", 2), ("water --oz 0", 3),
     ])
-    func wrongUseAndRefusalsEndWithTheirCode(arguments: String, code: Int32) async throws {
+    func `wrong use and refusals have their exit codes`(arguments: String, code: Int32) async throws {
         let scratch = try TemporaryFolder()
         let result = try await shell("waterh-tracker " + arguments, in: scratch)
         #expect(result.exitCode == code, "\(arguments): \(result.error)")
@@ -67,7 +67,7 @@ import Testing
             "startDate,endDate,value_ml,uuid\n2026-11-20 10:00:00 +0100,2026-11-20 10:00:00 +0100,200,a\n2026-11-20 11:"
         ),
     ])
-    func badImportsAreRefusedWhole(name: String, text: String) async throws {
+    func `an invalid import changes nothing`(name: String, text: String) async throws {
         let scratch = try TemporaryFolder()
         try Data(text.utf8).write(to: scratch.url(name))
         let result = try await shell("waterh-tracker import \(name)", in: scratch)
@@ -77,7 +77,7 @@ import Testing
                 == "startDate,endDate,value_ml,uuid\n")
     }
 
-    @Test func unitsAreConvertedAndTheLongNightKeepsItsInstants() async throws {
+    @Test func `imports convert units and keep instants in the repeated hour`() async throws {
         let scratch = try TemporaryFolder()
         func record(_ unit: String, _ value: String, _ minute: Int) -> String {
             """
@@ -105,7 +105,7 @@ import Testing
         #expect(try await shell("waterh-tracker export --store other.sqlite", in: scratch).output == xml)
     }
 
-    @Test func jsonIsOneObjectWithStableKeys() async throws {
+    @Test func `JSON output is one object with stable keys`() async throws {
         let scratch = try TemporaryFolder()
         let status = try await shell("waterh-tracker status --json --now 2026-06-15T14:00", in: scratch).output
         let object = try #require(try JSONSerialization.jsonObject(with: Data(status.utf8)) as? [String: Any])
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func shellCompletionIsThere() async throws {
+    @Test func `shell completion exists`() async throws {
         let scratch = try TemporaryFolder()
         for shellName in ["bash", "zsh", "fish"] {
             let result = try await shell("waterh-tracker --generate-completion-script \(shellName)", in: scratch)
@@ -140,7 +140,7 @@ import Testing
     }
 
     /// `kill -9` while drinks are logged, by one process after another: each log that said it was done is there, once.
-    @Test func killedLoggersLoseNothing() async throws {
+    @Test func `killed loggers lose no drink`() async throws {
         let scratch = try TemporaryFolder()
         var random = SeededGenerator(seed: 7)
         var done: Set<Int> = []

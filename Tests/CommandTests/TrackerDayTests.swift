@@ -34,7 +34,7 @@ import Testing
 
     /// B4-S3, with the largest goal that can be set: after each red drink exactly up to the expected amount; eight
     /// reminders, the ninth blocked, and sent with the limit off.
-    @Test func b4S3ByCommands() async throws {
+    @Test func `scenario B4-S3 by commands`() async throws {
         try await tracker("settings set hydration.goalMl 5000", at: "05:00")
         var told: [String] = []
         func check(_ walls: String...) async throws {
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// A check whose output nobody reads, without a session bus, shows nothing: nothing is counted, and it says so.
-    @Test func aReminderNobodyCouldSeeIsNotCounted() async throws {
+    @Test func `a reminder that was not shown does not count`() async throws {
         for minute in 10..<22 {
             let result = try await tracker("check", at: "12:\(minute)")
             #expect(
@@ -93,7 +93,7 @@ import Testing
     }
 
     /// A desktop counts when its server took the notification, and only then; `notify.sound` reaches it.
-    @Test func aDesktopCountsWhatItsServerTook() async throws {
+    @Test func `a reminder counts when the notification server accepts it`() async throws {
         let bus = try await PrivateBus()
         let server = try await FakeNotificationServer(bus, manner: .withAnError)
         let desktop = ["DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_RUNTIME_DIR": folder.path]
@@ -121,7 +121,7 @@ import Testing
     }
 
     /// With a session bus and nobody on it, and with none: words, and nothing counted.
-    @Test func whoHasNoServerIsToldSo() async throws {
+    @Test func `a missing notification server is reported`() async throws {
         let bus = try await PrivateBus()
         let desktop = ["DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_RUNTIME_DIR": folder.path]
         #expect(try await tracker("check", at: "12:00", desktop).error.contains("notification server"))
@@ -138,7 +138,7 @@ import Testing
     }
 
     /// Two real processes at the same moment: each reminder is told by one of them.
-    @Test func twoChecksAtOnceTellOneReminderOnce() async throws {
+    @Test func `two concurrent checks send one reminder`() async throws {
         try await tracker("settings set hydration.goalMl 2000", at: "05:00")
         for day in 10..<20 {
             async let first = tracker("check --show", at: "2026-07-\(day)T12:00")
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// Killed between claim and delivery (the reader of its output is stuck): after the lease the same id comes again.
-    @Test func aCheckKilledBeforeItToldLeavesTheReminderToTheNext() async throws {
+    @Test func `a killed check leaves the reminder to the next one`() async throws {
         try await tracker("status", at: "11:00")
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
@@ -184,7 +184,7 @@ import Testing
     }
 
     /// A change by command re-arms at its commit: drinking the deficit makes the amber reminder possible again.
-    @Test func afterDrinkingTheDeficitTheAmberReminderComesAgain() async throws {
+    @Test func `the amber reminder comes again after a drink and a new deficit`() async throws {
         #expect(try await tracker("check --show", at: "07:18").output.contains("50ml behind pace"))
         try await tracker("log 50", at: "07:18")
         #expect(try await tracker("check --show", at: "07:35").output.hasPrefix("Nothing to tell"))
@@ -192,7 +192,7 @@ import Testing
     }
 
     /// `--now` within a day: what came later is known to nobody, whichever verb answers.
-    @Test func everyVerbKnowsTheSameAtTheMomentThatWasAskedFor() async throws {
+    @Test func `every subcommand has the same state with --now`() async throws {
         for (ml, wall) in [(250, "10:00"), (300, "14:00")] { try await tracker("log \(ml)", at: wall) }
         for (wall, totalMl, drinks, kind) in [
             ("09:00", 0, 0, "none"), ("12:00", 250, 1, "partial"), ("16:00", 550, 2, "partial"),
@@ -212,7 +212,7 @@ import Testing
         "log 100 --at 0000-01-01T19:00", "status --now 0000-01-01T00:00:00Z", "status --now -0001-12-31T23:00:00Z",
         "status --now 9999-12-31T23:59:59Z", "log 100 --at 1969-12-31T00:00:00Z", "log 100 --now 2110-01-01T00:00:00Z",
         "history --now +10000-01-01T00:00:00Z",
-    ]) func timesThatCannotBeCountedAreRefused(line: String) async throws {
+    ]) func `times out of range are rejected`(line: String) async throws {
         let arguments = line.split(separator: " ").map { $0.hasPrefix("-0001") ? "--now=\($0)" : String($0) }
         let result = try await Program("waterh-tracker").run(
             arguments.contains { $0.hasPrefix("--now=") } ? ["status", "--now=-0001-12-31T23:00:00Z"] : arguments,
@@ -223,7 +223,7 @@ import Testing
         #expect(!result.error.contains("T19:0:"))
     }
 
-    @Test func amountsOfTheSettingsCanBeLoggedByName() async throws {
+    @Test func `configured amounts can be logged by name`() async throws {
         try await tracker("settings set hydration.cupMl 330 hydration.quickAddMl 111,222", at: "10:00")
         for name in ["cup", "quick2"] { #expect(try await tracker("log \(name)", at: "10:01").exitCode == 0) }
         let state = try await object("status", at: "10:02")

@@ -8,7 +8,7 @@ import Testing
 
     init() throws { scratch = try TemporaryFolder() }
 
-    @Test func aBackupIsTakenAndPutBack() async throws {
+    @Test func `a backup is restored`() async throws {
         _ = try await shell(
             """
             waterh-tracker setup --yes --goal 1800; waterh-tracker log 250; waterh-tracker session start; \
@@ -59,7 +59,7 @@ import Testing
 
     /// An adversary's findings: a report was written over the store that it had just read, a backup under the name of
     /// the store's journal went with the next verb.
-    @Test func noOutputTakesTheNameOfAStore() async throws {
+    @Test func `no output file replaces a store`() async throws {
         _ = try await shell(
             """
             waterh-tracker log 250; cp waterh.sqlite other.sqlite; echo 'units = \"oz\"' >t.toml; echo said \
@@ -85,7 +85,7 @@ import Testing
     }
 
     /// With --json the answer is one object; a file is written in the format that is asked for.
-    @Test func exportObeysJSON() async throws {
+    @Test func `export supports JSON`() async throws {
         _ = try await shell("waterh-tracker log 250; waterh-tracker log 300")
         for line in ["export --json", "export --json --format json", "export --json --output -"] {
             let result = try await shell("waterh-tracker \(line) | tee all.json")
@@ -113,7 +113,7 @@ import Testing
     }
 
     /// The file that is named is the backup: nothing is said of the store but that it is as it was.
-    @Test func aBackupThatIsNoneIsToldAsABackup() async throws {
+    @Test func `an invalid backup is reported`() async throws {
         _ = try await shell(
             """
             waterh-tracker log 250; waterh-tracker backup good; head -c 9000 good >cut; echo Dear diary >text; : \
@@ -149,7 +149,7 @@ import Testing
     }
 
     /// Keys are lowerCamelCase everywhere, also where a table's name stands in them.
-    @Test func everyKeyIsInCamelCase() async throws {
+    @Test func `every JSON key is in camelCase`() async throws {
         func keys(_ value: Any) -> [String] {
             if let object = value as? [String: Any] { return Array(object.keys) + object.values.flatMap(keys) }
             return (value as? [Any])?.flatMap(keys) ?? []
@@ -173,7 +173,7 @@ import Testing
     }
 
     /// 18 f: what JSON says is kept.
-    @Test func jsonGoesOutAndInAgainUnchanged() async throws {
+    @Test func `a JSON export is imported unchanged`() async throws {
         _ = try await shell(
             """
             waterh-tracker log 100 --at 2026-06-01T23:30 --zone America/New_York; waterh-tracker log 200 --at \
@@ -194,7 +194,7 @@ import Testing
     }
 
     /// 18 j: the number that our lists show comes first; a key that looks like one is told.
-    @Test func aNumberOfOurListsMeansThatDrink() async throws {
+    @Test func `a list number selects that drink`() async throws {
         try Data("startDate,value_ml,uuid\n2026-11-20T09:00:00Z,111,d2\n2026-11-20T10:00:00Z,222,x\n".utf8).write(
             to: scratch.url("keys.csv"))
         _ = try await shell("waterh-tracker import keys.csv")
@@ -207,7 +207,7 @@ import Testing
             "then the name means the key")
     }
 
-    @Test func theEndOfTheInputAnswersNothingInSetup() async throws {
+    @Test func `the end of input does not answer setup`() async throws {
         let result = try await shell(
             """
             script -qec 'waterh-tracker setup' /dev/null </dev/null; waterh-tracker settings get hydration.goalMl; \
@@ -223,7 +223,7 @@ import Testing
         "setup", "setup --water-every 2 --time-reminders on --interval 15 --threshold 6 --units ml --goal 2000",
         "setup --yes --goal much",
     ])
-    func aSetupThatIsBrokenOffLeavesNothing(_ words: String) async throws {
+    func `an aborted setup changes nothing`(_ words: String) async throws {
         let result = try await shell(
             """
             mkdir new; NO_COLOR=1 WATERH_STORE=new/w.sqlite script -qec 'waterh-tracker \(words)' /dev/null \

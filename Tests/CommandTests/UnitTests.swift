@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: ["waterh-gateway.service", "waterh-gateway@hci1.service", "waterh-emulator@hci1.service"])
-    func systemdFindsNoFault(_ unit: String) async throws {
+    func `systemd-analyze verify accepts the units`(_ unit: String) async throws {
         let tool = try #require(
             Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let folder = try Self.copies()
@@ -33,7 +33,7 @@ import Testing
 
     /// What systemd says of how much of the machine a service could reach: 0 nothing, 10 everything.
     @Test(arguments: ["waterh-gateway.service", "waterh-emulator@hci1.service"])
-    func aServiceReachesLittleOfTheMachine(_ unit: String) async throws {
+    func `the service is sandboxed`(_ unit: String) async throws {
         let tool = try #require(
             Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let folder = try Self.copies()
@@ -48,7 +48,7 @@ import Testing
         "waterh-agent.service", "waterh-gateway-user.service", "waterh-check.service", "waterh-check.timer",
     ]
 
-    @Test func everyUnitIsJudged() throws {
+    @Test func `every unit is verified`() throws {
         let all = try FileManager.default.contentsOfDirectory(atPath: Self.units).filter {
             $0.hasSuffix(".service") || $0.hasSuffix(".timer")
         }
@@ -61,7 +61,7 @@ import Testing
 
     /// A user's own manager has no rights to give, and no users: such an option would keep the unit from starting, or
     /// do nothing.
-    @Test(arguments: usersUnits) func aUsersUnitAsksForNothingThatTakesRoot(_ unit: String) throws {
+    @Test(arguments: usersUnits) func `a user unit has no option that requires root`(_ unit: String) throws {
         let lines = try String(contentsOfFile: Self.units + unit, encoding: .utf8).split(separator: "\n").filter {
             !$0.hasPrefix("#")
         }
@@ -81,7 +81,7 @@ import Testing
 
     /// As the user's unit starts it: with a home and a runtime folder, as nobody in particular; and this user's
     /// commands find its socket.
-    @Test func theUsersServiceWorksWithoutRoot() async throws {
+    @Test func `the user service works without root`() async throws {
         let pair = try await Pair()
         try await pair.sip(120)
         let folder = try TemporaryFolder()
@@ -116,7 +116,7 @@ import Testing
         #expect(nudged == true, "\(service.error)")
     }
 
-    @Test(arguments: usersUnits) func systemdFindsNoFaultInTheUsersUnit(_ unit: String) async throws {
+    @Test(arguments: usersUnits) func `systemd-analyze verify accepts the user unit`(_ unit: String) async throws {
         let tool = try #require(
             Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let folder = try Self.copies()
@@ -129,7 +129,7 @@ import Testing
 
     /// 10 is wide open, 0 is locked up; below 2 is what systemd calls OK.
     @Test(arguments: ["waterh-gateway.service", "waterh-emulator@hci1.service"])
-    func littleIsExposed(_ unit: String) async throws {
+    func `systemd-analyze security has a low exposure`(_ unit: String) async throws {
         let tool = try #require(
             Program(system: "systemd-analyze"), "this test needs systemd-analyze: apt-get install systemd")
         let folder = try Self.copies()
@@ -179,7 +179,7 @@ import Testing
         #expect(try usual < #require(agent.firstIndex { $0.hasPrefix("EnvironmentFile=") }))
     }
 
-    @Test func theUserIsMade() async throws {
+    @Test func `the system user is created`() async throws {
         let tool = try #require(
             Program(system: "systemd-sysusers"), "this test needs systemd-sysusers: apt-get install systemd")
         let root = try TemporaryFolder()
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func theEmulatorTellsSystemd() async throws {
+    @Test func `the emulator notifies systemd`() async throws {
         let notify = try NotifySocket()
         let folder = notify.folder
         let bottle = try Program("waterh-emulator").start(
@@ -248,7 +248,7 @@ import Testing
         #expect(notify.messages.last == "STOPPING=1" || notify.messages.contains("STOPPING=1"))
     }
 
-    @Test func theGatewayTellsSystemd() async throws {
+    @Test func `the gateway notifies systemd`() async throws {
         let pair = try await Pair()
         try await pair.sip(120)
         let notify = try NotifySocket()
@@ -267,7 +267,7 @@ import Testing
 
     /// A process that hangs tells nothing: here it is stopped from outside, as a swapped-out or deadlocked one would
     /// be.
-    @Test func aServiceThatHangsSaysNothing() async throws {
+    @Test func `a hanging service sends no watchdog notification`() async throws {
         let notify = try NotifySocket()
         let folder = notify.folder
         let bottle = try Program("waterh-emulator").start(
@@ -288,7 +288,7 @@ import Testing
 
     /// Not this process's watchdog, or no number at all: no signs of life, but the rest.
     @Test(arguments: [["WATCHDOG_USEC": "90000", "WATCHDOG_PID": "1"], ["WATCHDOG_USEC": "soon"], [:]])
-    func withoutAWatchdog(_ environment: [String: String]) async throws {
+    func `without a watchdog nothing is sent`(_ environment: [String: String]) async throws {
         let notify = try NotifySocket()
         let folder = notify.folder
         let bottle = try Program("waterh-emulator").start(

@@ -13,10 +13,8 @@ import Testing
         return result
     }
 
-    @Test(
-        "every line for people has the units that were chosen",
-        arguments: [("oz", "12 oz", "84.5 oz"), ("l", "0.355 l", "2.5 l"), ("ml", "355 ml", "2,500 ml")])
-    func words(_ units: String, _ drink: String, _ goal: String) async throws {
+    @Test(arguments: [("oz", "12 oz", "84.5 oz"), ("l", "0.355 l", "2.5 l"), ("ml", "355 ml", "2,500 ml")])
+    func `every text has the selected units`(_ units: String, _ drink: String, _ goal: String) async throws {
         let folder = try TemporaryFolder()
         _ = try await tracker(folder, ["settings", "set", "hydration.units", units])
         #expect(try await tracker(folder, ["log", "12oz"]).output.contains("Logged \(drink) at 12:00 as d1."))
@@ -40,10 +38,8 @@ import Testing
                 && object?["units"] as? String == units)
     }
 
-    @Test(
-        "who drinks from the emulated bottle may say it in ounces",
-        arguments: [("4oz", 118), ("0.2l", 200), ("120", 120)])
-    func sips(_ amount: String, _ ml: Int) async throws {
+    @Test(arguments: [("4oz", 118), ("0.2l", 200), ("120", 120)])
+    func `the emulator accepts amounts in ounces`(_ amount: String, _ ml: Int) async throws {
         let pair = try await Pair()
         let told = try await Program("waterh-emulator").run([
             "control", "--control", pair.control, "--json", "sip", amount,
@@ -53,8 +49,8 @@ import Testing
         #expect(wrong.exitCode == 2 && wrong.error.contains("write it as: sip ML"), "\(wrong.error)")
     }
 
-    @Test("what is chosen, taken back, refused and sent to a bottle may be in ounces, too")
-    func rest() async throws {
+    @Test
+    func `all amounts can be in ounces`() async throws {
         let folder = try TemporaryFolder()
         _ = try await tracker(
             folder, ["settings", "set", "hydration.units", "oz", "hydration.quickAddMl", "8oz, 12oz,16oz,100"])
@@ -90,8 +86,8 @@ import Testing
         #expect(state.output.contains("1893"), "\(state.output)\(state.error)")
     }
 
-    @Test("reminders and the bar say it, too")
-    func reminders() async throws {
+    @Test
+    func `reminders and the status bar have the selected units`() async throws {
         let folder = try TemporaryFolder()
         _ = try await tracker(folder, ["settings", "set", "hydration.units", "oz"])
         let told = try await tracker(folder, ["check", "--show"], now: "2026-06-15T18:00:00Z").output
@@ -100,8 +96,8 @@ import Testing
         #expect(bar.contains("0oz / 85oz"), "\(bar)")
     }
 
-    @Test("waterh.toml says what is usual; what a store says goes before it; polls have it as well")
-    func configured() async throws {
+    @Test
+    func `the store's unit takes precedence over waterh.toml`() async throws {
         let pair = try await Pair()
         try await pair.sip(237)
         try Data("link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\nunits = \"oz\"\n".utf8).write(
@@ -122,8 +118,8 @@ import Testing
 
     /// An adversary's findings: what is sent to a bottle, a refused goal and a person's goal in waterh.toml were in
     /// millilitres alone.
-    @Test("commands to the bottle and refused settings know ounces")
-    func everywhereElse() async throws {
+    @Test
+    func `bottle commands and refused settings accept ounces`() async throws {
         let pair = try await Pair()
         let store = ["--store", pair.store]
         #expect(
@@ -153,8 +149,8 @@ import Testing
 
     /// An adversary's findings: who chose ounces at the welcome had a day in millilitres; a drink of yesterday was said
     /// to be of today.
-    @Test("the welcome's units are the day's, and a drink says its day")
-    func welcome() async throws {
+    @Test
+    func `setup has the selected units`() async throws {
         let folder = try TemporaryFolder()
         _ = try await tracker(folder, ["setup", "--yes", "--units", "oz"])
         #expect(try await tracker(folder, ["status"]).output.contains("0 oz / 84.5 oz"))
@@ -169,8 +165,8 @@ import Testing
     }
 
     /// An adversary's finding: the one doctor said nothing of a foreign program in the page's place.
-    @Test("the doctor says whose the page's place is", arguments: [true, false])
-    func doctorLooksAtThePage(_ isOurs: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `doctor reports the owner of the page's address`(_ isOurs: Bool) async throws {
         let pair = try await Pair()
         let other = try (isOurs ? Program("waterh-gateway") : Program(path: "/usr/bin/python3")).start(
             isOurs

@@ -38,7 +38,9 @@ import Testing
         ("retail", "split=20,drop=3", 16, 15), ("draft", "drop=20", 3, 40), ("draft", "drop=20", 16, 40),
         ("retail", "frame=16,drop=10", 5, 40), ("retail", "counts,ring=20", 1, 25),
     ])
-    func eachSipIsKept(_ profile: String, _ faults: String, _ seed: Int, _ sips: Int) async throws {
+    func `every drink is kept with unseen losses`(_ profile: String, _ faults: String, _ seed: Int, _ sips: Int)
+        async throws
+    {
         let pair = try await Pair(["--profile", profile, "--faults", faults, "--seed", "\(seed)"])
         for ml in 0..<sips { try await pair.sip(100 + ml) }
         let kept = faults.contains("ring=20") ? 20 : sips
@@ -46,7 +48,7 @@ import Testing
     }
 
     /// What came in pieces first and whole afterwards, in one poll, is told to a person once.
-    @Test func whatIsSettledInThePollIsToldOnce() async throws {
+    @Test func `records resolved in a poll are reported once`() async throws {
         let pair = try await Pair(["--profile", "retail", "--faults", "split=20,drop=3", "--seed", "3"])
         for ml in 100..<115 { try await pair.sip(ml) }
         let poll = try await Program("waterh-gateway").run(pair.pollArguments)

@@ -31,7 +31,7 @@ import Testing
         )
     }
 
-    @Test func aHeldACappedAndARoundedReminder() async throws {
+    @Test func `why explains quiet hours, the daily limit and rounding`() async throws {
         #expect(try await tracker("setup --yes --goal 2500 --now 2026-06-15T06:00").exitCode == 0)
         // In quiet hours, with nothing drunk.
         let held = try await decided("pace", "why --now 2026-06-15T23:30")
@@ -66,11 +66,11 @@ import Testing
         ("2026-06-15T18:00", "12:00", "2026-06-15 12:00"), ("2026-06-15T18:00", "23:30", "2026-06-15 23:30"),
         ("2026-06-15T18:00", "02:00", "2026-06-16 02:00"),
         ("2026-06-16T01:00", "23:00", "2026-06-15 23:00"), ("2026-06-16T01:00", "03:59", "2026-06-16 03:59"),
-    ]) func aTimeOfDayIsOfTheDayThatRuns(now: String, at: String, meant: String) async throws {
+    ]) func `why --at uses the current day`(now: String, at: String, meant: String) async throws {
         #expect(try await tracker("why --now \(now) --at \(at)").output.hasPrefix("\(meant) UTC\n"))
     }
 
-    @Test func inWords() async throws {
+    @Test func `why explains in sentences`() async throws {
         // On pace nothing is said of an amount that is missing.
         let ahead = try await tracker("why --all --now 2026-06-15T06:00")
         #expect(

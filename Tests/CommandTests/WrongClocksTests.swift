@@ -5,7 +5,7 @@ import Testing
 /// mended.
 @Suite struct WrongClocksTests {
     @Test(arguments: [["1", "--from", "1"], ["--story", "all"]])
-    func everySipIsOnItsDayOrInDoubt(arguments: [String]) async throws {
+    func `every drink has its day or is quarantined with wrong clocks`(arguments: [String]) async throws {
         let python = try #require(Program(system: "python3"))
         let result = try await python.run(
             [Program.repository + "/Tests/System/clocks.py", Program.products] + arguments,

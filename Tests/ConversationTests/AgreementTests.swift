@@ -6,14 +6,14 @@ import Testing
 /// tshark and we see the same PDUs in the same frames of real captures.
 @Suite struct AgreementTests {
     @Test(arguments: RealCaptures.files)
-    func realCapturesAgreeWithTshark(path: String) async throws {
+    func `real captures agree with tshark`(path: String) async throws {
         let theirs = try await Tshark().attPDUs(path)
         let ours = try Observed(path: path)
         #expect(ours.error == nil)
         expectAgreement(ours.seen, theirs, ours.drops)
     }
 
-    @Test func theFilesAreOnTheTestMachine() {
+    @Test func `the shared captures exist`() {
         if RealCaptures.folder != nil { #expect(RealCaptures.files.count >= 6) }
     }
 }

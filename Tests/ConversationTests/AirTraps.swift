@@ -37,7 +37,7 @@ import Testing
     private func seen(_ packets: [(CapturePacket, [UInt8])]) -> Observed { Observed(packets: packets) }
     private func pdus(_ packets: [(CapturePacket, [UInt8])]) -> [String] { seen(packets).pdus.map { hex($0.pdu) } }
 
-    @Test func connectIndNamesBothEnds() {
+    @Test func `CONNECT_IND has both addresses`() {
         let observed = seen([connectInd(), data(2, "0400 0400 1b220001", .received)])
         let connection = observed.pdus.first?.att.connection
         #expect(connection?.peer?.description == "A4:C1:38:00:00:01")
@@ -46,7 +46,7 @@ import Testing
         #expect(connection?.handle == Self.accessAddress)
     }
 
-    @Test func retransmissionBySN() {
+    @Test func `a retransmission is detected by SN`() {
         let observed = seen([
             connectInd(), data(2, "0400 0400 1b220001", .received), data(2, "0400 0400 1b220001", .received),
             data(2 | 4, "0400 0400 1b220001", .received), data(2 | 8, "0400 0400 1b220001", .received),
@@ -59,13 +59,13 @@ import Testing
     }
 
     /// Where the sniffer missed a packet, two different ones follow each other with one number.
-    @Test func aMissedPacketMakesNoRepeat() {
+    @Test func `a missed packet is not a retransmission`() {
         #expect(
             pdus([connectInd(), data(2, "0400 0400 1b220001", .received), data(2, "0400 0400 1b220002", .received)])
                 == ["1b220001", "1b220002"])
     }
 
-    @Test func fragmentsWithARepeatInTheMiddle() {
+    @Test func `fragments with a retransmission are reassembled`() {
         #expect(
             pdus([
                 connectInd(), data(2, "0600 0400 1b22", .received), data(1 | 8, "0001", .received),
@@ -73,7 +73,7 @@ import Testing
             ]) == ["1b2200010203"])
     }
 
-    @Test func repeatsWithoutDirectionAreJudgedBySNAndContent() {
+    @Test func `retransmissions without direction are detected by SN and content`() {
         let start = Duration.seconds(100)
         let observed = seen([
             data(2, "0700 0400 02050208090a0b", at: start),
@@ -83,7 +83,7 @@ import Testing
         #expect(observed.drops == [.retransmission: 1])
     }
 
-    @Test func encryptedAfterStartEncReq() {
+    @Test func `packets after LL_START_ENC_REQ are encrypted`() {
         let observed = seen([
             connectInd(), data(2, "0400 0400 1b220001", .received), data(3, "05", .sent),
             data(2 | 8, "0400 0400 1b220002 aabbccdd", .received),
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// Flag 0x0008: the sniffer decrypted; it may have left the MIC on.
-    @Test func decryptedIsPlainAgain() {
+    @Test func `decrypted packets are read`() {
         let decrypted = LinkLayerFacts(isDecrypted: true)
         let observed = seen([
             connectInd(), data(3, "05", .sent), data(2, "0400 0400 1b220002", .received, facts: decrypted),
@@ -109,7 +109,7 @@ import Testing
 
     /// A sniffer that decrypts and does not say so: what looks like L2CAP is believed, and only ciphertext is called
     /// encrypted.
-    @Test func decryptedWithoutTheFlagIsBelieved() {
+    @Test func `decrypted packets without a flag are read`() {
         let plain = seen([
             connectInd(), data(3, "05", .received), data(2, "0400 0400 1b220002", .received),
             data(2 | 8, "0400 0400 1b220003", .received),
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// Two parts of a frame were missed, and what follows happens to fill it: it is no frame.
-    @Test func partsThatDoNotFitAreNoFrame() {
+    @Test func `fragments that do not fit give no frame`() {
         #expect(
             pdus([
                 connectInd(), data(2, "0800 0400 1b22 0001", .received), data(1, "0a0b0c0d0e", .received),
@@ -141,7 +141,7 @@ import Testing
         #expect(gap.drops[.missedPart] == 1)
     }
 
-    @Test func crcBadPacketsIn256AreDropped() {
+    @Test func `packets with a wrong CRC are dropped in link type 256`() {
         let bad = LinkLayerFacts(isCRCValid: false)
         let observed = seen([
             connectInd(), data(2, "0400 0400 1b220001", .received, facts: bad),
@@ -152,7 +152,7 @@ import Testing
     }
 
     /// 251 has no word on it: the checksum itself tells, with the seed of CONNECT_IND.
-    @Test func crcBadPacketsIn251AreDropped() {
+    @Test func `packets with a wrong CRC are dropped in link type 251`() {
         let observed = seen([
             connectInd(), data(2, "0400 0400 1b220001", .received, damaged: true),
             data(2, "0400 0400 1b220002", .received),
@@ -162,7 +162,7 @@ import Testing
     }
 
     /// Without CONNECT_IND: still reassembled, and the CRC's seed is found from two packets that agree.
-    @Test func accessAddressWithoutConnectInd() {
+    @Test func `a connection without CONNECT_IND is read`() {
         let observed = seen([
             data(2, "0600 0400 1b22", .received), data(1 | 8, "00010203", .received),
             data(2, "0400 0400 1b220001", .received, damaged: true), data(2, "0400 0400 1b220004", .received),
@@ -172,7 +172,7 @@ import Testing
         #expect(observed.drops == [.badCRC: 1])
     }
 
-    @Test func aCaptureWithoutRealChecksumsIsReadAllTheSame() {
+    @Test func `a capture without real CRCs is read`() {
         func zeroed(_ packet: (CapturePacket, [UInt8])) -> (CapturePacket, [UInt8]) {
             (packet.0, packet.1.dropLast(3) + [0, 0, 0])
         }
@@ -185,7 +185,7 @@ import Testing
 
     /// Direction from the answer 150 µs later, from the event's beginning, from the sequence bits: both ends are
     /// servers here.
-    @Test func directionFromTiming() {
+    @Test func `the direction follows from timing`() {
         var time = Duration.seconds(50)
         var packets = [connectInd()]
         var bit: UInt8 = 0
@@ -207,7 +207,7 @@ import Testing
         #expect(observed.pdus.map(\.att.direction) == [.sent, .received, .sent, .received])
     }
 
-    @Test func terminateEndsTheConnectionOnce() {
+    @Test func `LL_TERMINATE_IND ends the connection once`() {
         let observed = seen([
             connectInd(), data(2, "0600 0400 1b22", .received), data(3, "0213", .sent), data(3, "0213", .sent),
             data(1 | 4 | 8, "", .received),
@@ -219,7 +219,7 @@ import Testing
         #expect(observed.events.count { if case .connected = $0 { true } else { false } } == 2)
     }
 
-    @Test func aRepeatedConnectIndIsOneConnection() {
+    @Test func `a repeated CONNECT_IND is one connection`() {
         let observed = seen([connectInd(), connectInd(), data(2, "0400 0400 1b220001", .received)])
         #expect(observed.events.count { if case .connected = $0 { true } else { false } } == 1)
     }
@@ -231,14 +231,16 @@ import Testing
     ]
 
     @Test(arguments: lies)
-    func lyingHeaders(_ name: String, _ header: UInt8, _ payload: String, _ cut: Int, _ reason: DropReason) {
+    func `wrong header lengths are rejected`(
+        _ name: String, _ header: UInt8, _ payload: String, _ cut: Int, _ reason: DropReason
+    ) {
         let packet = data(header, payload, .received)
         let observed = seen([connectInd(), (packet.0, Array(packet.1.dropLast(cut)))])
         #expect(observed.pdus.isEmpty)
         #expect(observed.drops == [reason: 1])
     }
 
-    @Test func theCodingIndicatorIsNoHeader() {
+    @Test func `the coding indicator is not part of the header`() {
         var (packet, bytes) = data(2, "0400 0400 1b220001", .received)
         bytes.insert(0x01, at: 4)
         packet.content = .linkLayer(.init(phy: .coded))

@@ -63,7 +63,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         Observed(packets: packets).pdus.map { hex($0.pdu) }
     }
 
-    @Test func aConnectionThatIsToldTwiceIsOne() {
+    @Test func `a connection reported twice is one connection`() {
         let told = [HCI.connected("01", subevent: "01"), HCI.connected("01", subevent: "0A")]
         let seen = Observed(packets: told + [HCI.notification("07")])
         #expect(seen.events.count { if case .connected = $0 { true } else { false } } == 1)
@@ -76,7 +76,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     /// In one of six Android logs.
-    @Test func qualcommsDiagnosticsAreNoConnection() {
+    @Test func `Qualcomm diagnostics are not a connection`() {
         let seen = Observed(packets: [
             HCI.notification("07", handle: 0xEDC),
             HCI.acl(.received, handle: 0xEDC, boundary: 0, bytes("0102 0304 05")),
@@ -88,7 +88,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     /// Old kernels mark what they send as the controller does, and link type 187 keeps no direction: ATT tells.
-    @Test func oldKernelsInH4WithoutDirection() {
+    @Test func `H4 captures of old kernels without direction are read`() {
         let talk = ["02 05 02", "03 05 02", "08 01 00 ff ff 03 28", "52 03 00 47", "1b 22 00 07"]
         func directions(_ boundary: UInt16, _ first: [(CapturePacket, [UInt8])]) -> [TrafficDirection?] {
             Observed(packets: first + talk.map { HCI.acl(nil, boundary: boundary, HCI.l2cap($0)) }).pdus.map(
@@ -106,7 +106,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
 
     /// Thousands of open connections, and hundreds of thousands of resets of another adapter: no reset looks at
     /// connections that it does not end.
-    @Test func resetsLookOnlyAtTheirOwnAdapter() {
+    @Test func `a reset ends connections of its adapter only`() {
         var reassembler = ConversationReassembler()
         func take(_ packet: (CapturePacket, [UInt8])) {
             reassembler.receive(packet.0, packet.1.span.bytes) { _, _ in }
@@ -118,14 +118,14 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(!reassembler.hasOpenConnections && reassembler.table.looks == 3700, "each of them once")
     }
 
-    @Test func classicTrafficIsCounted() {
+    @Test func `BR/EDR traffic is counted`() {
         let complete = HCI.event("03 0b 00 40 00 01 02 03 04 05 06 01 00")
         let seen = Observed(packets: [complete, HCI.notification("07"), HCI.notification("08")])
         #expect(seen.pdus.isEmpty)
         #expect(seen.drops == [.classic: 2])
     }
 
-    @Test func truncatedIncludedLengthStumpIsDropped() {
+    @Test func `a truncated packet is dropped`() {
         let whole = HCI.l2cap("1b 22 00 01 02 03 04 05")
         let seen = Observed(packets: [
             HCI.acl(.received, boundary: 2, Array(whole.prefix(9)), isCut: true, length: whole.count),
@@ -136,7 +136,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     /// The stump is a continuation: the frame that it belonged to is lost, the next is not.
-    @Test func aCutContinuationTakesItsFrameWithIt() {
+    @Test func `a truncated continuation drops its frame`() {
         let whole = HCI.l2cap("1b 22 00 01 02 03 04 05")
         #expect(
             pdus([
@@ -146,7 +146,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
             ]) == ["1b220007"])
     }
 
-    @Test func aLengthBeyondThePacketIsNotBelieved() {
+    @Test func `a length past the packet is rejected`() {
         let seen = Observed(packets: [
             HCI.acl(.received, boundary: 2, HCI.l2cap("1b 22 00 01"), length: 500), HCI.notification("02"),
         ])
@@ -156,7 +156,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
 
     /// An L2CAP length that lies: the bytes after it are no part of the PDU, and a frame that never fills up is
     /// superseded.
-    @Test func lyingL2CAPLengths() {
+    @Test func `wrong L2CAP lengths are rejected`() {
         let seen = Observed(packets: [
             HCI.acl(.received, boundary: 2, bytes("0400 0400 1b220001 ffffffff")),
             HCI.acl(.received, boundary: 2, bytes("ffff 0400 1b2200")),
@@ -170,7 +170,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
 
     /// A start can be shorter than the L2CAP header; every cut in two and in three gives the same PDU.
     @Test(arguments: cuts)
-    func startFragmentShorterThanFourBytes(cut: Int) {
+    func `a first fragment can be shorter than four bytes`(cut: Int) {
         let whole = HCI.l2cap("1b 22 00 50 54 00 0f 0e 06 1a 02 02 16 15 0f 00 10 00 00 01 61 00 01 02 03 04")
         let pdu = hex(Array(whole.dropFirst(4)))
         #expect(
@@ -187,7 +187,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
             ]) == [pdu])
     }
 
-    @Test func sentFragmentsBetweenReceivedOnes() {
+    @Test func `interleaved fragments of both directions are reassembled`() {
         let up = HCI.l2cap("52 12 00 47 54 00 01 06")
         let down = HCI.l2cap("1b 22 00 50 54 00 00")
         let packets = [
@@ -211,7 +211,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(undirected.pdus.map(\.att.direction) == [.received, .sent])
     }
 
-    @Test func twoControllersWithTheSameHandle() {
+    @Test func `two controllers can use the same handle`() {
         let one = HCI.l2cap("1b 22 00 01 01 01")
         let two = HCI.l2cap("1b 22 00 02 02 02")
         let seen = Observed(packets: [
@@ -228,7 +228,8 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
 
     /// Both directions' fragments mingle on one handle, and nothing says whose they are but the starts (187). Each PDU
     /// is its own pattern: what comes out was sent so, or does not come out and is told.
-    @Test(arguments: [0, 27, 251], [UInt16(0), 2]) func minglingFragmentsWithoutDirectionsInventNothing(
+    @Test(arguments: [0, 27, 251], [UInt16(0), 2])
+    func `interleaved fragments without directions give no invented frame`(
         size: Int, hostBoundary: UInt16
     ) {
         var (all, kept) = (0, 0)
@@ -281,7 +282,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     /// Both frames could take the first two parts; what comes then fits only one way.
-    @Test func laterPartsTellWhoseTheEarlierOnesWere() {
+    @Test func `later fragments determine the direction of earlier ones`() {
         let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e"),
             up = HCI.l2cap("52 22 00 41 42 43 44 45 46 47")
         func parts(_ frame: [UInt8], _ ends: [Int]) -> [[UInt8]] {
@@ -304,7 +305,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     /// Two parts of one length, and nothing that tells them apart: both frames are lost, the next ones are not.
-    @Test func whatCannotBeToldApartTakesNothingElseWithIt() {
+    @Test func `ambiguous fragments drop only their own frames`() {
         let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08"), up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
         func pair(_ split: Int) -> [(CapturePacket, [UInt8])] {
             [
@@ -332,7 +333,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
 
     /// The rest of a frame of which the capture kept only a part belongs to nobody, also where it is just what the
     /// other direction lacks.
-    @Test func theRestOfACutFrameIsNotTheOtherDirections() {
+    @Test func `the rest of a truncated frame keeps its direction`() {
         let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08 09 0a 0b 0c"),
             up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
         let seen = Observed(packets: [
@@ -355,7 +356,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
 
     /// The handle's next connection is another one: new id, new peer, and no tail glued from the old.
     @Test(arguments: reuses)
-    func handleReuse(_ name: String, _ end: [(CapturePacket, [UInt8])]) {
+    func `a reused handle is a new connection`(_ name: String, _ end: [(CapturePacket, [UInt8])]) {
         let half = HCI.l2cap("1b 22 00 01 02 03 04")
         let seen = Observed(
             packets: [
@@ -372,7 +373,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     @Test(arguments: ["01", "0a", "29"])
-    func connectionCompleteSubevents(subevent: String) {
+    func `all connection complete events are read`(subevent: String) {
         let seen = Observed(packets: [HCI.connected("05", subevent: subevent), HCI.notification("01")])
         #expect(seen.pdus.first?.att.connection.peer?.description == "A4:C1:38:00:00:05")
         #expect(seen.pdus.first?.att.connection.isCentral == true)
@@ -381,12 +382,12 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(failed.pdus.first?.att.connection.peer == nil)
     }
 
-    @Test func aFailedDisconnectionEndsNothing() {
+    @Test func `a failed disconnection ends nothing`() {
         let seen = Observed(packets: [HCI.connected("05"), HCI.disconnected(status: "0c"), HCI.notification("01")])
         #expect(seen.pdus.first?.att.connection.peer?.description == "A4:C1:38:00:00:05")
     }
 
-    @Test func classicTrafficIsNoATT() {
+    @Test func `BR/EDR channel 4 is not ATT`() {
         let seen = Observed(packets: [
             HCI.event("03 0b 00 4000 0102030405a4 01 00"), HCI.notification("01"),
             // A handle whose beginning the capture does not hold: channel 1 is classic signalling.
@@ -397,7 +398,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     /// An adversary's finding: ATT over BR/EDR, channels that classic signalling opened for PSM 0x001F, was not read.
-    @Test func attOverClassicBluetoothIsATT() {
+    @Test func `ATT over BR/EDR is read`() {
         let open = [
             HCI.event("03 0b 00 4000 0102030405a4 01 00"),
             HCI.acl(.sent, boundary: 0, HCI.l2cap("02 01 0400 0100 4300 02 02 0400 1f00 4000", channel: 1)),
@@ -439,7 +440,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         }
     }
 
-    @Test func dynamicChannelsAreNotATT() {
+    @Test func `dynamic channels are not ATT`() {
         #expect(
             pdus([
                 HCI.acl(.received, boundary: 2, HCI.l2cap("1b 22 00 01", channel: 0x40)),
@@ -448,7 +449,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     /// EATT: channels opened for SPSM 0027 carry SDUs with a length before the first part.
-    @Test func enhancedBearersAreATT() {
+    @Test func `Enhanced ATT bearers are read`() {
         let request = "17 05 0e00 2700 4000 4000 0a00 4000 4100 4200"
         let response = "18 05 0c00 4000 4000 0a00 0000 5000 5100"
         let seen = Observed(packets: [
@@ -465,7 +466,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(seen.pdus.map(\.att.bearer) == [0x41, 0x51])
     }
 
-    @Test func advertisementsAreReported() {
+    @Test func `advertisements are reported`() {
         let seen = Observed(packets: [
             HCI.event("3e 0f 02 01 00 01 010203040506 03 020106 c4"),
             HCI.event("3e 0f 02 09 00 01 010203040506 ff 020106 c4"),
@@ -476,7 +477,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     /// A hostile capture names every handle of many adapters: the table gives way, nothing grows without bound.
-    @Test func manyConnectionsAreBounded() {
+    @Test func `the number of open connections is limited`() {
         var packets: [(CapturePacket, [UInt8])] = []
         for index in 0..<9000 {
             packets.append(HCI.notification("01", handle: UInt16(index & 0xFFF), adapter: UInt32(index >> 12)))

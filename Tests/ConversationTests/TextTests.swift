@@ -13,7 +13,7 @@ import Testing
         return (CapturePacket(number: frame, time: nil, direction: nil, content: .value(value)), bytes(text))
     }
 
-    @Test func valuesBecomePDUs() {
+    @Test func `values of text become ATT PDUs`() {
         let observed = Observed(packets: [
             value(.writeCommand, 0xFFE9, "47 54"), value(.notification, 0xFFE4, "50 54"),
             value(.writeRequest, 0xFFE9, "01"),
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// Rewritten captures name what discovery told, and have only handles for the rest, of one and the same table.
-    @Test func handlesThatTheTextNamesAreNoOtherCharacteristics() {
+    @Test func `handles of text do not collide with assigned ones`() {
         for handle in UInt16(1)...0x0200 {
             let observed = Observed(packets: [
                 value(.writeCommand, 0xFFE9, "47 54"), value(.notification, 0xFFE4, "50 54"),
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func connectionsBeginAndEnd() {
+    @Test func `connections of text start and end`() {
         func event(_ isBegin: Bool) -> (CapturePacket, [UInt8]) {
             (
                 CapturePacket(

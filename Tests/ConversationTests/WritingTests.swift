@@ -17,7 +17,7 @@ import Testing
         ]
 
     @Test(arguments: formats)
-    func aConversationSurvives(format: CaptureFormat) async throws {
+    func `a conversation survives writing`(format: CaptureFormat) async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("capture", Conversation.sync.file(format))
         let tshark = try Tshark()
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// The judge would find something if there were something.
-    @Test func aDamagedConversationIsComplainedAbout() async throws {
+    @Test func `a damaged conversation is reported`() async throws {
         var damaged = Conversation()
         damaged.pdus = [(.received, bytes("1b 22"))]
         let folder = try TemporaryFolder()
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: rewrites)
-    func aRealCaptureIsRewritten(path: String, format: CaptureFormat) async throws {
+    func `a real capture is rewritten`(path: String, format: CaptureFormat) async throws {
         let source = try Observed(path: path)
         var file = CaptureFile(path: path)
         var writer = CaptureWriter(format)
@@ -84,7 +84,7 @@ import Testing
         #expect(theirs == original)
     }
 
-    @Test func realCapturesBecomeOtherLevels() async throws {
+    @Test func `real captures are converted to other levels`() async throws {
         for path in RealCaptures.files {
             let source = try Observed(path: path)
             let isAir = source.facts.format?.level == .linkLayer

@@ -53,8 +53,8 @@ struct DunstTests {
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    @Test("it takes ours, shows one place a kind, tells of a button, and takes away what is over")
-    func shows() async throws {
+    @Test
+    func `dunst shows, replaces, acts and closes`() async throws {
         let desktop = await fixture.desktop()
         #expect(await event { await desktop.canShow() ? true : nil } == true, "\(dunst.error)")
         #expect(try await desktop.deliver(.test(.pace, "Hydration Reminder", "1 < 2 & <b>3</b>", urgency: .critical)))
@@ -80,8 +80,8 @@ struct DunstTests {
         display.send(signal: SIGTERM)
     }
 
-    @Test("it is killed and started anew: what was shown is forgotten, and what comes is shown")
-    func restarts() async throws {
+    @Test
+    func `notifications survive a restart of dunst`() async throws {
         let desktop = await fixture.desktop()
         #expect(await event { await desktop.canShow() ? true : nil } == true, "\(dunst.error)")
         #expect(try await desktop.deliver(.test(.goal)))

@@ -26,9 +26,8 @@ struct PresentationTests {
 
     init() async throws { fixture = try await DesktopFixture() }
 
-    @Test(
-        "checks 2 and 3: a due reminder calls Notify once, with a page attached and without", arguments: [true, false])
-    func dueReminder(withPage: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `a due reminder calls Notify once`(withPage: Bool) async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let (desktop, page) = (await fixture.desktop(), Page())
         for _ in 0..<3 { try await fixture.desk().tell(withPage ? [page, desktop] : [desktop]) }
@@ -47,8 +46,8 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test("check 4: a button that is pressed is a line with the identifier, and a press of ours, once each")
-    func pressed() async throws {
+    @Test
+    func `a pressed button acts once`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, first: 41)
         let desktop = await fixture.desktop()
         try await fixture.desk().tell([desktop])
@@ -80,8 +79,8 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test("each kind has one place: the next one replaces it, until it was closed or the server is another")
-    func replaced() async throws {
+    @Test
+    func `a notification replaces the previous one of its kind`() async throws {
         var server = try await FakeNotificationServer(fixture.bus, first: 10)
         let desktop = await fixture.desktop()
         func show(_ kind: NotificationKind) async throws { #expect(try await desktop.deliver(.test(kind))) }
@@ -109,7 +108,7 @@ struct PresentationTests {
         await next.stop()
     }
 
-    @Test func aServerThatGoesWhileItShowsAndAnotherInTheSameMomentIsAskedAtOnce() async throws {
+    @Test func `a notification goes to a replacing server at once`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
         let next = try await FakeNotificationServer(fixture.bus, isNext: true)
         var limits = DesktopFixture.patient
@@ -126,7 +125,7 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test func aServerThatGoesWhileItIsAskedIsNotTheNextOnesFault() async throws {
+    @Test func `an error of a lost server does not affect the next`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, isAsked: { false })
         let next = try await FakeNotificationServer(fixture.bus, isNext: true)
         let desktop = await fixture.desktop()
@@ -137,7 +136,7 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test func whatTheLastServerCouldIsNotTakenForWhatTheNextCan() async throws {
+    @Test func `capabilities are read from each server`() async throws {
         let (desktop, gate) = (await fixture.desktop(), DispatchSemaphore(value: 0))
         // From the question on, the desktop hears nothing until both the answer and the change are there.
         let server = try await FakeNotificationServer(
@@ -163,13 +162,14 @@ struct PresentationTests {
     }
 
     @Test(
-        "what the server cannot, it is not given",
         arguments: [
             (["body", "body-markup", "actions"], "T & <b>", "1 &lt; 2 &amp; 3 &gt; 2", 10),
             (["body", "actions"], "T & <b>", "1 < 2 & 3 > 2", 10),
             (["body"], "T & <b>", "1 < 2 & 3 > 2", 0), ([], "T & <b>: 1 < 2 & 3 > 2", "", 0),
         ] as [([String], String, String, Int)])
-    func capabilities(_ capabilities: [String], summary: String, body: String, actions: Int) async throws {
+    func `unsupported features are not used`(_ capabilities: [String], summary: String, body: String, actions: Int)
+        async throws
+    {
         let server = try await FakeNotificationServer(fixture.bus, capabilities: capabilities)
         let desktop = await fixture.desktop()
         #expect(try await desktop.deliver(.test(.pace, "T & <b>", "1 < 2 & 3 > 2")))
@@ -178,8 +178,8 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test("urgency, sound and the running session's lasting place")
-    func hints() async throws {
+    @Test
+    func `hints have urgency, sound and residency`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let desktop = await fixture.desktop()
         #expect(try await desktop.deliver(.test(.pace, urgency: .critical)))
@@ -205,8 +205,8 @@ struct PresentationTests {
         await brief.stop()
     }
 
-    @Test("without a server nothing is counted and others go on; one that comes is told at once")
-    func noServer() async throws {
+    @Test
+    func `without a server nothing is counted`() async throws {
         let (desktop, page) = (await fixture.desktop(), Page())
         #expect(await !desktop.canShow())
         let report = try await fixture.desk().tell([desktop])
@@ -230,7 +230,7 @@ struct PresentationTests {
         of the next
         """
     )
-    func silentServer() async throws {
+    func `a silent server has shown nothing`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased, first: 5)
         let desktop = await fixture.desktop(
             .init(
@@ -256,7 +256,7 @@ struct PresentationTests {
     }
 
     /// Seven seconds for each, say: the one who asked gives up, and still it is being shown.
-    @Test func aSlowServerAndTwoProgramsShowItOnce() async throws {
+    @Test func `a slow server and two programs show a notification once`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
         let first = await fixture.desktop(
             .init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
@@ -273,7 +273,7 @@ struct PresentationTests {
         await second.stop()
     }
 
-    @Test func whoDiedWhileShowingHoldsNobodyUp() async throws {
+    @Test func `a program killed during delivery does not block others`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
         let first = await fixture.desktop(
             .init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
@@ -292,7 +292,7 @@ struct PresentationTests {
 
     /// An adversary's finding: after a purge the goal of the same day was reached and shown to nobody, and the file
     /// kept the words, for everybody to read.
-    @Test func aDayThatWasPurgedWasShownNothing() async throws {
+    @Test func `a purge clears delivered notifications`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let file = fixture.folder.file("notices.json")
         let day = Mutex("first")
@@ -324,7 +324,7 @@ struct PresentationTests {
     /// CI's finding, from seven in the morning on: who logged first of all had no name yet, got one at the first look
     /// at the state, and what was shown until then was taken for another's: it stayed on the screen after the session
     /// had ended.
-    @Test func whoGetsANameWasShownWhatIsShown() async throws {
+    @Test func `a new owner of the name knows what is shown`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let file = fixture.folder.file("notices.json")
         let day = Mutex("")
@@ -345,7 +345,7 @@ struct PresentationTests {
         await agent.stop()
     }
 
-    @Test func theRunningSessionIsShownAgainByTheNextServerUnlessItIsOver() async throws {
+    @Test func `the running session is shown again by the next server`() async throws {
         var server = try await FakeNotificationServer(fixture.bus)
         let (desktop, other) = (await fixture.desktop(), await fixture.desktop())
         let live = try TrackerNotification.test(.waterlineLive, urgency: .low, sound: false)
@@ -372,10 +372,8 @@ struct PresentationTests {
         await other.stop()
     }
 
-    @Test(
-        "a server that answers with no number, or with an error, has shown nothing",
-        arguments: [FakeNotificationServer.Manner.withNoNumber, .withAnError])
-    func badAnswers(manner: FakeNotificationServer.Manner) async throws {
+    @Test(arguments: [FakeNotificationServer.Manner.withNoNumber, .withAnError])
+    func `an invalid reply means not shown`(manner: FakeNotificationServer.Manner) async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: manner)
         let desktop = await fixture.desktop()
         #expect(try await !desktop.deliver(.test(.pace)))
@@ -389,7 +387,7 @@ struct PresentationTests {
         words are
         """
     )
-    func diedInBetween() async throws {
+    func `a program killed between show and record shows again`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let first = await fixture.desktop()
         let notification = try TrackerNotification.test(.pace)
@@ -412,8 +410,8 @@ struct PresentationTests {
         await second.stop()
     }
 
-    @Test("who does not want to be disturbed hears only what is urgent, where the server tells")
-    func undisturbed() async throws {
+    @Test
+    func `Do Not Disturb passes only urgent notifications`() async throws {
         let server = try await FakeNotificationServer(
             fixture.bus, capabilities: ["body", "inhibitions"], isInhibited: true)
         let desktop = await fixture.desktop()
@@ -425,8 +423,8 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test("a bus that ends takes nothing with it: on the next one all goes on")
-    func anotherBus() async throws {
+    @Test
+    func `notifications continue on a new bus`() async throws {
         let (first, second) = (fixture.bus, try await PrivateBus())
         let current = Collected<String>()
         current.add(first.address)

@@ -6,7 +6,6 @@ import Testing
 @Suite("Where the session's bus is")
 struct SessionBusTests {
     @Test(
-        "the variable says it, and says nowhere where it is empty; else the usual socket, if it is there",
         arguments: [
             (["DBUS_SESSION_BUS_ADDRESS": "unix:path=/a"], [], "unix:path=/a"),
             (["DBUS_SESSION_BUS_ADDRESS": "", "XDG_RUNTIME_DIR": "/r"], ["/r/bus"], nil),
@@ -16,7 +15,9 @@ struct SessionBusTests {
             ([:], ["/run/user/7/bus"], "unix:path=/run/user/7/bus"),
             ([:], [], nil),
         ] as [([String: String], Set<String>, String?)])
-    func find(environment: [String: String], files: Set<String>, address: String?) {
+    func `the session bus address follows its variable`(
+        environment: [String: String], files: Set<String>, address: String?
+    ) {
         #expect(SessionBus.find(environment, user: 7, isThere: files.contains) == address.map { .address($0) })
     }
 }

@@ -28,8 +28,8 @@ struct SessionObjectTests {
         try await bus.run("busctl", ["call", SessionObject.name, SessionObject.path, SessionObject.name] + arguments)
     }
 
-    @Test("the four intents and the state; a refusal has its code")
-    func calls() async throws {
+    @Test
+    func `the D-Bus object has intents and state`() async throws {
         let bus = try await PrivateBus()
         let object = object(bus, "one")
         let work = Task { await object.run() }
@@ -66,8 +66,8 @@ struct SessionObjectTests {
         }
     }
 
-    @Test("of two one is asked, and the other takes its place")
-    func successor() async throws {
+    @Test
+    func `a second service takes over the D-Bus name`() async throws {
         let bus = try await PrivateBus()
         let (first, second) = (object(bus, "one"), object(bus, "two"))
         let work = Task { await first.run() }

@@ -37,7 +37,7 @@ private struct Air: ScriptedPeer {
     }
 
     /// The commonest failure of a hardware session: three scans of 10 s do not fit into a poll of 30 s.
-    @Test func notFoundSaysWhatWasLookedForAndWhatWasHeard() throws {
+    @Test func `a failed scan reports the wanted bottle and the devices found`() throws {
         var air = Air()
         air.bottle.isSilent = true
         air.others = [other(1, "Kettle\u{1B}[2J"), other(2, nil), other(3, "Lamp"), other(4, "WaterH-Other")]
@@ -56,7 +56,7 @@ private struct Air: ScriptedPeer {
                 && failure.values["link"] == "unix:test.sock")
     }
 
-    @Test(arguments: [-63, nil]) func howStronglyABottleWasHeardIsInTheReport(rssi: Int?) throws {
+    @Test(arguments: [-63, nil]) func `the report has the signal strength`(rssi: Int?) throws {
         var air = Air()
         air.bottle.advertisement.rssi = rssi
         var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
@@ -64,7 +64,7 @@ private struct Air: ScriptedPeer {
         #expect(report.failure == nil && report.rssi == rssi)
     }
 
-    @Test func nobodyAtAllIsSaid() throws {
+    @Test func `an empty scan is reported`() throws {
         var air = Air()
         air.bottle.isSilent = true
         air.instead = { request, _ in
@@ -79,7 +79,7 @@ private struct Air: ScriptedPeer {
     }
 
     /// The system's memory of a bottle whose firmware was updated: empty, until it is told to forget.
-    @Test func anEmptyTableIsForgottenAndReadAgain() throws {
+    @Test func `an empty attribute table is removed and read again`() throws {
         var air = Air()
         air.instead = { request, air in
             guard case .discover = request, !air.isForgotten else { return nil }
@@ -93,7 +93,7 @@ private struct Air: ScriptedPeer {
     }
 
     /// Once: what stays without services is no bottle.
-    @Test func anEmptyTableThatStaysIsAStranger() throws {
+    @Test func `a device with an empty attribute table is unknown`() throws {
         var air = Air()
         air.instead = { request, _ in
             guard case .discover = request else { return nil }
@@ -109,7 +109,7 @@ private struct Air: ScriptedPeer {
     }
 
     @Test(arguments: [23, 64])
-    func aSmallMTUIsNamed(_ mtu: Int) throws {
+    func `a small MTU is reported`(_ mtu: Int) throws {
         var air = Air()
         air.bottle.mtu = mtu
         air.bottle.records = drinks(40)
@@ -125,7 +125,7 @@ private struct Air: ScriptedPeer {
 
     /// The button's report comes seconds after the first answer: nil is that it is not pressed.
     @Test(arguments: [(RegistrationCode.confirmed, 12), (.failed, 12), (nil as RegistrationCode?, 0), (.confirmed, 0)])
-    func aRegistrationWaitsForTheButton(_ code: RegistrationCode?, _ seconds: Int) throws {
+    func `a registration waits for the button`(_ code: RegistrationCode?, _ seconds: Int) throws {
         var air = Air()
         air.instead = { request, _ in
             guard case .write(let handle, let value, _) = request, HostCommand(decoding: value) == .register else {

@@ -7,7 +7,9 @@ import TrackerCore
 
 @Suite struct DraftTests {
     @Test(arguments: [[.notify], [.read], [.read, .notify]] as [CharacteristicProperties])
-    func everyKindOfResponseCharacteristic(_ properties: CharacteristicProperties) throws {
+    func `draft: notifying and readable response characteristics are supported`(_ properties: CharacteristicProperties)
+        throws
+    {
         var rig = EngineRig(
             options: options(), peer: ScriptedBottle(.draft, records: drinks(20), properties: properties),
             start: evening)
@@ -21,7 +23,7 @@ import TrackerCore
         #expect(!rig.written.contains(.snapshot))
     }
 
-    @Test func readingWaitsHalfASecond() throws {
+    @Test func `draft: a read follows its request after the delay`() throws {
         var rig = EngineRig(
             options: options { $0.keep = true }, peer: ScriptedBottle(.draft, records: drinks(1), properties: [.read]),
             start: evening)
@@ -31,7 +33,7 @@ import TrackerCore
     }
 
     /// The founding documents' bottle: one value, the same at every read.
-    @Test func aValueThatStaysTheSameIsOnePacket() throws {
+    @Test func `draft: an unchanged value is one packet`() throws {
         var bottle = ScriptedBottle(.draft, records: drinks(3), properties: [.read])
         bottle.repeatsLastPacket = true
         bottle.acknowledging = .ignores
@@ -43,7 +45,7 @@ import TrackerCore
     }
 
     @Test(arguments: [.ignores, .refuses, .hangsUp] as [ScriptedBottle.Acknowledging])
-    func aBottleThatTakesNoAcknowledgementIsNoFailure(_ way: ScriptedBottle.Acknowledging) throws {
+    func `draft: a bottle without acknowledgements is not an error`(_ way: ScriptedBottle.Acknowledging) throws {
         for properties in [[.notify], [.read]] as [CharacteristicProperties] {
             var bottle = ScriptedBottle(.draft, records: drinks(12), properties: properties)
             bottle.acknowledging = way
@@ -58,7 +60,7 @@ import TrackerCore
         }
     }
 
-    @Test func aLostPacketIsNeverAcknowledgedAway() throws {
+    @Test func `draft: a lost packet is never acknowledged`() throws {
         for lost in 0..<3 {
             let journal = MemoryJournal()
             var bottle = ScriptedBottle(.draft, records: drinks(20), properties: [.notify])
@@ -71,7 +73,7 @@ import TrackerCore
         }
     }
 
-    @Test func theFoundingDocumentsPacketIsReadInTheStrictDialect() throws {
+    @Test func `draft: the original packet is read in the strict dialect`() throws {
         var bottle = ScriptedBottle(.draft, records: [sampleRecord], properties: [.read])
         bottle.repeatsLastPacket = true
         var rig = EngineRig(options: options { $0.dialect = .strict }, peer: bottle, start: evening)
@@ -80,7 +82,7 @@ import TrackerCore
         #expect(rig.journal.entries.first?.wall?.year == 2026)
     }
 
-    @Test func garbageInsteadOfAPacketIsAnUnexpectedResponse() throws {
+    @Test func `draft: garbage is an unexpected response`() throws {
         var bottle = ScriptedBottle(.draft, records: [], properties: [.notify])
         bottle.answersLog = false
         var rig = EngineRig(options: options(), peer: bottle, start: evening)

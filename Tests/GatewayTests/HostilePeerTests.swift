@@ -37,7 +37,7 @@ import TrackerCore
         Lie(testDescription: "FF01 read only", services: [service(0xFF00, [(0xFF01, [.read]), (0xFF02, [.read])])]),
         Lie(testDescription: "FF02 write only", services: [service(0xFF00, [(0xFF01, [.write]), (0xFF02, [.write])])]),
     ])
-    func otherServicesUnderTheSameNames(_ lie: Lie) throws {
+    func `services with the same UUIDs and other properties are not a bottle`(_ lie: Lie) throws {
         var bottle = ScriptedBottle()
         bottle.services = lie.services
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
@@ -47,7 +47,7 @@ import TrackerCore
         #expect(rig.written.isEmpty)
     }
 
-    @Test func aRefusedSubscriptionEndsRetailAndReadsDraft() throws {
+    @Test func `a rejected subscription ends a retail poll and falls back to reads in a draft poll`() throws {
         let no = LinkError(.refused, "Write not permitted.", attError: 3)
         var bottle = ScriptedBottle(records: drinks(2))
         bottle.subscribeFails = no
@@ -59,7 +59,7 @@ import TrackerCore
         #expect(try rig.run().new == 2)
     }
 
-    @Test func anEndlessLogEndsPolitely() throws {
+    @Test func `an endless log ends the poll`() throws {
         struct Endless: ScriptedPeer {
             var bottle = ScriptedBottle()
             var next = 0
@@ -85,7 +85,7 @@ import TrackerCore
         #expect(report.failure == nil)
     }
 
-    @Test func endlessNoiseIsBounded() throws {
+    @Test func `endless noise uses bounded memory`() throws {
         var bottle = ScriptedBottle(records: drinks(3))
         bottle.noise = (0..<25_000).map { [0xEE, UInt8($0 >> 8), UInt8($0 & 0xFF)] }
         bottle.spacing = .microseconds(10)
@@ -96,7 +96,7 @@ import TrackerCore
         #expect(report.quarantined > 64)
     }
 
-    @Test func anotherGadgetsWordsAreNamed() throws {
+    @Test func `messages of another device are reported`() throws {
         var bottle = ScriptedBottle()
         bottle.answersLog = true
         bottle.noise = [Array("OK+CONN".utf8), Array("ERROR".utf8)]
@@ -107,7 +107,7 @@ import TrackerCore
         #expect(rig.journal.quarantine.contains(Array("OK+CONN".utf8)))
     }
 
-    @Test func anMTUOf23IsSaidAndNothingCutIsAcknowledged() throws {
+    @Test func `an MTU of 23 is reported, and truncated records are not acknowledged`() throws {
         var bottle = ScriptedBottle(records: drinks(20))
         bottle.mtu = 23
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
@@ -120,7 +120,7 @@ import TrackerCore
         }
     }
 
-    @Test func aNameOf248BytesAndASerialOfNonsenseAreSurvived() throws {
+    @Test func `a long name and an invalid serial number are handled`() throws {
         for serial in [nil, [], [0, 0, 0], [0xFF, 0xFE], Array(repeating: 0x41, count: 300)] as [[UInt8]?] {
             var bottle = ScriptedBottle(records: drinks(1))
             bottle.name = Array(repeating: 0x57, count: 512)
@@ -133,7 +133,7 @@ import TrackerCore
         }
     }
 
-    @Test func anotherBottleThanTheOneMeantIsLeftAlone() throws {
+    @Test func `another bottle than the requested one is not read`() throws {
         var rig = EngineRig(
             options: options { $0.bottle = "A4:C1:38:99:99:99" }, peer: ScriptedBottle(records: drinks(2)),
             start: evening)
@@ -149,7 +149,7 @@ import TrackerCore
 
     /// Random values instead of answers, from a printed seed: every poll ends, in bounded time, and acknowledges
     /// nothing that is not stored.
-    @Test(arguments: 0..<200) func randomValues(_ seed: Int) throws {
+    @Test(arguments: 0..<200) func `random values do not trap`(_ seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var bottle = ScriptedBottle(seed % 2 == 0 ? .retail : .draft, records: drinks(seed % 9))
         let starts: [[UInt8]] = [[0x50, 0x54], [0x52, 0x50], [0x52, 0x54], [0x0E, 0x06], []]

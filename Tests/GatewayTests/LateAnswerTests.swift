@@ -117,7 +117,7 @@ import TrackerCore
     /// Simulation, seed 825139: the late word that a question was written was taken for the acknowledgement's, so that
     /// the log was asked for while the acknowledgement still waited, and one acknowledgement became two.
     @Test(arguments: [ScriptedBottle.Acknowledging.drops, .counts])
-    func anAcknowledgementIsWrittenWhenItsOwnResponseComes(_ habit: ScriptedBottle.Acknowledging) throws {
+    func `an acknowledgement follows the response to its own request`(_ habit: ScriptedBottle.Acknowledging) throws {
         for profile in BottleProfile.allCases {
             for late in 0..<8 {
                 for length in [5, 40, 700, 1300, 2600] {
@@ -147,7 +147,7 @@ import TrackerCore
 
     /// The question was repeated, and the first answer came after the ring had turned over: what a bottle drops then,
     /// the oldest of what it sent *last*, is not what was read.
-    @Test(arguments: [1, 2, 5, 20]) func aLateAnswerIsNotAcknowledgedInTheNameOfALaterOne(ring: Int) throws {
+    @Test(arguments: [1, 2, 5, 20]) func `a late response does not acknowledge a later reading`(ring: Int) throws {
         for profile in BottleProfile.allCases {
             for question in 0..<5 {
                 for length in [1200, 2400, 2950] {
@@ -177,7 +177,7 @@ import TrackerCore
 
     /// That the question arrived was heard late too, and the drinks of that time moved the oldest on: a bottle that
     /// counts then forgot drinks that nobody had read. Seed 98412 of the simulation.
-    @Test(arguments: [6, 7, 8, 20, 48]) func theTimeInWhichARingTurnsOverBeginsBeforeTheQuestionIsWritten(ring: Int)
+    @Test(arguments: [6, 7, 8, 20, 48]) func `the time for a full ring starts before the request is written`(ring: Int)
         throws
     {
         for profile in BottleProfile.allCases {
@@ -209,7 +209,7 @@ import TrackerCore
     /// Simulation, seed 2139973: a link is not quiet while a question waits for its response. The rest of an earlier
     /// answer was judged, nothing came for a while, and the log was asked for again before the last question had left:
     /// its answer was taken for the next one's, and a full ring had turned over since.
-    @Test(arguments: [9, 17]) func aLinkIsNotQuietWhileAQuestionIsUnderWay(ring: Int) throws {
+    @Test(arguments: [9, 17]) func `a link with an open request is not quiet`(ring: Int) throws {
         for question in 1..<12 {
             for length in [1500, 2600, 2900] {
                 var bottle = ScriptedBottle(.draft, records: drinks(ring), properties: [.notify])
@@ -232,7 +232,8 @@ import TrackerCore
 
     /// What is read after an acknowledgement, and is from before it, is not taken for the bottle's refusal: nothing is
     /// acknowledged twice.
-    @Test(arguments: BottleProfile.allCases) func aLateAnswerIsNoRefusal(_ profile: BottleProfile) throws {
+    @Test(arguments: BottleProfile.allCases) func `a late response is not a rejection`(_ profile: BottleProfile) throws
+    {
         for question in 0..<5 {
             let late = (after: Duration.milliseconds(2300), record: record(minute: 50, amount: 345, hour: 23))
             let peer = HeldBack(
@@ -253,7 +254,7 @@ import TrackerCore
 
     /// Values lost of two frames leave what adds up to one: 44 + 44 + 22 bytes are a packet, wherever each of the three
     /// comes from.
-    @Test(arguments: BottleProfile.allCases, [20, 39, 43, 44, 50]) func piecesOfTwoFramesMakeNoDrink(
+    @Test(arguments: BottleProfile.allCases, [20, 39, 43, 44, 50]) func `pieces of two frames give no drink`(
         _ profile: BottleProfile, pieceSize: Int
     ) throws {
         let answers = profile == .draft ? 0 : 1
@@ -292,7 +293,8 @@ import TrackerCore
 
     /// Simulation, seed 50162: on a bad link the same values were lost twice, and the same record that nobody drank
     /// came twice.
-    @Test(arguments: BottleProfile.allCases, [36, 37, 38, 63, 64]) func theSameLossTwiceInDumpsThatBrokeOffMakesNoDrink(
+    @Test(arguments: BottleProfile.allCases, [36, 37, 38, 63, 64])
+    func `the same loss in two incomplete dumps gives no drink`(
         _ profile: BottleProfile, pieceSize: Int
     ) throws {
         let drunk = (0..<24).map { record(minute: 7 * $0 % 60, second: 11 * $0 % 60, amount: 100 + $0, hour: $0) }
@@ -339,7 +341,7 @@ import TrackerCore
 
     /// The same over polls: what an earlier poll brought stands for half of the readings, and a dump that broke off for
     /// none of them.
-    @Test(arguments: BottleProfile.allCases, [36, 37, 64]) func dumpsThatBreakOffPollAfterPollMakeNoDrink(
+    @Test(arguments: BottleProfile.allCases, [36, 37, 64]) func `incomplete dumps in every poll give no drink`(
         _ profile: BottleProfile, pieceSize: Int
     ) throws {
         let drunk = (0..<24).map { record(minute: 7 * $0 % 60, second: 11 * $0 % 60, amount: 100 + $0, hour: $0) }
@@ -367,7 +369,9 @@ import TrackerCore
     }
 
     /// In pieces, and all of it arrives: once is no proof, twice is; counted once, and no longer suspect.
-    @Test(arguments: BottleProfile.allCases) func whatCameInPiecesCountsWhenItComesAgain(_ profile: BottleProfile)
+    @Test(arguments: BottleProfile.allCases) func `a record in pieces counts when it is read again`(
+        _ profile: BottleProfile
+    )
         throws
     {
         var bottle = ScriptedBottle(profile, records: drinks(20), properties: [.notify])

@@ -6,7 +6,7 @@ import Testing
 import TrackerCore
 
 @Suite struct PoliteSyncTests {
-    @Test func theOrderIsThatOfTheProtocol() throws {
+    @Test func `the poll sends its requests in the order of the protocol`() throws {
         var bottle = ScriptedBottle(records: [sampleRecord])
         bottle.snapshot = boostSnapshot()
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
@@ -35,7 +35,7 @@ import TrackerCore
         #expect(report.duration < .seconds(1))
     }
 
-    @Test func aSecondPollFindsNothingNew() throws {
+    @Test func `a second poll stores nothing new`() throws {
         let journal = MemoryJournal()
         var bottle = ScriptedBottle(records: drinks(16))
         bottle.acknowledging = .ignores
@@ -48,7 +48,7 @@ import TrackerCore
         #expect(journal.entries.count == 16)
     }
 
-    @Test func keepAcknowledgesNothing() throws {
+    @Test func `--keep acknowledges nothing`() throws {
         var rig = EngineRig(
             options: options { $0.keep = true }, peer: ScriptedBottle(records: drinks(48)), start: evening)
         let report = try rig.run()
@@ -57,7 +57,9 @@ import TrackerCore
         #expect(rig.peer.records.count == 48)
     }
 
-    @Test(arguments: [0, 1, 8, 16, 48, 500]) func everyCountOfRecords(_ count: Int) throws {
+    @Test(arguments: [0, 1, 8, 16, 48, 500]) func `every number of records is read and acknowledged`(_ count: Int)
+        throws
+    {
         var rig = EngineRig(options: options(), peer: ScriptedBottle(records: drinks(count)), start: evening)
         let report = try rig.run()
         #expect(report.complete)
@@ -68,7 +70,7 @@ import TrackerCore
             ])
     }
 
-    @Test func severalFramesAreAcknowledgedOnlyAfterASecondDump() throws {
+    @Test func `a dump of several frames is acknowledged after a second one`() throws {
         var bottle = ScriptedBottle(records: drinks(48))
         bottle.recordsPerFrame = 16
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
@@ -83,7 +85,7 @@ import TrackerCore
             ])
     }
 
-    @Test func commandsThatComeTooSoonAreSentAgain() throws {
+    @Test func `commands that the bottle ignored are sent again`() throws {
         var bottle = ScriptedBottle(records: drinks(3))
         bottle.snapshot = boostSnapshot()
         bottle.ignoredCommands = 2
@@ -94,7 +96,7 @@ import TrackerCore
         #expect(rig.written.prefix(3) == [.snapshot, .snapshot, .snapshot])
     }
 
-    @Test func aBottleWithoutSnapshotStillGivesItsLog() throws {
+    @Test func `a bottle without a snapshot gives its log`() throws {
         var rig = EngineRig(options: options(), peer: ScriptedBottle(records: drinks(3)), start: evening)
         let report = try rig.run()
         #expect(report.new == 3)
@@ -115,7 +117,7 @@ import TrackerCore
         Drift(clock: [0x1A, 2, 2, 22, 27, 59], seconds: -121, isSet: true),
         Drift(clock: [0, 0, 0, 0, 0, 9], seconds: nil, isSet: true),
     ])
-    func theClockIsCorrectedOnlyPast120Seconds(_ drift: Drift) throws {
+    func `the bottle's clock is set if it is more than 120 s off`(_ drift: Drift) throws {
         var bottle = ScriptedBottle()
         bottle.snapshot = boostSnapshot(clock: drift.clock)
         bottle.spacing = .zero
@@ -129,7 +131,7 @@ import TrackerCore
         #expect(!reportOnly.written.contains(.clock(clock)))
     }
 
-    @Test func managedSettingsAreWrittenOnlyWhereTheyDiffer() throws {
+    @Test func `managed settings are written only if they differ`() throws {
         var bottle = ScriptedBottle()
         bottle.snapshot = boostSnapshot(goal: 2000)
         let same = options { $0.settings = ManagedSettings(goalMl: 2000) }
@@ -151,7 +153,7 @@ import TrackerCore
             ])
     }
 
-    @Test func anUnknownStoreNeverLowersTheAmountOnTheScreen() throws {
+    @Test func `a new store never lowers the amount on the display`() throws {
         var bottle = ScriptedBottle(records: drinks(1))
         bottle.snapshot = boostSnapshot(amount: 900)
         let journal = MemoryJournal()
@@ -165,7 +167,7 @@ import TrackerCore
         #expect(rig.written.last == .amount(ml: 20))
     }
 
-    @Test func sendWritesAndShowsTheAnswer() throws {
+    @Test func `send writes a command and returns the response`() throws {
         let job = options { $0.job = .send([.goal(ml: 2500), .flash]) }
         var rig = EngineRig(options: job, peer: ScriptedBottle(), start: evening)
         let report = try rig.run()

@@ -8,7 +8,8 @@ import TrackerCore
 
 @Suite struct PromiseTests {
     /// Promise 1. Whatever the journal refuses is not acknowledged, for every write that can fail.
-    @Test(arguments: 0..<6) func journalBeforeAcknowledgement(_ failing: Int) throws {
+    @Test(arguments: 0..<6) func `guarantee 1: the journal is written before the acknowledgement`(_ failing: Int) throws
+    {
         for profile in BottleProfile.allCases {
             let journal = MemoryJournal(failsAt: { $0 == failing })
             var rig = EngineRig(
@@ -28,7 +29,7 @@ import TrackerCore
     }
 
     /// Promise 2. The same drink by another delivery, dump, connection or poll is the same drink.
-    @Test func identityFromTheBottle() throws {
+    @Test func `guarantee 2: a drink's identity comes from the bottle`() throws {
         let journal = MemoryJournal()
         for round in 0..<4 {
             var bottle = ScriptedBottle(records: drinks(10) + drinks(10))
@@ -45,7 +46,7 @@ import TrackerCore
     }
 
     /// Promise 3. A report's figures and any total can be rebuilt from the journal, whose entries keep their bytes.
-    @Test func theJournalIsTheTruth() throws {
+    @Test func `guarantee 3: the journal is the truth`() throws {
         let records =
             drinks(30) + [
                 record(minute: 59, amount: 600), record(minute: 70, amount: 5), record(minute: 1, amount: 9, flag: 1),
@@ -65,7 +66,7 @@ import TrackerCore
     }
 
     /// The gateway is cut off after any number of effects; a fresh one polls to the end. Nothing is lost or doubled.
-    @Test func killedAfterAnyEffect() throws {
+    @Test func `a poll killed after any effect loses no drink`() throws {
         for profile in BottleProfile.allCases {
             for cut in 0..<60 {
                 let journal = MemoryJournal()
@@ -84,7 +85,9 @@ import TrackerCore
     }
 
     /// One notification lost or doubled, at every place: the drinks are in the journal once, or still in the bottle.
-    @Test(arguments: [1, 3, 8], [2, 16, 5000]) func oneNotificationLostOrDoubled(entry: Int, frame: Int) throws {
+    @Test(arguments: [1, 3, 8], [2, 16, 5000]) func `a lost or repeated notification loses and doubles no drink`(
+        entry: Int, frame: Int
+    ) throws {
         for profile in BottleProfile.allCases {
             for place in 0..<12 {
                 for isLost in [true, false] {

@@ -27,7 +27,7 @@ import TrackerCore
         Class(error: LinkError(.system, "Odd."), kind: .connectFailed, rungs: [.retry, .disconnect, .forget]),
     ]
 
-    @Test(arguments: classes) func eachClassClimbsItsRungs(_ kind: Class) throws {
+    @Test(arguments: classes) func `each error class has its recovery steps`(_ kind: Class) throws {
         var bottle = ScriptedBottle(records: drinks(1))
         bottle.advertisement.address = BluetoothAddress("A4:C1:38:01:02:03")
         bottle.advertisement.name = "WaterH-Bottle-1"
@@ -45,7 +45,7 @@ import TrackerCore
         #expect(try rig.run().new == 1)
     }
 
-    @Test func powerCyclingNeedsLeave() throws {
+    @Test func `power cycling needs permission`() throws {
         var bottle = ScriptedBottle(records: drinks(1))
         bottle.advertisement.name = "WaterH-Bottle-1"
         bottle.connectFailures = Array(repeating: LinkError(.poweredOff, "Off."), count: 1)
@@ -57,7 +57,7 @@ import TrackerCore
         #expect(report.recovery == [RecoveryStep(rung: .powerCycle, reason: "Off.", outcome: "done")])
     }
 
-    @Test func aSocketThatIsNotThereIsNotTriedAgain() throws {
+    @Test func `a missing socket is not retried`() throws {
         var bottle = ScriptedBottle()
         bottle.connectFailures = [LinkError(.connectFailed, "No such file.")]
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
@@ -67,7 +67,7 @@ import TrackerCore
         #expect(report.duration < .seconds(1))
     }
 
-    @Test func aScanEndsAfterTenSecondsAndThePollAfterThirty() throws {
+    @Test func `a scan ends after 10 s and a poll after 30 s`() throws {
         var bottle = ScriptedBottle()
         bottle.isSilent = true
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
@@ -82,7 +82,7 @@ import TrackerCore
         #expect(report.duration <= .seconds(31))
     }
 
-    @Test func aDisconnectInTheMiddleIsTakenUpAgain() throws {
+    @Test func `a poll reconnects after a disconnect`() throws {
         for place in 0..<8 {
             let journal = MemoryJournal()
             var bottle = ScriptedBottle(records: drinks(40))
@@ -96,7 +96,7 @@ import TrackerCore
         }
     }
 
-    @Test func aLongTransferCutByTheBudgetIsKeptAndNotAcknowledged() throws {
+    @Test func `a transfer cut by the time limit is stored and not acknowledged`() throws {
         var bottle = ScriptedBottle(records: drinks(500))
         bottle.spacing = .milliseconds(2500)
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
@@ -112,7 +112,7 @@ import TrackerCore
         #expect(report.duration <= .seconds(123))
     }
 
-    @Test func anInterruptedPollDisconnectsAndKeepsWhatCame() throws {
+    @Test func `an interrupted poll disconnects and keeps its records`() throws {
         for at in stride(from: 0, through: 60, by: 3) {
             let journal = MemoryJournal()
             var rig = EngineRig(
@@ -124,7 +124,7 @@ import TrackerCore
         }
     }
 
-    @Test func aStrangerIsPassedOverOnTheAir() throws {
+    @Test func `a device that is not a bottle is skipped`() throws {
         struct Air: ScriptedPeer {
             var gadget = ScriptedBottle()
             var bottle = ScriptedBottle(records: drinks(4))
@@ -159,7 +159,7 @@ import TrackerCore
         #expect(report.new == 4)
     }
 
-    @Test func aBottleThatEndedBadlyIsForgottenFirst() throws {
+    @Test func `a bottle whose last poll failed is removed from the cache first`() throws {
         var bottle = ScriptedBottle(records: drinks(1))
         bottle.advertisement.name = "WaterH-Bottle-1"
         let plan = options { $0.history.suspectPeer = "unix:test.sock" }

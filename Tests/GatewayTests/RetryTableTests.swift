@@ -54,7 +54,7 @@ import Testing
             reason: "as for an attempt that failed"),
     ]
 
-    @Test(arguments: rows) func eachClassIsAsAgreed(_ row: Row) throws {
+    @Test(arguments: rows) func `each error class has its retry rule`(_ row: Row) throws {
         let rules = RetryTable.rules.filter { $0.code == row.code }
         let rule = try #require(rules.first)
         #expect(rules.count == 1)
@@ -72,13 +72,13 @@ import Testing
             } ?? true)
     }
 
-    @Test func noClassIsWithoutItsRow() {
+    @Test func `every error class has a rule`() {
         #expect(RetryTable.rules.map(\.code) == Self.rows.map(\.code))
         #expect(RetryTable.rule(for: LinkError.Code(rawValue: "unheardOf")).code == .system)
     }
 
     /// The values of `PollLimits` that no other test would miss, each with where it comes from.
-    @Test func aPollsLimitsAreAsAgreed() {
+    @Test func `the limits of a poll are as specified`() {
         let limits = PollLimits()
         let durations: [(name: String, is: Duration, agreed: Duration, reason: String)] = [
             ("scan", limits.scan, .seconds(10), "the founding documents' scan time-out"),

@@ -23,7 +23,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
 
 @Suite struct ServiceMachineTests {
     @Test(arguments: [60.0, 120, 300, 600])
-    func aPollIsDueAtOnceAndThenSoLongAfterTheEndOfTheLast(interval: Double) {
+    func `a poll is due at the start and then after an interval`(interval: Double) {
         var machine = ServiceMachine()
         let look = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .every(seconds: interval)])
         #expect(polled(machine.handle(look, at: at(0))) == bottle(1).id)
@@ -34,7 +34,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         #expect(polled(machine.handle(look, at: at(20 + Int64(interval)))) == bottle(1).id)
     }
 
-    @Test func aBottleAtRestIsPolledWhenDrinkingHoursBegin() {
+    @Test func `an idle bottle is polled when the drinking hours begin`() {
         var machine = ServiceMachine()
         _ = machine.handle(.plans([bottle(1)], [:]), at: at(0))
         _ = machine.handle(.pollOver(PollReport()), at: at(10))
@@ -47,7 +47,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
     }
 
     /// Tracker spec A7: whoever starts a service at night sees that it works, and then the bottle rests.
-    @Test func aServiceThatStartsAtNightPollsOnce() {
+    @Test func `a service that starts at night polls once`() {
         var machine = ServiceMachine()
         let night = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .resting(seconds: 3600)])
         #expect(polled(machine.handle(night, at: at(0))) == bottle(1).id)
@@ -56,7 +56,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
                 && polled(machine.handle(night, at: at(70))) == nil)
     }
 
-    @Test func whoAsksDuringAPollIsServedAfterIt() {
+    @Test func `a request during a poll is served after it`() {
         var machine = ServiceMachine()
         let look = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .every(seconds: 600)])
         _ = machine.handle(look, at: at(0))
@@ -70,7 +70,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         #expect(polled(machine.handle(look, at: at(30))) == bottle(1).id)
     }
 
-    @Test func theBottleThatWasAdoptedIsNotPolledTwice() {
+    @Test func `an adopted bottle is polled once`() {
         var machine = ServiceMachine()
         let any = BottlePlan.plans(wanted: [], own: [])
         #expect(any.count == 1)
@@ -86,7 +86,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
     }
 
     /// A bottle that was met as a stranger before is new when it is adopted: it is polled at once.
-    @Test func aBottleAdoptedLaterIsPolledAtOnce() {
+    @Test func `a bottle adopted later is polled at once`() {
         var machine = ServiceMachine()
         let alone = BottlePlan.plans(wanted: [], own: [OwnBottle(identities: [bottle(2).id])])
         _ = machine.handle(.plans(alone, [:]), at: at(0))
@@ -98,7 +98,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         #expect(polled(machine.handle(.plans(both, [:]), at: at(20))) == bottle(1).id)
     }
 
-    @Test func aFailureIsNewsOnceUntilItChanges() {
+    @Test func `an error is reported once until it changes`() {
         var machine = ServiceMachine()
         let look = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .every(seconds: 60)])
         var news: [String] = []
@@ -120,7 +120,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         #expect(news == ["notFound", "again", "bluetoothOff", "again", "answers", "notFound"])
     }
 
-    @Test func afterStopNothingIsBegun() {
+    @Test func `a stopped service starts no poll`() {
         var machine = ServiceMachine()
         let look = ServiceMachine.Event.plans([bottle(1), bottle(2)], [:])
         _ = machine.handle(look, at: at(0))
@@ -133,7 +133,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
     /// Whatever is asked, however long polls take: one poll at a time, and nobody waits for more than one poll of each
     /// other bottle.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func fairness(seed: UInt64) {
+    func `bottles are polled in turn`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let bottles = (1...Int.random(in: 2...5, using: &random)).map(bottle)
         var machine = ServiceMachine()

@@ -49,7 +49,7 @@ private struct Person {
 /// The service's machine over a simulated week, with the engine and two bottles on one adapter.
 @Suite struct ServiceWeekTests {
     @Test(arguments: [1, 2] as [UInt64])
-    func twoBottlesOnOneAdapter(seed: UInt64) throws {
+    func `two bottles on one adapter are polled for a week`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let monday = Instant(seconds: 1_780_272_000)  // 2026-06-01T00:00:00Z
         var people = [Person(settings: Settings()), Person(settings: Settings())]

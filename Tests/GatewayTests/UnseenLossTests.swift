@@ -14,7 +14,7 @@ import TrackerCore
     }
 
     /// Issue 9, item 5: of two frames of 16 the first never arrived, and 16 of 32 were acknowledged in the wrong place.
-    @Test(arguments: [ScriptedBottle.Acknowledging.drops, .counts]) func theFirstOfTwoFramesIsLost(
+    @Test(arguments: [ScriptedBottle.Acknowledging.drops, .counts]) func `a lost first frame is not acknowledged`(
         _ way: ScriptedBottle.Acknowledging
     ) throws {
         for first in 0..<8 {
@@ -41,7 +41,8 @@ import TrackerCore
     /// The same piece of the log is lost in every dump, a head of a frame among them: a second reading that looks like
     /// the first proves nothing. Also where each piece is a whole entry, and what came of the frame has the shape of
     /// records: what broke off is no reading, however alike.
-    @Test(arguments: [60, 100, 5000], [ScriptedBottle.Acknowledging.drops, .counts]) func aPartThatIsLostInEveryDump(
+    @Test(arguments: [60, 100, 5000], [ScriptedBottle.Acknowledging.drops, .counts])
+    func `a part lost in every dump is not acknowledged`(
         pieceSize: Int, way: ScriptedBottle.Acknowledging
     ) throws {
         for first in 0..<10 {
@@ -59,7 +60,7 @@ import TrackerCore
     /// A frame that comes in one notification is lost without a trace, in two or three dumps running: what is left
     /// looks whole each time, and alike.
     @Test(arguments: BottleProfile.allCases, [ScriptedBottle.Acknowledging.drops, .counts])
-    func aFrameOfOneNotificationIsLostInDumpsRunning(
+    func `a frame of one notification lost in consecutive dumps is not acknowledged`(
         profile: BottleProfile, way: ScriptedBottle.Acknowledging
     ) throws {
         for first in 0..<12 {
@@ -79,7 +80,9 @@ import TrackerCore
     /// Simulation, seed 217971: the MTU cuts every long frame, and the cut value itself is lost in both readings. The
     /// short frame behind it came whole and twice alike, and was acknowledged in the place of the oldest.
     @Test(arguments: [9, 17], [ScriptedBottle.Acknowledging.drops, .counts])
-    func aFrameThatIsCutByTheMTUAndLostInEveryDump(count: Int, way: ScriptedBottle.Acknowledging) throws {
+    func `a frame truncated by the MTU in every dump is not acknowledged`(count: Int, way: ScriptedBottle.Acknowledging)
+        throws
+    {
         for first in 0..<9 {
             for period in 2...5 {
                 var bottle = ScriptedBottle(records: drinks(count))
@@ -95,7 +98,7 @@ import TrackerCore
     }
 
     /// A bottle that shows a record twice in one frame may have it once: what was told apart is counted.
-    @Test func aRecordTwiceInOneFrameCountsOnce() throws {
+    @Test func `a repeated record in one frame counts once`() throws {
         let two = drinks(2)
         var rig = EngineRig(
             options: options(), peer: ScriptedBottle(records: [two[0], two[1], two[0]]), start: evening)
@@ -120,7 +123,9 @@ import TrackerCore
     }
 
     /// A counting bottle whose ring is full: each sip while the acknowledgement is on its way moves its oldest on.
-    @Test(arguments: [2, 3, 7, 8, 16, 20, 48]) func aFullRingTurnsOverBeforeTheAcknowledgement(_ ring: Int) throws {
+    @Test(arguments: [2, 3, 7, 8, 16, 20, 48]) func `drinks before the acknowledgement of a full ring are not lost`(
+        _ ring: Int
+    ) throws {
         for profile in BottleProfile.allCases {
             for way in [ScriptedBottle.Acknowledging.counts, .drops] {
                 var bottle = ScriptedBottle(profile, records: drinks(ring))
@@ -167,7 +172,7 @@ import TrackerCore
     }
 
     /// A newest-first reader of 60 records: read whole, in the right order, and only then acknowledged.
-    @Test func theNewestPacketFirstIsReadToItsEnd() throws {
+    @Test func `a log with the newest packet first is read to its end`() throws {
         var bottle = ScriptedBottle(.draft, records: drinks(60), properties: [.read])
         bottle.givesNewestFirst = true
         for way in [ScriptedBottle.Acknowledging.drops, .counts] {
@@ -183,7 +188,7 @@ import TrackerCore
     }
 
     /// One packet, the same at each read: whether it is the whole log nobody knows.
-    @Test func onePacketThatStaysIsNotAcknowledged() throws {
+    @Test func `a packet that stays after its acknowledgement stops acknowledging`() throws {
         var bottle = ScriptedBottle(.draft, records: drinks(8), properties: [.read])
         bottle.repeatsLastPacket = true
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
@@ -193,7 +198,7 @@ import TrackerCore
     }
 
     /// Issue 9, item 2: the link is lost right after an acknowledgement that was taken.
-    @Test func whatWasTakenBeforeTheLinkWasLostIsCounted() throws {
+    @Test func `records received before a disconnect are counted`() throws {
         for profile in BottleProfile.allCases {
             var bottle = ScriptedBottle(profile, records: drinks(20))
             bottle.acknowledging = .dropsAndIsLost
@@ -208,7 +213,7 @@ import TrackerCore
     /// Simulation, seed 209313: the acknowledgement never arrived, and on the next connection the bottle did not listen
     /// yet. Nothing could be read of a log that it notifies, which is no log without records.
     @Test(arguments: [ScriptedBottle.Acknowledging.hangsUp, .dropsAndIsLost])
-    func aBottleThatDoesNotListenHasTakenNothing(_ way: ScriptedBottle.Acknowledging) throws {
+    func `an ignored acknowledgement drops nothing`(_ way: ScriptedBottle.Acknowledging) throws {
         var bottle = ScriptedBottle(.draft, records: drinks(20))
         (bottle.acknowledging, bottle.isDeafAfterReconnecting) = (way, true)
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
@@ -219,7 +224,7 @@ import TrackerCore
     }
 
     /// Issue 9, item 2: a verification that broke off made 40 acknowledged of 20.
-    @Test func aVerificationThatBreaksOffDoublesNothing() throws {
+    @Test func `an aborted verification doubles nothing`() throws {
         for profile in BottleProfile.allCases {
             for way in [ScriptedBottle.Acknowledging.drops, .ignores] {
                 for place in 0..<24 {
@@ -239,7 +244,7 @@ import TrackerCore
 
     /// Simulation, seed 3488620: a poll in which each dump broke off had stored the newest record, and in the next poll
     /// that stood for two readings of the whole log: the older ones, lost twice more, were dropped unseen.
-    @Test(arguments: [true, false]) func aPollWithoutAWholeReadingStandsForNone(breaksOff: Bool) throws {
+    @Test(arguments: [true, false]) func `a poll without a whole reading is incomplete`(breaksOff: Bool) throws {
         let journal = MemoryJournal()
         var bottle = ScriptedBottle(.draft, records: drinks(9), properties: [.notify])
         (bottle.recordsPerFrame, bottle.acknowledging) = (8, .counts)
@@ -261,7 +266,7 @@ import TrackerCore
 
     /// An adversary's finding: a backup was put back after the first of two readings, and what was in no table any more
     /// was acknowledged.
-    @Test(arguments: BottleProfile.allCases, 0..<6) func whatABackupTookAwayIsNotAcknowledged(
+    @Test(arguments: BottleProfile.allCases, 0..<6) func `records missing after a restore are not acknowledged`(
         profile: BottleProfile, question: Int
     ) throws {
         struct Restored: ScriptedPeer {

@@ -113,7 +113,7 @@ import TrackerService
         #expect(await bench.redeem(code, key: "k1", from: "e") == .wrong)
     }
 
-    @Test func aPairingWhoseAnswerWasLostIsDoneAgainAndLeavesOneToken() async throws {
+    @Test func `a repeated redemption leaves one token`() async throws {
         try await ServedHousehold.serve { house async throws in
             let code = try #require(
                 try await house.ask("POST", "/api/v1/access-codes", #"{"label": "phone"}"#, headers: house.page).json[
@@ -178,7 +178,7 @@ import TrackerService
         }
     }
 
-    @Test func strangersWhoFailDelayNobodyElse() async throws {
+    @Test func `failing peers do not delay others`() async throws {
         try await ServedHousehold.serve { house async throws in
             let code = try #require(
                 try await house.ask("POST", "/api/v1/access-codes", "{}", headers: house.page).json["code"] as? String)
@@ -196,7 +196,7 @@ import TrackerService
         }
     }
 
-    @Test func aSecretWhoseAnswerWasLostIsToldSo() async throws {
+    @Test func `a lost response with a secret is reported`() async throws {
         try await ServedHousehold.serve { house async throws in
             for (path, status) in [("/api/v1/tokens", 201), ("/api/v1/access-codes", 201)] {
                 let headers = house.page.merging(["Idempotency-Key": "secret \(path.count)".replacing(" ", with: "-")])

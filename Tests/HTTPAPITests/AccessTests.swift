@@ -17,12 +17,12 @@ import TrackerService
         ("http://localhost:8078", "localhost:8077", false),
         ("ftp://localhost:8077", "localhost:8077", false),
     ])
-    func anOriginIsTheVeryPlace(origin: String, host: String, isSame: Bool) {
+    func `an origin must match the address`(origin: String, host: String, isSame: Bool) {
         #expect(Access.isSame(origin: origin, as: host) == isSame)
     }
 
     /// "bind(descriptor:ptr:bytes:): Address already in use) (errno: 98)" stood there.
-    @Test func aPlaceWhereAnotherListensIsToldInWords() async throws {
+    @Test func `an address in use is reported`() async throws {
         try await ServedHousehold.serve { house async throws in
             let second = HTTPServer(house.person, log: .silent)
             await #expect {
@@ -32,7 +32,7 @@ import TrackerService
     }
 
     /// The library's own clock for this field ticked each second, whether anybody asked or not.
-    @Test func everyAnswerSaysWhenItWasWritten() async throws {
+    @Test func `every response has a Date header`() async throws {
         let format = DateFormatter()
         (format.locale, format.timeZone, format.dateFormat) = (
             Locale(identifier: "en_US_POSIX"), TimeZone(identifier: "UTC"), "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
@@ -227,7 +227,7 @@ import TrackerService
         ("Basic YW5uYTpzZWNyZXQ=", 200), ("Digest username=\"anna\"", 200), ("", 200), ("Bearer", 401),
         ("Bearer nobody-knows-this-token", 401),
     ])
-    func whatAProxyAskedItsVisitorForSaysNothing(authorization: String, status: Int) async throws {
+    func `proxy credentials grant nothing`(authorization: String, status: Int) async throws {
         try await ServedHousehold.serve { house async throws in
             #expect(
                 try await house.askUnsigned(
@@ -238,7 +238,7 @@ import TrackerService
 
     /// An adversary's finding: it was answered 500, as if the service had failed.
     @Test(arguments: ["zz\r\n{\"ml\": 100}\r\n0\r\n\r\n", "a\n{\"ml\":100}\n0\n\n"], ["drinks", "import"])
-    func aBodyWhoseChunksAreNoneIsTheClientsFault(body: String, path: String) async throws {
+    func `an invalid chunked body is a client error`(body: String, path: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let token = try #require(try house.token(.admin)["Authorization"])
             let client = try RawHTTP(port: house.port)
@@ -259,7 +259,7 @@ import TrackerService
         ("Transfer-Encoding: chunked\r\nContent-Encoding: gzip", 415, "contentEncoding"),
         ("Transfer-Encoding: CHUNKED\r\nContent-Encoding: identity", 201, ""),
     ])
-    func aBodyThatIsPackedIsNotReadAsItComes(fields: String, status: Int, code: String) async throws {
+    func `a compressed body is rejected`(fields: String, status: Int, code: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let client = try RawHTTP(port: house.port)
             client.send(
@@ -274,7 +274,8 @@ import TrackerService
     }
 
     /// An adversary's finding: a proxy's rule for `/api/v1/tokens` could be gone round.
-    @Test(arguments: ["/api/v1//state", "//api/v1/state", "/api//v1/state"]) func anEmptyPartOfAPathIsNotReadOver(
+    @Test(arguments: ["/api/v1//state", "//api/v1/state", "/api//v1/state"])
+    func `an empty path segment is not ignored`(
         path: String
     ) async throws {
         try await ServedHousehold.serve { house async throws in
@@ -287,7 +288,7 @@ import TrackerService
     @Test(arguments: [
         ("localhost", "evil.example"), ("evil.example", "localhost"), ("localhost", "localhost"), ("localhost", ""),
     ])
-    func aRequestNamesItsHostOnce(first: String, second: String) async throws {
+    func `a request with two Host headers is rejected`(first: String, second: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let client = try RawHTTP(port: house.port)
             client.send(
@@ -303,7 +304,7 @@ import TrackerService
     }
 
     /// Names of settings are taken in any letters: a rule that looks for them does so, too.
-    @Test func waterlinesSettingsAreHiddenHoweverTheyAreWritten() async throws {
+    @Test func `Waterline settings are hidden in any spelling`() async throws {
         try await ServedHousehold.serve { house async throws in
             let away = try house.token(.control)
             for name in [
@@ -323,7 +324,7 @@ import TrackerService
         }
     }
 
-    @Test func aServiceWhoseStoreWasTakenAwayIsNotReady() async throws {
+    @Test func `a service without its store is not ready`() async throws {
         let folder = try TemporaryFolder()
         try await ServedHousehold.serve(try TrackerStore(path: folder.file("s.sqlite"))) { house async throws in
             _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: house.page)
@@ -336,7 +337,7 @@ import TrackerService
     }
 
     /// Whoever knows ntfy's topic reads there by which key its buttons log: a token for looking was one for logging.
-    @Test func anAddressThatIsAsGoodAsASecretIsShownToWhoMayChangeIt() async throws {
+    @Test func `a secret address is shown only to clients that may change it`() async throws {
         try await ServedHousehold.serve { house async throws in
             let names = ["ntfy.url", "webhook.url", "sync.url"]
             let given = names.map { "\"\($0)\": \"http://127.0.0.1:9/s3cret\"" }.joined(separator: ", ")
@@ -365,7 +366,7 @@ import TrackerService
     }
 
     /// A session's water that counts in the day is there a water like another; in files and for a phone it is left out.
-    @Test func waterOfASessionDoesNotSayThatThereIsOne() async throws {
+    @Test func `session water does not reveal a session`() async throws {
         for shares in [false, true] {
             try await ServedHousehold.serve(sharesWaterline: shares) { house async throws in
                 #expect(
@@ -403,7 +404,7 @@ import TrackerService
         }
     }
 
-    @Test func waterlineIsNobodysBusinessBeyondThisMachine() async throws {
+    @Test func `Waterline is hidden from remote clients`() async throws {
         for shares in [false, true] {
             try await ServedHousehold.serve(sharesWaterline: shares) { house async throws in
                 _ = try await house.ask("POST", "/api/v1/session", headers: house.page)
@@ -469,7 +470,7 @@ import TrackerService
         }
     }
 
-    @Test func aPhoneIsLetInByACodeOnce() async throws {
+    @Test func `an access code works once`() async throws {
         try await ServedHousehold.serve { house async throws in
             let made = try await house.ask("POST", "/api/v1/access-codes", #"{"label": "phone"}"#)
             let code = try #require(made.json["code"] as? String)
@@ -493,7 +494,7 @@ import TrackerService
         }
     }
 
-    @Test func whoIsLetInNoMoreHearsNothingMore() async throws {
+    @Test func `a revoked client receives no more events`() async throws {
         try await ServedHousehold.serve { house async throws in
             let token = try house.token(.read)
             let client = try RawHTTP(port: house.port)
@@ -522,7 +523,7 @@ import TrackerService
         ("GET", "/api/v1/sessions/%00", 404), ("GET", "/api/v1/history?month=2026-13", 422),
         ("GET", "/api/v1/events?fields=", 422),
     ])
-    func whatIsNotThereSaysSo(method: String, path: String, status: Int) async throws {
+    func `an unknown path is 404`(method: String, path: String, status: Int) async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask(method, path)
             #expect(reply.status == status, "\(path): \(reply.body)")
@@ -532,7 +533,7 @@ import TrackerService
         }
     }
 
-    @Test func hugeBodiesAndHeadersAreRefusedAndTheServerGoesOn() async throws {
+    @Test func `huge bodies and headers are rejected`() async throws {
         try await ServedHousehold.serve { house async throws in
             let huge = #"{"ml": "\#(String(repeating: "1", count: 80_000))"}"#
             #expect(try await house.ask("POST", "/api/v1/drinks", huge, headers: house.page).status == 413)
@@ -546,7 +547,7 @@ import TrackerService
         }
     }
 
-    @Test func everyCutOfARequestLeavesTheServerWell() async throws {
+    @Test func `a request truncated at any byte does not harm the server`() async throws {
         try await ServedHousehold.serve { house async throws in
             let request =
                 """
@@ -564,7 +565,7 @@ import TrackerService
 
 /// A server that is told to stop while connections come in (chaos seed 303: it died of SIGILL).
 @Suite(.timeLimit(.minutes(2))) struct StoppingTests {
-    @Test func aServerThatIsToldToStopWhileConnectionsComeInEndsInPeace() async throws {
+    @Test func `a server stops while connections arrive`() async throws {
         for _ in 0..<4 {
             let isOver = Mutex(false)
             try await ServedHousehold.serve { house async throws in

@@ -21,7 +21,7 @@ import Testing
             "413"
         ),
     ])
-    func anAnswerBeforeTheBodyIsTheLastOne(request: String, status: String) async throws {
+    func `a response before the end of the body closes the connection`(request: String, status: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let client = try RawHTTP(port: house.port)
             client.send(request.replacing("COOKIE", with: house.cookie))
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func aConnectionWhoseRequestsAreHereWholeGoesOn() async throws {
+    @Test func `a connection with complete requests stays open`() async throws {
         try await ServedHousehold.serve { house async throws in
             let client = try RawHTTP(port: house.port)
             for ml in 1...3 {
@@ -58,7 +58,7 @@ import Testing
     /// An adversary's finding: with few files to open, connections took them all, and the process ended in a trap of
     /// libdispatch.
     @Test(arguments: [(64, 8), (256, 64), (1024, 448), (4096, 1984), (65_536, 2500), (0, 8)])
-    func thereAreFewerPlacesWhereFewFilesMayBeOpen(files: Int, places: Int) {
+    func `the number of connections follows the limit of open files`(files: Int, places: Int) {
         #expect(HTTPListener.places(2500, files: files) == places)
     }
 

@@ -7,7 +7,7 @@ import TrackerService
 
 /// Real answers are what the description says of them, to the last member.
 @Suite struct DescribedAnswerTests {
-    @Test func theStateIsAsDescribedOnEveryKindOfDay() async throws {
+    @Test func `the state matches the OpenAPI description on every kind of day`() async throws {
         let description = try APIDescription()
         let busy = ServiceDoor(
             status: {
@@ -40,7 +40,7 @@ import TrackerService
         }
     }
 
-    @Test func aStateWithABottleIsAsDescribed() throws {
+    @Test func `the state with a bottle matches the OpenAPI description`() throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let desk = try TrackerDesk(
             store, now: ServedHousehold.noon, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
@@ -52,7 +52,7 @@ import TrackerService
         #expect(try APIDescription().faults(of: TrackerDesk.json(state), named: "Day") == [])
     }
 
-    @Test func whatIsWrittenAndReadIsAnsweredAsDescribed() async throws {
+    @Test func `responses to reads and writes match the OpenAPI description`() async throws {
         let description = try APIDescription()
         try await ServedHousehold.serve { house async throws in
             @discardableResult
@@ -95,7 +95,7 @@ import TrackerService
         }
     }
 
-    @Test func whatIsSetAndWhatIsAskedOfBottlesIsAnsweredAsDescribed() async throws {
+    @Test func `responses about settings and bottles match the OpenAPI description`() async throws {
         let description = try APIDescription()
         let polls = [
             PollLine(
@@ -212,7 +212,7 @@ import TrackerService
         }
     }
 
-    @Test func everySettingAndEveryConditionIsDescribedAndNoOther() throws {
+    @Test func `the OpenAPI description has every setting and condition`() throws {
         let description = try APIDescription()
         #expect(description.members(of: "SomeSettings") == Set(Settings.catalogue.map(\.name)))
         #expect(description.words(of: "Guard") == Set(ReminderGuard.Name.allCases.map(\.rawValue)))
@@ -233,7 +233,7 @@ import TrackerService
             ]
         ),
     ])
-    func whatIsNotAsDescribedIsFound(token: String, faults: [String]) throws {
+    func `a deviation from the OpenAPI description is found`(token: String, faults: [String]) throws {
         let found = try APIDescription().faults(of: token, named: "Token")
         #expect(found.count == faults.count)
         for fault in faults { #expect(found.contains { $0.hasPrefix(fault) }, "\(fault) in \(found)") }

@@ -5,7 +5,7 @@ import Testing
 
 /// The description of the API says what the routes are, and every file of the pages is in the program.
 @Suite struct DescriptionTests {
-    @Test func theDescriptionNamesEveryRouteAndNoOther() throws {
+    @Test func `the OpenAPI description has every route and no other`() throws {
         let file = try #require(PageFile.named("openapi.json"))
         let description = try #require(
             try JSONSerialization.jsonObject(with: Data(file.bytes.readableBytesView)) as? [String: Any])
@@ -23,7 +23,7 @@ import Testing
         #expect(told.symmetricDifference(routes).sorted() == [])
     }
 
-    @Test func everyFileOfThePagesIsInTheProgram() throws {
+    @Test func `every page file is in the program`() throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../Sources/CDashboard/pages"
         ).standardized

@@ -4,7 +4,7 @@ import Testing
 
 /// Bodies are hostile until taken apart.
 @Suite struct FieldsTests {
-    @Test func everyCutOfABodyIsRefused() throws {
+    @Test func `a body truncated at any byte is rejected`() throws {
         let body = #"{"ml": 250, "at": "14:00", "list": [1, "two", true], "no": false}"#
         for end in 1..<body.utf8.count {
             #expect(throws: HTTPProblem.self) { try Fields(ByteBuffer(string: String(body.prefix(end)))) }
@@ -18,7 +18,7 @@ import Testing
 
     /// `{"oz": null}` made a preset, which its description forbids; and whoever meant to take a size back with it was
     /// told that it was done.
-    @Test func nullIsNoValueOfAField() throws {
+    @Test func `null is not a value of a field`() throws {
         var fields = try Fields(
             ByteBuffer(
                 string: #"{"text": null, "number": null, "whole": null, "flag": null, "word": null, "list": null}"#))
@@ -34,7 +34,7 @@ import Testing
         "{\"a\":\(String(repeating: "[", count: 5000))", "{\"a\": [[1]]}", "{\"a\": {\"b\": 1}}", "\"text\"", "[]",
         "nul", "{\"a\": \u{1}}",
     ])
-    func whatIsNotAnObjectOfPlainValuesIsRefused(body: String) {
+    func `a body that is not an object of plain values is rejected`(body: String) {
         #expect(throws: HTTPProblem.self) { try Fields(ByteBuffer(string: body)) }
     }
 }

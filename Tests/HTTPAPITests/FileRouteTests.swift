@@ -10,7 +10,7 @@ import Testing
         ("json", "application/json", "json"), ("csv", "text/csv; charset=utf-8", "csv"),
         ("apple-health", "application/xml", "xml"),
     ])
-    func whatIsExportedComesBackElsewhereOnce(format: String, type: String, ending: String) async throws {
+    func `an export is imported once into another store`(format: String, type: String, ending: String) async throws {
         try await ServedHousehold.serve { house async throws in
             for ml in [250, 330] {
                 #expect(
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func aFileSentAgainUnderItsKeyIsAnsweredAsTheFirstTimeAndAnotherIsRefused() async throws {
+    @Test func `a repeated upload with one key has the first response, another file is rejected`() async throws {
         try await ServedHousehold.serve { house async throws in
             let headers = house.page.merging(["Idempotency-Key": "file-1", "Content-Type": "text/csv"]) { $1 }
             let file = "startDate,value_ml\n2026-06-15T09:00:00Z,150\n"
@@ -52,7 +52,7 @@ import Testing
         ("journal/import", "{\"version\": 1}\n", "application/jsonl"),
         ("journal/import", "nonsense", "application/jsonl"),
     ])
-    func aFileThatCannotBeReadTakesNothingAndSaysWhy(path: String, file: String, type: String) async throws {
+    func `an invalid file is rejected with a reason`(path: String, file: String, type: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask(
                 "POST", "/api/v1/\(path)", file, headers: house.page.merging(["Content-Type": type]) { $1 })
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aBackupIsAStoreAndNobodysWithoutTheRight() async throws {
+    @Test func `a backup needs administrator access`() async throws {
         try await ServedHousehold.serve { house async throws in
             #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 300}"#, headers: house.page).status == 201)
             #expect(try await house.ask("GET", "/api/v1/backup", headers: house.token(.control)).status == 403)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func aJournalGoesOutAsLines() async throws {
+    @Test func `the journal is exported as lines`() async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask("GET", "/api/v1/journal/export")
             #expect(reply.status == 200 && reply.headers["content-type"] == "application/jsonl" && reply.body.isEmpty)

@@ -25,7 +25,7 @@ import TrackerService
 
     static let checks = pace + surfaces + notifications + thresholds
 
-    @Test func thereAreNineteen() { #expect(Self.checks.map(\.number).sorted() == Array(1...19)) }
+    @Test func `there are nineteen checks`() { #expect(Self.checks.map(\.number).sorted() == Array(1...19)) }
 
     @Test(arguments: checks) func check(_ check: Check) async throws { try await check.show(CheckedDay()) }
 

@@ -10,7 +10,7 @@ import Testing
             // One name became another: the mark of byte order was taken away.
             ("%EF%BB%BFanna", "\u{feff}anna"), ("%efanna", nil), ("%", nil), ("%4", nil), ("%4g", nil), ("%+1", nil),
             ("%C3", nil), ("%ED%A0%80", nil),
-        ] as [(String, String?)]) func aPartIsRead(part: String, name: String?)
+        ] as [(String, String?)]) func `a path segment is decoded`(part: String, name: String?)
     {
         #expect(PathPart.decoded(part).map { Array($0.utf8) } == name.map { Array($0.utf8) })
     }

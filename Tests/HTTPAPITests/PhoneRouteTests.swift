@@ -43,7 +43,7 @@ import Testing
 
     /// Each drink goes to the phone once; what the phone wrote for us and shows again is known, also without seconds;
     /// what another app wrote is added, also where it looks the same.
-    @Test func thePhoneAndTheServiceAgree() async throws {
+    @Test func `phone and service have the same drinks`() async throws {
         try await ServedHousehold.serve { house async throws in
             let phone = Phone(house: house, token: try house.token(.log))
             for (ml, time) in [(250, "08:00:20"), (250, "08:00:40"), (330, "09:00:00")] {
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func manyComeInParts() async throws {
+    @Test func `many drinks are returned in pages`() async throws {
         try await ServedHousehold.serve { house async throws in
             let phone = Phone(house: house, token: try house.token(.log))
             let lines = (0..<150).map {
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func whoMayAndWhatIsRefused() async throws {
+    @Test func `phone routes need access and valid input`() async throws {
         try await ServedHousehold.serve { house async throws in
             let phone = Phone(house: house, token: try house.token(.read))
             #expect(try await phone.ask("GET", "shortcuts/drinks").status == 200)

@@ -8,7 +8,7 @@ import TrackerService
 
 /// The state and the stream of events (tracker law Section 10, checks 9 and 10 of B9).
 @Suite struct StateAndEventsTests {
-    @Test func theStateSaysWhatTheDeskSays() async throws {
+    @Test func `GET /state has the service's state`() async throws {
         try await ServedHousehold.serve { house async throws in
             let first = try await house.ask("GET", "/api/v1/state")
             #expect(
@@ -28,7 +28,7 @@ import TrackerService
         ("events?looks=no&looks=no", "repeatedParameter"),
         ("why?at=%25zz", "notATime"),
     ])
-    func aQueryThatCanBeMeantInTwoWaysIsRefused(path: String, code: String) async throws {
+    func `an ambiguous query is rejected`(path: String, code: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let answer = try await house.ask("GET", "/api/v1/\(path)")
             #expect(answer.status == 422 && answer.code == code, "\(answer.status) \(answer.body)")
@@ -36,7 +36,7 @@ import TrackerService
         }
     }
 
-    @Test func aStateThatIsKnownIsNotSentAgain() async throws {
+    @Test func `an unchanged state is 304`() async throws {
         try await ServedHousehold.serve { house async throws in
             let tag = try #require(try await house.ask("GET", "/api/v1/state").headers["etag"])
             let again = try await house.ask("GET", "/api/v1/state", headers: ["If-None-Match": tag])
@@ -46,7 +46,7 @@ import TrackerService
         }
     }
 
-    @Test func whoWatchesGetsTheFullStateFirstAndEveryChangeAtOnce() async throws {
+    @Test func `an event stream starts with the full state and sends every change`() async throws {
         try await ServedHousehold.serve { house async throws in
             let client = try RawHTTP(port: house.port)
             client.send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
@@ -61,7 +61,7 @@ import TrackerService
     }
 
     /// Whoever hangs up looks no more, at once: a minute later the bottle is let go (tracker law Section 10.4).
-    @Test func whoHangsUpLooksNoMore() async throws {
+    @Test func `a disconnected client is no longer a viewer`() async throws {
         let looks = Mutex<[ServiceDoor.Look]>([])
         let door = ServiceDoor(
             status: { ServiceStatus(version: "0", lastPoll: ServedHousehold.noon) }, pollNow: {}, recentPolls: { [] },
@@ -79,7 +79,7 @@ import TrackerService
         }
     }
 
-    @Test func onlyTheWantedKeysAreSent() async throws {
+    @Test func `an event stream sends only the requested keys`() async throws {
         try await ServedHousehold.serve { house async throws in
             let client = try RawHTTP(port: house.port)
             client.send(
@@ -90,7 +90,7 @@ import TrackerService
     }
 
     /// An adversary's finding: whoever asked for the day's total got the session, too.
-    @Test func whoNamesPartsGetsNoOthers() async throws {
+    @Test func `an event stream with parts sends no others`() async throws {
         try await ServedHousehold.serve { house async throws in
             let total = try EventStream(house, "fields=dailyTotalMl")
             let sessions = try EventStream(house, "fields=dailyTotalMl,session")
@@ -107,7 +107,7 @@ import TrackerService
 
     /// An adversary's finding: whose business sessions are not got the same state again, and another tag, at the moment
     /// of each drink of one.
-    @Test func notEvenWhenSomethingHappensInASessionIsToldBeyondThisMachine() async throws {
+    @Test func `session events are not sent to remote clients`() async throws {
         try await ServedHousehold.serve { house async throws in
             let away = try house.token(.read)
             let (near, far) = (try EventStream(house), try EventStream(house, headers: away))
@@ -131,7 +131,7 @@ import TrackerService
         }
     }
 
-    @Test func aClientThatNeverReadsIsHungUpAndTheOthersGoOn() async throws {
+    @Test func `a client that never reads is disconnected`() async throws {
         try await ServedHousehold.serve { house async throws in
             let lazy = try RawHTTP(port: house.port)
             lazy.send("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
@@ -147,7 +147,7 @@ import TrackerService
         }
     }
 
-    @Test func theMetricsAreInPrometheusFormat() async throws {
+    @Test func `metrics are in Prometheus format`() async throws {
         try await ServedHousehold.serve { house async throws in
             _ = try await house.ask("GET", "/api/v1/nothing")
             let text = try await house.ask("GET", "/metrics").body

@@ -20,7 +20,7 @@ import TrackerService
     }
 
     /// Tracker law B7: a notify request is in the one-shot channel only, and comes again only to who missed it.
-    @Test func aNotificationIsSentOnceAndNoStateCarriesIt() async throws {
+    @Test func `a notification is one event and not part of the state`() async throws {
         try await CheckedDay().served { visit async throws in
             let page = try EventStream(visit.house, "shows=notifications")
             _ = try await page.events { $0.kind == "state" }
@@ -54,7 +54,7 @@ import TrackerService
     }
 
     /// An adversary's finding: -5 was taken for a place before everything, and a word for nothing said.
-    @Test(arguments: ["-5", "abc", "99999", "9223372036854775808"]) func anIDThatWasNeverGivenIsToldAsAGap(id: String)
+    @Test(arguments: ["-5", "abc", "99999", "9223372036854775808"]) func `an unknown Last-Event-ID is a gap`(id: String)
         async throws
     {
         try await CheckedDay().served { visit async throws in
@@ -68,7 +68,7 @@ import TrackerService
 
     /// Others were told while no page was open, also before the service was started anew: who comes back has all of it,
     /// in order, and once; with the time of each.
-    @Test func whoComesBackHearsWhatWasToldMeanwhile() async throws {
+    @Test func `a reconnecting client receives missed notifications`() async throws {
         let day = try CheckedDay()
         func told() throws -> [String] {
             try TrackerStore(path: day.path).told(after: 0).map(\.decision.notificationId)
@@ -107,7 +107,7 @@ import TrackerService
 
     /// What was told of a session while Waterline was nobody's business is not said to who comes back from elsewhere
     /// once it is shared; and nothing where it is private again.
-    @Test func whatWasToldOfASessionWhileItWasPrivateIsNotReplayed() async throws {
+    @Test func `notifications of a private session are not replayed`() async throws {
         let day = try CheckedDay()
         let store = try TrackerStore(path: day.path)
         func session(_ walls: (drink: String, water: String)) async throws -> [String] {
@@ -155,7 +155,7 @@ import TrackerService
     }
 
     /// More than is remembered, and an id of another store: it has the state, and hears that something is missing.
-    @Test func whoIsTooFarBehindIsTold() async throws {
+    @Test func `a client that is too late receives a gap`() async throws {
         let day = try CheckedDay()
         try day.set("08:00")
         try await day.desk().tell([NamedSink("desktop")])
@@ -181,7 +181,7 @@ import TrackerService
 
     /// A page beyond this machine is sent nothing of Waterline where that is not shared: then it has shown nothing, and
     /// the reminder is not counted as told.
-    @Test func aPageThatMayNotSeeWaterlineHasShownNothingOfIt() async throws {
+    @Test func `a page without Waterline does not count as a viewer of it`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
         try await day.served { visit async throws in
@@ -206,7 +206,7 @@ import TrackerService
     }
 
     /// US-032: the session is in the stream from its start to its end, and each of its entries at once.
-    @Test func theSessionIsInTheStreamFromItsStartToItsEnd() async throws {
+    @Test func `the session is in the stream from start to end`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
         try await day.served { visit async throws in
@@ -231,7 +231,7 @@ import TrackerService
 
     /// US-029: ended at one place, it is over at all others within two seconds: open pages, pictures, and other
     /// programs on the store.
-    @Test func anEndIsAnEndEverywhereWithinTwoSeconds() async throws {
+    @Test func `the end of a session reaches every client within two seconds`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
         try await day.served { visit async throws in
@@ -250,7 +250,7 @@ import TrackerService
     }
 
     /// US-028: an action that is delivered several times is one water.
-    @Test func aWaterDeliveredThreeTimesIsOne() async throws {
+    @Test func `a water that is sent three times counts once`() async throws {
         try await CheckedDay().served { visit async throws in
             _ = try await visit.post("session")
             for _ in 0..<3 {
@@ -264,7 +264,7 @@ import TrackerService
 
     /// The file beside the store is whole at every moment, its owner's alone, soon up to date, and gone with a purge
     /// (tracker law Section 10.7).
-    @Test func theStatesFileIsNeverHalf() async throws {
+    @Test func `the state file is written atomically`() async throws {
         let day = try CheckedDay()
         try await day.served { visit async throws in
             let file = try #require(visit.house.store.stateFile)

@@ -7,7 +7,7 @@ import TrackerCore
     private static let around = 2 * Double.pi * 84
 
     @Test(arguments: [(0, 0.0), (1000, 0.5), (1500, 0.75), (2000, 1), (2600, 1)])
-    func theArcIsProgressTimesTheCircumference(total: Int, progress: Double) async throws {
+    func `the arc is progress times circumference`(total: Int, progress: Double) async throws {
         let day = try CheckedDay()
         // At wake time the next drink is not due yet, and again none is once the goal is met.
         try day.set("07:00")
@@ -33,7 +33,7 @@ import TrackerCore
     }
 
     /// K-A15: while a drink is due the whole ring is a rainbow, also at 0.
-    @Test func theRainbowCoversTheWholeRingAtNothing() async throws {
+    @Test func `the rainbow covers the whole ring at zero`() async throws {
         let day = try CheckedDay()
         try day.set("14:00")
         try await day.served { visit async throws in
@@ -56,7 +56,7 @@ import TrackerCore
 
     /// The colour follows what is shown, not the raw urgency: 24 ml behind are none.
     @Test(arguments: [(500, "#42A5F5"), (476, "#42A5F5"), (475, "#FFB300"), (1, "#FFB300"), (0, "#E53935")])
-    func colourAndPercentFollowTheDay(total: Int, colour: String) async throws {
+    func `colour and percentage follow the day`(total: Int, colour: String) async throws {
         let day = try CheckedDay()
         try day.set("10:00")
         try await day.served { visit async throws in
@@ -73,7 +73,7 @@ import TrackerCore
         }
     }
 
-    @Test func withoutASessionThePicturesSaySo() async throws {
+    @Test func `pictures without a session show that`() async throws {
         let day = try CheckedDay()
         try await day.served { visit async throws in
             try await visit.drink(1250)
@@ -102,7 +102,7 @@ import TrackerCore
         }
     }
 
-    @Test func eachSizeShowsItsPartOfTheSession() async throws {
+    @Test func `each size shows its part of the session`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
         try await day.served { visit async throws in
@@ -148,7 +148,9 @@ import TrackerCore
     }
 
     /// An hour's old picture is none: each is to be asked for again after a minute, and nobody else may keep it.
-    @Test(arguments: ["circular", "corner", "small", "medium", "large"]) func aPictureIsFreshForAMinute(name: String)
+    @Test(arguments: ["circular", "corner", "small", "medium", "large"]) func `a picture can be cached for a minute`(
+        name: String
+    )
         async throws
     {
         try await CheckedDay().served { visit async throws in

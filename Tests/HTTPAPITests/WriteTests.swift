@@ -8,7 +8,7 @@ import TrackerService
 
 /// Writes: who may, once only, and what is refused.
 @Suite struct WriteTests {
-    @Test func aTapSentThreeTimesWhileTheServiceRestartsCountsOnce() async throws {
+    @Test func `a request repeated during a restart counts once`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-http-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -27,7 +27,7 @@ import TrackerService
         #expect(Set(answers).count == 1)
     }
 
-    @Test func aKeyForSomethingElseIsRefused() async throws {
+    @Test func `an idempotency key of another request is rejected`() async throws {
         try await ServedHousehold.serve { house async throws in
             let headers = house.page.merging(["Idempotency-Key": "tap-1"]) { $1 }
             #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: headers).status == 201)
@@ -37,7 +37,7 @@ import TrackerService
     }
 
     @Test(arguments: ["", "a tap", "täp", String(repeating: "k", count: 129)])
-    func aKeyThatAProxyMayWriteOtherwiseIsRefused(key: String) async throws {
+    func `an idempotency key with unusual characters is rejected`(key: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask(
                 "POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page.merging(["Idempotency-Key": key]) { $1 })
@@ -51,7 +51,7 @@ import TrackerService
         (#"{"action": "log-cup", "key": "\#(String(repeating: "a", count: 64))"}"#, 410),
         (#"{"key": "\#(String(repeating: "a", count: 64))"}"#, 422),
     ])
-    func aPressSaysWhatIsMissing(body: String, status: Int) async throws {
+    func `an incomplete action is rejected with the missing field`(body: String, status: Int) async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask("POST", "/api/v1/press", body, headers: house.page)
             #expect(reply.status == status, "\(reply.body)")
@@ -59,7 +59,9 @@ import TrackerService
     }
 
     /// A button of a notification that was sent while Waterline was shared logged a water of the session afterwards.
-    @Test(arguments: [true, false]) func aButtonOfWaterlineWorksWhileItIsShared(isShared: Bool) async throws {
+    @Test(arguments: [true, false]) func `a Waterline action works while Waterline is shared`(isShared: Bool)
+        async throws
+    {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let context = WriteContext(now: ServedHousehold.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
         _ = try store.startSession(context)
@@ -74,7 +76,7 @@ import TrackerService
         }
     }
 
-    @Test func aKeyWhoseAnswerWasLostIsNotDoneAgain() async throws {
+    @Test func `a request with a lost response is not repeated`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         try await ServedHousehold.serve(store) { house async throws in
             let context = WriteContext(
@@ -91,7 +93,7 @@ import TrackerService
         }
     }
 
-    @Test func aBottleHasSettingsOfItsOwn() async throws {
+    @Test func `a bottle has its own settings`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         try store.adoptBottle("A4:C1:38:00:00:01")
         try await ServedHousehold.serve(store) { house async throws in
@@ -120,7 +122,7 @@ import TrackerService
         (#"{"abv": 6.5e16}"#, "drinkStrength"), (#"{"oz": 1e73, "type": "beer"}"#, "drinkSize"),
         (#"{"oz": 0, "abv": 5}"#, "estimate"),
         (#"{"abv": -1}"#, "drinkStrength"), (#"{"estimate": 1e300}"#, "estimate"),
-    ]) func anAmountThatNobodyDrinksIsRefusedAndLeavesNothing(body: String, code: String) async throws {
+    ]) func `an amount out of range is rejected`(body: String, code: String) async throws {
         try await ServedHousehold.serve { house async throws in
             #expect(try await house.ask("POST", "/api/v1/session", "{}", headers: house.page).status == 200)
             let reply = try await house.ask("POST", "/api/v1/session/drink", body, headers: house.page)
@@ -143,7 +145,7 @@ import TrackerService
         ("POST", "/api/v1/setup", #"{"goal": 2000, "goal": 2000}"#, "goal"),
         ("POST", "/api/v1/sign-in", #"{"code": "1", "code": "2"}"#, "code"),
     ])
-    func aKeyThatStandsTwiceIsRefusedByName(method: String, path: String, body: String, key: String) async throws {
+    func `a repeated JSON key is rejected`(method: String, path: String, body: String, key: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask(method, path, body, headers: house.page)
             #expect(
@@ -155,7 +157,7 @@ import TrackerService
 
     /// An adversary's finding: in UTF-16 a key could stand twice.
     @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf32LittleEndian])
-    func aBodyInAnotherEncodingIsRefused(encoding: String.Encoding) async throws {
+    func `a body that is not UTF-8 is rejected`(encoding: String.Encoding) async throws {
         let body = String(decoding: try #require(#"{"ml": 100, "ml": 2000}"#.data(using: encoding)), as: UTF8.self)
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask("POST", "/api/v1/drinks", body, headers: house.page)
@@ -172,10 +174,12 @@ import TrackerService
             (#"{"a": 1, "a": 1}"#, "a"), (#"{"a": [{"x": 1}], "b": 1 , "a": 2}"#, "a"), (#"{"": 1, "": 2}"#, ""),
             (#"{"ä": 1, "\u00e4": 2}"#, "ä"), ("[1, 1]", nil), ("\"a\"", nil),
         ] as [(String, String?)])
-    func aKeyIsFoundHoweverItIsWritten(json: String, key: String?) { #expect(RepeatedKey.first(in: json.utf8) == key) }
+    func `JSON keys with escapes are read`(json: String, key: String?) {
+        #expect(RepeatedKey.first(in: json.utf8) == key)
+    }
 
     /// An adversary's finding: Undo on Today took a drink of the session.
-    @Test func undoTakesBackWhatItsPageShows() async throws {
+    @Test func `undo reverts the entry on the page`() async throws {
         try await ServedHousehold.serve { house async throws in
             func post(_ path: String, _ body: String) async throws -> RawHTTP.Reply {
                 try await house.ask("POST", "/api/v1/\(path)", body, headers: house.page)
@@ -208,14 +212,14 @@ import TrackerService
         }
     }
 
-    @Test func aMethodThatNobodyKnowsIsNotNothing() async throws {
+    @Test func `an unknown method is 405`() async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask("QUERY", "/api/v1/state", "{}", headers: house.page)
             #expect(reply.status == 405 && reply.headers["allow"] == "GET, HEAD")
         }
     }
 
-    @Test func aPurgeSentAgainTakesNothingMore() async throws {
+    @Test func `a repeated purge deletes nothing more`() async throws {
         try await ServedHousehold.serve { house async throws in
             let headers = house.page.merging(["Idempotency-Key": "purge-1"]) { $1 }
             #expect(
@@ -228,7 +232,7 @@ import TrackerService
         }
     }
 
-    @Test func aCommandSentAgainReachesTheBottleOnceAndARefusedOneMayBeTriedAgain() async throws {
+    @Test func `a repeated command reaches the bottle once`() async throws {
         let sent = Mutex<[[String]]>([])
         let door = ServiceDoor(
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] },
@@ -251,7 +255,7 @@ import TrackerService
     }
 
     /// An adversary's finding: the second one was told that it was done, and then it was refused.
-    @Test func aCommandThatIsUnderWayIsNotDone() async throws {
+    @Test func `a pending command is not reported as done`() async throws {
         let (asked, tell) = AsyncStream.makeStream(of: Void.self)
         let (isDone, finish) = AsyncStream.makeStream(of: Void.self)
         let door = ServiceDoor(
@@ -282,7 +286,7 @@ import TrackerService
     }
 
     /// An adversary's finding: after a service that was killed in the middle of it, it was told that it was done.
-    @Test func ofACommandWhoseServiceWasKilledNobodyKnows() async throws {
+    @Test func `the result of a command is unknown after a crash`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let polls = Mutex(0)
         let door = ServiceDoor(
@@ -312,7 +316,7 @@ import TrackerService
 
     /// An adversary's finding: sent again under its key it was told that it was done, and the lost phone's token lived
     /// on.
-    @Test func aRevocationThatFailedFailsAgain() async throws {
+    @Test func `a failed revocation can be repeated`() async throws {
         try await ServedHousehold.serve { house async throws in
             let tokens = try (0..<20).map { _ in try house.token(.log) }
             let headers = house.page.merging(["Idempotency-Key": "lost"]) { $1 }
@@ -329,7 +333,7 @@ import TrackerService
         }
     }
 
-    @Test func keysHoldWhateverTheClockSaid() async throws {
+    @Test func `idempotency keys do not depend on the clock`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         for count in 0..<5000 {
             try store.begin(Errand(key: "old\(count)", asking: [], at: ServedHousehold.noon.advanced(seconds: 3600)))
@@ -343,7 +347,7 @@ import TrackerService
         }
     }
 
-    @Test func aTokenIsInItsAnswerAndNowhereElse() async throws {
+    @Test func `a token is only in the response that created it`() async throws {
         try await ServedHousehold.serve { house async throws in
             let made = try await house.ask(
                 "POST", "/api/v1/tokens", #"{"label": "x"}"#,
@@ -356,7 +360,7 @@ import TrackerService
         }
     }
 
-    @Test func withoutATokenNobodyWritesAndARevokedOneIsNone() async throws {
+    @Test func `writes need a valid token`() async throws {
         try await ServedHousehold.serve { house async throws in
             let bare = try await house.askUnsigned("POST", "/api/v1/drinks", #"{"ml": 250}"#)
             #expect(bare.status == 401 && bare.headers["www-authenticate"] == "Bearer" && bare.code == "notSignedIn")
@@ -373,7 +377,7 @@ import TrackerService
 
     /// Whoever may do everything with a day from afar still reads no file of the service's machine with it.
     @Test(arguments: ["ntfy.tokenFile", "webhook.secretFile", "sync.tokenFile", "mqtt.passwordFile", "health.inbox"])
-    func aFileOfThisMachineIsNamedHereOnly(name: String) async throws {
+    func `settings with files need an administrator`(name: String) async throws {
         try await ServedHousehold.serve { house async throws in
             let away = try house.token(.admin)
             let refused = try await house.ask(
@@ -402,7 +406,9 @@ import TrackerService
             (.control, "POST", "/api/v1/purge", #"{"confirm": "purge"}"#, 403),
             (.admin, "POST", "/api/v1/purge", #"{"confirm": "purge"}"#, 200),
         ] as [(Scope, String, String, String?, Int)])
-    func aTokenIsGoodForItsScope(scope: Scope, method: String, path: String, body: String?, status: Int) async throws {
+    func `a token grants its scope only`(scope: Scope, method: String, path: String, body: String?, status: Int)
+        async throws
+    {
         try await ServedHousehold.serve { house async throws in
             #expect(try await house.ask(method, path, body, headers: try house.token(scope)).status == status)
         }
@@ -416,7 +422,7 @@ import TrackerService
         (#"{"ml": 250, "at": "tomorrow"}"#, 422), (#"{"ml": 250, "at": "2199-01-01T08:00:00Z"}"#, 422),
         (#"{"ml": 250, "at": "08:30"}"#, 201), (#"{"ml": 1e400}"#, 422),
     ])
-    func drinksAreReadStrictly(body: String, status: Int) async throws {
+    func `invalid drinks are rejected`(body: String, status: Int) async throws {
         try await ServedHousehold.serve { house async throws in
             let reply = try await house.ask("POST", "/api/v1/drinks", body, headers: house.page)
             #expect(reply.status == status, "\(body): \(reply.body)")
@@ -429,7 +435,7 @@ import TrackerService
         }
     }
 
-    @Test func settingsAreAllOrNone() async throws {
+    @Test func `settings are changed all or none`() async throws {
         try await ServedHousehold.serve { house async throws in
             let bad = try await house.ask(
                 "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "schedule.wake": "03:00"}"#,
@@ -444,7 +450,7 @@ import TrackerService
         }
     }
 
-    @Test func aDayOverTheWire() async throws {
+    @Test func `a day over HTTP`() async throws {
         try await ServedHousehold.serve { house async throws in
             func write(_ method: String, _ path: String, _ body: String? = nil) async throws -> RawHTTP.Reply {
                 try await house.ask(method, "/api/v1/\(path)", body, headers: house.page)

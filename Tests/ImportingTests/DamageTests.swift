@@ -35,7 +35,7 @@ import TrackerCore
     }
 
     @Test(arguments: HealthFiles.Format.allCases)
-    func everyCutIsRefusedOrWhole(format: HealthFiles.Format) throws {
+    func `a truncated file is rejected or complete`(format: HealthFiles.Format) throws {
         let bytes = Array(HealthExport.text(format, Self.drinks).utf8)
         let end = try #require(bytes.lastIndex { !FileHead.isSpace($0) })
         for cut in 0..<bytes.count {
@@ -54,7 +54,7 @@ import TrackerCore
     }
 
     @Test(arguments: HealthFiles.Format.allCases, [UInt64(1), 2, 3])
-    func damagedFilesAreReadOrRefusedTheSameInAnyPieces(format: HealthFiles.Format, seed: UInt64) {
+    func `a damaged file has the same result in any pieces`(format: HealthFiles.Format, seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let good = Array(HealthExport.text(format, Self.drinks).utf8)
         for round in 0..<150 {
@@ -78,7 +78,7 @@ import TrackerCore
     }
 
     @Test(arguments: [UInt64(11), 12])
-    func noiseIsRefused(seed: UInt64) {
+    func `noise is rejected`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for start in ["", "<", "[", "{\"drinks\":[", "startDate,value_ml\n", "\u{FEFF}", "<HealthData>"] {
             for _ in 0..<60 {
@@ -96,7 +96,7 @@ import TrackerCore
     @Test(arguments: [
         "startDate,value_ml\n\"", "[\"", "{\"", "{\"drinks\":[[", "<!DOCTYPE a [", "<!-- ", "<HealthData a=\"", " ",
     ])
-    func whatNeverEndsIsRefusedEarly(start: String) throws {
+    func `an endless file is rejected early`(start: String) throws {
         let reader = HealthReader { _ in }
         let piece = [UInt8](repeating: UInt8(ascii: start == " " ? " " : "x"), count: 1 << 16)
         try Array(start.utf8).withUnsafeBytes { try reader.feed($0) }

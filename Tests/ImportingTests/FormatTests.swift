@@ -23,7 +23,7 @@ import TrackerCore
         \"uuid\": \"a1\"}], \"y\": \"]\"}
         """,
     ])
-    func theSameSampleInManySpellings(text: String) throws {
+    func `a sample is read in many notations`(text: String) throws {
         #expect(try HealthReader.samples(text) == [Self.sample], "\(text.debugDescription)")
         for encoding in [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian] {
             let bytes = Array(try #require(text.replacing("\u{FEFF}", with: "").data(using: encoding)))
@@ -57,7 +57,7 @@ import TrackerCore
         ("<!DOCTYPE HealthData [ <!ENTITY a \"b\">", "no element"),
         ("<!DOCTYPE HealthData [ <!ENTITY a \"b\"> ]><HealthData>&a;</HealthData>", "not XML"),
     ])
-    func whatIsWrongIsSaid(text: String, words: String) {
+    func `an invalid file is rejected with its line`(text: String, words: String) {
         #expect { try HealthReader.samples(text) } throws: { error in
             let said = (error as? HealthFileError)?.description ?? ""
             return said.contains(words)
@@ -65,7 +65,7 @@ import TrackerCore
     }
 
     /// Apple's own document type has not been well-formed since iOS 16; it is passed over, and lines are counted on.
-    @Test func aBrokenDocumentTypeIsPassedOver() throws {
+    @Test func `a broken document type is skipped`() throws {
         let head =
             """
             <?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE HealthData [\n<!-- HealthKit Export Version: 12 \
@@ -90,7 +90,7 @@ import TrackerCore
     @Test(arguments: [
         "=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1)", "'=1", "''@x", "'plain", "=a,\"b\";c", "plain", "1+1",
     ])
-    func aKeyThatLooksLikeAFormulaIsATextAndComesBack(key: String) throws {
+    func `a key that looks like a formula survives CSV`(key: String) throws {
         let at = try #require(Instant(iso: "2026-06-02T03:30:00Z"))
         let drink = Drink(key: key, at: at, calendar: DayCalendar(zone: .utc), ml: 100, source: .health, updatedAt: at)
         let csv = HealthExport.text(.csv, [drink])
@@ -111,7 +111,7 @@ import TrackerCore
     @Test(
         arguments: [HealthFiles.Format.appleHealth, .csv, .json],
         [[0xEF, 0xBF, 0xBE], [0x25, 0xEF, 0xBF, 0xBF, 0xC3, 0xA4], [0x26, 0x3C, 0x22], [0xEF, 0xBF, 0xBD]])
-    func aKeyThatXMLCannotHoldComesBack(format: HealthFiles.Format, bytes: [UInt8]) throws {
+    func `a key that XML cannot represent survives`(format: HealthFiles.Format, bytes: [UInt8]) throws {
         let at = try #require(Instant(iso: "2026-06-02T03:30:00Z"))
         let drinks = ["a" + String(decoding: bytes, as: UTF8.self) + "|1", "plain"].map {
             Drink(key: $0, at: at, calendar: DayCalendar(zone: .utc), ml: 100, source: .health, updatedAt: at)
@@ -129,7 +129,7 @@ import TrackerCore
     @Test(
         arguments: ["%", "%4", "%zz", "a b", "%41", "%ef%bf%be", "%FF", "ä", "%00"],
         [HealthFiles.wholeKey, HealthFiles.originalKey])
-    func whatIsNoEscapedKeyIsSaid(value: String, name: String) {
+    func `an invalid escaped key is reported`(value: String, name: String) {
         let record =
             """
              <Record type=\"HKQuantityTypeIdentifierDietaryWater\" unit=\"mL\" value=\"200\" \
@@ -138,17 +138,17 @@ import TrackerCore
         #expect(throws: HealthFileError.self) { try HealthReader.samples("<HealthData>\n\(record)</HealthData>\n") }
     }
 
-    @Test(arguments: ["\tx", "\rx", "\nx", "'\tx"]) func whatHidesAFormulaBehindBlanksIsATextToo(key: String) {
+    @Test(arguments: ["\tx", "\rx", "\nx", "'\tx"]) func `a formula after blanks is text`(key: String) {
         #expect(SpreadsheetCell.shown(key) == "'" + key && SpreadsheetCell.read(SpreadsheetCell.shown(key).utf8) == key)
     }
 
-    @Test func aSourceOfAnotherProgramIsReadAsItWas() throws {
+    @Test func `the source of another program is kept`() throws {
         let csv =
             "startDate,value_ml,source\n2026-11-20 10:00:00 +0100,200,'=evil\n2026-11-20 10:00:00 +0100,200,'n Becher\n"
         #expect(try HealthReader.samples(csv).map(\.sourceName) == ["=evil", "'n Becher"])
     }
 
-    @Test func ourJSONKeepsZoneDayAndSource() throws {
+    @Test func `our JSON keeps zone, day and source`() throws {
         let zone = try Zone("America/New_York")
         let at = try #require(Instant(iso: "2026-06-02T03:30:00Z"))
         let drink = Drink(
@@ -159,8 +159,8 @@ import TrackerCore
                 && sample.importKey == drink.key)
     }
 
-    @Test("a time that no drink can have is refused with its line, in every format")
-    func timesBeyondReason() {
+    @Test
+    func `an impossible time is rejected with its line`() {
         for text in [
             "startDate,value_ml\n0000-01-01 10:00:00 +0000,100\n",
             "startDate,value_ml\n9999-01-01 10:00:00 +0000,100\n",
@@ -198,7 +198,7 @@ import TrackerCore
             ("{\"startDate\":\"2026-11-20T10:00:00+01:00\",\"value_ml\":200,\"uuid\":\"a1\",\"value_ml\":200}", 200),
             ("{\"startDate\":\"2026-11-20T10:00:60+01:00\",\"value_ml\":200}", nil),
             ("{\"startDate\":\"2026-02-30T10:00:00+01:00\",\"value_ml\":200}", nil),
-        ] as [(String, Int?)]) func plainEntriesAndOthersAreAlike(entry: String, ml: Int?) throws
+        ] as [(String, Int?)]) func `compressed and plain entries are equal`(entry: String, ml: Int?) throws
     {
         for times in 1...3 {
             // The last one has no comma behind it, and is read another way.
@@ -221,7 +221,7 @@ import TrackerCore
         [{\"startDate\": \"2026-11-20T10:00:00+01:00\", \"value_ml\": 200, \"uuid\": \"a\\\"1\", \"note\": \
         \"[{,\\\\\"}, {\"value_ml\": 1, \"startDate\": \"2026-11-20T10:00:00+01:00\", \"uuid\": \"ä\"}]
         """,
-    ]) func chunksMakeNoDifference(text: String) throws {
+    ]) func `the result does not depend on chunks`(text: String) throws {
         let bytes = Array(text.utf8)
         for size in 1...bytes.count {
             var samples: [HealthSample] = []
@@ -235,7 +235,7 @@ import TrackerCore
     }
 
     /// A line is counted on inside of quotes.
-    @Test func aWrongRowBehindQuotedLinesIsNamedByItsLine() {
+    @Test func `an invalid row after quoted line breaks has its line number`() {
         let text = "startDate,value_ml,note\n2026-11-20 10:00:00 +0100,200,\"a\n\n2\"\n2026-11-20 10:00:00 +0100,x,b\n"
         #expect { try HealthReader.samples(text) } throws: { ($0 as? HealthFileError)?.line == 5 }
     }

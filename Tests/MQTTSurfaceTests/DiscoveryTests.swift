@@ -27,7 +27,7 @@ struct DiscoveryTests {
             commands: commands, isOnly: isOnly)
     }
 
-    @Test func aDeviceSaysWhoItIsAndWhetherAnybodyIsThere() throws {
+    @Test func `a discovery message has device and availability`() throws {
         let (device, other) = (day(), try bottle())
         #expect(device.topic("homeassistant") == "homeassistant/device/waterh_abc/config")
         #expect(other.topic("homeassistant") == "homeassistant/device/waterh_abc_a4c138010203/config")
@@ -47,7 +47,7 @@ struct DiscoveryTests {
         #expect(try topic(other, "light") == nil && message(other)["state_topic"] == nil)
     }
 
-    @Test func everyEntityHasAnIdForEver() throws {
+    @Test func `entity ids are stable`() throws {
         for device in [day(), try bottle()] {
             let components = try #require(try message(device)["components"] as? [String: [String: Any]])
             #expect(components.count == device.components.count)
@@ -63,7 +63,7 @@ struct DiscoveryTests {
     }
 
     /// Home Assistant's own rules of what may stand together.
-    @Test func unitsThatItTakes() throws {
+    @Test func `entities have Home Assistant's units`() throws {
         let units: [String: (unit: String?, states: Set<String?>)] = [
             "volume": ("mL", ["total", "total_increasing"]), "water": ("L", ["total", "total_increasing"]),
             "volume_storage": ("mL", ["measurement"]),
@@ -88,7 +88,7 @@ struct DiscoveryTests {
         #expect(today["device_class"] as? String == "volume" && today["state_class"] as? String == "total")
     }
 
-    @Test func whatIsSwitchedOffIsTakenBack() throws {
+    @Test func `disabled entities are removed`() throws {
         func bare(_ device: HomeDevice) throws -> Set<String> {
             let components = try #require(try message(device)["components"] as? [String: [String: Any]])
             return Set(components.filter { Set($0.value.keys) == ["platform"] }.keys)
@@ -104,7 +104,7 @@ struct DiscoveryTests {
         #expect(try bare(bottle(commands: false)) == ["check", "flash", "light", "bottle_reminder"])
     }
 
-    @Test func everyCommandThatIsOfferedIsOneThatIsObeyed() throws {
+    @Test func `every offered command is accepted`() throws {
         let topics = Topics(prefix: "home/water")
         for device in [day(), try bottle()] {
             for component in device.components {
@@ -115,7 +115,7 @@ struct DiscoveryTests {
         }
     }
 
-    @Test func aMessageIsNoLargerThanABrokerTakes() throws {
+    @Test func `a discovery message fits the broker's limit`() throws {
         for device in [day(), try bottle()] { #expect(try TrackerDesk.json(device).utf8.count < 16_384) }
     }
 }

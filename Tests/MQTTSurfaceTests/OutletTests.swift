@@ -10,7 +10,7 @@ import TrackerService
 /// Against a real mosquitto.
 @Suite("A day at a broker")
 struct OutletTests {
-    @Test func whatIsDrunkIsToldAndTheStateStands() async throws {
+    @Test func `drinks are published and the state is retained`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("h/#")
@@ -51,7 +51,7 @@ struct OutletTests {
                 && object(late.payloads(at: "h/state").last)["shouldNotify"] as? Bool == false)
     }
 
-    @Test func theBrokerIsAwayAndComesBack() async throws {
+    @Test func `drinks wait while the broker is away`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("h/sip", as: "ear")
@@ -81,7 +81,7 @@ struct OutletTests {
 
     /// The disk is full when it is to be noted that the broker has a drink: it is not told again at each attempt, and
     /// what is drunk next is told.
-    @Test func whatCannotBeNotedIsNotToldAgain() async throws {
+    @Test func `a drink whose delivery cannot be stored is not published again`() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         let rig = try OutletRig(broker, store: try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"))
         let ear = try await broker.listen("h/sip", as: "ear")
@@ -112,8 +112,8 @@ struct OutletTests {
         #expect(result.exitCode == 0, "\(result.error)")
     }
 
-    @Test("2,000 sips of a week without a broker arrive, in order")
-    func aWeekWithoutABroker() async throws {
+    @Test
+    func `2,000 drinks of a week without a broker arrive in order`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         rig.publisher.prepare()
@@ -138,7 +138,7 @@ struct OutletTests {
         await rig.stop()
     }
 
-    @Test func aBrokerThatDropsAllTheTime() async throws {
+    @Test func `drinks arrive through a broker that disconnects all the time`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("h/sip", as: "ear")
@@ -164,7 +164,7 @@ struct OutletTests {
     }
 
     /// What a broker has taken and not confirmed is not behind us: it comes again, with the same id.
-    @Test func aBrokerThatTakesWithoutConfirmingIsToldAgain() async throws {
+    @Test func `unconfirmed drinks are published again`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("h/#", as: "ear")
@@ -196,7 +196,7 @@ struct OutletTests {
 
     // MARK: - Commands
 
-    @Test func aCommandIsDoneOnceForEachTransactionAndAnswered() async throws {
+    @Test func `a command runs once per transaction and is answered`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
         let ear = try await broker.listen("h/response/#")
@@ -221,7 +221,7 @@ struct OutletTests {
 
     /// An adversary's finding: the next service said "ok" to what a killed one had only begun; the bottle never heard
     /// of it.
-    @Test func whatAKilledServiceHadBegunIsNotAnsweredAsDone() async throws {
+    @Test func `a command interrupted by a crash is not reported as done`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
         // As it stands after SIGKILL between the note and the bottle's answer.
@@ -258,7 +258,7 @@ struct OutletTests {
         ("bottle-reminder", #"{"mode": "smart", "hours": "08:00-20:00", "minutes": 30}"#, "ok"),
     ]
 
-    @Test func everyCommandIsAnswered() async throws {
+    @Test func `every command is answered`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
         let ear = try await broker.listen("h/response/#")
@@ -285,7 +285,7 @@ struct OutletTests {
         await rig.stop()
     }
 
-    @Test func aCommandThatTheBrokerKeepsIsNotObeyedAndTwoMeansTwo() async throws {
+    @Test func `retained commands are ignored, and two commands run twice`() async throws {
         let broker = try await Broker()
         for topic in [
             "h/cmd/log", "h/cmd/log/deeper", "h/state", "h/availability", "h/bridge/info",
@@ -312,7 +312,7 @@ struct OutletTests {
         await rig.stop()
     }
 
-    @Test func whatCameWhileTheServiceWasGoneIsDoneOnce() async throws {
+    @Test func `commands sent while the service was down run once`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
         rig.start()
@@ -326,7 +326,7 @@ struct OutletTests {
         await again.stop()
     }
 
-    @Test func aButtonPressedWhileTheServiceWasGoneCountsWhenItWasPressed() async throws {
+    @Test func `a button counts at the time when it was pressed`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
         let ear = try await broker.listen("h/response/#")
@@ -367,7 +367,7 @@ struct OutletTests {
         await rig.stop()
     }
 
-    @Test func aReminderThatNobodyHearsIsNotTold() async throws {
+    @Test func `a reminder without a subscriber is not counted`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         rig.start()
@@ -389,7 +389,7 @@ struct OutletTests {
 
     /// Another sink showed what the broker was away for: it says it later, in order, once, with its own time; what is
     /// long past asks for nothing.
-    @Test func whatWasToldWhileTheBrokerWasAwayIsSaidLater() async throws {
+    @Test func `notifications wait for the broker`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("h/notify", as: "ear")
@@ -448,7 +448,7 @@ struct OutletTests {
 
     /// An adversary's finding: what was told of a private session while the broker was away was published when sessions
     /// were shared later. What is told from then on is.
-    @Test func whatWasToldOfAPrivateSessionIsNotPublishedLater() async throws {
+    @Test func `notifications of a private session are not published later`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("reminders.enabled", "false"), ("waterline.discreet", "false")])
         let ear = try await broker.listen("h/notify", as: "ear")
@@ -475,7 +475,7 @@ struct OutletTests {
     }
 
     /// Nobody subscribed: what others were told waits, and comes to the first who listens, in order.
-    @Test func whatNobodyHeardComesToWhoListensLater() async throws {
+    @Test func `undelivered notifications reach a later subscriber`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         rig.start()
@@ -524,7 +524,7 @@ struct OutletTests {
     }
 
     /// A stalled network: what was sent is on its way, and is not sent again until it is known what became of it.
-    @Test func aBrokerThatConfirmsLateGetsEachNotificationOnce() async throws {
+    @Test func `a slow broker receives each notification once`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, limit: .milliseconds(300))
         rig.start()
@@ -551,7 +551,7 @@ struct OutletTests {
     }
 
     /// Nobody asks the store all the time, and still what another program writes is told at once.
-    @Test func whatAnotherProgramWritesIsToldAtOnceWithoutAskingAllTheTime() async throws {
+    @Test func `changes of other programs are published at once`() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         let (store, other) = (
             try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"),
@@ -584,7 +584,7 @@ struct OutletTests {
         await rig.stop()
     }
 
-    @Test func whatWaitsForABrokerWaitsThroughAStartWithoutOne() async throws {
+    @Test func `pending drinks survive a start without a broker`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("h/sip")
@@ -608,7 +608,7 @@ struct OutletTests {
         await again.stop()
     }
 
-    @Test func withoutPermissionNothingIsObeyed() async throws {
+    @Test func `commands need permission`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("h/#")
@@ -624,7 +624,7 @@ struct OutletTests {
 
     // MARK: - What the broker keeps
 
-    @Test func devicesComeAndGoWithTheirBottlesAndTheSettings() async throws {
+    @Test func `devices follow bottles and settings`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         try rig.store.adoptBottle("A4:C1:38:01:02:03")
@@ -665,7 +665,7 @@ struct OutletTests {
     }
 
     /// Given away or broken: its device and what was said of it go from the broker, the other bottle's stay.
-    @Test func aBottleThatIsReleasedGoesFromTheBroker() async throws {
+    @Test func `a released bottle is removed from the broker`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         for number in 1...2 { try rig.store.adoptBottle("A4:C1:38:00:00:0\(number)") }
@@ -693,7 +693,7 @@ struct OutletTests {
 
     /// The broker's address stands in a file and outlives the purge: the store goes on as another, of which alone the
     /// broker keeps something.
-    @Test func whatWasPurgedGoesFromTheBrokerAndTheNextDrinkIsTold() async throws {
+    @Test func `a purge clears the broker`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, isInFile: true)
         try rig.store.adoptBottle("A4:C1:38:01:02:03")
@@ -721,7 +721,8 @@ struct OutletTests {
         await rig.stop()
     }
 
-    @Test(arguments: ["off", "stopped"]) func whoGoesLeavesNothingAtTheBroker(_ how: String) async throws {
+    @Test(arguments: ["off", "stopped"]) func `removing the store leaves no retained topic`(_ how: String) async throws
+    {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         try rig.store.adoptBottle("A4:C1:38:01:02:03")
@@ -744,7 +745,7 @@ struct OutletTests {
         #expect(left.contains("1 h/availability offline") && left.contains { $0.hasPrefix("1 h/state {") })
     }
 
-    @Test func whatCannotBeTakenBackIsToldAndTakenBackLater() async throws {
+    @Test func `topics that cannot be cleared are reported and cleared later`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         rig.start()
@@ -779,7 +780,7 @@ struct OutletTests {
     }
 
     /// Two stores at one prefix: each says so, also to who looks at the day, until one of them goes.
-    @Test func anotherStoreAtTheSameTopicsIsTold() async throws {
+    @Test func `another store with the same topics is reported`() async throws {
         let broker = try await Broker()
         let (first, second) = (try OutletRig(broker), try OutletRig(broker))
         first.start()
@@ -817,7 +818,7 @@ struct OutletTests {
     }
 
     /// Two clients of one name: the broker lets only one of them in, and it is told why.
-    @Test func anotherClientOfOurNameIsTold() async throws {
+    @Test func `another client with our id is reported`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         rig.start()
@@ -843,7 +844,7 @@ struct OutletTests {
         await rig.stop()
     }
 
-    @Test func aSessionIsNobodysBusinessUnlessItIsShared() async throws {
+    @Test func `a session is published only if it is shared`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
         let ear = try await broker.listen("h/#")
@@ -870,7 +871,7 @@ struct OutletTests {
         await rig.stop()
     }
 
-    @Test func aReminderIsToldOnceAndCounts() async throws {
+    @Test func `a reminder is published once and counts`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("h/#")
@@ -897,7 +898,7 @@ struct OutletTests {
         await rig.stop()
     }
 
-    @Test func aWrongPasswordIsToldOnce() async throws {
+    @Test func `a wrong password is reported once`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous false"] }
         let rig = try OutletRig(broker)
         rig.start()

@@ -9,7 +9,7 @@ import TrackerService
 @Suite("Topics, payloads and commands")
 struct WireTests {
     /// An adversary's finding: a repeated transaction brought the session's state, which was not shared any more.
-    @Test func whatIsKeptOfAnAnswerHidesTheSessionThatIsSharedNoMore() throws {
+    @Test func `a stored answer hides a session that is no longer shared`() throws {
         let kept =
             #"""
             {"data":{"drink":{"ml":250},"state":{"dailyTotalMl":250,"waterline":{"drinks":3}}},"status":"ok",\#
@@ -29,17 +29,19 @@ struct WireTests {
             ("h/cmd/log/more", nil), ("h/cmd/LOG", nil), ("x/cmd/log", nil),
             ("h/cmd/" + String(repeating: "a", count: 41), nil), ("h/cmd/l\u{e9}g", nil), ("h/response/log", nil),
         ] as [(String, String?)])
-    func theNameOfACommand(topic: String, name: String?) { #expect(Topics(prefix: "h").commandName(of: topic) == name) }
+    func `command names are parsed`(topic: String, name: String?) {
+        #expect(Topics(prefix: "h").commandName(of: topic) == name)
+    }
 
     @Test(arguments: [
         ("WaterH-Boost-24oz", "waterh_boost_24oz"), ("a/b", "a_b"), ("  ", "x"), ("Küche", "k_che"), ("__a__", "a"),
         ("A4:C1", "a4_c1"),
     ])
-    func plainNames(text: String, plain: String) { #expect(PlainName.of(text) == plain) }
+    func `names become topic levels`(text: String, plain: String) { #expect(PlainName.of(text) == plain) }
 
     /// An adversary's finding: a session's water was told under one id while sessions were shared, and deleted under
     /// another one afterwards.
-    @Test func aDrinkHasOneIDWhoeverSeesSessions() throws {
+    @Test func `a drink has the same id with and without Waterline`() throws {
         let change = DrinkChange(sequence: 1, key: Drink.sessionKeys + "w7", drink: nil)
         for sees in [true, false] {
             let sip = object(try TrackerDesk.json(SipPayload(change, now: Instant(seconds: 0), seesWaterline: sees)))
@@ -55,9 +57,9 @@ struct WireTests {
         return try MQTTPlan(settings.service)
     }
 
-    @Test func withoutABrokerThereIsNothingToDo() throws { #expect(try plan([("mqtt.prefix", "a")]) == nil) }
+    @Test func `without a broker nothing is published`() throws { #expect(try plan([("mqtt.prefix", "a")]) == nil) }
 
-    @Test func everySettingIsInThePlanAndNoSecretInItsWords() throws {
+    @Test func `the MQTT configuration has every setting and logs no secret`() throws {
         let full = try #require(
             try plan([
                 ("mqtt.url", "mqtts://h"), ("mqtt.prefix", "a/b"), ("mqtt.commands", "true"), ("mqtt.user", "me"),
@@ -83,7 +85,7 @@ struct WireTests {
         [("mqtt.url", "mqtt://h"), ("mqtt.password", "x")], [("mqtt.url", "mqtt://h"), ("mqtt.caFile", "/ca")],
         [("mqtt.url", "mqtt://h"), ("mqtt.user", "me"), ("mqtt.passwordFile", "/nowhere/at/all")],
     ])
-    func whatDoesNotFitTogetherIsTold(changes: [(String, String)]) {
+    func `inconsistent settings are reported`(changes: [(String, String)]) {
         let error = #expect(throws: (any Error).self) { try plan(changes) }
         #expect("\(error.map { "\($0)" } ?? "")".contains("pw") == false)
     }
@@ -102,7 +104,7 @@ struct WireTests {
         (0, false, SipPayload.Event.sip), (900, false, .sip), (901, false, .historical), (-60, false, .sip),
         (0, true, .deleted), (100_000, true, .deleted),
     ])
-    func howASipIsTold(age: Int64, deleted: Bool, event: SipPayload.Event) throws {
+    func `a drink has its MQTT payload`(age: Int64, deleted: Bool, event: SipPayload.Event) throws {
         let payload = SipPayload(
             DrinkChange(sequence: 7, key: "id", drink: try drink(deleted: deleted)),
             now: Instant(seconds: 1_000_000 + age))
@@ -113,7 +115,7 @@ struct WireTests {
                 && json.contains(#""at":"1970-01-12T13:46:40Z""#), "\(json)")
     }
 
-    @Test func aSipThatIsNotThereAnyMore() throws {
+    @Test func `a deleted drink has its MQTT payload`() throws {
         let json = try TrackerDesk.json(
             SipPayload(DrinkChange(sequence: 7, key: "k", drink: nil), now: Instant(seconds: 0)))
         #expect(
@@ -127,7 +129,7 @@ struct WireTests {
 
     // MARK: - Commands
 
-    @Test func aCommandIsAnObjectOrAWordOrNothing() throws {
+    @Test func `a command is a JSON object, a word or empty`() throws {
         var object = try CommandRequest(
             name: "log", payload: Array(#" {"ml": 250, "at": "14:00", "transaction": 7, "x": null}"#.utf8))
         #expect(object.transaction == "7")
@@ -149,16 +151,16 @@ struct WireTests {
         String(repeating: "[", count: 10_000),
         "{" + String(repeating: "\"a\":{", count: 2_000), String(repeating: " ", count: CommandRequest.limit + 1),
     ])
-    func aWrongCommandIsToldApart(text: String) {
+    func `an invalid command is rejected with a reason`(text: String) {
         #expect(throws: WrongInput.self) { try CommandRequest(name: "log", payload: Array(text.utf8)) }
     }
 
-    @Test func bytesThatAreNoText() {
+    @Test func `a command that is not UTF-8 is rejected`() {
         #expect(throws: WrongInput.self) { try CommandRequest(name: "log", payload: [0xFF, 0xFE, 0x7B]) }
     }
 
-    @Test("every command, cut at every byte and with every byte changed, is a command or an error")
-    func damagedCommands() throws {
+    @Test
+    func `a damaged command is a command or an error`() throws {
         let whole = Array(
             #"{"ml": 250.5, "at": "2026-06-15T14:00Z", "transaction": "a-ü", "arguments": ["x", "y"], "flag": true}"#
                 .utf8)
@@ -182,7 +184,7 @@ struct WireTests {
         (.noGreeting, "mqtt://h:8883", ["mqtts://"]), (.takenOver, "mqtt://h", ["Another client", "copy"]),
     ]
 
-    @Test(arguments: troubles) func aTroubleNamesWhatToLookAt(
+    @Test(arguments: troubles) func `an error names its setting`(
         _ kind: MQTTFailure.Kind, _ url: String, _ words: [String]
     ) throws {
         var settings = Settings()
@@ -191,7 +193,7 @@ struct WireTests {
         #expect(told.hasPrefix("It went wrong. ") && words.allSatisfy(told.contains), "\(told)")
     }
 
-    @Test func anEmptyPasswordFileIsCalledEmpty() throws {
+    @Test func `an empty password file is reported`() throws {
         let folder = try TemporaryFolder()
         try Data().write(to: folder.url("password"))
         var settings = Settings()

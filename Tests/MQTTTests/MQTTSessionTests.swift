@@ -18,7 +18,7 @@ struct MQTTSessionTests {
         func take(_ message: MQTTMessage) { messages.withLock { $0.append(message) } }
     }
 
-    @Test func whatIsPublishedIsConfirmedAndHeardInOrder() async throws {
+    @Test func `messages are confirmed and received in order`() async throws {
         let broker = try await Broker()
         let listener = try await broker.listen("t/#", as: "ear")
         _ = await event { listener.isRunning ? true : nil }
@@ -38,7 +38,7 @@ struct MQTTSessionTests {
         await #expect(throws: MQTTFailure.self) { try await session.publish([MQTTMessage("t/n", "late")]) }
     }
 
-    @Test func whatComesWhileWeAreAwayIsThereAfterwards() async throws {
+    @Test func `messages wait in a persistent session`() async throws {
         let (broker, inbox) = (try await Broker(), Inbox())
         let first = try MQTTConnection(options(broker)) { inbox.take($0) }
         _ = try await first.connected()
@@ -56,7 +56,7 @@ struct MQTTSessionTests {
         await second.close()
     }
 
-    @Test func nobodyThere() async throws {
+    @Test func `a missing broker is an error`() async throws {
         let options = MQTTOptions(
             address: MQTTAddress(host: "127.0.0.1", port: UInt16(try Broker.freePort())), clientID: "x")
         let session = try MQTTConnection(options) { _ in }
@@ -66,7 +66,7 @@ struct MQTTSessionTests {
         )
     }
 
-    @Test func aBrokerThatTakesTheConnectionAndIsSilent() async throws {
+    @Test func `a silent broker ends at the time limit`() async throws {
         let broker = try await Broker()
         broker.signal(SIGSTOP)
         defer { broker.signal(SIGCONT) }
@@ -77,7 +77,7 @@ struct MQTTSessionTests {
         #expect(failure?.kind == .noAnswer)
     }
 
-    @Test func aBrokerThatFallsSilentAndOneThatDies() async throws {
+    @Test func `a silent and a dead broker are detected`() async throws {
         let broker = try await Broker()
         var options = try options(broker)
         options.limit = .seconds(1)
@@ -93,7 +93,7 @@ struct MQTTSessionTests {
         #expect(await again.ended().kind == .lost)
     }
 
-    @Test func aWrongTopicIsRefusedAndHarmsNothing() async throws {
+    @Test func `an invalid topic is rejected`() async throws {
         let broker = try await Broker()
         let session = try MQTTConnection(options(broker)) { _ in }
         _ = try await session.connected()
@@ -113,7 +113,7 @@ struct MQTTSessionTests {
 
     /// Who dies over a message gets it again: the broker hears that it arrived when it is dealt with, and not before;
     /// and not at all where it could not be.
-    @Test func aMessageArrivedWhenItIsDealtWith() async throws {
+    @Test func `a message is confirmed when it was processed`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
         let began = Box(0)
         let goesOn = DispatchSemaphore(value: 0)
@@ -143,7 +143,7 @@ struct MQTTSessionTests {
 
     /// What is written for a message that was just dealt with meets nobody: the connection is over, and nothing waits
     /// for ever.
-    @Test func aBrokerThatDiesWhileAMessageIsDealtWith() async throws {
+    @Test func `a broker can die while a message is processed`() async throws {
         let broker = try await Broker()
         let began = Box(0)
         let goesOn = DispatchSemaphore(value: 0)
@@ -163,7 +163,7 @@ struct MQTTSessionTests {
 
     /// An adversary's finding: of 2,000 commands that had waited, hundreds were dealt with before the broker heard of
     /// one; it was taken for silent meanwhile, and sent them again.
-    @Test func ofWhatHasWaitedOneComesAfterTheOther() async throws {
+    @Test func `queued messages are processed one at a time`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
         let first = try MQTTConnection(options(broker)) { _ in }
         _ = try await first.connected()
@@ -200,7 +200,7 @@ struct MQTTSessionTests {
 
     /// Nobody's message fills our memory: with MQTT 5 the broker keeps what is too large to itself, and what comes
     /// after it arrives.
-    @Test func aHugeMessageIsNotTaken() async throws {
+    @Test func `a huge message is rejected`() async throws {
         let (broker, inbox) = (try await Broker(), Inbox())
         let session = try MQTTConnection(options(broker)) { inbox.take($0) }
         _ = try await session.connected()
@@ -234,7 +234,7 @@ struct MQTTSessionTests {
 
     /// Who does not know MQTT 5 says so, or only hangs up: it is spoken to in 3.1.1, and of a large message only the
     /// beginning is handed on.
-    @Test(arguments: [true, false]) func aBrokerThatKnowsOnlyTheOldVersion(saysSo: Bool) async throws {
+    @Test(arguments: [true, false]) func `a broker with MQTT 3.1.1 works`(saysSo: Bool) async throws {
         let (old, inbox) = (try OldBroker(saysSo: saysSo), Inbox())
         let session = try await MQTTConnection.open(
             MQTTOptions(address: MQTTAddress(host: "127.0.0.1", port: UInt16(old.port)), clientID: "x")
@@ -260,7 +260,7 @@ struct MQTTSessionTests {
     }
 
     @Test(arguments: [("me", "right", true), ("me", "wrong", false), ("you", "right", false)])
-    func aPassword(user: String, password: String, isLetIn: Bool) async throws {
+    func `a password is required`(user: String, password: String, isLetIn: Bool) async throws {
         let broker = try await brokerWithPassword()
         var options = try options(broker)
         (options.user, options.password) = (user, password)
@@ -273,7 +273,7 @@ struct MQTTSessionTests {
         #expect(failure?.kind == .refused && failure?.needsPerson == true, "\(failure?.sentence ?? "")")
     }
 
-    @Test func encryptedWithACertificateThatIsCheckedWithItsName() async throws {
+    @Test func `TLS verifies certificate and name`() async throws {
         let certificates = try await Certificates()
         let port = try Broker.freePort()
         let broker = try await Broker(

@@ -10,7 +10,7 @@ struct MQTTWordsTests {
         ("mqtts://[fe80::1%eth0]:1", "mqtts://[fe80::1%eth0]:1"),
         ("mqtt://192.168.0.2:65535", "mqtt://192.168.0.2:65535"),
     ])
-    func anAddressIsUnderstood(text: String, meant: String) throws {
+    func `a broker address is parsed`(text: String, meant: String) throws {
         #expect(try MQTTAddress(text).description == meant)
     }
 
@@ -19,15 +19,17 @@ struct MQTTWordsTests {
         "mqtt://::1", "mqtt://[::1", "mqtt://[::1]x", "mqtt://[]",
         "mqtt://h/path", "mqtt://h?x", "mqtt://h#x", "mqtt://a b", "mqtt://h\u{7f}", "mqtt://h:-1", "mqtt://h:+1",
     ])
-    func aWrongAddressIsToldApart(text: String) { #expect(throws: MQTTFailure.self) { try MQTTAddress(text) } }
+    func `an invalid broker address is rejected`(text: String) {
+        #expect(throws: MQTTFailure.self) { try MQTTAddress(text) }
+    }
 
-    @Test func credentialsDoNotBelongIntoAnAddress() {
+    @Test func `credentials in a broker address are rejected`() {
         let failure = #expect(throws: MQTTFailure.self) { try MQTTAddress("mqtt://me:secret@host") }
         #expect(failure?.description.contains("secret") == false)
     }
 
-    @Test("every address, cut at every character, is an address or an error")
-    func cutAddresses() {
+    @Test
+    func `a truncated broker address is parsed or rejected`() {
         for text in ["mqtts://[fe80::1%eth0]:8883/", "mqtt://a.example:1883"] {
             for length in 0...text.count { _ = try? MQTTAddress(String(text.prefix(length))) }
         }

@@ -9,7 +9,7 @@ import Testing
 struct OutgoingTests {
     private let client = OutgoingClient(limit: .seconds(5))
 
-    @Test func aRequestArrivesAsItIsAndItsAnswerComesBack() async throws {
+    @Test func `a request and its response are transferred`() async throws {
         let peer = try await WebPeer()
         try await peer.answers(#"[{"status": 418, "headers": {"Retry-After": "7", "X-Empty": ""}, "body": "tea ☕"}]"#)
         let body = "water 💧\u{0}\r\n"
@@ -28,7 +28,8 @@ struct OutgoingTests {
                 && seen.headers["user-agent"] == "waterh" && seen.headers["expect"] == nil)
     }
 
-    @Test(arguments: ["GET", "POST", "DELETE", "HEAD"]) func methodsWithoutABody(method: String) async throws {
+    @Test(arguments: ["GET", "POST", "DELETE", "HEAD"]) func `methods without a body work`(method: String) async throws
+    {
         let peer = try await WebPeer()
         let answer = try await client.send(OutgoingRequest(method, "\(peer.url)/x"))
         #expect(answer.status == 200 && answer.body.isEmpty == (method == "HEAD"))
@@ -36,7 +37,8 @@ struct OutgoingTests {
     }
 
     /// A credential goes to one server only; and a file of this machine is no answer.
-    @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "http://127.0.0.1:1/"]) func nobodyIsFollowed(
+    @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "http://127.0.0.1:1/"])
+    func `redirects are not followed`(
         to place: String
     ) async throws {
         let peer = try await WebPeer()
@@ -51,7 +53,7 @@ struct OutgoingTests {
         ("http://h/", "GET /", ""), ("http://h/", "", ""), ("http://h/", "GET", "a\r\nX: y"),
         ("http://h/", "GET", "a\0"),
     ])
-    func whatCannotBeSentIsToldBefore(url: String, method: String, value: String) async throws {
+    func `an invalid request is rejected before it is sent`(url: String, method: String, value: String) async throws {
         let failure = await #expect(throws: OutgoingFailure.self) {
             try await client.send(OutgoingRequest(method, url, headers: [("X-A", value)]))
         }
@@ -65,7 +67,9 @@ struct OutgoingTests {
     ]
 
     /// A server that is silent, drips, hangs up, breaks off or sends 100 MB: one sentence, always the same, in time.
-    @Test(arguments: bad) func aBadServerIsToldInTime(rule: String, kind: OutgoingFailure.Kind) async throws {
+    @Test(arguments: bad) func `a failing server is reported within the time limit`(
+        rule: String, kind: OutgoingFailure.Kind
+    ) async throws {
         let peer = try await WebPeer()
         try await peer.rule(rule)
         let client = OutgoingClient(limit: .seconds(1), answerLimit: 1 << 16)
@@ -83,7 +87,7 @@ struct OutgoingTests {
     }
 
     /// A webhook that answered with a long page was never taken, and told again and again.
-    @Test func ofALongAnswerTheBeginningIsEnoughWhereOnlyTheStatusCounts() async throws {
+    @Test func `a long response is truncated if only the status is needed`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"flood": 300000}"#)
         let client = OutgoingClient(limit: .seconds(10), answerLimit: 1 << 16, cutsAnswers: true)
@@ -91,7 +95,7 @@ struct OutgoingTests {
         #expect(answer.status == 200 && answer.body.count == 1 << 16)
     }
 
-    @Test func nobodyThere() async throws {
+    @Test func `a missing server is an error`() async throws {
         let port = try Broker.freePort()
         let failure = await #expect(throws: OutgoingFailure.self) {
             try await client.send(OutgoingRequest("GET", "http://me:s3cret@127.0.0.1:\(port)/topic"))
@@ -102,7 +106,7 @@ struct OutgoingTests {
                 && failure?.sentence.contains("s3cret") == false)
     }
 
-    @Test func whoDoesNotWaitAnyMoreIsNotKept() async throws {
+    @Test func `a cancelled request ends`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"silent": 30}"#)
         let client = OutgoingClient(limit: .seconds(30))
@@ -129,7 +133,7 @@ struct OutgoingTests {
     }
 
     /// The certificate is checked against the system's authorities, or those of the file that is named; its name, too.
-    @Test func encryption() async throws {
+    @Test func `TLS is verified`() async throws {
         let folder = try TemporaryFolder()
         let script = """
             openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ca -addext basicConstraints=critical,CA:TRUE \
@@ -158,7 +162,7 @@ struct OutgoingTests {
         }
     }
 
-    @Test func manyAtOnce() async throws {
+    @Test func `many requests run at once`() async throws {
         let peer = try await WebPeer()
         let client = client
         let statuses = await withTaskGroup(of: Int?.self) { group in

@@ -39,7 +39,7 @@ import TrackerService
     }
 
     /// An adversary's finding: what a timer's check told never reached the webhook.
-    @Test func whatATimerToldComesToAProgramInItsOrderOnce() async throws {
+    @Test func `a webhook receives earlier notifications in order, once`() async throws {
         let peer = try await WebPeer()
         var rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)
@@ -75,7 +75,7 @@ import TrackerService
     }
 
     /// What came before goes before, also where the queue has not been looked at yet.
-    @Test func whatIsNewComesBehindWhatWasMissed() async throws {
+    @Test func `new notifications follow missed ones`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)
@@ -91,8 +91,9 @@ import TrackerService
     }
 
     /// A person is told what is still so, within its 15 minutes, and of a kind the last.
-    @Test(arguments: [(0.05, 1), (0.5, 0)]) func aPersonIsToldWhatIsStillSo(hoursLater: Double, count: Int) async throws
-    {
+    @Test(arguments: [(0.05, 1), (0.5, 0)]) func `ntfy receives notifications that are still valid`(
+        hoursLater: Double, count: Int
+    ) async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer)
         try turn(rig, 3.1)
@@ -110,7 +111,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func aPersonIsNotToldWhatIsOver() async throws {
+    @Test func `ntfy does not receive outdated notifications`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer)
         try turn(rig, 3.1)
@@ -125,7 +126,7 @@ import TrackerService
     }
 
     /// Without a server nobody waits: who names one hears what is told from then on.
-    @Test func whoIsNewBeginsWithWhatIsToldFromNowOn() async throws {
+    @Test func `a new channel receives later notifications only`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)
@@ -143,7 +144,7 @@ import TrackerService
 
     /// An adversary's finding, at the broker: words of a session that was nobody's business were told when sessions
     /// were shared later.
-    @Test func whatWasToldOfAPrivateSessionStaysSo() async throws {
+    @Test func `notifications of a private session stay private`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook"), ("reminders.enabled", "false")])
         try turn(rig, 3.1)

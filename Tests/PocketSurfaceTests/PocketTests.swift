@@ -13,7 +13,7 @@ import TrackerService
         seen.filter { $0.method == "POST" }.map { $0.json["message"] as? String ?? "?" }
     }
 
-    @Test func eachIsToldOnceInItsOrder() async throws {
+    @Test func `each notification is sent once in order`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("ntfy.token", "tk_1")])
         rig.start()
@@ -30,7 +30,7 @@ import TrackerService
     }
 
     /// What the other end was told survives the service: nothing is told again, and what waits is told by the next one.
-    @Test func aServiceThatWasKilledIsFollowedByOneThatKnows() async throws {
+    @Test func `a restarted service continues the deliveries`() async throws {
         let peer = try await WebPeer()
         let first = try PocketRig.ntfy(peer)
         first.start()
@@ -50,7 +50,7 @@ import TrackerService
 
     /// The disk is full when it is to be noted that the server has it: it is noted when that works, and not sent again
     /// meanwhile.
-    @Test func whatCannotBeNotedIsNotSentAgain() async throws {
+    @Test func `a delivery that cannot be stored is not repeated`() async throws {
         let (peer, folder) = (try await WebPeer(), try TemporaryFolder())
         let store = try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC")
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")], store: store)
@@ -99,7 +99,7 @@ import TrackerService
 
     /// Words once, and not at each try; nobody who tells reminders is kept for long; and once the server is well again,
     /// it comes once.
-    @Test(arguments: bad.indices) func aBadServerIsToldOnceAndThenItComes(_ row: Int) async throws {
+    @Test(arguments: bad.indices) func `a failing server is reported once`(_ row: Int) async throws {
         let (rule, word) = Self.bad[row]
         let peer = try await WebPeer()
         try await peer.rule(rule)
@@ -123,7 +123,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func aServerWantsARestAndGetsIt() async throws {
+    @Test func `Retry-After is respected`() async throws {
         let peer = try await WebPeer()
         try await peer.answers(#"[{"status": 429, "headers": {"Retry-After": "3"}}]"#)
         let rig = try PocketRig.ntfy(peer)
@@ -142,7 +142,7 @@ import TrackerService
     }
 
     /// One that is never taken is told and not tried again; the next one goes.
-    @Test func whatIsRefusedIsNotSentAgain() async throws {
+    @Test func `a rejected notification is not sent again`() async throws {
         let peer = try await WebPeer()
         try await peer.answers(#"[{"status": 413}]"#)
         let rig = try PocketRig.ntfy(peer)
@@ -157,7 +157,7 @@ import TrackerService
 
     /// Reminders are of the moment: after a week without the server nobody gets the backlog, and a later one of a kind
     /// takes the place of an earlier.
-    @Test func nobodyGetsTheBacklogOfAWeek() async throws {
+    @Test func `old notifications are dropped`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 503}"#)
         var rig = try PocketRig.ntfy(peer)
@@ -180,7 +180,9 @@ import TrackerService
     }
 
     /// A clock that jumps, forth and back, makes nothing come twice.
-    @Test(arguments: [31_536_000, -31_536_000] as [Double]) func aClockThatJumps(lead: Double) async throws {
+    @Test(arguments: [31_536_000, -31_536_000] as [Double]) func `a clock step does not repeat or lose notifications`(
+        lead: Double
+    ) async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer)
         rig.start()
@@ -217,7 +219,7 @@ import TrackerService
 
     /// Who looks at the day sees why a phone hears nothing, and since when; with other settings, or without, that is
     /// over.
-    @Test func theStoreKnowsThatAServerRefuses() async throws {
+    @Test func `the store has the error of a server`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 401}"#)
         let rig = try PocketRig.ntfy(peer)
@@ -256,7 +258,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func waterlineIsNobodysBusinessUnlessItIsShared() async throws {
+    @Test func `Waterline notifications are sent only if shared`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer)
         rig.start()
@@ -268,7 +270,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func settingsTakeEffectAndWrongOnesAreToldOnce() async throws {
+    @Test func `settings take effect, and invalid ones are reported once`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig(.ntfy, [])
         rig.start()
@@ -290,7 +292,7 @@ import TrackerService
     }
 
     /// Two services on one store send each once.
-    @Test func twoOfUsSendEachOnce() async throws {
+    @Test func `two services send each notification once`() async throws {
         let peer = try await WebPeer()
         let first = try PocketRig.ntfy(peer)
         let second = try PocketRig.ntfy(peer, store: first.store)
@@ -309,7 +311,7 @@ import TrackerService
     }
 
     /// The key of one notification presses its buttons, each once, for a day; and nothing else.
-    @Test func buttons() async throws {
+    @Test func `notification buttons act`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
         rig.start()
@@ -333,7 +335,7 @@ import TrackerService
     }
 
     /// The clock was a year fast when it was sent, and is right when somebody presses.
-    @Test func aButtonThatWasSentByAFastClockActs() async throws {
+    @Test func `a button sent by a fast clock acts`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
         rig.lead.withLock { $0 = 365 * 86_400 }
@@ -352,7 +354,7 @@ import TrackerService
     }
 
     /// An adversary's finding: "End Now" of a session that was over ended the next one.
-    @Test func aButtonOfASessionThatIsOverDoesNothingToTheNext() async throws {
+    @Test func `a button of an ended session does not affect the next`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
         rig.shares.withLock { $0 = true }
@@ -374,7 +376,7 @@ import TrackerService
     }
 
     /// A program is told everything, in its order, also what came while it was away; a repetition has the same id.
-    @Test func aWebhookGetsEverythingAtLeastOnce() async throws {
+    @Test func `a webhook receives every notification at least once`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 500}"#)
         let rig = try PocketRig(
@@ -405,7 +407,7 @@ import TrackerService
 
     /// An adversary's finding: a clock that was a year fast for a moment gave up what waited for a webhook. And one
     /// that was fast when the service began.
-    @Test(arguments: ["while it runs", "when it begins"]) func aClockThatIsFastForAWhileLosesNothingForAProgram(
+    @Test(arguments: ["while it runs", "when it begins"]) func `a temporarily fast clock loses no webhook delivery`(
         _ when: String
     ) async throws {
         let peer = try await WebPeer()
@@ -436,7 +438,7 @@ import TrackerService
     }
 
     /// A bounded queue: what does not fit is told, and the newest stay.
-    @Test func theQueueIsBounded() throws {
+    @Test func `the queue is limited`() throws {
         let store = try TrackerStore(inMemory: "UTC")
         var givenUp = 0
         for number in 1...(TrackerStore.queueLimit + 5) {

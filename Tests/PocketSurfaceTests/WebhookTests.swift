@@ -23,7 +23,7 @@ import TrackerCore
     }
 
     /// The vector of Standard Webhooks' own libraries.
-    @Test func theSignatureIsTheStandards() throws {
+    @Test func `the signature matches Standard Webhooks`() throws {
         let signature = try #require(WebhookSignature(secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
         let text = signature.text(
             id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp: 1_614_265_330, body: Array(#"{"test": 2432232314}"#.utf8))
@@ -33,7 +33,7 @@ import TrackerCore
                 && WebhookSignature(secret: "plain") != nil)
     }
 
-    @Test func theUsualBody() throws {
+    @Test func `the webhook body has its JSON`() throws {
         let request = try plan([("webhook.secret", "plain"), ("http.publicUrl", "https://shelf.example")]).request(
             message, now: Instant(seconds: 1_614_265_400))
         let names = Set(request.headers.map(\.name))
@@ -52,7 +52,7 @@ import TrackerCore
         #expect(body["data"] as? NSDictionary == expected)
     }
 
-    @Test func withoutASecretNothingIsSigned() throws {
+    @Test func `without a secret nothing is signed`() throws {
         #expect(
             try plan([]).request(message, now: Instant(seconds: 1)).headers.map(\.name) == [
                 "Content-Type", "webhook-id", "webhook-timestamp",

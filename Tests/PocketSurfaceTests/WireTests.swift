@@ -27,7 +27,7 @@ import TrackerCore
         try #require(try JSONSerialization.jsonObject(with: Data(bytes ?? [])) as? NSDictionary)
     }
 
-    @Test func ntfy() throws {
+    @Test func `an ntfy message has its JSON`() throws {
         let plan = try #require(
             try plan(
                 .ntfy,
@@ -55,7 +55,7 @@ import TrackerCore
     }
 
     /// Discreet words stay so: nothing beside them says more; and a phone that finds no service has nothing to press.
-    @Test func ntfyWithLess() throws {
+    @Test func `an ntfy message omits empty fields`() throws {
         let plan = try #require(try plan(.ntfy, [("ntfy.url", "http://h:80/t/")], person: "anna"))
         let body = try json(
             try plan.request(message(notice(1, .waterlinePerDrink, "Time for a break", "", discreet: true)), now: now)
@@ -71,7 +71,7 @@ import TrackerCore
         (NotificationUrgency.low, true, 2), (.normal, true, 3), (.critical, true, 4), (.low, false, 2),
         (.normal, false, 2), (.critical, false, 2),
     ])
-    func priorities(urgency: NotificationUrgency, sound: Bool, priority: Int) {
+    func `urgency maps to ntfy priorities`(urgency: NotificationUrgency, sound: Bool, priority: Int) {
         #expect(NtfyMessage.priority(notice(urgency: urgency, sound: sound).announcement) == priority)
     }
 
@@ -86,7 +86,7 @@ import TrackerCore
         (.webhook, [("webhook.url", "https://a:s3cret@h/")], "password"),
     ]
 
-    @Test(arguments: wrong.indices) func wrongSettingsAreToldInASentence(_ row: Int) throws {
+    @Test(arguments: wrong.indices) func `invalid settings are reported`(_ row: Int) throws {
         let (service, changes, word) = Self.wrong[row]
         // What a setting refuses by itself, and what only the plan can see.
         let problem = #expect(throws: (any Error).self) { try plan(service, changes) } as? any Problem
@@ -95,12 +95,12 @@ import TrackerCore
             "\(String(describing: problem))")
     }
 
-    @Test func withoutAPlaceThereIsNothingToDo() throws {
+    @Test func `without an address nothing is sent`() throws {
         for service in NotificationChannel.allCases { #expect(try plan(service, []) == nil) }
     }
 
     /// A credential from a file, as systemd's LoadCredential brings it; neither it nor the topic is in what is said.
-    @Test func theTokenIsInAFileAndNowhereElse() throws {
+    @Test func `the token is only in its file`() throws {
         let folder = try TemporaryFolder()
         try Data("  tk_s3cret  \n# for ntfy\n".utf8).write(to: folder.url("token"))
         let plan = try #require(
@@ -117,7 +117,7 @@ import TrackerCore
             ("7", 7.0), ("0", 0), ("-5", 0), ("99999999", 3600), ("inf", nil), ("nan", nil), ("soon", nil), ("", nil),
             ("Sun, 22 Nov 2026 12:00:30 GMT", 30), ("Sun, 22 Nov 2020 12:00:30 GMT", 0),
         ] as [(String, Double?)])
-    func retryAfter(text: String, seconds: Double?) {
+    func `Retry-After is parsed`(text: String, seconds: Double?) {
         #expect(DeliveryOutcome.pause(text, now: Instant(seconds: 1_795_348_800)) == seconds.map { .seconds($0) })
     }
 }

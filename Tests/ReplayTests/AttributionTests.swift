@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct AttributionTests {
     /// A busy place: whoever only came and went is forgotten, a bottle never.
-    @Test func passersByAreForgotten() throws {
+    @Test func `advertisers without a connection are dropped`() throws {
         var talk = Conversation()
         talk.discoverRetail()
         talk.notifyLog([record(600, 100)])

@@ -54,7 +54,7 @@ import Testing
         ],
     ]
 
-    @Test(arguments: stories) func keepsWhatConcernsTheBottle(_ story: [Step]) {
+    @Test(arguments: stories) func `the filter keeps traffic of the bottle`(_ story: [Step]) {
         var filter = BottleFilter(Self.bottle)
         for (index, step) in story.enumerated() {
             #expect(filter.wants(step.content, step.bytes) == step.isWanted, "step \(index)")
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// Packets cut at every byte are kept or not, and end nothing.
-    @Test(arguments: stories) func cutPacketsDoNoHarm(_ story: [Step]) {
+    @Test(arguments: stories) func `truncated packets do not trap the filter`(_ story: [Step]) {
         for step in story {
             for length in 0...step.bytes.count {
                 var filter = BottleFilter(Self.bottle)

@@ -34,7 +34,7 @@ import Testing
 
     static func kinds(_ statistics: CaptureStatistics) -> [Anomaly.Kind] { statistics.anomalies.map(\.kind) }
 
-    @Test func requestsAnswersAndTheirTimes() throws {
+    @Test func `statistics count requests, responses and latencies`() throws {
         var talk = Conversation()
         talk.discoverRetail()  // frames 2–5
         for _ in 0..<3 {
@@ -64,7 +64,7 @@ import Testing
         #expect(Self.kinds(statistics) == [])
     }
 
-    @Test func forbiddenWritesAreToldWhereTheTableIsKnown() throws {
+    @Test func `forbidden writes are reported if the attribute table is known`() throws {
         var talk = Conversation()
         talk.write([1], to: 3)  // before the discovery: known all the same, in the end
         talk.discoverRetail()
@@ -85,7 +85,7 @@ import Testing
         #expect(statistics.anomalies[2].sentence.hasSuffix("refused 1 request: 1 × Write Not Permitted (0x03)."))
     }
 
-    @Test func timeoutsUnansweredAndImpatience() throws {
+    @Test func `timeouts, missing responses and overlapping requests are counted`() throws {
         var talk = Conversation()
         talk.sent([0x0A, 0x06, 0x00])  // 2: answered after 31 s
         talk.received([0x0B, 0x41])
@@ -102,7 +102,7 @@ import Testing
         #expect(Self.kinds(statistics) == [.timeouts, .unanswered, .orphans, .impatience])
     }
 
-    @Test func eachSideAndEachBearerAsksForItself() throws {
+    @Test func `requests are separate per direction and bearer`() throws {
         var talk = Conversation()
         talk.sent([0x0A, 0x06, 0x00])
         talk.received([0x0A, 0x06, 0x00])  // the other side asks, too
@@ -120,7 +120,7 @@ import Testing
         #expect(statistics.characteristics.map(\.counts.valueBytes) == [2 + 1, 1])
     }
 
-    @Test func theClockOfTheRecorderMayGoBack() throws {
+    @Test func `a capture clock can go backwards`() throws {
         var talk = Conversation()
         talk.sent([0x0A, 0x06, 0x00])
         talk.received([0x0B, 0x41])
@@ -133,7 +133,7 @@ import Testing
         #expect(statistics.total.bytesPerSecond == nil)
     }
 
-    @Test func mtu() throws {
+    @Test func `the MTU is reported`() throws {
         var small = Conversation()
         small.notify([UInt8](repeating: 1, count: 20))
         small.notify([UInt8](repeating: 1, count: 21))
@@ -162,7 +162,9 @@ import Testing
             (40 * 3600, nil, nil, nil, .clockError), (-800_000_000, nil, nil, nil, .clockError),
             (3600 + 400, 3600, 3600, 400, .clockDrift),
         ] as [(Int, Int?, Int?, Int?, Anomaly.Kind?)])
-    func theBottlesClock(_ offset: Int, _ set: Int?, _ zone: Int?, _ drift: Int?, _ kind: Anomaly.Kind?) throws {
+    func `the offset of the bottle's clock is reported`(
+        _ offset: Int, _ set: Int?, _ zone: Int?, _ drift: Int?, _ kind: Anomaly.Kind?
+    ) throws {
         func clock(_ frame: Int, _ offset: Int) -> [UInt8] {
             let date = Date(timeIntervalSince1970: 1_770_000_000 + Double(frame + offset))
             var calendar = Calendar(identifier: .gregorian)
@@ -190,7 +192,7 @@ import Testing
                 == [kind].compactMap { $0 })
     }
 
-    @Test func aRecordOfTheFutureTellsAClockThatIsAhead() throws {
+    @Test func `a future record shows a clock that is ahead`() throws {
         var talk = Conversation()
         talk.discoverRetail()
         talk.write([0x47, 0x54, 0x00, 0x01, 0x06])
@@ -199,7 +201,7 @@ import Testing
         #expect(Self.kinds(statistics).contains(.clockError))
     }
 
-    @Test func memoryIsBounded() throws {
+    @Test func `memory is limited`() throws {
         var talk = Conversation()
         for handle in UInt16(1)...5000 { talk.sent([0x52, UInt8(handle & 0xFF), UInt8(handle >> 8), 1]) }
         for number in 0..<1200 {
@@ -216,7 +218,7 @@ import Testing
 
     /// The shipped captures cut at every byte: words, no trap, and never more than the whole has.
     @Test(arguments: RewritingTests.shipped)
-    func cutAtEveryByte(name: String) throws {
+    func `a capture truncated at any byte does not trap`(name: String) throws {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))
         func counted(_ bytes: ArraySlice<UInt8>) throws -> CaptureStatistics {
             let statistics = CaptureStatistics()

@@ -27,7 +27,7 @@ import Testing
         return (String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init), watch)
     }
 
-    @Test func drinksAndRequestsAreToldAsTheyPass() throws {
+    @Test func `live drinks and requests are printed`() throws {
         let (lines, watch) = try Self.watch(false, from: [0])
         #expect(watch.tally.drinks == 40 && watch.commandCount > 2)
         #expect(lines.count { $0.contains(" ml ") } == 40)
@@ -38,7 +38,7 @@ import Testing
     }
 
     /// An adapter and a sniffer hear the same bottle: it has drunk once.
-    @Test func whatTwoHearIsToldOnce() throws {
+    @Test func `a drink received by two adapters is printed once`() throws {
         let (lines, watch) = try Self.watch(true, from: [0, 1])
         #expect(watch.tally.drinks == 40)
         #expect(lines.count { $0.contains("amountMl") } == 40)

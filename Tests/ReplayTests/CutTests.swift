@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: RewritingTests.shipped)
-    func cutAtEveryByte(name: String) throws {
+    func `a conversation truncated at any byte does not trap`(name: String) throws {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))
         let all = try amounts(whole[...])
         #expect(all.trouble == nil)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: RewritingTests.shipped, 0..<8)
-    func damagedAtRandom(name: String, seed: UInt64) throws {
+    func `a damaged conversation does not trap`(name: String, seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))
         for _ in 0..<40 {

@@ -12,7 +12,7 @@ import Testing
 
         """
 
-    @Test func equalReadingsHaveNoDifference() throws {
+    @Test func `equal results have no difference`() throws {
         let reading = try CaptureReading(expectation: Self.text)
         #expect(reading.drinks.count == 2)
         #expect(ReadingComparison().differences(reading, reading).isEmpty)
@@ -29,13 +29,13 @@ import Testing
         ),
         ("\"packets\":3", "\"packets\":4", "capture: packets is 4, expected 3"),
     ])
-    func aChangeIsNamed(old: String, new: String, sentence: String) throws {
+    func `a changed value is reported`(old: String, new: String, sentence: String) throws {
         let expected = try CaptureReading(expectation: Self.text)
         let found = try CaptureReading(expectation: Self.text.replacingOccurrences(of: old, with: new))
         #expect(ReadingComparison().differences(expected, found).map(\.description) == [sentence])
     }
 
-    @Test func aMissingAndAnAdditionalDrinkAreNamed() throws {
+    @Test func `missing and additional drinks are reported`() throws {
         let whole = try CaptureReading(expectation: Self.text)
         var fewer = whole
         fewer.drinks.removeFirst()
@@ -49,7 +49,7 @@ import Testing
             ])
     }
 
-    @Test func anExpectationMayLeaveKeysOut() throws {
+    @Test func `an expectation can omit keys`() throws {
         let whole = try CaptureReading(expectation: Self.text)
         let short = try CaptureReading(
             expectation: """
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: ["{\"drink\":{}", "nothing", "{\"sip\":{\"amountMl\":1}}", "[1]", "{\"drink\":[]}"])
-    func aForeignLineIsRefusedWithItsNumber(line: String) {
+    func `an invalid line is rejected with its number`(line: String) {
         let error = #expect(throws: ExpectationError.self) { try CaptureReading(expectation: Self.text + line + "\n") }
         #expect(error?.line == 5)
     }

@@ -11,14 +11,14 @@ import Testing
         duration.map { $0.components.seconds * 1_000_000_000 + $0.components.attoseconds / 1_000_000_000 } ?? -1
     }
 
-    @Test func nothingHasNoMedian() {
+    @Test func `an empty histogram has no median`() {
         let histogram = LatencyHistogram()
         #expect(histogram.median == nil && histogram.worst == nil && histogram.count == 0)
     }
 
     /// Few values are exact; of many, a share is off by no more than is said. Worst and best are always exact.
     @Test(arguments: [1, 2, 255, 256, 257, 1000, 20_000], 0..<4)
-    func sharesAreAsCloseAsSaid(_ count: Int, _ seed: UInt64) {
+    func `quantiles have the documented accuracy`(_ count: Int, _ seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let values = (0..<count).map { _ in
             Int64.random(in: 0...(Int64(1) << Int64.random(in: 1...50, using: &random)), using: &random)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func noLatencyIsTooLong() {
+    @Test func `any latency is counted`() {
         var histogram = LatencyHistogram()
         for _ in 0..<300 { histogram.add(.seconds(Int64.max / 4)) }
         histogram.add(.zero)

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func aLogThatWasCutAnywhereIsOneLog() throws {
+    @Test func `parts of a log split anywhere are one log`() throws {
         let folder = try TemporaryFolder()
         let whole = try Self.drinks([Self.source])
         #expect(whole.count == 40)
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Everything without the connection's beginning, given three times.
-    @Test func aBottleWithoutAnAddressIsTheOneThatHasItsRecords() throws {
+    @Test func `a bottle without an address is identified by its records`() throws {
         let folder = try TemporaryFolder()
         let parts = try Self.halves(folder, at: 12)
         #expect(try Self.drinks([parts[1], parts[1], Self.source]).count == 40)
@@ -71,7 +71,7 @@ import Testing
 
     /// A part without request and discovery looks like anybody's; the bottle that comes after it has the same records,
     /// and tells its address.
-    @Test func aPartThatOnlyLooksLikeABottleIsTheOneWhoseLogItIs() throws {
+    @Test func `a part without identification belongs to the bottle with its log`() throws {
         let log = (0..<12).map { record(600 + $0, 200 + $0) }
         var talk = Conversation(peer: nil)
         talk.notifyLog(log, from: 6)
@@ -108,7 +108,7 @@ import Testing
     }
 
     /// Dates after a loss of power tell nobody apart, unless all are the same.
-    @Test func aClockThatWasResetTellsNobody() throws {
+    @Test func `a reset clock identifies no bottle`() throws {
         var talk = Conversation()
         talk.discoverRetail()
         talk.notifyLog([record(0, 200, year: 0), record(600, 210)])
@@ -120,7 +120,7 @@ import Testing
     }
 
     /// A private address is another one each quarter of an hour.
-    @Test func aPrivateAddressIsNoIdentity() throws {
+    @Test func `a private address is not an identity`() throws {
         for (address, count) in [(UInt64(0x5AC1_3801_0203), 2), (0xC4C1_3801_0203, 4)] {
             var events: [(ConversationEvent, [UInt8])] = []
             for turn in 0..<2 {
@@ -147,7 +147,7 @@ import Testing
     // MARK: pcapng
 
     @Test(arguments: ["pcapng", "pcapng-h4", "pcapng-ll", "pcapng-ll-phdr"])
-    func twoSectionsInOnePcapngAreOneCapture(format: String) throws {
+    func `two sections of one pcapng file are one capture`(format: String) throws {
         let folder = try TemporaryFolder()
         let whole = try Self.drinks([Self.source])
         let count = try Self.btsnoop(Self.source).records.count
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func filesThatMergecapPutTogetherAreOneCapture() async throws {
+    @Test func `files merged by mergecap are one capture`() async throws {
         guard let mergecap = Program(system: "mergecap") else {
             print("mergecap is not installed: what it makes is not judged here (apt-get install tshark)")
             return

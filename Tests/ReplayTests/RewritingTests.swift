@@ -39,12 +39,12 @@ import Testing
         return made
     }
 
-    @Test func theShippedCapturesAreThere() {
+    @Test func `the shipped captures exist`() {
         #expect(Self.shipped.count >= 5)
     }
 
     @Test(arguments: shipped)
-    func aSessionReadsTheSameInEveryFormat(name: String) throws {
+    func `a session has the same drinks in every format`(name: String) throws {
         let folder = try TemporaryFolder()
         let source = Self.folder + "/" + name
         let expected = try Self.drinks(source)
@@ -66,7 +66,7 @@ import Testing
         line.replacing(/"capturedAt":(null|"1970-01-01T00:00:00.000Z")/, with: "")
     }
 
-    @Test func everyPairOfFormats() throws {
+    @Test func `every pair of formats converts`() throws {
         let folder = try TemporaryFolder()
         let source = Self.folder + "/boost_two-days.btsnoop"
         let expected = try Self.drinks(source)
@@ -81,7 +81,7 @@ import Testing
 
     /// Two bottles without any read of their names: the model, and with it the battery, is known by the advertised name
     /// alone.
-    @Test func namesOfSeveralBottlesSurviveInEveryFormat() throws {
+    @Test func `names of several bottles survive every format`() throws {
         let folder = try TemporaryFolder()
         let lines = ["A4:C1:38:01:02:03": "WaterH-Boost-24oz", "A4:C1:38:01:02:04": "WaterH-Bottle-B003"].sorted {
             $0.key < $1.key
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: formats.filter { $0 != "hex" && $0 != "nrf" })
-    func wiresharkFindsNothingMalformed(format: String) async throws {
+    func `Wireshark reports no malformed packet`(format: String) async throws {
         guard let tshark = Program(system: "tshark") else {
             print("tshark is not installed: what convert writes is not judged here (apt-get install tshark)")
             return

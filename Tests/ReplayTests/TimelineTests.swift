@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [1, 100, 5000, 40_000], 0..<3)
-    func everyPDUIsInOnePiece(_ count: Int, _ seed: UInt64) throws {
+    func `every PDU is in one segment of the timeline`(_ count: Int, _ seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var time = Duration.seconds(1_770_000_000)
         let times: [Duration?] = (0..<count).map { _ in
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func laterErrorsAreKept() throws {
+    @Test func `later errors are kept`() throws {
         let timeline = try Self.read(
             [Duration?](repeating: nil, count: Timeline.mostEntries + 2 * Timeline.mostNotable),
             pdu: [0x01, 0x0A, 0x06, 0x00, 0x02])
@@ -60,7 +60,7 @@ import Testing
 
     /// Shipped captures cut at every byte, as files: pictures and no trap.
     @Test(arguments: ["boost_one-record.hex", "vita_reports-inside-log.pcapng"])
-    func picturesOfAnythingThatIsCut(_ name: String) throws {
+    func `a truncated capture has a timeline`(_ name: String) throws {
         let folder = try TemporaryFolder()
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))
         var most = 0

@@ -63,7 +63,7 @@ import Testing
             ),
             (filter { $0.handles = [99] }, []),
         ] as [(TrafficFilter, [Int])])
-    func whatIsWanted(_ filter: TrafficFilter, _ frames: [Int]) {
+    func `the filter selects by criteria`(_ filter: TrafficFilter, _ frames: [Int]) {
         var gate = TrafficGate(filter)
         var found: [Int] = []
         for (event, bytes) in Self.talk.events {
@@ -74,7 +74,7 @@ import Testing
     }
 
     /// A reader of drinks still knows whose the characteristics are, when the discovery is filtered out.
-    @Test func drinksOfATimeAreReadWithADiscoveryFromBefore() throws {
+    @Test func `drinks in a time range use an earlier discovery`() throws {
         var talk = Conversation()
         talk.discoverRetail()
         talk.write([0x47, 0x54, 0x00, 0x01, 0x06])  // 6

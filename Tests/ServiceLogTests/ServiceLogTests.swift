@@ -39,7 +39,7 @@ import Testing
     }
 
     /// A name from the air stays inside its line, and inside its JSON string.
-    @Test(arguments: LogFormat.allCases) func anEventIsOneLineWhateverIsInIt(format: LogFormat) throws {
+    @Test(arguments: LogFormat.allCases) func `an event is one line with any content`(format: LogFormat) throws {
         let pipe = Pipe()
         let handler = ServiceLogHandler(
             format, descriptor: pipe.fileHandleForWriting.fileDescriptor, time: { Date(timeIntervalSince1970: 0) })
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func theJournalIsRecognisedByItsDeviceAndInode() throws {
+    @Test func `the systemd journal is detected by device and inode`() throws {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
         var status = stat()
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// A name from the air says nothing in the place of the service.
-    @Test func aValueOfSeveralWordsStandsInQuotes() {
+    @Test func `a value with spaces is quoted`() {
         func text(_ bottle: String) -> String {
             Self.handler(.text).text(.notice, "It works.", [("bottle", bottle), ("poll", "7")])
         }
@@ -89,7 +89,7 @@ import Testing
     }
 
     /// systemd's journal begins another line after 48 KiB, whose own priority and words would be the name's.
-    @Test(arguments: LogFormat.allCases) func aLineIsNoLongerThanTheJournalTakes(format: LogFormat) throws {
+    @Test(arguments: LogFormat.allCases) func `a line fits the limit of the systemd journal`(format: LogFormat) throws {
         let name = String(repeating: "\u{85}<0>waterh-", count: 3000)
         let line = try Self.lines(format) {
             $0.warning(

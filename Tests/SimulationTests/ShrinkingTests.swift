@@ -28,10 +28,8 @@ import TrackerCore
         }
     }
 
-    @Test(
-        "a day on which a promise is broken shrinks to eight steps or fewer, always the same",
-        arguments: [17, 40] as [UInt64])
-    func shrinks(seed: UInt64) throws {
+    @Test(arguments: [17, 40] as [UInt64])
+    func `a failing simulation shrinks to eight steps or fewer`(seed: UInt64) throws {
         let day = Scenario(seed: seed)
         #expect(day.steps.count > 8)
         let small = try #require(try Campaign.shrunk(seed: seed, spoiled: ForgetfulJournal.init))
@@ -44,8 +42,8 @@ import TrackerCore
         #expect(try Campaign.play(small).violations == [])
     }
 
-    @Test("a day on which all is kept has nothing to shrink")
-    func keeps() throws {
+    @Test
+    func `a passing simulation does not shrink`() throws {
         #expect(try Campaign.shrunk(seed: 3) == nil)
     }
 }

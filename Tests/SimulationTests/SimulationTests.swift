@@ -8,7 +8,7 @@ import Testing
     static let environment = ProcessInfo.processInfo.environment
     static func number(_ name: String) -> UInt64? { environment[name].flatMap(UInt64.init) }
 
-    @Test func everySeedKeepsThePromises() async throws {
+    @Test func `every seed keeps the guarantees`() async throws {
         if let single = Self.number("WATERH_SIM_SEED") {
             for violation in try Campaign.run(seed: single, isTracing: true).violations { Issue.record("\(violation)") }
             return

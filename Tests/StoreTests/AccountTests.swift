@@ -15,7 +15,7 @@ import TrackerCore
         store = try TrackerStore(path: scratch.path)
     }
 
-    @Test func tokensAreKnownByTheirFingerprintUntilRevoked() throws {
+    @Test func `a token is valid until it is revoked`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let first = try store.addToken("secret one", label: "phone", now)
         _ = try store.addToken("secret two", label: "tablet", now)
@@ -35,7 +35,7 @@ import TrackerCore
     }
 
     /// D4: new drinks are appended, an edit rewrites, a file that somebody touched is mended.
-    @Test func healthFilesFollowTheStore() throws {
+    @Test func `health files follow the store`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let folder = scratch.directory.appendingPathComponent("health")
         func keys(_ name: String) throws -> [String] {
@@ -63,7 +63,7 @@ import TrackerCore
 
     /// Service, poll and commands follow their commits with the files, at once: a drink was in them twice, and stayed
     /// so.
-    @Test func healthFilesThatManyKeepAtOnceHaveEachDrinkOnce() throws {
+    @Test func `health files written by several processes have each drink once`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let path = scratch.path
         try store.changeSettings([("health.enabled", "true")], now)
@@ -89,7 +89,7 @@ import TrackerCore
         }
     }
 
-    @Test func aFileThatCannotBeWrittenIsToldInTheSystemsWords() throws {
+    @Test func `a health file that cannot be written is reported with the system's error`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         try store.changeSettings([("health.enabled", "true")], now)
         try Data().write(to: scratch.directory.appendingPathComponent("health"))
@@ -119,7 +119,7 @@ import TrackerCore
         ] { #expect(FileTrouble.words(error) == words) }
     }
 
-    @Test func aPurgeLeavesEmptyTablesAndNoBytes() throws {
+    @Test func `a purge leaves empty tables and no bytes`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         _ = try store.finishOnboarding(now)
         _ = try store.append([try sip("2026-02-03T10:00:00", 50, bottle: "BOTTLE-TO-FORGET")])
@@ -138,7 +138,7 @@ import TrackerCore
     }
 
     /// D4: a store restored from its export knows the bottle's records again, tombstones included.
-    @Test func anExportRestoresAStore() throws {
+    @Test func `an export restores a store`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let batch = try (10..<20).map { try sip("2026-02-03T\($0):00:00", $0) }
         _ = try store.append(batch)
@@ -157,7 +157,7 @@ import TrackerCore
     }
 
     /// An adversary's finding: a phone's drink of the afternoon counted at noon, and one of 2099 was taken in.
-    @Test func aSampleThatIsStillToComeIsRefusedWithItsFile() throws {
+    @Test func `a file with a future sample is rejected`() throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let now = try context("2026-02-03T18:00:00Z")
         let soon = HealthSample(at: now.now.advanced(seconds: 600), ml: 100)
@@ -171,7 +171,9 @@ import TrackerCore
 
     /// An adversary's finding: drinks of a store that knows the bottle by its new address, imported into one that knows
     /// it by both, counted once more when the bottle delivered them itself.
-    @Test(arguments: [true, false]) func aDrinkUnderTheBottlesOtherNameCountsOnceWhereItWasImported(isCorrected: Bool)
+    @Test(arguments: [true, false]) func `an imported drink counts once under another bottle identity`(
+        isCorrected: Bool
+    )
         throws
     {
         let now = try context("2026-02-03T18:00:00Z")
@@ -195,7 +197,7 @@ import TrackerCore
     /// An adversary's finding: 102 ml of the bottle were corrected to 150; exported, imported elsewhere, and polled
     /// there, both counted.
     @Test(arguments: [true, false], [HealthFiles.Format.json, .appleHealth])
-    func aCorrectedDrinkCountsOnceAlsoWhereItWasImported(isPolledFirst: Bool, format: HealthFiles.Format) throws {
+    func `a corrected drink counts once after an import`(isPolledFirst: Bool, format: HealthFiles.Format) throws {
         let now = try context("2026-02-03T18:00:00Z")
         let batch = try (10..<13).map { try sip("2026-02-03T\($0):00:00", $0) }
         let store = try TrackerStore(inMemory: nil)
@@ -224,7 +226,7 @@ import TrackerCore
 
     /// Apple Health gives a drink of ours back under another app's name, before ours or after it in one file: it is one
     /// drink.
-    @Test func ourDrinkFromAnotherAppInOneFileIsOneDrink() throws {
+    @Test func `our drink from another app in one file counts once`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let ours = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: HealthFiles.sourceName)
         let theirs = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: "Another")

@@ -51,7 +51,7 @@ import TrackerCore
     }
 
     @Test(arguments: [UInt64(1), 2, 3, 4])
-    func randomStoresRestoreToEqualAnswers(seed: UInt64) throws {
+    func `a random store has equal results after a restore`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let store = try TrackerStore(path: scratch.path)
         let zones = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu"]
@@ -99,7 +99,7 @@ import TrackerCore
         _ = try other.logDrink(ml: 3, try context())
     }
 
-    @Test func aBackupIsOfOneMomentWhileOthersWrite() async throws {
+    @Test func `a backup is consistent while others write`() async throws {
         let path = scratch.path
         let writer = Task.detached {
             let store = try TrackerStore(path: path)
@@ -122,7 +122,7 @@ import TrackerCore
         try await writer.value
     }
 
-    @Test func whatIsNoBackupChangesNothing() throws {
+    @Test func `an invalid backup changes nothing`() throws {
         let store = try TrackerStore(path: scratch.path)
         #expect(try !store.isUsed())
         _ = try store.logDrink(ml: 250, try context("2026-02-03T18:00:00Z"))
@@ -173,7 +173,7 @@ import TrackerCore
 
     /// How the last poll went is of this machine and of now: no backup brings an old error, and none takes away one
     /// that stands.
-    @Test func aRestoreBringsNoOldError() throws {
+    @Test func `a restore does not restore old errors`() throws {
         let (now, other) = (
             try context("2026-02-03T18:00:00Z"), try TrackerStore(path: folder.appendingPathComponent("other.db").path)
         )
@@ -189,7 +189,7 @@ import TrackerCore
     }
 
     /// An adversary's finding: what waited for a phone when the backup was made was sent once more after a restore.
-    @Test func aRestoreSendsNothingThatWaitedInTheBackup() throws {
+    @Test func `a restore sends nothing that was pending in the backup`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         func words(_ id: String) -> Announcement {
             Announcement(kind: .pace, id: id, title: "t", body: "b", urgency: .normal, sound: false)
@@ -223,7 +223,7 @@ import TrackerCore
 
     /// An adversary's finding: an old backup was restored beside a bottle that had given its records away since, and
     /// those were nowhere any more.
-    @Test func whatARestoreReplacesIsKeptAsABackup() async throws {
+    @Test func `a restore keeps the replaced store as a backup`() async throws {
         let now = try context("2026-02-03T18:00:00Z")
         let store = try TrackerStore(path: scratch.path)
         let old = folder.appendingPathComponent("old").path
@@ -322,7 +322,7 @@ import TrackerCore
     }
 
     /// 18 a: a folder `health` that somebody else has is nobody's to delete, and two stores write files of their own.
-    @Test func aPurgeDeletesOnlyFilesOfThisStore() throws {
+    @Test func `a purge deletes only files of its store`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let health = folder.appendingPathComponent("health")
         let store = try TrackerStore(path: scratch.path)
@@ -354,7 +354,7 @@ import TrackerCore
     }
 
     /// An adversary's finding: a poll was in the middle of writing them when everything was purged, and put them back.
-    @Test func aPurgeWaitsForWhoWritesTheFilesAndNobodyWritesThemAfterIt() throws {
+    @Test func `a purge waits for writers of health files`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let store = try TrackerStore(path: scratch.path)
         try store.changeSettings([("health.enabled", "true")], now)

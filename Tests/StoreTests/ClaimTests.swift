@@ -23,7 +23,7 @@ import TrackerCore
         return context
     }
 
-    @Test func twoChecksAtOnceTellOneReminderOnce() throws {
+    @Test func `two concurrent checks send one reminder`() throws {
         let (first, second) = (try TrackerStore(path: scratch.path), try TrackerStore(path: scratch.path))
         let noon = try berlin("12:00")
         let offer = try first.offer(noon)
@@ -36,7 +36,7 @@ import TrackerCore
     }
 
     /// Killed between claim and delivery: after the lease the same id is offered again, and counted once.
-    @Test func aClaimOfAKilledProcessLapses() throws {
+    @Test func `the claim of a killed process expires`() throws {
         let store = try TrackerStore(path: scratch.path)
         let killed = try store.offer(berlin("12:00"))
         #expect(try store.offer(berlin("12:00")).banners.isEmpty)
@@ -51,7 +51,7 @@ import TrackerCore
 
     /// Many banners and slow servers: a claim lasts as long as the showing, because it is held anew; what went to
     /// another is not shown.
-    @Test func aClaimLastsAsLongAsTheShowingMayTake() throws {
+    @Test func `a claim lasts as long as the delivery`() throws {
         let store = try TrackerStore(path: scratch.path)
         let slow = try store.offer(berlin("12:00"))
         let banner = try #require(slow.banners.first)
@@ -63,13 +63,13 @@ import TrackerCore
     }
 
     /// A claim made under a wrong clock, hours ahead, holds nobody up.
-    @Test func aClaimFromAWrongClockHoldsNobodyUp() throws {
+    @Test func `a claim by a wrong clock does not block others`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.offer(berlin("20:00"))
         #expect(try store.offer(berlin("12:00")).banners.count == 1)
     }
 
-    @Test func whatNobodyShowedIsNotCountedAndComesAgainAtOnce() throws {
+    @Test func `a notification that was not shown is offered again`() throws {
         let store = try TrackerStore(path: scratch.path)
         for _ in 0..<12 {
             let offer = try store.offer(berlin("12:00"))
@@ -80,7 +80,7 @@ import TrackerCore
     }
 
     /// What another process writes between a decision and its acceptance is not overwritten.
-    @Test func acceptanceKeepsWhatOthersWroteMeanwhile() throws {
+    @Test func `accepting a notification keeps concurrent changes`() throws {
         let store = try TrackerStore(path: scratch.path)
         let noon = try berlin("12:00")
         let offer = try store.offer(noon)
@@ -95,7 +95,7 @@ import TrackerCore
     }
 
     /// Discreet: the per-drink reminder and the warning have the same words. One banner answers both.
-    @Test func equalBannersAreShownOnce() throws {
+    @Test func `equal banners are shown once`() throws {
         let store = try TrackerStore(path: scratch.path)
         let night = try berlin("23:00")
         _ = try store.startSession(night)
@@ -117,7 +117,7 @@ import TrackerCore
 
     /// B8: a drink re-arms at its commit, although no check looked in between; K-B11: back on track is told later,
     /// once.
-    @Test func everyCommitIsEvaluated() throws {
+    @Test func `every commit is evaluated`() throws {
         let store = try TrackerStore(path: scratch.path)
         try store.changeSettings([("reminders.backOnTrack", "true")], berlin("07:00"))
         func told(_ wall: String) throws -> [NotificationKind] {
@@ -134,7 +134,7 @@ import TrackerCore
     }
 
     /// E4: the grid restarts at the change, whoever evaluates when.
-    @Test func aNewIntervalRestartsItsGridAtTheChange() throws {
+    @Test func `a new interval restarts the time grid`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.startSession(berlin("21:00"))
         try store.changeSettings([("waterline.intervalMinutes", "30")], berlin("21:07"))
@@ -148,7 +148,7 @@ import TrackerCore
 
     /// D3: the days before a change keep their goal, with and without drinks; a person who sets the program up has it
     /// for all.
-    @Test func aLaterGoalDoesNotRewriteEarlierDays() throws {
+    @Test func `a new goal does not change earlier days`() throws {
         func goals(_ store: TrackerStore) throws -> [Int] {
             let days = (10...16).compactMap { LocalDay("2026-06-\($0)") }
             let history = try store.history(from: days[0], through: days[6])
@@ -167,7 +167,7 @@ import TrackerCore
     }
 
     /// Asked for the past, later drinks do not count; a bottle's drink that is a little ahead of our clock does.
-    @Test func askedForThePastLaterDrinksDoNotCount() throws {
+    @Test func `later drinks do not count with --now in the past`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 250, berlin("10:00"))
         _ = try store.logDrink(ml: 300, berlin("14:00"))
@@ -202,7 +202,7 @@ import TrackerCore
 
     /// What was drunk before the host's clock was set back was drunk all the same, and so the session goes on: only who
     /// asks for an earlier moment hears of what was known then.
-    @Test func aClockThatWasSetBackTakesNoDrinkAway() throws {
+    @Test func `a clock set back removes no drink`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 1800, berlin("17:00"))
         _ = try store.startSession(berlin("17:30"))

@@ -13,7 +13,9 @@ import TrackerCore
         .unexpectedResponse, .noAnswer, .connectionLost("The bottle went away."), .notOurs, .clockDoubtful,
     ]
 
-    @Test(arguments: problems) func aProblemStandsUntilAPollSucceeds(_ problem: ConnectionProblem) throws {
+    @Test(arguments: problems) func `a connection problem stays until a poll succeeds`(_ problem: ConnectionProblem)
+        throws
+    {
         let scratch = try ScratchStore()
         let store = try TrackerStore(path: scratch.path)
         let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })
@@ -28,7 +30,7 @@ import TrackerCore
         #expect(try store.look(context).snapshot.connection == ConnectionStatus())
     }
 
-    @Test func theStateTellsOfTheBottleThatWasPolledLast() throws {
+    @Test func `the state has the bottle that was polled last`() throws {
         let scratch = try ScratchStore()
         let store = try TrackerStore(path: scratch.path)
         let context = WriteContext(now: sampleInstant, zone: .utc, source: "test", makeID: { "id" })

@@ -97,7 +97,7 @@ import TrackerCore
     }
 
     @Test(arguments: ["NULL", "X'FF00'"])
-    func noCellThatIsDamagedTraps(value: String) throws {
+    func `damaged cells do not trap`(value: String) throws {
         let columns = try template()
         #expect(columns.count > 80)
         let whole = try Data(contentsOf: URL(fileURLWithPath: scratch.path))

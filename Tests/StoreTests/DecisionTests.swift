@@ -16,7 +16,7 @@ import TrackerCore
     }
 
     /// B4-S2 through the store, minute by minute, the process restarted before every single evaluation.
-    @Test func b4S2WithARestartAtEveryTick() throws {
+    @Test func `scenario B4-S2 with a restart at every tick`() throws {
         let start = try #require(Instant(iso: "2026-06-15T04:00:00+02:00"))
         try TrackerStore(path: scratch.path).changeSettings([("reminders.backOnTrack", "true")], berlin(start))
         let drinks = ["10:05": 300, "11:50": 600, "15:00": 700, "19:00": 500, "20:00": 400]
@@ -43,7 +43,7 @@ import TrackerCore
     }
 
     /// K-B15: what no sink accepted is not counted, and comes again under the same id.
-    @Test func refusedDecisionsComeAgain() throws {
+    @Test func `rejected decisions are offered again`() throws {
         let store = try TrackerStore(path: scratch.path)
         let noon = try #require(Instant(iso: "2026-06-15T12:00:00+02:00"))
         let deaf = MemorySink(accepts: false)
@@ -60,7 +60,7 @@ import TrackerCore
     }
 
     /// An evaluation repeated at the same moment writes nothing new: the file's bytes say so.
-    @Test func anEvaluationRepeatedChangesNothing() throws {
+    @Test func `a repeated evaluation changes nothing`() throws {
         let store = try TrackerStore(path: scratch.path)
         let noon = try berlin(try #require(Instant(iso: "2026-06-15T12:00:00+02:00")))
         _ = try store.startSession(noon)
@@ -73,7 +73,7 @@ import TrackerCore
     }
 
     /// D3: each day keeps the goal it ended with; a streak survives a raised goal.
-    @Test func goalsStayWithTheirDays() throws {
+    @Test func `goals stay with their days`() throws {
         let store = try TrackerStore(path: scratch.path)
         let days = try (10...14).map { try #require(LocalDay("2026-06-\($0)")) }
         func noon(_ day: LocalDay) throws -> WriteContext {
@@ -93,7 +93,7 @@ import TrackerCore
         #expect(try store.streak(today: days[3]) == 3 && store.streak(today: days[4]) == 0)
     }
 
-    @Test func settingsAreKeptAndRefusedWithTheRule() throws {
+    @Test func `settings are stored, and rejected with the rule`() throws {
         let context = try berlin(Instant(seconds: 1_780_000_000))
         let store = try TrackerStore(path: scratch.path)
         try store.changeSettings([("schedule.wake", "06:30"), ("day.zone", "America/Nuuk")], context)
@@ -110,7 +110,7 @@ import TrackerCore
     }
 
     /// An alias takes the only bottle's history along.
-    @Test func anAliasRenamesTheBottle() throws {
+    @Test func `an alias renames the bottle`() throws {
         let store = try TrackerStore(path: scratch.path)
         try store.adopt(BottleNames("A4:C1:38:00:00:01"))
         _ = try store.append([entry("A4:C1:38:00:00:01"), entry("recorded")])
@@ -119,7 +119,7 @@ import TrackerCore
     }
 
     /// An alias that is taken back is not what the bottle is called any more, and still means it.
-    @Test func anAliasIsTakenBack() throws {
+    @Test func `an alias can be removed`() throws {
         let store = try TrackerStore(path: scratch.path)
         try store.adopt(BottleNames("A4:C1:38:00:00:01"))
         try store.changeSettings([("bottle.alias", "mine")], berlin(sampleInstant))

@@ -39,7 +39,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     }
 
     /// The story of A6, steps 1 to 7.
-    @Test func a6Story() throws {
+    @Test func `scenario A6: ingest, delete, repeat`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let first = [try sip("2026-02-03T16:00:00", 100), try sip("2026-02-03T17:00:00", 200)]
         _ = try store.append(first)
@@ -58,7 +58,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     }
 
     /// T-20 and T-21: the day is frozen at ingest; the long night counts by the wall clock.
-    @Test func t20AndT21() throws {
+    @Test func `vectors T20 and T21`() throws {
         let travel = try TrackerStore(inMemory: "America/New_York")
         var evening = try sip("2026-06-01T23:30:00", 200)
         evening.verdict = .drink(at: try #require(Instant(iso: "2026-06-02T03:30:00Z")), zone: "America/New_York")
@@ -90,7 +90,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         (4, "2026-10-25T01:20:00Z", "Europe/Berlin", "2026-10-24", "02:40", "2026-10-25T01:40:00Z"),
         (4, "2026-03-28T22:00:00Z", "Europe/Berlin", "2026-03-28", "02:30", "2026-03-29T01:30:00Z"),
     ])
-    func aTimePutRightStaysInItsDayAndItsZone(
+    func `a corrected time keeps its zone`(
         boundary: Int, at: String, zone: String, day: String, time: String, then: String
     ) throws {
         try store.changeSettings([("day.boundaryHour", "\(boundary)")], context(at, zone: zone))
@@ -102,7 +102,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
             edited.at == Instant(iso: then) && edited.zone == zone && edited.localDay.description == day, "\(edited)")
     }
 
-    @Test func aTimePutRightThatIsStillToComeIsRefused() throws {
+    @Test func `a corrected time in the future is rejected`() throws {
         let now = try context("2026-02-03T22:50:00Z", zone: "Europe/Berlin")
         let logged = try store.logDrink(ml: 250, now)
         let refusal = #expect(throws: Refusal.self) {
@@ -114,7 +114,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         #expect(throws: Refusal.self) { try store.editDrink("d\(logged.number)", time: TimeOfDay("23:55"), now) }
     }
 
-    @Test func aDrinkOfAnOlderBoundaryKeepsNearItsTimeAndItsDay() throws {
+    @Test func `a drink keeps its day after a change of the boundary hour`() throws {
         let night = try context("2026-02-04T02:00:00Z")
         let logged = try store.logDrink(ml: 250, night)
         try store.changeSettings([("day.boundaryHour", "0")], night)
@@ -124,7 +124,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
             "\(edited)")
     }
 
-    @Test func resetTodayLeavesTombstonesAndOnlyToday() throws {
+    @Test func `reset-today deletes only today's drinks`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let rows = [
             try sip("2026-02-03T16:00:00", 100), try sip("2026-02-03T16:30:00", 100),
@@ -139,7 +139,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         #expect(try total("2026-02-03") == 30)
     }
 
-    @Test func undoTakesBackWhatAPersonDidNewestFirst() throws {
+    @Test func `undo reverts manual changes, newest first`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         _ = try store.append([try sip("2026-02-03T16:00:00", 100)])
         let logged = try store.logDrink(ml: 250, now)
@@ -155,14 +155,14 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         #expect(throws: Refusal.self) { try store.undo(now) }
     }
 
-    @Test(arguments: [0, 2001, -5, Int.max]) func amountsOutOfRangeAreRefused(ml: Int) throws {
+    @Test(arguments: [0, 2001, -5, Int.max]) func `amounts out of range are rejected`(ml: Int) throws {
         let now = try context("2026-02-03T18:00:00Z")
         let refusal = #expect(throws: Refusal.self) { try store.logDrink(ml: ml, now) }
         #expect(refusal?.rule == "amountRange")
         #expect(try total("2026-02-03") == 0)
     }
 
-    @Test func theFutureAndTheUnknownAreRefused() throws {
+    @Test func `future times and unknown drinks are rejected`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let later = try #require(Instant(iso: "2026-02-03T18:00:01Z"))
         #expect(throws: Refusal.self) { try store.logDrink(ml: 100, at: later, now) }
@@ -171,7 +171,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
     }
 
     /// Any split, order or repetition of ingests gives the same days; SQL sums equal the fold.
-    @Test(arguments: [UInt64](1...20)) func ingestIsASet(seed: UInt64) throws {
+    @Test(arguments: [UInt64](1...20)) func `ingesting is independent of order and repetition`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let all = try (0..<120).map { _ in
             try sip(

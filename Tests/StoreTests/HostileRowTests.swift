@@ -38,7 +38,7 @@ import TrackerCore
         ("day.boundaryHour", "6", "2026-02-01"), ("day.boundaryHour", "9", "2026-02-02"),
         ("day.boundaryHour", "5x", "2026-02-02"), ("day.zone", "Nowhere/No", "2026-02-02"),
     ])
-    func aSettingThatIsNoneCountsAsUnsaid(name: String, value: String, day: String) throws {
+    func `an unknown setting is ignored`(name: String, value: String, day: String) throws {
         let store = try tampered(
             "DELETE FROM setting; INSERT INTO setting (name, value) VALUES ('\(name)', '\(value)')")
         // Five in the morning: behind the boundary of four, and before that of six.
@@ -65,7 +65,7 @@ import TrackerCore
     }
 
     @Test(arguments: [-1, -2_147_483_648, 0, 1, 2_147_483_647])
-    func aSchemaNumberThatCannotBeIsSaid(_ version: Int) throws {
+    func `an invalid schema number is reported`(_ version: Int) throws {
         let error = #expect(throws: StoreError.self) { _ = try tampered("PRAGMA user_version = \(version)") }
         #expect(version >= 0 || error?.kind == .damaged && error?.what.contains("\(version)") == true)
         #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: .looking) }

@@ -27,27 +27,27 @@ final class ScratchStore {
         store = try TrackerStore(path: scratch.path)
     }
 
-    @Test func aRepeatedDeliveryIsADuplicateAlsoWithinABatch() throws {
+    @Test func `a repeated record is a duplicate, also within a batch`() throws {
         #expect(try store.append([entry(), entry(ml: 17), entry()]) == [.stored, .stored, .duplicate])
         #expect(try store.append([entry(ml: 17), entry(ml: 18)]) == [.duplicate, .stored])
         #expect(try store.journalCounts() == JournalCounts(drinks: 3, notDrinks: 0, quarantined: 0))
     }
 
-    @Test func bytesOfUnknownMeaningDoNotMakeAnotherDrink() throws {
+    @Test func `bytes of unknown meaning do not make another drink`() throws {
         #expect(try store.append([entry(), entry(tail: 9)]) == [.stored, .duplicate])
     }
 
-    @Test func aDrinkAndABookkeepingEntryOfTheSameSecondAreTwoRecords() throws {
+    @Test func `a drink and a bookkeeping entry of one second are two records`() throws {
         let flagged = entry(verdict: .notADrink(reason: "flag"))
         #expect(try store.append([entry(), flagged, flagged]) == [.stored, .stored, .duplicate])
         #expect(try store.journalCounts() == JournalCounts(drinks: 1, notDrinks: 1, quarantined: 0))
     }
 
-    @Test func twoBottlesNeverCollide() throws {
+    @Test func `records of two bottles do not collide`() throws {
         #expect(try store.append([entry("b1"), entry("b2"), entry("b1")]) == [.stored, .stored, .duplicate])
     }
 
-    @Test func quarantineIsByBytesAndIsLeftOnceThereIsADate() throws {
+    @Test func `a quarantined record leaves quarantine when it gets a date`() throws {
         let waiting = entry(verdict: .quarantined(reason: "implausibleTimestamp"))
         let other = entry(tail: 1, verdict: .quarantined(reason: "implausibleTimestamp"))
         #expect(try store.append([waiting, other, waiting]) == [.stored, .stored, .waiting])
@@ -58,13 +58,13 @@ final class ScratchStore {
         #expect(try store.journalCounts() == JournalCounts(drinks: 1, notDrinks: 0, quarantined: 0))
     }
 
-    @Test func impossibleDatesAreKeptByTheirBytes() throws {
+    @Test func `records with impossible dates are kept by their bytes`() throws {
         let impossible = entry(verdict: .quarantined(reason: "impossibleDate"), hasWall: false)
         #expect(try store.append([impossible, impossible]) == [.stored, .waiting])
         #expect(try store.journalCounts() == JournalCounts(drinks: 0, notDrinks: 0, quarantined: 1))
     }
 
-    @Test func whatWasStoredIsThereInAnotherProcessAtOnce() throws {
+    @Test func `stored records are visible to other processes at once`() throws {
         _ = try store.append([entry()])
         let second = try TrackerStore(path: scratch.path)
         #expect(try second.append([entry(), entry(ml: 20)]) == [.duplicate, .stored])
@@ -72,7 +72,7 @@ final class ScratchStore {
     }
 
     /// Not by its records, which may come from a recording; by its answer, or by a person's word.
-    @Test func aPersonMakesARecordedBottleTheStoresOwn() throws {
+    @Test func `a user can adopt a recorded bottle`() throws {
         _ = try store.append([entry("b1")])
         #expect(try store.bottles().map(\.isOwn) == [false])
         #expect(try store.adoptBottle("b1"))
@@ -81,7 +81,7 @@ final class ScratchStore {
         #expect(try store.adoptBottle("b2", as: "b1"))
     }
 
-    @Test func pollsAreRemembered() throws {
+    @Test func `polls are stored`() throws {
         #expect(try store.lastCompletePoll(of: "b1") == nil)
         try store.finishPoll(
             PollRecord(
@@ -93,7 +93,7 @@ final class ScratchStore {
         #expect(bottle.batteryPercent == 97 && bottle.model == "boost" && bottle.lastPollMilliseconds == 20_000)
     }
 
-    @Test func aRenamedBottleKeepsItsHistory() throws {
+    @Test func `a renamed bottle keeps its history`() throws {
         _ = try store.append([entry("b1"), entry("b2")])
         try store.renameBottle("b1", to: "kitchen")
         #expect(
@@ -104,7 +104,7 @@ final class ScratchStore {
         #expect(throws: Refusal.self) { try store.renameBottle("nobody", to: "b3") }
     }
 
-    @Test func undecodableBytesAreKeptCountedAndBounded() throws {
+    @Test func `undecodable bytes are kept, counted and limited`() throws {
         let store = try TrackerStore(inMemory: nil)
         try store.quarantine(bottle: "b1", bytes: [1, 2], reason: "short", received: Instant(seconds: 1))
         try store.quarantine(bottle: "b1", bytes: [1, 2], reason: "short", received: Instant(seconds: 2))

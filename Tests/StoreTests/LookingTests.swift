@@ -32,7 +32,7 @@ import TrackerCore
         return (try store.allDrinks().count, store.found)
     }
 
-    @Test func nothingStaysNothingAndAnEmptyFileStaysEmpty() throws {
+    @Test func `reading creates no store and leaves an empty file empty`() throws {
         #expect(try look().found == .nothing)
         #expect(try look(scratch.directory.path + "/a/b/c.sqlite").found == .nothing)
         #expect(try folder().isEmpty)
@@ -41,7 +41,7 @@ import TrackerCore
         #expect(try folder() == ["waterh.sqlite": Data()])
     }
 
-    @Test func aStoreThatNobodyHasOpenIsLeftAsItIs() throws {
+    @Test func `reading a closed store does not change it`() throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         let before = try folder()
         #expect(try look() == (1, .store))
@@ -49,7 +49,7 @@ import TrackerCore
     }
 
     /// What `kill -9` leaves: a log with commits that the file has not. They are seen, and left there.
-    @Test func theLogOfAKilledProgramIsReadAndLeft() throws {
+    @Test func `reading uses the WAL of a killed program`() throws {
         let copy = try ScratchStore()
         do {
             let store = try TrackerStore(path: copy.path)
@@ -65,7 +65,7 @@ import TrackerCore
         #expect(after == before)
     }
 
-    @Test func everyWriteIsRefused() throws {
+    @Test func `a read-only store rejects every write`() throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         for path in [scratch.path, scratch.path + ".none"] {
             let store = try TrackerStore(path: path, for: .looking)
@@ -78,7 +78,7 @@ import TrackerCore
 
     /// A pipe is refused at once: SQLite would wait in it for ever.
     @Test(.timeLimit(.minutes(1)), arguments: [TrackerStore.Access.looking, .writing])
-    func pipesSocketsAndDevicesAreNoStores(access: TrackerStore.Access) throws {
+    func `pipes, sockets and devices are not stores`(access: TrackerStore.Access) throws {
         try #require(mkfifo(scratch.path, 0o600) == 0)
         for path in [scratch.path, "/dev/null", "/dev/zero", "", scratch.directory.path] {
             let error = #expect(throws: StoreError.self, "\(path)") { _ = try TrackerStore(path: path, for: access) }
@@ -88,14 +88,14 @@ import TrackerCore
 
     /// SQLite gives some names a meaning of its own; for us each is a file.
     @Test(arguments: [":memory:", "file:x?mode=memory", "a b%20#?&.sqlite", "Größe 水.sqlite", "file:memdb"])
-    func aNameIsAName(_ name: String) throws {
+    func `a store name is validated`(_ name: String) throws {
         let path = scratch.directory.path + "/" + name
         _ = try TrackerStore(path: path).append([entry()])
         #expect(try look(path) == (1, .store))
         #expect(try folder().keys.sorted() == [name])
     }
 
-    @Test func aLinkLeadsToTheStore() throws {
+    @Test func `a symbolic link leads to the store`() throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         let link = scratch.directory.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: scratch.path)
@@ -116,7 +116,7 @@ import TrackerCore
         return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
     }
 
-    @Test func aNewStoreIsItsOwnersAlone() throws {
+    @Test func `a new store is private`() throws {
         let path = scratch.directory.path + "/state/waterh/waterh.sqlite"
         let store = try TrackerStore(path: path)
         _ = try store.append([entry()])
@@ -125,7 +125,7 @@ import TrackerCore
     }
 
     /// As older versions made it, with a log that a killed program left.
-    @Test func aWiderStoreIsTightenedAndItsFolderLeftAlone() throws {
+    @Test func `the mode of a readable store is tightened, its folder's is not`() throws {
         do { _ = try TrackerStore(path: scratch.path).append([entry()]) }
         let writer = try TrackerStore(path: scratch.path)
         _ = try writer.append([entry(ml: 99)])

@@ -26,7 +26,7 @@ import TrackerCore
     @Test(arguments: [
         "x", "SQLite format 2\0 and more", String(repeating: "no database at all ", count: 500), "{\"a\": 1}",
     ])
-    func aFileOfAnotherKindIsRefusedUntouched(text: String) throws {
+    func `a file of another kind is rejected and not changed`(text: String) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: scratch.path))
         let error = try #require(failure())
         #expect(error.kind == .damaged && error.description.contains(scratch.path))
@@ -36,7 +36,7 @@ import TrackerCore
 
     /// SQLite keeps its log beside the file, not beside the link: that was taken for a log that somebody had removed,
     /// after each write.
-    @Test func aStoreBehindASymbolicLinkTakesWritesAndSaysSo() throws {
+    @Test func `a store behind a symbolic link is writable`() throws {
         let folder = scratch.directory.appendingPathComponent("elsewhere").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         _ = try TrackerStore(path: folder + "/real.sqlite")
@@ -48,7 +48,7 @@ import TrackerCore
     }
 
     /// Each name has a log of its own: what was committed by one was lost under the other. Who looks may.
-    @Test func aStoreOfTwoNamesTakesNoWrites() throws {
+    @Test func `a store with two hard links is read-only`() throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         let other = scratch.directory.appendingPathComponent("other.sqlite").path
         try FileManager.default.linkItem(atPath: scratch.path, toPath: other)
@@ -63,7 +63,7 @@ import TrackerCore
 
     /// A container's volume of one file: its log would lie beside another name than everybody else's. A folder may be
     /// mounted.
-    @Test func aFileThatIsMountedByItselfIsKnownFromTheKernelsList() {
+    @Test func `a bind-mounted file is detected`() {
         let mounts = """
             22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
             301 22 254:0 /home/me/w.sqlite /data/w.sqlite rw,relatime - ext4 /dev/vda rw
@@ -78,12 +78,12 @@ import TrackerCore
         }
     }
 
-    @Test func anEmptyFileBecomesAStore() throws {
+    @Test func `an empty file becomes a store`() throws {
         try Data().write(to: URL(fileURLWithPath: scratch.path))
         #expect(failure() == nil)
     }
 
-    @Test func directoriesAreMadeButADirectoryIsNoStore() throws {
+    @Test func `directories are created, and a directory is not a store`() throws {
         #expect(failure(scratch.directory.appendingPathComponent("a/b/c.sqlite").path) == nil)
         #expect(try #require(failure(scratch.directory.path)).kind == .cannotOpen)
         let blocked = scratch.directory.appendingPathComponent("file")
@@ -91,7 +91,7 @@ import TrackerCore
         #expect(try #require(failure(blocked.appendingPathComponent("waterh.sqlite").path)).kind == .cannotOpen)
     }
 
-    @Test func aDatabaseOfAnotherProgramIsRefusedUntouched() throws {
+    @Test func `a database of another program is rejected and not changed`() throws {
         let other = try DatabaseQueue(path: scratch.path)
         try other.write { try $0.execute(sql: "CREATE TABLE drink (key TEXT); INSERT INTO drink VALUES ('theirs')") }
         try other.close()
@@ -100,7 +100,7 @@ import TrackerCore
         #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path)) == before)
     }
 
-    @Test func aStoreFromTomorrowIsRefusedAndKeepsWhatItHas() throws {
+    @Test func `a store of a newer version is rejected and not changed`() throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         let raw = try DatabaseQueue(path: scratch.path)
         let version = try raw.read { try Int.fetchOne($0, sql: "PRAGMA user_version") ?? 0 }
@@ -113,7 +113,7 @@ import TrackerCore
 
     /// Whoever looks while a new file is being made sees a store or none, and so does whoever comes after a power cut:
     /// never some of the tables.
-    @Test func aNewFileGetsAllItsTablesAtOnce() throws {
+    @Test func `a new store gets all tables in one transaction`() throws {
         let path = scratch.path
         let seen = Mutex<Set<Int>>([])
         _ = try TrackerStore(
@@ -126,7 +126,7 @@ import TrackerCore
         #expect(try TrackerStore(path: path).append([entry()]) == [.stored])
     }
 
-    @Test func aReadChangesNothing() throws {
+    @Test func `a read changes nothing`() throws {
         let store = try TrackerStore(path: scratch.path)
         let error = #expect(throws: StoreError.self) {
             try store.read { try $0.execute(sql: "INSERT INTO counter (name, value) VALUES ('read', 1)") }
@@ -138,7 +138,7 @@ import TrackerCore
     }
 
     /// Cut at every page and at odd places: a sentence, or (where nothing needed is missing) a store that works.
-    @Test func aCutFileNeverTraps() throws {
+    @Test func `a truncated store does not trap`() throws {
         do {
             let store = try TrackerStore(path: scratch.path)
             for minute in 0..<60 { _ = try store.append((0..<40).map { entry(minute: minute, second: $0) }) }
@@ -161,7 +161,7 @@ import TrackerCore
     }
 
     /// A file without a name takes writes, and they are gone when it is closed: nothing of that counts as stored.
-    @Test func aStoreThatWasRemovedWhileOpenTakesNothing() throws {
+    @Test func `a removed store rejects writes`() throws {
         let store = try TrackerStore(path: scratch.path)
         #expect(try store.append([entry()]) == [.stored])
         try FileManager.default.removeItem(atPath: scratch.path)
@@ -175,7 +175,7 @@ import TrackerCore
 
     /// What was refused with "the file was removed" stood in the moved file all the same: whoever brought it back and
     /// tried again had it twice.
-    @Test func whatIsRefusedIsNotInTheFileThatWasMovedAway() throws {
+    @Test func `a rejected write is not in the moved file`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 100, try context("2026-02-02T12:00:00Z"))
         let away = scratch.path + "-away"
@@ -195,7 +195,7 @@ import TrackerCore
     }
 
     /// `restore /etc/passwd` took the rights of all others from it before it said that this is no store.
-    @Test(arguments: [false, true]) func aFileOfAnotherKeepsItsRights(isDatabase: Bool) throws {
+    @Test(arguments: [false, true]) func `a file of another user keeps its mode`(isDatabase: Bool) throws {
         if isDatabase {
             let raw = try DatabaseQueue(path: scratch.path)
             try raw.write { try $0.execute(sql: "CREATE TABLE theirs (x)") }
@@ -214,7 +214,7 @@ import TrackerCore
     @Test(arguments: [
         "ALTER TABLE bottle RENAME COLUMN name TO ame", "ALTER TABLE session DROP COLUMN sealed", "DROP TABLE day",
     ])
-    func aTableThatIsNotOursIsADamagedStore(_ sql: String) throws {
+    func `an unexpected table is a damaged store`(_ sql: String) throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         let raw = try DatabaseQueue(path: scratch.path)
         try raw.write { try $0.execute(sql: sql) }
@@ -230,7 +230,7 @@ import TrackerCore
         try store.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
     }
 
-    @Test func flippedBytesNeverTrap() throws {
+    @Test func `flipped bytes do not trap`() throws {
         do {
             let store = try TrackerStore(path: scratch.path)
             _ = try store.append((0..<59).map { entry(second: $0) })
@@ -256,7 +256,7 @@ import TrackerCore
     }
 
     /// Promise 1 against a power cut, which no test can make: SQLite waits for the disk at each commit (2 is FULL).
-    @Test func aCommitWaitsForTheDisk() throws {
+    @Test func `a commit waits for the disk`() throws {
         let store = try TrackerStore(path: scratch.path)
         let (mode, synchronous) = try store.writeWithoutTransaction { db in
             (try String.fetchOne(db, sql: "PRAGMA journal_mode"), try Int.fetchOne(db, sql: "PRAGMA synchronous"))
@@ -264,7 +264,7 @@ import TrackerCore
         #expect(mode == "wal" && synchronous == 2)
     }
 
-    @Test func severalOpenersOfANewFileAgree() async throws {
+    @Test func `concurrent openers of a new file agree`() async throws {
         let path = scratch.path
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
@@ -276,7 +276,7 @@ import TrackerCore
     }
 
     /// SQLite's own page limit stands for a full disk: the batch is refused whole, and everything goes on afterwards.
-    @Test func aFullDiskRefusesTheBatchAndLosesNothing() throws {
+    @Test func `a full disk rejects the batch and loses nothing`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.append([entry()])
         try limitPages(store, to: 1)
@@ -288,7 +288,7 @@ import TrackerCore
         #expect(try store.append(batch).filter { $0 == .stored }.count == 3599)
     }
 
-    @Test func aReadOnlyFileIsNamed() throws {
+    @Test func `a read-only file is reported`() throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         try checkpoint()
         try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: scratch.path)

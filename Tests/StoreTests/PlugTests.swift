@@ -68,7 +68,7 @@ import TrackerCore
         },
     ]
 
-    @Test(arguments: steps) func killedBeforeAnyStatement(step: Step) throws {
+    @Test(arguments: steps) func `a process killed before any statement leaves a consistent store`(step: Step) throws {
         try prepare()
         let before = try dump(scratch.path)
         let copies = Mutex(0)
@@ -100,7 +100,7 @@ import TrackerCore
     }
 
     /// The N-th statement fails, for every N: nothing of the write is left, and the same write succeeds afterwards.
-    @Test(arguments: steps) func theNthStatementFails(step: Step) throws {
+    @Test(arguments: steps) func `a failing statement leaves a consistent store`(step: Step) throws {
         try prepare()
         let before = try dump(scratch.path)
         let left = Mutex(Int.max)

@@ -9,7 +9,7 @@ import TrackerCore
     private let old = "A4:C1:38:00:00:01"
     private let new = "A4:C1:38:00:00:02"
 
-    @Test func aBottleThatIsReleasedIsNobodysAndItsHistoryStays() throws {
+    @Test func `a released bottle keeps its history`() throws {
         let store = try TrackerStore(inMemory: "UTC")
         try store.adopt(BottleNames(old, alias: "kitchen"))
         _ = try store.adoptBottle(new)

@@ -6,8 +6,8 @@ import Testing
 @Suite("Folders for copies") struct ScratchFolderTests {
     /// An adversary's finding: what a killed restore left in the temporary folder, a whole day in it, outlived the
     /// purge of everything.
-    @Test("what a killed process left goes with the next one; what somebody is at work in stays")
-    func leftovers() throws {
+    @Test
+    func `temporary files of a killed process are removed`() throws {
         let busy = try ScratchFolder()
         try Data("a drink".utf8).write(to: URL(fileURLWithPath: busy.file("copy.sqlite")))
         // As after a kill: the lock's file is there, and nobody holds it.

@@ -29,7 +29,7 @@ import TrackerCore
 
     /// An adversary's finding: a session that was begun while the clock was two hours fast took no entry until the
     /// clock had caught up.
-    @Test func aSessionOfAFastClockTakesEntriesOnceTheClockIsRight() throws {
+    @Test func `a session started by a fast clock accepts entries after a correction`() throws {
         _ = try store.startSession(at("22:00"))
         let first = try store.addLog(.drink(), at("22:05"))
         let water = try store.addLog(.water(oz: 8), at("20:10"))
@@ -41,7 +41,7 @@ import TrackerCore
         #expect(ended.session.elapsed(at: end.now) == 420)
     }
 
-    @Test func aSessionOfAFastClockEndsAndIsEditedOnceTheClockIsRight() throws {
+    @Test func `a session started by a fast clock can be ended and edited after a correction`() throws {
         _ = try store.startSession(at("22:00"))
         let drink = try store.addLog(.drink(), at("22:30"))
         let (right, begun, end) = (try at("20:10"), try at("19:40").now, try at("20:20"))
@@ -52,7 +52,7 @@ import TrackerCore
     }
 
     /// A clock that is a year off was not put right: it is wrong now.
-    @Test func aSessionIsNotMovedByAClockThatIsFarOff() throws {
+    @Test func `a wrong clock does not move a session`() throws {
         let start = try at("22:00")
         _ = try store.startSession(start)
         var lost = start
@@ -61,8 +61,8 @@ import TrackerCore
         #expect(try store.activeSession(at: start.now)?.session.startTime == start.now)
     }
 
-    @Test("E3: a second start returns the same session; the database allows no second active one")
-    func oneActiveSession() throws {
+    @Test
+    func `E3: a second start returns the active session`() throws {
         let first = try store.startSession(at("21:00"))
         let second = try store.startSession(at("21:05"))
         #expect(first.started && !second.started && first.session.id == second.session.id)
@@ -79,8 +79,8 @@ import TrackerCore
 
     /// US-002: an entry belongs to a session, a session and a preset to the one user, and neither is what the models do
     /// not know.
-    @Test("E2: entries belong to a session, sessions and presets to the user; the database allows nothing else")
-    func relations() throws {
+    @Test
+    func `E2: foreign keys hold entries, sessions and presets`() throws {
         #expect(try store.finishOnboarding(at("20:00")))
         let session = try store.startSession(at("21:00")).session
         let log = try store.addLog(.drink(), at("21:10"))
@@ -115,8 +115,8 @@ import TrackerCore
         #expect(try store.database.read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM log_entry") } == 0)
     }
 
-    @Test("E3: nothing is logged without a session, nor outside its time")
-    func logsNeedASession() throws {
+    @Test
+    func `E3: entries need a session and a time within it`() throws {
         let error = #expect(throws: WaterlineSession.Refusal.self) { try store.addLog(.drink(), at("21:00")) }
         #expect(error == .noActiveSession)
         _ = try store.startSession(at("21:00"))
@@ -131,8 +131,8 @@ import TrackerCore
         #expect(try store.activeSession(at: at("21:11").now)?.state.drinks == 1, "a repeated delivery is one entry")
     }
 
-    @Test("E1: the edit vectors from A A W A", arguments: ["delete W", "delete last A", "first A to 2.0", "move W"])
-    func editVectors(edit: String) throws {
+    @Test(arguments: ["delete W", "delete last A", "first A to 2.0", "move W"])
+    func `E1: edit vectors`(edit: String) throws {
         _ = try store.startSession(at("21:00"))
         let a1 = try store.addLog(.drink(), at("21:10"))
         _ = try store.addLog(.drink(), at("21:20"))
@@ -161,8 +161,8 @@ import TrackerCore
         #expect(back.value == 2 && back.sinceWater == 1, "undo takes the edit back")
     }
 
-    @Test("E3: edits recompute the summary until Done or the next start seals it")
-    func sealing() throws {
+    @Test
+    func `E3: edits recompute the summary until the session is sealed`() throws {
         _ = try store.startSession(at("21:00"))
         let log = try store.addLog(.drink(), at("21:10"))
         let ended = try store.endSession(at("23:00"))
@@ -176,8 +176,8 @@ import TrackerCore
         #expect(try store.pastSessions().first?.computedSummary?.standardDrinks == 2)
     }
 
-    @Test("E3: a session ends with zero logs, or at its last entry")
-    func endings() throws {
+    @Test
+    func `E3: a session can end without entries or at its last entry`() throws {
         _ = try store.startSession(at("21:00"))
         let empty = try store.endSession(at("21:30")).session
         #expect(empty.computedSummary?.drinks == 0 && empty.computedSummary?.adherencePercent == nil)
@@ -188,8 +188,8 @@ import TrackerCore
         #expect(throws: WaterlineSession.Refusal.noActiveSession) { try store.endSession(at("23:59")) }
     }
 
-    @Test("X1 story 1", arguments: [("accumulate", 0.0, 0, 100), ("off", 1.0, 1, 0), ("perSip", -1.0, 0, 100)])
-    func x1Story1(mode: String, value: Double, sinceWater: Int, adherence: Int) throws {
+    @Test(arguments: [("accumulate", 0.0, 0, 100), ("off", 1.0, 1, 0), ("perSip", -1.0, 0, 100)])
+    func `X1: scenario 1`(mode: String, value: Double, sinceWater: Int, adherence: Int) throws {
         try store.changeSettings([("waterline.bottleWater", mode)], at("20:00"))
         _ = try store.startSession(at("21:00"))
         _ = try store.addLog(.drink(), at("21:10"))
@@ -199,8 +199,8 @@ import TrackerCore
         #expect(try store.endSession(at("21:30")).session.computedSummary?.adherencePercent == adherence)
     }
 
-    @Test("X1: sips that arrive after the end recompute the summary, also of a sealed session, by the rules of its end")
-    func lateSips() throws {
+    @Test
+    func `X1: late drinks recompute the summary of an ended session`() throws {
         _ = try store.startSession(at("21:00"))
         _ = try store.addLog(.drink(), at("21:10"))
         let session = try store.endSession(at("22:00")).session
@@ -213,8 +213,8 @@ import TrackerCore
         #expect(try store.pastSessions().first?.computedSummary?.waters == 0)
     }
 
-    @Test("X1: a derived water is excluded, not edited")
-    func exclusion() throws {
+    @Test
+    func `X1: a derived water is excluded, not edited`() throws {
         _ = try store.startSession(at("21:00"))
         _ = try store.append([bottleSip("21:12", 240)])
         let now = try at("21:30")
@@ -228,8 +228,8 @@ import TrackerCore
         #expect(try store.activeSession(at: now.now)?.logs.count == 1)
     }
 
-    @Test("X1: session water counts for the day only where the setting says so, and follows its entry")
-    func sessionWater() throws {
+    @Test
+    func `X1: session water counts for the day if the setting is on`() throws {
         _ = try store.startSession(at("20:00"))
         _ = try store.addLog(.water(oz: 8), at("20:10"))
         let total = { try self.store.look(self.at("21:00")).snapshot.pace.dailyTotalMl }
@@ -246,8 +246,8 @@ import TrackerCore
         #expect(try total() == 473 + 240)
     }
 
-    @Test("E2: five presets, made once; deleted ones stay deleted")
-    func presets() throws {
+    @Test
+    func `E2: deleted default presets stay deleted`() throws {
         #expect(try store.finishOnboarding(at("20:00")))
         #expect(try store.presets().map(\.name) == ["Beer", "Glass of Wine", "Shot", "Cocktail", "Double"])
         let shot = try #require(try store.preset(named: "shot"))
@@ -267,7 +267,7 @@ import TrackerCore
     }
 
     /// SQL's lower() knows ASCII only: three presets had one name, and the first of them was deleted for another.
-    @Test func presetsWhoseNamesDifferByCaseOrNormalFormAreOne() throws {
+    @Test func `preset names are compared case-insensitively (NFC)`() throws {
         _ = try store.addPreset(name: "\u{C4}pfel", drinkType: .beer, sizeOz: nil, abv: nil, estimate: 9, at("20:00"))
         for name in ["\u{E4}pfel", "A\u{308}pfel", "a\u{308}PFEL"] {
             #expect(throws: Refusal.self) {

@@ -6,7 +6,7 @@ import Testing
 
 /// What somebody names as a small file is read with a limit, and nothing is waited for.
 @Suite struct SmallFileTests {
-    @Test(.timeLimit(.minutes(1))) func onlyAnOrdinaryFileIsRead() throws {
+    @Test(.timeLimit(.minutes(1))) func `only a regular file is read`() throws {
         let folder = try TemporaryFolder()
         func words(_ name: String) -> String? {
             do {

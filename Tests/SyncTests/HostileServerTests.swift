@@ -30,7 +30,7 @@ import TrackerCore
     }
 
     /// The whole address stood in the log, in the state that everybody on this machine may read, and at the broker.
-    @Test func whatStandsBehindTheServersNameIsToldNowhere() async throws {
+    @Test func `the path of the server's address is not logged`() async throws {
         for user in ["me@", "me:s3cret@"] {
             let refusal = #expect(throws: SettingRefusal.self) {
                 try store.changeSettings([("sync.url", "http://\(user)127.0.0.1:9/sync")], context())
@@ -66,7 +66,7 @@ import TrackerCore
         (#""startTime": {"a": [1]}"#, "plain values"),
     ]
 
-    @Test(arguments: badSessions) func aSessionThatBreaksARuleIsRefusedWithItsReason(fields: String, reason: String)
+    @Test(arguments: badSessions) func `an invalid session of the server is rejected`(fields: String, reason: String)
         throws
     {
         let updated = fields.contains("updatedAt") ? "" : #", "updatedAt": 1781526000000"#
@@ -89,7 +89,7 @@ import TrackerCore
         (#""id": "a\u202eb""#, "id"), (#""deviceId": null"#, "deviceId"), (#""drinkType": "petrol""#, "drinkType"),
     ]
 
-    @Test(arguments: badLogs) func anEntryThatBreaksARuleIsRefusedAloneWithItsReason(field: String, reason: String)
+    @Test(arguments: badLogs) func `an invalid entry of the server is rejected alone`(field: String, reason: String)
         throws
     {
         let session = try store.startSession(context()).session
@@ -111,7 +111,7 @@ import TrackerCore
     }
 
     /// Any values in any columns: whatever is taken, every surface still answers, at any moment.
-    @Test(arguments: 1...8) func noRowStopsAnything(seed: Int) throws {
+    @Test(arguments: 1...8) func `an invalid row does not stop the sync`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let values = [
             "null", "0", "1", "-1", "8", "1e300", "0.5", "9223372036854775807", "-9223372036854775808", "1781526000000",
@@ -157,7 +157,7 @@ import TrackerCore
     }
 
     /// A row whose time cannot be, by way of a server: counted, told, and nothing dies.
-    @Test func refusedRowsAreCountedAndVisible() async throws {
+    @Test func `rejected rows are counted and reported`() async throws {
         let server = try await SyncServer.start()
         let session = try session(server)
         #expect(try await pass(server).trouble == nil)
@@ -177,7 +177,7 @@ import TrackerCore
     }
 
     /// A network that wants a login first answers everything with its own page: nothing counts as sent.
-    @Test(arguments: ["page", "redirect"]) func aCaptivePortalTakesNothing(kind: String) async throws {
+    @Test(arguments: ["page", "redirect"]) func `a captive portal changes nothing`(kind: String) async throws {
         let server = try await SyncServer.start()
         _ = try session(server)
         _ = try store.addLog(.drink(), context(1))
@@ -196,7 +196,7 @@ import TrackerCore
         #expect(try store.syncReport().report.isPending)
     }
 
-    @Test func requestsCarryTheCredential() async throws {
+    @Test func `requests have the credential`() async throws {
         let server = try await SyncServer.start()
         _ = try await server.control("/control/token", body: "s3cret")
         _ = try session(server)
@@ -220,7 +220,7 @@ import TrackerCore
     }
 
     /// The credential is set and never shown.
-    @Test func theCredentialIsNeverShown() throws {
+    @Test func `the credential is never logged`() throws {
         let settings = try store.changeSettings([("sync.token", "s3cret")], context())
         #expect(settings.value(of: "sync.token") == .text("(set)") && settings.service.syncToken == "s3cret")
         #expect(try store.settings().service.syncToken == "s3cret")
@@ -231,7 +231,7 @@ import TrackerCore
     }
 
     /// The founding documents' settings belong to the user and travel with it.
-    @Test func settingsTravelWithTheUser() async throws {
+    @Test func `settings sync with the user`() async throws {
         let server = try await SyncServer.start()
         _ = try session(server)
         _ = try await pass(server)

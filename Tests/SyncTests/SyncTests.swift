@@ -55,7 +55,7 @@ struct SyncServer {
         return try (1...3).map { try store.addLog(.drink(), context(1000 + Int64($0))).id }
     }
 
-    @Test func withoutAnAddressTheOutboxStaysEmpty() throws {
+    @Test func `without a server the outbox stays empty`() throws {
         _ = try store.startSession(context(1000))
         _ = try store.addLog(.drink(), context(1001))
         #expect(try store.outbox().items.isEmpty)
@@ -67,7 +67,7 @@ struct SyncServer {
 
     /// A sync server is the person's own account of Waterline (tracker law E8): it gets Waterline and nothing else, and
     /// only for as long as somebody has named it.
-    @Test func onlyWaterlineGoesOutAndOnlyWhileAnAccountIsNamed() async throws {
+    @Test func `only Waterline is synced, and only with an account`() async throws {
         let server = try await SyncServer.start()
         _ = try store.logDrink(ml: 250, context(999))
         _ = try store.startSession(context(1000))
@@ -92,7 +92,7 @@ struct SyncServer {
     }
 
     /// E8, offline: 3 entries with the server down are 3 pending; server up: 0 pending, 3 received in order.
-    @Test func e8Offline() async throws {
+    @Test func `E8: offline changes are sent later in order`() async throws {
         var server = try await SyncServer.start()
         let port = try #require(server.base.port)
         server.program.send(signal: SIGKILL)
@@ -114,7 +114,7 @@ struct SyncServer {
     }
 
     /// E8: the server answers 500 once: retried, no duplicate.
-    @Test func e8AnswersOnceWithAnError() async throws {
+    @Test func `E8: a failed change is retried`() async throws {
         let server = try await SyncServer.start()
         let ids = try threeLogs(server.base)
         let client = SyncClient(base: server.base)
@@ -126,7 +126,7 @@ struct SyncServer {
     }
 
     /// E8, US-003: each operation reaches the server, and each query brings a device of the same user what it holds.
-    @Test func everyOperationGoesThereAndComesBack() async throws {
+    @Test func `every operation survives a round trip`() async throws {
         let server = try await SyncServer.start()
         let client = SyncClient(base: server.base)
         #expect(try store.finishOnboarding(context(999)))
@@ -157,7 +157,7 @@ struct SyncServer {
         #expect(try other.preset(named: "stout")?.standardDrinkEstimate == stout.standardDrinkEstimate)
     }
 
-    @Test func whatTheServerRefusesIsParkedAndGoesAgainWhenChanged() async throws {
+    @Test func `a rejected change is sent again when it changes`() async throws {
         let server = try await SyncServer.start()
         _ = try threeLogs(server.base)
         let client = SyncClient(base: server.base)
@@ -171,7 +171,7 @@ struct SyncServer {
         #expect(try await pass(client, at: 2002).status == .idle)
     }
 
-    @Test func deletionsTravelAsTombstones() async throws {
+    @Test func `deletions sync as tombstones`() async throws {
         let server = try await SyncServer.start()
         let ids = try threeLogs(server.base)
         let client = SyncClient(base: server.base)
@@ -184,7 +184,7 @@ struct SyncServer {
     }
 
     /// Another device's entry arrives; then the E8 vectors of the last write.
-    @Test func whatOthersWroteIsMergedByTheLastWrite() async throws {
+    @Test func `changes of other devices are merged by last write`() async throws {
         let server = try await SyncServer.start()
         let ids = try threeLogs(server.base)
         let client = SyncClient(base: server.base)
@@ -229,7 +229,7 @@ struct SyncServer {
     @Test(arguments: [
         "{}", "[1]", "not json", "[{\"id\": 5}]", "[{\"id\": \"x\", \"updatedAt\": 1, \"deviceId\": \"d\"}]",
     ])
-    func foreignAnswersChangeNothing(json: String) throws {
+    func `invalid responses change nothing`(json: String) throws {
         _ = try store.startSession(context(1000))
         for entity in RemoteEntity.allCases {
             if let outcome = try? store.merge(entity, json: json, context(1001)) { #expect(outcome.taken == 0) }
@@ -237,7 +237,7 @@ struct SyncServer {
         #expect(try store.presets().isEmpty)
     }
 
-    @Test func theServerForgetsAUser() async throws {
+    @Test func `an erased user is handled`() async throws {
         let server = try await SyncServer.start()
         _ = try threeLogs(server.base)
         let client = SyncClient(base: server.base)

@@ -33,7 +33,7 @@ import TrackerCore
     private func counted() throws -> [Int] { try store.allDrinks().map(\.ml) }
 
     /// The session's entry was gone, and its water still counted in the day.
-    @Test func aWaterOfTheDayFollowsItsEntryAlsoWhereAnotherDeviceChangesIt() throws {
+    @Test func `session water follows its entry when another device changes it`() throws {
         let id = try store.addLog(.water(oz: 12), Self.context(1001)).id
         #expect(try counted() == [355])
         #expect(try arrives(id, #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
@@ -44,7 +44,7 @@ import TrackerCore
         #expect(try counted() == [473])
     }
 
-    @Test func aWaterOfAnotherDeviceCountsInTheDayWhereSessionWaterDoes() throws {
+    @Test func `water of another device counts if session water does`() throws {
         #expect(try arrives("theirs", #""type": "water", "amountOz": 8, "deleted": 0"#, at: 1_002_000, on: 1003) == 1)
         #expect(try arrives("gone", #""type": "water", "amountOz": 8, "deleted": 1"#, at: 1_002_000, on: 1003) == 1)
         #expect(
@@ -57,7 +57,7 @@ import TrackerCore
 
     /// A deletion that had ended well was undone by the next look at the server, where another device's clock, or this
     /// one's before it was set back, was ahead when it wrote what we had seen.
-    @Test(arguments: ["delete", "edit"]) func whatWasSeenHereAndChangedStaysChangedWhosesoeverClockIsAhead(
+    @Test(arguments: ["delete", "edit"]) func `a later change wins although another clock is ahead`(
         change: String
     ) throws {
         let id = try store.addLog(.drink(estimate: 1), Self.context(1001)).id
@@ -86,7 +86,7 @@ import TrackerCore
         #expect(try store.activeSession(at: Instant(seconds: 1010))?.logs.map(\.standardDrinkEstimate) == [2])
     }
 
-    @Test func aPresetAndASessionThatWereSeenHereAndChangedStayChanged() throws {
+    @Test func `changed presets and sessions stay changed`() throws {
         let preset = try store.addPreset(
             name: "Stout", drinkType: .beer, sizeOz: 16, abv: 6, estimate: 1.6, Self.context(1001))
         let theirs = """
@@ -110,7 +110,7 @@ import TrackerCore
     }
 
     /// A server was away while this computer's clock was a year ahead: what waited would have waited for that year.
-    @Test func noEntryWaitsLongerThanAFailureLetsItWait() throws {
+    @Test func `no change waits longer than its retry`() throws {
         let year: Int64 = 365 * 86_400
         let item = try #require(try store.outbox().next(at: Instant(seconds: 1000 + year)))
         try store.finishSending(item, .unreachable, at: Instant(seconds: 1000 + year))

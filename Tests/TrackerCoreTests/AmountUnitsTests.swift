@@ -3,21 +3,21 @@ import Testing
 @testable import TrackerCore
 
 @Suite("In what amounts are shown") struct AmountUnitsTests {
-    @Test(
-        "amounts, short forms and deficits in each unit",
-        arguments: [
-            (0, "0 ml", "0 l", "0 oz", "0.0L", "0oz"), (237, "237 ml", "0.237 l", "8 oz", "0.2L", "8oz"),
-            (250, "250 ml", "0.25 l", "8.5 oz", "0.2L", "8oz"), (710, "710 ml", "0.71 l", "24 oz", "0.7L", "24oz"),
-            (1250, "1,250 ml", "1.25 l", "42.3 oz", "1.2L", "42oz"),
-            (2500, "2,500 ml", "2.5 l", "84.5 oz", "2.5L", "85oz"),
-        ])
-    func texts(_ ml: Int, _ inMl: String, _ inL: String, _ inOz: String, _ short: String, _ shortOz: String) {
+    @Test(arguments: [
+        (0, "0 ml", "0 l", "0 oz", "0.0L", "0oz"), (237, "237 ml", "0.237 l", "8 oz", "0.2L", "8oz"),
+        (250, "250 ml", "0.25 l", "8.5 oz", "0.2L", "8oz"), (710, "710 ml", "0.71 l", "24 oz", "0.7L", "24oz"),
+        (1250, "1,250 ml", "1.25 l", "42.3 oz", "1.2L", "42oz"),
+        (2500, "2,500 ml", "2.5 l", "84.5 oz", "2.5L", "85oz"),
+    ])
+    func `amounts, short forms and deficits have each unit`(
+        _ ml: Int, _ inMl: String, _ inL: String, _ inOz: String, _ short: String, _ shortOz: String
+    ) {
         #expect([AmountUnits.ml, .l, .oz].map { $0.text(ml) } == [inMl, inL, inOz])
         #expect([AmountUnits.ml, .l, .oz].map { $0.short(ml) } == [short, short, shortOz])
     }
 
-    @Test("what is missing, as every reminder says it")
-    func deficits() {
+    @Test
+    func `deficits are equal in every reminder`() {
         #expect([AmountUnits.ml, .l, .oz].map { $0.deficit(340) } == ["350ml", "0.35l", "11oz"])
         #expect([AmountUnits.ml, .l, .oz].map { $0.deficit(1230) } == ["1.2L", "1.25l", "42oz"])
         #expect(StatusText.short(deficitMl: 340, totalMl: 100, goalMl: 2500, in: .oz) == "11oz to catch up")
@@ -34,8 +34,8 @@ import Testing
                 == "You need about 1,250 ml per hour to hit your goal. Tap to log!")
     }
 
-    @Test("what is shown can be typed again, to the tenth of an ounce", arguments: AmountUnits.allCases)
-    func roundTrip(_ units: AmountUnits) throws {
+    @Test(arguments: AmountUnits.allCases)
+    func `a displayed amount can be parsed`(_ units: AmountUnits) throws {
         for ml in stride(from: 0, through: 5000, by: 7) {
             let typed = try #require(Amounts.typed(units.text(ml)), "\(units.text(ml))")
             #expect(abs(typed - ml) <= (units == .oz ? 2 : 0), "\(ml) ml as \(units.text(ml))")

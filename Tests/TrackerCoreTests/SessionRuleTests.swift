@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func editsStayWithinTheSession() {
+    @Test func `edits stay within the session`() {
         var log = entries("A", start: start)[0]
         #expect(refusal(session, log) == nil)
         log.timestamp = start
@@ -37,7 +37,7 @@ import Testing
         #expect(refusal(sealed, log) == .sealed)
     }
 
-    @Test func anEndStoresTheSummaryAndTheRule() throws {
+    @Test func `ending a session stores its summary and rule`() throws {
         var settings = Settings()
         try settings.set("waterline.waterEveryNDrinks", to: "2")
         var ended = session
@@ -59,7 +59,7 @@ import Testing
         #expect(odd.endTime == start && odd.computedSummary?.durationText == "0m")
     }
 
-    @Test func excludedWaterDoesNotCount() {
+    @Test func `excluded water does not count`() {
         let sips = [Sip(key: "a", at: start, ml: 500), Sip(key: "b", at: start.advanced(seconds: 60), ml: 16)]
         let now = start.advanced(seconds: 600)
         let all = BottleWater(sips: sips, session: session, now: now, mode: .accumulate, defaultWaterOz: 8)
@@ -69,7 +69,7 @@ import Testing
         #expect(some.logs.map(\.id) == ["s|a|1"])
     }
 
-    @Test func sessionWaterCountsForTheDayOnlyOnce() {
+    @Test func `session water counts once for the day`() {
         let calendar = DayCalendar(zone: .utc)
         var log = entries("W", start: start)[0]
         #expect(log.hydrationDrink(calendar: calendar, defaultWaterOz: 8)?.ml == 237)
@@ -78,7 +78,7 @@ import Testing
         #expect(entries("A", start: start)[0].hydrationDrink(calendar: calendar, defaultWaterOz: 8) == nil)
     }
 
-    @Test func nothingIsShownAfterTheEnd() throws {
+    @Test func `an ended session has no snapshot`() throws {
         let facts = TrackerFacts(zone: .utc)
         let closes = Tracker.evaluate(facts, now: start).closes
         for kind in NotificationKind.allCases where kind.id.hasPrefix("waterline") { #expect(closes.contains(kind.id)) }

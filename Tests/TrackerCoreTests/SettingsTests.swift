@@ -84,12 +84,12 @@ import Testing
         ("webhook.caFile", "", ["/etc/ca.pem"], ["ca.pem"]),
     ]
 
-    @Test func theTableIsComplete() {
+    @Test func `the settings table is complete`() {
         #expect(Settings.catalogue.map(\.name) == Self.rows.map(\.0))
         for (name, value, _, _) in Self.rows { #expect(Settings().value(of: name)?.text == value, "\(name)") }
     }
 
-    @Test(arguments: rows.indices) func rangesAreEnforced(_ row: Int) throws {
+    @Test(arguments: rows.indices) func `ranges are enforced`(_ row: Int) throws {
         let (name, _, taken, refused) = Self.rows[row]
         for value in taken {
             var settings = Settings()
@@ -108,14 +108,14 @@ import Testing
 
     /// An adversary's finding: an address without a topic was taken, and one line of the log was all that said that
     /// nothing is sent.
-    @Test func anAddressWithoutATopicIsRefusedInWords() throws {
+    @Test func `an ntfy address without a topic is rejected`() throws {
         var settings = Settings()
         let refusal = #expect(throws: SettingRefusal.self) { try settings.set("ntfy.url", to: "https://ntfy.sh") }
         #expect(refusal?.rule.contains("the address of a topic, such as https://ntfy.example/my-water") == true)
         #expect(NtfyPlace("https://h/sub/my-water/").map { [$0.server, $0.topic] } == ["https://h/sub/", "my-water"])
     }
 
-    @Test func hoursMustFitTogether() throws {
+    @Test func `inconsistent hours are rejected`() throws {
         var settings = Settings()
         try settings.set("schedule.wake", to: "05:00")
         #expect(throws: SettingRefusal.self) { try settings.set("day.boundaryHour", to: "6") }
@@ -130,7 +130,7 @@ import Testing
         #expect(settings.boundaryHour == 6)
     }
 
-    @Test func presetsMustExist() {
+    @Test func `unknown presets are rejected`() {
         var settings = Settings()
         #expect(throws: SettingRefusal.self) {
             try settings.set("waterline.defaultPreset", to: "gone", presets: ["p1"])
@@ -138,7 +138,7 @@ import Testing
         #expect(throws: Never.self) { try settings.set("waterline.defaultPreset", to: "p1", presets: ["p1"]) }
     }
 
-    @Test func aForeignStoreIsReportedNotTrusted() {
+    @Test func `invalid stored settings are reported`() {
         let (settings, refused) = Settings.restored(from: [
             "hydration.goalMl": "9", "schedule.wake": "04:00", "day.boundaryHour": "5",
         ])
@@ -157,7 +157,7 @@ import Testing
     }
 
     /// K-A8: saving what was not touched changes nothing.
-    @Test func formKeepsWhatItCannotShow() throws {
+    @Test func `the goal form keeps a goal that it cannot show`() throws {
         var settings = Settings()
         try settings.set("hydration.goalMl", to: "1700")
         #expect(GoalForm.shownGlasses(settings) == 8)
@@ -172,7 +172,7 @@ import Testing
         #expect(settings.goalMl == 2000 && settings.wake.description == "08:15")
     }
 
-    @Test func valuesHaveTheirTypesInJSON() throws {
+    @Test func `setting values have JSON types`() throws {
         var settings = Settings()
         try settings.set("adaptive.intervalHours", to: "0.5")
         let names = [

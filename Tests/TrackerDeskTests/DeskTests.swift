@@ -11,8 +11,8 @@ struct DeskTests {
 
     init() throws { fixture = try DeskFixture() }
 
-    @Test("a drink is logged, changed, deleted and taken back, and each answer has the day's new state")
-    func drinks() throws {
+    @Test
+    func `drinks are logged, changed, deleted and undone with the new state`() throws {
         let logged = try fixture.desk("10:00").logDrink(.ml(250))
         #expect(logged.stored.ml == 250 && logged.state.pace.dailyTotalMl == 250)
         #expect(
@@ -40,7 +40,7 @@ struct DeskTests {
         before
         """
     )
-    func editedDrinkStaysInItsDay() throws {
+    func `an edited drink stays on its day`() throws {
         let desk = try fixture.desk("12:00")
         _ = try desk.logDrink(.ml(250), at: desk.moment("2026-06-13T23:50"))
         for (number, (typed, day, told)) in [
@@ -55,16 +55,14 @@ struct DeskTests {
         }
     }
 
-    @Test(
-        "an amount is a number, the cup, or one of the quick ones",
-        arguments: [("250", 250), ("cup", 250), ("quick2", 250)])
-    func amounts(text: String, ml: Int) throws {
+    @Test(arguments: [("250", 250), ("cup", 250), ("quick2", 250)])
+    func `an amount is a number, the cup or a quick amount`(text: String, ml: Int) throws {
         let settings = try fixture.store.settings()
         #expect(try Amount(text)?.millilitres(settings) == ml)
     }
 
-    @Test("an evening: start, preset, type and size, water, end, done")
-    func session() throws {
+    @Test
+    func `a session starts, logs, ends and is sealed`() throws {
         _ = try fixture.desk("19:00").setUp([], notifications: "skipped")
         #expect(try fixture.desk("20:00").startSession().started)
         #expect(try !fixture.desk("20:01").startSession().started)
@@ -89,8 +87,8 @@ struct DeskTests {
             ])
     }
 
-    @Test("settings: all that are named, or none; a preset may be named; the form commits what was touched")
-    func settings() throws {
+    @Test
+    func `settings are changed all or none`() throws {
         let desk = try fixture.desk()
         let setUp = try desk.setUp([("hydration.goalMl", "2000")], notifications: "skipped")
         #expect(setUp.isFirst && setUp.presets.count == 5)
@@ -107,8 +105,8 @@ struct DeskTests {
         #expect(try desk.settings().lines.count == Settings.catalogue.count)
     }
 
-    @Test("history: a day, a week, a month, the streak")
-    func history() throws {
+    @Test
+    func `history has days, weeks, months and the streak`() throws {
         _ = try fixture.desk("2026-06-14T12:00").logDrink(.ml(2000))
         _ = try fixture.desk("2026-06-14T13:00").logDrink(.ml(600))
         let desk = try fixture.desk()
@@ -124,16 +122,14 @@ struct DeskTests {
     }
 
     /// D3: where clocks change within a week it has seven days still, and each drink is on its own; so in a month.
-    @Test(
-        "a week in which clocks change has seven bars",
-        arguments: [
-            ("Europe/Berlin", "2026-03-23", "2026-03-28T23:30"), ("Europe/Berlin", "2026-03-23", "2026-03-29T03:59"),
-            ("Europe/Berlin", "2026-10-19", "2026-10-25T02:30"),
-            ("America/New_York", "2026-03-02", "2026-03-08T04:30"), ("America/Nuuk", "2026-03-23", "2026-03-28T22:30"),
-            ("Australia/Lord_Howe", "2026-03-30", "2026-04-05T01:45"),
-            ("America/Havana", "2026-03-02", "2026-03-08T05:00"),
-        ])
-    func weeksOfChange(zone: String, monday: String, drink: String) throws {
+    @Test(arguments: [
+        ("Europe/Berlin", "2026-03-23", "2026-03-28T23:30"), ("Europe/Berlin", "2026-03-23", "2026-03-29T03:59"),
+        ("Europe/Berlin", "2026-10-19", "2026-10-25T02:30"),
+        ("America/New_York", "2026-03-02", "2026-03-08T04:30"), ("America/Nuuk", "2026-03-23", "2026-03-28T22:30"),
+        ("Australia/Lord_Howe", "2026-03-30", "2026-04-05T01:45"),
+        ("America/Havana", "2026-03-02", "2026-03-08T05:00"),
+    ])
+    func `a week with a clock change has seven days`(zone: String, monday: String, drink: String) throws {
         let store = try TrackerStore(inMemory: zone)
         let zone = try Zone(zone)
         func desk(_ wall: String) throws -> TrackerDesk {
@@ -154,8 +150,8 @@ struct DeskTests {
     }
 
     /// US-021: the summary is stored, also of a session without an entry, and nothing of it is told afterwards.
-    @Test("after its end a session tells nothing more", arguments: [0, 3])
-    func theEnd(drinks: Int) async throws {
+    @Test(arguments: [0, 3])
+    func `an ended session sends no notification`(drinks: Int) async throws {
         _ = try fixture.desk("20:00").startSession()
         for number in 0..<drinks { _ = try fixture.desk("20:0\(number + 1)").drink() }
         let sink = MemorySink()
@@ -175,8 +171,8 @@ struct DeskTests {
         #expect(!sink.delivered.dropFirst(before).contains { $0.kind.id.hasPrefix("waterline") })
     }
 
-    @Test("presets follow size and strength; tokens are known by their fingerprint")
-    func presetsAndTokens() throws {
+    @Test
+    func `presets follow size and strength, tokens are stored as digests`() throws {
         let desk = try fixture.desk()
         let added = try desk.addPreset("Stout", PresetValues(type: .beer, sizeOz: 12, abv: 5))
         #expect(added.preset.standardDrinkEstimate == 1)
@@ -191,8 +187,8 @@ struct DeskTests {
         #expect(try desk.use(token: token.token) == nil)
     }
 
-    @Test("what is exported is known when it is imported")
-    func files() throws {
+    @Test
+    func `exported drinks are known when imported`() throws {
         _ = try fixture.desk("10:00").logDrink(.ml(250))
         var file: [UInt8] = []
         #expect(try fixture.desk().exportDrinks(.json) { file += $0 }.drinks == 1)
@@ -205,16 +201,16 @@ struct DeskTests {
         }
     }
 
-    @Test("nothing that was asked for is there: everything is gone after a purge")
-    func purge() async throws {
+    @Test
+    func `a purge deletes everything`() async throws {
         _ = try fixture.desk("10:00").logDrink(.ml(250))
         #expect(try await fixture.desk().purge().purged)
         #expect(try fixture.desk().contents().drinks == 0 && fixture.desk().isFirstVisit())
     }
 
     /// B8: whichever surface changed something, the day was evaluated then; nobody has to remember it.
-    @Test("every change is followed by what follows a commit")
-    func afterCommit() throws {
+    @Test
+    func `every change runs its follow-up`() throws {
         _ = try fixture.desk("07:00").set([("reminders.backOnTrack", "true")])
         func told(_ wall: String) throws -> [NotificationKind] {
             let sink = MemorySink()
@@ -226,8 +222,8 @@ struct DeskTests {
         #expect(try told("08:00") == [.recovery], "the drink re-armed at its commit")
     }
 
-    @Test("two desks on one store see each other's changes, and each writes under its own name")
-    func twoDesks() throws {
+    @Test
+    func `two services on one store see each other's changes`() throws {
         let (terminal, page) = (try fixture.desk("10:00"), try fixture.desk("10:01", source: "web"))
         _ = try terminal.logDrink(.ml(200))
         #expect(try page.state().pace.dailyTotalMl == 200)

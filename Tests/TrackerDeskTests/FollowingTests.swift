@@ -22,8 +22,8 @@ struct FollowingTests {
         }
     }
 
-    @Test("after a write it is looked at again and again for a moment, and then nothing is done")
-    func settles() async throws {
+    @Test
+    func `a write causes repeated checks for a moment only`() async throws {
         let (writes, write) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let pauses = Pauses()
         let looks = Mutex(0)
@@ -59,8 +59,8 @@ struct FollowingTests {
         }
     }
 
-    @Test("what another program writes is told at once, and two that tell nobody do not keep each other busy")
-    func otherPrograms() async throws {
+    @Test
+    func `changes of other programs are seen at once`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("s.sqlite")
         let noon = try DeskFixture().desk().context

@@ -20,7 +20,7 @@ import TrackerService
     }
     private func take() throws -> [String] { try fixture.desk().takeInbox().map(\.words) }
 
-    @Test func eachFileOnceAndAgainWhenItHasChanged() throws {
+    @Test func `each inbox file is imported once and again after a change`() throws {
         #expect(try take() == [])
         try put("b.csv", ["startDate,value_ml", "2026-06-15T08:00:00+02:00,250"])
         try put("a.csv", ["startDate,value_ml", "2026-06-15T09:00:00+02:00,100", "2026-06-14T09:00:00+02:00,200"])
@@ -35,7 +35,7 @@ import TrackerService
     }
 
     /// A file that is cut is told once, keeps no other, and counts when it is whole; what is no file is not waited for.
-    @Test func whatCannotBeReadIsToldOnce() throws {
+    @Test func `an unreadable inbox file is reported once`() throws {
         try put("cut.json", ["[{\"startDate\": \"2026-06-15T08:00:00+02:00\", \"value_ml\": 250}, {\"startDate\":"])
         try put("whole.csv", ["startDate,value_ml", "2026-06-15T09:00:00+02:00,100"])
         try FileManager.default.createDirectory(at: folder.url("folder.csv"), withIntermediateDirectories: false)
@@ -50,7 +50,7 @@ import TrackerService
         #expect(try take() == ["cut.json: 1 drink added, 0 known already."])
     }
 
-    @Test func aNameThatIsNoTextIsTold() throws {
+    @Test func `a file name that is not UTF-8 is reported`() throws {
         let made = [UInt8](folder.file("Caf").utf8) + [0xE9] + [UInt8](".csv".utf8) + [0]
         let descriptor = made.withUnsafeBufferPointer {
             $0.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, O_WRONLY | O_CREAT, 0o600) }
@@ -64,7 +64,7 @@ import TrackerService
     }
 
     /// Phones write a file a day, and nobody takes them away: what is new has its turn however many old ones there are.
-    @Test func anyNumberOfFilesIsTakenInOneAfterTheOther() throws {
+    @Test func `many inbox files are imported in order`() throws {
         for number in 0..<450 {
             try put(
                 "drinks-\(1000 + number).csv",
@@ -78,7 +78,7 @@ import TrackerService
         #expect(try fixture.desk().state().pace.dailyTotalMl == 250)
     }
 
-    @Test func aFolderThatIsNotThereIsToldAndNoFolderIsNothing() throws {
+    @Test func `a missing inbox folder is reported`() throws {
         _ = try fixture.desk().set([("health.inbox", "/nowhere/phone")])
         let told = try take()
         #expect(told.count == 1 && told[0].contains("/nowhere/phone") && told[0].contains("No such file"), "\(told)")

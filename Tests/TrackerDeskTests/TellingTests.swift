@@ -38,8 +38,8 @@ struct TellingTests {
 
     init() throws { fixture = try DeskFixture() }
 
-    @Test("what one of several sinks has shown is told, under the names of those who showed it")
-    func severalSinks() async throws {
+    @Test
+    func `a notification is recorded with the channels that showed it`() async throws {
         let (desktop, deaf, broker, absent) = (
             Sink("desktop"), Sink("deaf") { _ in false }, Sink("mqtt"), Sink("absent", able: false)
         )
@@ -53,9 +53,8 @@ struct TellingTests {
         #expect(try fixture.desk("12:01").state().remindersSent == 1)
     }
 
-    @Test(
-        "what nobody showed is not counted and comes again; without any sink that can show, notifications are disabled")
-    func nobody() async throws {
+    @Test
+    func `a notification that no channel showed is not counted`() async throws {
         let deaf = Sink("deaf") { _ in false }
         for _ in 0..<3 {
             let report = try await fixture.desk().tell([deaf])
@@ -70,8 +69,8 @@ struct TellingTests {
 
     /// An adversary's findings: the state that a broker got said "disabled" when a session's reminder came that it may
     /// not have, and counted the session's changes.
-    @Test("where sessions are nobody's business no number tells of one")
-    func nothingTellsOfASession() async throws {
+    @Test
+    func `hidden sessions do not appear in numbers`() async throws {
         _ = try fixture.desk().startSession()
         for _ in 0..<2 { _ = try fixture.desk("12:01").drink() }
         let blind = Sink("blind") { !$0.kind.isWaterline }
@@ -92,8 +91,8 @@ struct TellingTests {
         #expect(try fixture.desk("12:04").seeing(waterline: false).state().unread == shared.unread)
     }
 
-    @Test("a sink that hangs is not waited for, and has shown nothing")
-    func hangingSink() async throws {
+    @Test
+    func `a hanging channel is not waited for`() async throws {
         let stuck = Mutex<[CheckedContinuation<Void, Never>]>([])
         // Takes no notice of being cancelled.
         let hanging = Sink("hanging", limit: .milliseconds(100)) { _ in
@@ -106,8 +105,8 @@ struct TellingTests {
         for continuation in stuck.withLock({ $0 }) { continuation.resume() }
     }
 
-    @Test("while a sink shows, another program writes: no transaction waits for it")
-    func outsideEveryTransaction() async throws {
+    @Test
+    func `delivery runs outside transactions`() async throws {
         let folder = try TemporaryFolder()
         let (own, other) = (
             try TrackerStore(path: folder.file("waterh.sqlite")), try TrackerStore(path: folder.file("waterh.sqlite"))
@@ -124,8 +123,8 @@ struct TellingTests {
         #expect(try other.look(noon).snapshot.remindersSent == 1)
     }
 
-    @Test("two programs at once tell a reminder once")
-    func twoPrograms() async throws {
+    @Test
+    func `two programs send a reminder once`() async throws {
         let folder = try TemporaryFolder()
         let noon = try fixture.desk().context
         let sinks = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -145,8 +144,8 @@ struct TellingTests {
         #expect(sinks.reduce(0, +) == 1)
     }
 
-    @Test("the claim of a program that died is free again after a minute")
-    func deadClaim() async throws {
+    @Test
+    func `the claim of a dead program expires after a minute`() async throws {
         _ = try fixture.store.offer(fixture.desk("12:00").context)
         let sink = Sink("desktop")
         #expect(try await fixture.desk("2026-06-15T12:00:59").tell([sink]).notifications.isEmpty)
@@ -159,7 +158,7 @@ struct TellingTests {
         of its
         """
     )
-    func writesNothing() async throws {
+    func `an evaluation without a decision writes nothing`() async throws {
         let absent = Sink("absent", able: false)
         _ = try await fixture.desk().tell([absent])
         let before = try fixture.store.changeMark()
@@ -169,8 +168,8 @@ struct TellingTests {
         #expect(try await fixture.desk().tell([absent]).notifications.isEmpty)
     }
 
-    @Test("an answer that did not get through has shown nothing")
-    func twoSteps() async throws {
+    @Test
+    func `an unconfirmed delivery does not count`() async throws {
         let telling = try await fixture.desk().offer(to: [Sink("output")])
         #expect(telling.report.notifications.map(\.isShown) == [true])
         try fixture.desk().settle(telling, except: "output")
@@ -181,8 +180,8 @@ struct TellingTests {
     }
 
     /// Tracker law, Section 8: the badge counts what was told and not looked at.
-    @Test("unread is what was told today and not looked at since")
-    func unread() async throws {
+    @Test
+    func `unread notifications are those since the last view`() async throws {
         try await fixture.desk("12:00").tell([Sink("desktop")])
         #expect(try fixture.desk("12:01").state().unread == 1 && fixture.desk("11:59").state().unread == 0)
         try fixture.desk("12:02").openNotifications()
@@ -198,8 +197,8 @@ struct TellingTests {
     }
 
     /// Somebody looked while the clock was a year fast: what is told when it is right again has not been seen.
-    @Test("a look by a fast clock hides nothing that is told later")
-    func lookedByAFastClock() async throws {
+    @Test
+    func `a view by a fast clock hides no later notification`() async throws {
         try await fixture.desk("12:00").tell([Sink("desktop")])
         try fixture.desk("2027-06-15T12:01").openNotifications()
         #expect(try fixture.desk("12:02").state().unread == 0)
@@ -212,8 +211,8 @@ struct TellingTests {
     }
 
     /// A10, B8: the loop sleeps until the very second, and whoever drinks nothing hears it once.
-    @Test("a service tells in the second in which a drink is due, once an anchor")
-    func punctual() async throws {
+    @Test
+    func `a service sends a due reminder within a second`() async throws {
         let fixture = fixture
         _ = try fixture.desk("05:00").set([
             ("reminders.engine", "interval"), ("hydration.goalMl", "1600"), ("schedule.wake", "08:00"),
@@ -243,8 +242,8 @@ struct TellingTests {
         #expect(try told.withLock { $0 } == [fixture.desk("09:30").now.wholeSeconds])
     }
 
-    @Test("a service tells at once when somebody has written, and says each trouble once")
-    func loop() async throws {
+    @Test
+    func `a service reacts to changes at once and reports each error once`() async throws {
         let wall = Mutex("12:00")
         let sink = Sink("desktop")
         let fixture = fixture

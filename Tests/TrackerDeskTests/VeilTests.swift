@@ -6,7 +6,7 @@ import TrackerService
 /// Where sessions are nobody's business, no method of the desk speaks of one, or touches one (adversary, 22 November
 /// 2026).
 @Suite struct VeilTests {
-    @Test func anEntryOfASessionIsNoEntry() throws {
+    @Test func `a session entry is hidden`() throws {
         let fixture = try DeskFixture()
         _ = try fixture.desk().startSession()
         _ = try fixture.desk("12:01").drink()
@@ -21,7 +21,7 @@ import TrackerService
         #expect(report.view.logs.count == 1)
     }
 
-    @Test func undoPassesOverWhatWasDoneToASession() throws {
+    @Test func `undo skips changes of a hidden session`() throws {
         let fixture = try DeskFixture()
         _ = try fixture.desk().logDrink(.ml(250))
         _ = try fixture.desk("12:01").startSession()
@@ -33,7 +33,7 @@ import TrackerService
         #expect(try fixture.desk("12:04").undo().undone.contains("drink"))
     }
 
-    @Test func nothingOfASessionIsTakenBackEvenByName() throws {
+    @Test func `changes of a hidden session cannot be undone by name`() throws {
         let fixture = try DeskFixture()
         _ = try fixture.desk().startSession()
         _ = try fixture.desk("12:01").drink()
@@ -45,7 +45,7 @@ import TrackerService
     }
 
     @Test(arguments: [NotificationAction.logWater, .logDrink, .endSession, .keepGoing])
-    func aButtonOfASessionDoesNothing(_ action: NotificationAction) throws {
+    func `a session button does nothing while sessions are hidden`(_ action: NotificationAction) throws {
         let fixture = try DeskFixture()
         _ = try fixture.desk().startSession()
         let veiled = try fixture.desk("12:01").seeing(waterline: false)
@@ -53,7 +53,7 @@ import TrackerService
         #expect(try fixture.desk("12:02").press(action, key: "k"))
     }
 
-    @Test func aPressThatTookItsTimeCountsWhenItWasPressed() throws {
+    @Test func `a delayed button press counts at its time`() throws {
         let fixture = try DeskFixture()
         let desk = try fixture.desk("12:30")
         #expect(try desk.press(.logCup, key: "late", at: desk.moment("12:00")))

@@ -28,15 +28,15 @@ struct BehaviourTests {
         (.put([Entry(.goal, [1])]), []),
     ]
 
-    @Test("answers, byte for byte", arguments: answers)
-    func answer(_ command: HostCommand, _ expected: [String]) throws {
+    @Test(arguments: answers)
+    func `responses have their bytes`(_ command: HostCommand, _ expected: [String]) throws {
         var bench = try Bench()
         bench.connect()
         #expect(bench.write(command) == expected.map(hex))
     }
 
-    @Test("the snapshot shows what was set", arguments: BottleModel.allCases)
-    func snapshot(_ model: BottleModel) throws {
+    @Test(arguments: BottleModel.allCases)
+    func `the snapshot has the settings`(_ model: BottleModel) throws {
         var bench = try Bench(BottleIdentity(model: model))
         bench.connect()
         bench.write(.settings(goalMl: 1800, clock: Self.clock, reminder: Self.reminder))
@@ -53,8 +53,8 @@ struct BehaviourTests {
         if model == .vita { #expect(snapshot.levelMl == 530 && snapshot.tdsPpm == 120 && snapshot.temperatureC == 21) }
     }
 
-    @Test("a sip is a live report, in the middle of a log too")
-    func liveReports() throws {
+    @Test
+    func `a drink is reported at once, also during a log`() throws {
         var bench = try Bench(BottleIdentity(model: .vita))
         bench.sip(Array(1...20))
         bench.connect()
@@ -74,8 +74,8 @@ struct BehaviourTests {
         #expect(operations == [false, false, true, true, true, false, false])
     }
 
-    @Test("the day's amount grows with sips and begins anew at midnight")
-    func amount() throws {
+    @Test
+    func `today's amount grows with drinks and restarts at midnight`() throws {
         var bench = try Bench()
         bench.sip([100, 50])
         #expect(bench.status.amountMl == 150 && bench.status.levelMl == 380)
@@ -86,8 +86,8 @@ struct BehaviourTests {
         #expect(bench.status.amountMl == 40 && bench.status.levelMl == 490)
     }
 
-    @Test("registration: confirmed by the button, failed without")
-    func registration() throws {
+    @Test
+    func `registration is confirmed by the button and fails without it`() throws {
         var bench = try Bench()
         bench.connect()
         bench.write(.register)
@@ -100,10 +100,8 @@ struct BehaviourTests {
         #expect(bench.notified == [hex("52 54 00 03 02 1C 04")])
     }
 
-    @Test(
-        "recalibration reports its result",
-        arguments: [(HostCommand.recalibrateFull, "A1", 530), (.recalibrateEmpty, "A6", 0)])
-    func recalibration(_ command: HostCommand, _ type: String, _ level: Int) throws {
+    @Test(arguments: [(HostCommand.recalibrateFull, "A1", 530), (.recalibrateEmpty, "A6", 0)])
+    func `recalibration reports its result`(_ command: HostCommand, _ type: String, _ level: Int) throws {
         var bench = try Bench()
         bench.connect()
         bench.write(command)
@@ -113,8 +111,8 @@ struct BehaviourTests {
 
     // MARK: Connection
 
-    @Test("one connection at a time: not seen while connected, a second central is sent away")
-    func oneConnection() throws {
+    @Test
+    func `a second central is disconnected while one is connected`() throws {
         var bench = try Bench()
         bench.connect()
         #expect(bench.effects.contains(.link(.advertise(false))))
@@ -129,9 +127,10 @@ struct BehaviourTests {
     }
 
     @Test(
-        "forbidden writes to the response characteristic drop the connection", arguments: ["01", "01 00", "FF"],
+        arguments: ["01", "01 00", "FF"],
         BottleProfile.allCases)
-    func forbiddenWrites(_ bytes: String, _ profile: BottleProfile) throws {
+    func `forbidden writes to the response characteristic disconnect`(_ bytes: String, _ profile: BottleProfile) throws
+    {
         for (withResponse, shown) in [(false, OfferedProfiles.both), (true, profile == .draft ? .draft : .retail)] {
             var bench = try Bench(BottleIdentity(profile: shown))
             bench.connect()
@@ -140,16 +139,16 @@ struct BehaviourTests {
         }
     }
 
-    @Test("any other write there is refused, and the connection stays")
-    func otherWrites() throws {
+    @Test
+    func `other writes to the response characteristic are rejected`() throws {
         var bench = try Bench()
         bench.connect()
         bench.write([0x02], to: 0xFFE4, withResponse: true)
         #expect(bench.effects.contains(.link(.respond(token: 1, .error(0x03)))) && bench.status.central != nil)
     }
 
-    @Test("answers need a subscription; unsubscribing silences")
-    func unsubscribed() throws {
+    @Test
+    func `responses need a subscription`() throws {
         var bench = try Bench()
         bench.connect(subscribe: false)
         #expect(bench.write(.snapshot).isEmpty)
@@ -159,8 +158,8 @@ struct BehaviourTests {
         #expect(bench.write(.snapshot).isEmpty)
     }
 
-    @Test("the GATT table", arguments: OfferedProfiles.allCases)
-    func table(_ shown: OfferedProfiles) throws {
+    @Test(arguments: OfferedProfiles.allCases)
+    func `the GATT table matches the profile`(_ shown: OfferedProfiles) throws {
         let bench = try Bench(BottleIdentity(profile: shown, name: "WaterH-Test"))
         let application = bench.machine.application
         let all = application.services.flatMap(\.characteristics)
@@ -191,7 +190,7 @@ struct BehaviourTests {
         behind both
         """
     )
-    func bothProfiles() throws {
+    func `both profiles can be served at once`() throws {
         var bench = try Bench(BottleIdentity(profile: .both))
         bench.sip([1, 2])
         bench.connect(subscribe: false)
@@ -213,8 +212,8 @@ struct BehaviourTests {
         #expect(bench.status.records == 0)
     }
 
-    @Test("names and addresses by default")
-    func identity() {
+    @Test
+    func `names and addresses have defaults`() {
         #expect(BottleIdentity().name == "WaterH-Boost-24oz" && BottleIdentity(model: .vita).name == "WaterH-Bottle-1")
         let address = BottleIdentity().address.description
         #expect(address.hasPrefix("A4:C1:38:") && address == BottleIdentity(model: .boost).address.description)
@@ -224,8 +223,8 @@ struct BehaviourTests {
 
     // MARK: Clock
 
-    @Test("the clock runs, drifts, steps and is set")
-    func clockRuns() throws {
+    @Test
+    func `the clock runs, drifts and can be set`() throws {
         var bench = try Bench(faults: "drift=1000,step=3600")
         bench.wait(.seconds(10_000))
         #expect(bench.status.clock.description == "2026-11-21T14:46:50")
@@ -235,8 +234,8 @@ struct BehaviourTests {
         #expect(bench.status.clock == Self.clock)
     }
 
-    @Test("after power loss the clock starts at zero, and records carry impossible dates")
-    func powerLoss() throws {
+    @Test
+    func `the clock restarts at zero after a power loss`() throws {
         var bench = try Bench()
         bench.control(.powerLoss)
         bench.wait(.seconds(61))
@@ -249,8 +248,8 @@ struct BehaviourTests {
         #expect(bench.poll().first?.isSuspect == false)
     }
 
-    @Test("fault 'power': lost when the connection ends")
-    func powerFault() throws {
+    @Test
+    func `the power fault acts when the connection ends`() throws {
         var bench = try Bench(faults: "power=1")
         bench.connect()
         bench.disconnect()
@@ -259,8 +258,8 @@ struct BehaviourTests {
 
     // MARK: Flash
 
-    @Test("the flash survives a restart: log, settings, the clock's offset")
-    func restart() throws {
+    @Test
+    func `the flash keeps log, settings and clock over a restart`() throws {
         var bench = try Bench()
         bench.sip([1, 2, 3])
         bench.connect()
@@ -275,8 +274,8 @@ struct BehaviourTests {
         #expect(restarted.poll().map(\.amountMl) == [2, 3])
     }
 
-    @Test("a lost clock stays lost over a restart and goes on counting")
-    func restartLost() throws {
+    @Test
+    func `a lost clock stays lost over a restart`() throws {
         var bench = try Bench()
         bench.control(.powerLoss)
         bench.wait(.seconds(10))
@@ -286,8 +285,8 @@ struct BehaviourTests {
         #expect(restarted.status.clock == BottleClock(yearByte: 0, month: 0, day: 0, hour: 1, minute: 0, second: 0))
     }
 
-    @Test("saved before anything leaves that depends on it")
-    func saveFirst() throws {
+    @Test
+    func `the flash is saved before any dependent response`() throws {
         var bench = try Bench(BottleIdentity(profile: .draft))
         bench.sip([1])
         bench.connect()
@@ -310,8 +309,8 @@ struct BehaviourTests {
 
     // MARK: Hands
 
-    @Test("what can not be done is refused in words")
-    func refusals() throws {
+    @Test
+    func `impossible requests are rejected with a reason`() throws {
         var bench = try Bench()
         for action in [ControlAction.sip(ml: -1), .sip(ml: 70_000), .battery(percent: 101), .drop] {
             guard case .refused(let why)? = bench.control(action) else { Issue.record("\(action) was done"); continue }

@@ -5,8 +5,8 @@ import Emulator
 
 @Suite("The fault plan")
 struct FaultTests {
-    @Test("every word parses as it is listed, and is named once")
-    func words() throws {
+    @Test
+    func `every fault is parsed and listed once`() throws {
         #expect(Set(BottleFaultWord.all.map(\.name)).count == BottleFaultWord.all.count)
         for word in BottleFaultWord.all {
             #expect(try BottleFaults(word.example) != BottleFaults(), "\(word.example)")
@@ -16,10 +16,8 @@ struct FaultTests {
         #expect(try BottleFaults("") == BottleFaults())
     }
 
-    @Test(
-        "what is no plan is refused by name",
-        arguments: ["nonsense", "drop", "drop=x", "drop=101", "drop=-1", "shuffle=1", "ring=0", "=", "drop=5=5"])
-    func malformed(_ text: String) {
+    @Test(arguments: ["nonsense", "drop", "drop=x", "drop=101", "drop=-1", "shuffle=1", "ring=0", "=", "drop=5=5"])
+    func `an invalid plan is rejected`(_ text: String) {
         #expect(throws: BottleFaults.Malformed.self) { try BottleFaults(text) }
     }
 
@@ -36,8 +34,8 @@ struct FaultTests {
         return (bench, bench.notified)
     }
 
-    @Test("the same seed gives the same day, another seed another")
-    func deterministic() throws {
+    @Test
+    func `equal seeds give equal runs`() throws {
         let plan = "drop=20,twice=20,cut=20,interleave=30,length=10,entry=10"
         #expect(try poll(plan).values == poll(plan).values)
         #expect(try poll(plan).values != poll(plan, seed: 8).values)
@@ -45,10 +43,8 @@ struct FaultTests {
 
     /// The promise that the gateway leans on, seen from the bottle: whatever goes wrong, an honest receiver keeps all
     /// drinks.
-    @Test(
-        "no fault makes an honest receiver acknowledge what it has not got",
-        arguments: BottleFaultWord.all.map(\.example))
-    func nothingLost(_ word: String) throws {
+    @Test(arguments: BottleFaultWord.all.map(\.example))
+    func `no fault makes a correct receiver acknowledge missing records`(_ word: String) throws {
         for profile in BottleProfile.allCases {
             for seed in 0..<20 as Range<UInt64> {
                 var bench = try Bench(BottleIdentity(profile: OfferedProfiles(profile)), faults: word, seed: seed)
@@ -91,8 +87,8 @@ struct FaultTests {
             acknowledgement: isWhole ? transfers.reduce(0) { $0 + ($1.acknowledgement ?? 0) } : nil)
     }
 
-    @Test("hang-up, hang-up-once and refuse")
-    func connections() throws {
+    @Test
+    func `hang-up, hang-up-once and refuse act on connections`() throws {
         var (bench, values) = try poll("hang-up=3")
         #expect(values.count == 2 && bench.status.central == nil)
         bench.connect()
@@ -109,8 +105,8 @@ struct FaultTests {
         #expect(bench.status.central != nil)
     }
 
-    @Test("slow, gap, early, ignore")
-    func timing() throws {
+    @Test
+    func `slow, gap, early and ignore act on timing`() throws {
         var bench = try Bench(faults: "slow=300")
         bench.connect()
         #expect(bench.write(.snapshot).isEmpty)
@@ -137,10 +133,8 @@ struct FaultTests {
         #expect(bench.write(.snapshot).isEmpty && bench.write(.drinkLog).isEmpty)
     }
 
-    @Test(
-        "split, shuffle, repeat and interleave still carry the whole log",
-        arguments: ["split=20", "shuffle", "twice=100", "interleave=100", "restart=100"])
-    func wholeLog(_ word: String) throws {
+    @Test(arguments: ["split=20", "shuffle", "twice=100", "interleave=100", "restart=100"])
+    func `split, shuffle, repeat and interleave keep the whole log`(_ word: String) throws {
         let values = try poll(word).values
         var assembler = LogAssembler()
         let records = values.flatMap { assembler.receive($0) }.compactMap {
@@ -150,16 +144,16 @@ struct FaultTests {
         #expect(values != (try poll("").values))
     }
 
-    @Test("endless rubbish ends with the connection, and takes its time")
-    func endless() throws {
+    @Test
+    func `endless rubbish ends with the connection`() throws {
         var (bench, values) = try poll("endless")
         #expect((100...2000).contains(values.count))
         bench.disconnect()
         #expect(bench.machine.nextDeadline == nil)
     }
 
-    @Test("lie, forget, resend, keep-alive")
-    func lies() throws {
+    @Test
+    func `lie, forget, resend and keep-alive send false data`() throws {
         #expect(try poll("lie=100").values == [hex("52 50 00 03 02 06 00")])
         var bench = try poll("forget=100").bench
         bench.write(.acknowledge(bytes: 13))
@@ -178,8 +172,8 @@ struct FaultTests {
 
 @Suite("The two fault plans of an emulator")
 struct FaultVocabularyTests {
-    @Test("no word of the bottle's is one of the link's")
-    func disjoint() {
+    @Test
+    func `bottle faults and link faults have different names`() {
         #expect(BottleFaultWord.all.filter { FaultPlan.knows($0.name) }.map(\.name) == [])
     }
 }

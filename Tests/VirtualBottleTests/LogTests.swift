@@ -5,8 +5,8 @@ import Emulator
 
 @Suite("The bottle's log: ring, dump, acknowledgement")
 struct LogTests {
-    @Test("retail: an answer, then one frame, 8 records an entry, each entry a notification of its own")
-    func retailDump() throws {
+    @Test
+    func `a retail dump is a response and one frame with entries of 8 records`() throws {
         var bench = try Bench()
         bench.sip(Array(1...20))
         bench.connect()
@@ -24,15 +24,15 @@ struct LogTests {
         #expect(records.last?.minute == 19 && records.first?.batteryPercent(.boost) == 97)
     }
 
-    @Test("an empty log says so")
-    func empty() throws {
+    @Test
+    func `an empty log is reported`() throws {
         var bench = try Bench()
         bench.connect()
         #expect(bench.write(.drinkLog) == [hex("52 50 00 03 02 06 00")])
     }
 
-    @Test("values leave one at a time, the next when the last is through")
-    func oneAtATime() throws {
+    @Test
+    func `values are sent one at a time`() throws {
         var bench = try Bench()
         bench.sip(Array(1...30))
         bench.connect()
@@ -47,8 +47,8 @@ struct LogTests {
         #expect(bench.notified.count == 3)
     }
 
-    @Test("an acknowledgement drops exactly what it names", arguments: [(0, 20), (1, 19), (8, 12), (20, 0), (25, 0)])
-    func acknowledge(_ count: Int, _ left: Int) throws {
+    @Test(arguments: [(0, 20), (1, 19), (8, 12), (20, 0), (25, 0)])
+    func `an acknowledgement drops the named records`(_ count: Int, _ left: Int) throws {
         var bench = try Bench()
         bench.sip(Array(1...20))
         bench.connect()
@@ -58,8 +58,8 @@ struct LogTests {
         #expect(bench.poll(acknowledge: false).map(\.amountMl) == Array((1...20).suffix(left)))
     }
 
-    @Test("an acknowledgement never drops what was not sent")
-    func acknowledgeUnsent() throws {
+    @Test
+    func `an acknowledgement never drops unsent records`() throws {
         var bench = try Bench()
         bench.sip([1, 2])
         bench.connect()
@@ -79,8 +79,8 @@ struct LogTests {
         #expect(bench.status.records == 1, "12 bytes are no record")
     }
 
-    @Test("acknowledgements within one dump go on where the last ended")
-    func acknowledgeInParts() throws {
+    @Test
+    func `several acknowledgements of one dump continue in order`() throws {
         var bench = try Bench()
         bench.sip(Array(1...10))
         bench.connect()
@@ -90,8 +90,8 @@ struct LogTests {
         #expect(bench.poll(acknowledge: false).map(\.amountMl) == [7, 8, 9, 10])
     }
 
-    @Test("what overflowed between dump and acknowledgement does not cost newer records")
-    func acknowledgeAfterOverflow() throws {
+    @Test
+    func `an overflow before an acknowledgement does not drop newer records`() throws {
         var bench = try Bench(faults: "ring=4")
         bench.sip([1, 2, 3, 4])
         bench.connect()
@@ -101,8 +101,8 @@ struct LogTests {
         #expect(bench.poll().map(\.amountMl) == [5, 6])
     }
 
-    @Test("the ring holds 500 records and loses its oldest")
-    func ring() throws {
+    @Test
+    func `the ring keeps 500 records and drops its oldest`() throws {
         var bench = try Bench()
         for index in 0..<510 { bench.control(.sip(ml: index)) }
         #expect(bench.status.records == 500 && bench.status.overwritten == 10)
@@ -111,8 +111,8 @@ struct LogTests {
         #expect(bench.status.records == 0 && bench.status.dropped == 500)
     }
 
-    @Test("unacknowledged, the whole log comes again")
-    func replay() throws {
+    @Test
+    func `an unacknowledged log is sent again`() throws {
         var bench = try Bench()
         bench.sip([1, 2, 3])
         bench.connect()
@@ -122,8 +122,8 @@ struct LogTests {
         #expect(bench.poll(acknowledge: false) == first && first.count == 3)
     }
 
-    @Test("equal sips in one second get seconds of their own, also after a restart and an acknowledgement")
-    func equalSips() throws {
+    @Test
+    func `drinks of one second get different seconds`() throws {
         var bench = try Bench()
         for _ in 0..<3 { bench.control(.sip(ml: 120)) }
         bench.control(.sip(ml: 121))
@@ -135,8 +135,8 @@ struct LogTests {
         #expect(restarted.poll().map(\.second) == [3])
     }
 
-    @Test("clear drops the log unseen and says so")
-    func clear() throws {
+    @Test
+    func `clear drops the log and confirms it`() throws {
         var bench = try Bench()
         bench.sip([1, 2])
         bench.connect()
@@ -144,8 +144,8 @@ struct LogTests {
         #expect(bench.status.records == 0)
     }
 
-    @Test("strict dialect: byte 0 is 1A in every year, and 255 ml is the most")
-    func strictRecords() throws {
+    @Test
+    func `strict records have 1A in byte 0 and at most 255 ml`() throws {
         let newYear = try #require(
             LocalTime(BottleClock(yearByte: 27, month: 1, day: 1, hour: 0, minute: 0, second: 1)))
         for (dialect, byte) in [(RecordDialect.strict, 0x1A), (.calendar, 0x1B), (nil, 0x1B)] as [(RecordDialect?, Int)]
@@ -162,8 +162,8 @@ struct LogTests {
         }
     }
 
-    @Test("Vita records carry TDS and temperature")
-    func vitaRecords() throws {
+    @Test
+    func `Vita records have TDS and temperature`() throws {
         var bench = try Bench(BottleIdentity(model: .vita))
         bench.sip([300])
         bench.connect()
@@ -180,10 +180,8 @@ struct DraftTests {
         return bench
     }
 
-    @Test(
-        "by reads: the newest 19 records first, then older ones, then empty frames; 01, 03 and 04 all ask",
-        arguments: [1, 3, 4] as [UInt8])
-    func reads(_ command: UInt8) throws {
+    @Test(arguments: [1, 3, 4] as [UInt8])
+    func `draft reads return the newest 19 records first`(_ command: UInt8) throws {
         var bench = try bench(20)
         bench.connect(subscribe: false)
         bench.write([command])
@@ -199,10 +197,9 @@ struct DraftTests {
         #expect(bench.status.records == 0)
     }
 
-    @Test(
-        "byte 0 over FF02 is 1A in every year, unless the calendar dialect is asked for",
-        arguments: [(nil, 0x1A), (.strict, 0x1A), (.calendar, 0x1B)] as [(RecordDialect?, Int)])
-    func byteZero(_ dialect: RecordDialect?, _ byte: Int) throws {
+    @Test(arguments: [(nil, 0x1A), (.strict, 0x1A), (.calendar, 0x1B)] as [(RecordDialect?, Int)])
+    func `byte 0 over FF02 is 1A unless the calendar dialect is selected`(_ dialect: RecordDialect?, _ byte: Int) throws
+    {
         let newYear = try #require(
             LocalTime(BottleClock(yearByte: 27, month: 1, day: 1, hour: 0, minute: 0, second: 1)))
         var bench = try Bench(BottleIdentity(profile: .draft, dialect: dialect), hostTime: newYear)
@@ -213,8 +210,8 @@ struct DraftTests {
         #expect(value[6] == UInt8(byte))
     }
 
-    @Test("the founding app's flow: the first packet's drinks, from offset 6 in steps of 13")
-    func foundingFlow() throws {
+    @Test
+    func `the original app reads the drinks of the first packet`() throws {
         var bench = try bench(12)
         bench.connect(subscribe: false)
         bench.write([0x01])
@@ -247,8 +244,8 @@ struct DraftTests {
         #expect(seen.count == 90 && bench.status.records == 90)
     }
 
-    @Test("a reader that took only the newest packet drops those records and no older ones")
-    func acknowledgingReader() throws {
+    @Test
+    func `an acknowledgement of the newest packet drops only its records`() throws {
         var bench = try bench(40)
         bench.connect(subscribe: false)
         bench.write([0x01])
@@ -257,8 +254,8 @@ struct DraftTests {
         #expect(bench.machine.flash.records.map { Int($0.bytes[7]) } == Array(1...21))
     }
 
-    @Test("a read from the middle goes on with the same packet")
-    func longRead() throws {
+    @Test
+    func `a read from an offset continues the same packet`() throws {
         var bench = try bench(8)
         bench.connect(subscribe: false)
         bench.write([0x01])
@@ -269,8 +266,8 @@ struct DraftTests {
         #expect(bench.read(offset: whole.count + 1) == .error(0x07))
     }
 
-    @Test("nothing asked, or nothing stored: an empty frame")
-    func emptyRead() throws {
+    @Test
+    func `a read without a request or records returns an empty frame`() throws {
         var bench = try Bench(BottleIdentity(profile: .draft))
         bench.connect(subscribe: false)
         #expect(bench.read() == .value(hex("50 54 00 00")))
@@ -278,8 +275,8 @@ struct DraftTests {
         #expect(bench.read() == .value(hex("50 54 00 00")))
     }
 
-    @Test("with notifications on, the packets are notified")
-    func notifications() throws {
+    @Test
+    func `packets are notified after a subscription`() throws {
         var bench = try bench(10)
         bench.connect()
         let values = bench.write([0x01], withResponse: true)
@@ -290,8 +287,8 @@ struct DraftTests {
         #expect(bench.write([0x01]) == [hex("50 54 00 00")])
     }
 
-    @Test("answers can be read, too")
-    func readSnapshot() throws {
+    @Test
+    func `responses can be read`() throws {
         var bench = try bench(1)
         bench.connect(subscribe: false)
         bench.write(.snapshot)
@@ -299,10 +296,8 @@ struct DraftTests {
         #expect(try Snapshot(decoding: Frame(decoding: value)).batteryPercent == 97)
     }
 
-    @Test(
-        "a retail bottle ignores a bare 01 and takes the 03 and 04 of early collectors",
-        arguments: [(1, false), (3, true), (4, true)] as [(UInt8, Bool)])
-    func bareCommands(_ byte: UInt8, _ isTaken: Bool) throws {
+    @Test(arguments: [(1, false), (3, true), (4, true)] as [(UInt8, Bool)])
+    func `a retail bottle ignores 01 and accepts 03 and 04`(_ byte: UInt8, _ isTaken: Bool) throws {
         var bench = try Bench()
         bench.sip([1])
         bench.connect()
@@ -312,8 +307,8 @@ struct DraftTests {
                 && bench.status.records == 1)
     }
 
-    @Test("habit 'unasked': who only listens is told state and log; who asks in time is not")
-    func unasked() throws {
+    @Test
+    func `the unasked quirk sends state and log to a silent client`() throws {
         var bench = try Bench(faults: "unasked=500")
         bench.sip([1, 2])
         bench.connect()

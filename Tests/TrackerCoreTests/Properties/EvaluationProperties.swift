@@ -24,7 +24,7 @@ import Testing
 
     /// `World.evaluate` evaluates twice and compares; here over days of random drinks, entries, refusals and restarts,
     /// days with 23 and 25 hours among them.
-    @Test(arguments: 1...48) func evaluatedTwiceChangesNothing(seed: Int) throws {
+    @Test(arguments: 1...48) func `a repeated evaluation changes nothing`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var world = try world(seed, &random)
         let dates = ["2026-03-28", "2026-10-24", "2026-06-15", "2026-04-04"]

@@ -25,9 +25,9 @@ import Testing
 
     private static let zones = ["UTC", "Europe/Berlin", "America/Nuuk", "Pacific/Kiritimati", "Pacific/Pago_Pago"]
 
-    @Test func edgesAreAllThere() { #expect(Self.edges.count == 19) }
+    @Test func `the list of extreme instants is complete`() { #expect(Self.edges.count == 19) }
 
-    @Test(arguments: 1...24) func nothingTrapsAndTextsReadBack(seed: Int) throws {
+    @Test(arguments: 1...24) func `extreme instants survive a text round trip`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let zone = try Zone(Self.zones[seed % Self.zones.count])
         let calendar = DayCalendar(zone: zone, boundaryHour: seed % 7)
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// The whole evaluation, with a session and sips, at every pair of now and then.
-    @Test(arguments: 1...8) func evaluationsAtTheEndsOfTime(seed: Int) throws {
+    @Test(arguments: 1...8) func `evaluations at extreme instants do not trap`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let zone = try Zone(Self.zones[seed % Self.zones.count])
         var settings = Settings()
@@ -124,7 +124,7 @@ import Testing
     }
 
     /// Records of a bottle, received at any moment.
-    @Test(arguments: 1...8) func recordsReceivedAtTheEndsOfTime(seed: Int) throws {
+    @Test(arguments: 1...8) func `records received at extreme instants do not trap`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let resolver = RecordResolver(
             zone: try Zone(Self.zones[seed % Self.zones.count]), maxAgeDays: seed % 2 == 0 ? .max : 180)
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func whatIsTakenFromOutsideIsBounded() throws {
+    @Test func `input instants are limited`() throws {
         #expect(Instant(iso: "1970-01-01T00:00:00Z")?.isSupported == true)
         #expect(Instant(iso: "2109-12-31T23:59:59.999Z")?.isSupported == true)
         for text in [

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...200) func anySplitOrderOrRepetitionGivesTheSameState(seed: Int) {
+    @Test(arguments: 1...200) func `any split, order or repetition of batches gives the same state`(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         let drinks = drinks(&random)
         let whole = DrinkLedger(drinks)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...100) func deletedDrinksStayDeleted(seed: Int) throws {
+    @Test(arguments: 1...100) func `deleted drinks stay deleted`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let drinks = drinks(&random)
         var ledger = DrinkLedger(drinks)
@@ -58,7 +58,7 @@ import Testing
         for key in gone { #expect(ledger.drinks[key]?.isDeleted == true, "seed \(seed)") }
     }
 
-    @Test(arguments: 1...100) func waterlineDoesNotDependOnTheOrderOfInsertion(seed: Int) {
+    @Test(arguments: 1...100) func `the Waterline value does not depend on the order of insertion`(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         let words = (0..<Int.random(in: 0...12, using: &random)).map { _ in
             ["A", "W", "1.6", "0.7"].randomElement(using: &random) ?? "A"
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// E7's closed form: a run of L drinks closed by water gives ceil(L/N) chances, one met; an open one floor(L/N).
-    @Test(arguments: 1...4) func adherenceEqualsItsClosedForm(rule: Int) {
+    @Test(arguments: 1...4) func `adherence equals its closed form`(rule: Int) {
         for length in 0...8 {
             for bits in 0..<(1 << length) {
                 let kinds: [LogEntry.Kind] = (0..<length).map { bits >> $0 & 1 == 1 ? .water : .alcohol }

@@ -10,7 +10,7 @@ import Testing
 
     /// Days of random drinks, entries and refusals; each moment is explained, and each condition turned over by itself,
     /// where that can be done without moving another one.
-    @Test func turningOverExactlyTheNamedConditionTurnsTheDecision() throws {
+    @Test func `changing the named conditions changes the decision`() throws {
         var (turned, tried): ([ReminderGuard.Name: Int], [ReminderGuard.Name: Int]) = ([:], [:])
         var (spoke, fellSilent) = (0, 0)
         for seed in 1...18 {

@@ -32,7 +32,7 @@ import Testing
 
     /// The starts of all days with boundaries 0 and 4, against Python's zoneinfo (`Data/zone-days.py`), zone by zone.
     /// A newer time zone database may move a zone or two; wrong arithmetic moves most.
-    @Test func daysStartWherePythonSaysTheyStart() throws {
+    @Test func `days start where Python's zoneinfo has them`() throws {
         var differing: [String] = []
         var count = 0
         for (zone, names, expected) in try Self.distinct() {
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// Every instant belongs to the one day that has begun and whose successor has not.
-    @Test func noDayIsLostOrDoubled() throws {
+    @Test func `no day is lost or doubled`() throws {
         let seed: UInt64 = 2026
         print("days in all zones: seed \(seed)")
         var random = SeededGenerator(seed: seed)
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// Wall clock and instant are inverse to each other, also in the hours that occur twice.
-    @Test(arguments: 1...40) func wallClocksLeadBack(seed: Int) throws {
+    @Test(arguments: 1...40) func `local times convert back to their instants`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let zones = [
             "Europe/Berlin", "Australia/Lord_Howe", "America/Nuuk", "Antarctica/Troll", "Africa/El_Aaiun",
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func skippedTimesMoveForwardByTheGap() throws {
+    @Test func `skipped local times move forward by the gap`() throws {
         let cases = [
             ("Pacific/Apia", "2011-12-30T12:00:00", "2011-12-30T22:00:00", "2011-12-30T10:00:00"),
             ("Antarctica/Troll", "2026-03-29T01:30:00", "2026-03-29T01:30:00", "2026-03-29T01:00:00"),
@@ -119,12 +119,12 @@ import Testing
     }
 
     @Test(arguments: ["Mars/Base", "", "europe/berlin", "GMT+2", "UTC+3", "PST", "../etc/passwd", "Europe/Berlin "])
-    func unknownZonesAreRefused(_ id: String) {
+    func `unknown time zones are rejected`(_ id: String) {
         #expect(throws: UnknownZone.self) { try Zone(id) }
         #expect(throws: UnknownZone.self) { try Zone("Europe/Berlin\u{0}" + id) }
     }
 
-    @Test func textsOfTimeComeBack() throws {
+    @Test func `time texts survive a round trip`() throws {
         for text in ["2026-02-02T22:21:15Z", "1969-12-31T23:59:59.250Z", "2000-02-29T00:00:00Z"] {
             #expect(Instant(iso: text)?.description == text)
         }

@@ -23,7 +23,7 @@ import Testing
         try #require(try JSONSerialization.jsonObject(with: JSONEncoder().encode(value)) as? [String: Any])
     }
 
-    @Test func statePayloadHasEveryField() throws {
+    @Test func `the state payload has every field`() throws {
         let object = try json(evaluation([("10:00", 800)], at: "14:00").snapshot)
         let fields = [
             "dailyTotalMl", "dailyGoalMl", "lastDrinkTime", "urgency", "deficitMl", "timestamp", "shouldNotify",
@@ -43,7 +43,7 @@ import Testing
         #expect((object["state"] as? [String: Any])?["totalMl"] as? Int == 800)
     }
 
-    @Test func countdownIsNullAfterTheGoal() throws {
+    @Test func `the countdown is null after the goal`() throws {
         let object = try json(evaluation([("10:00", 2500)], at: "14:00").snapshot)
         #expect(object["timeUntilNext"] is NSNull)
         #expect(object["dueTime"] is NSNull)
@@ -53,7 +53,7 @@ import Testing
     /// B6: the second fill stands at expected / goal while the rounded deficit is shown, and at no other time. At 10:00
     /// 500 of 2500 are expected.
     @Test(arguments: [(0, 0.2), (475, 0.2), (476, nil), (500, nil), (900, nil), (2500, nil)] as [(Int, Double?)])
-    func theTargetStandsAtExpectedOverGoal(total: Int, height: Double?) throws {
+    func `the target fill is expected over goal`(total: Int, height: Double?) throws {
         let snapshot = try evaluation([("09:00", total)], at: "10:00").snapshot
         #expect(snapshot.targetProgress == height && snapshot.behindText.hasSuffix("behind target") == (height != nil))
         // In the evening it is full, not more.
@@ -61,14 +61,14 @@ import Testing
         #expect(evening.targetProgress == (total < 2476 ? 1 : nil))
     }
 
-    @Test func paceSnapshotComesBackFromJSON() throws {
+    @Test func `a pace snapshot survives JSON`() throws {
         var snapshot = try evaluation([("10:00", 800)], at: "14:00").snapshot.pace
         #expect(try JSONDecoder().decode(PaceSnapshot.self, from: JSONEncoder().encode(snapshot)) == snapshot)
         snapshot.notification = .init(type: "reminder", title: "t", body: "b", id: "hydration-reminder/2026-06-15/1")
         #expect(try JSONDecoder().decode(PaceSnapshot.self, from: JSONEncoder().encode(snapshot)) == snapshot)
     }
 
-    @Test func decoderIsLenient() throws {
+    @Test func `the decoder ignores invalid fields`() throws {
         func decode(_ text: String) throws -> PaceSnapshot {
             try JSONDecoder().decode(PaceSnapshot.self, from: Data(text.utf8))
         }
