@@ -74,7 +74,7 @@ import Testing
         #expect(result.exitCode == 4 && result.error.contains("Nothing was imported"), "\(result.error)")
         #expect(
             try await shell("waterh-tracker export --format csv", in: scratch).output
-                == "startDate,endDate,value_ml,uuid\n")
+                == "startDate,endDate,value_ml,uuid,original,bottle,wall,raw\n")
     }
 
     @Test func `imports convert units and keep instants in the repeated hour`() async throws {

@@ -214,7 +214,7 @@ import Testing
             waterh-tracker preset list
             """
         )
-        #expect(result.output.contains("nothing was set up") && result.output.contains("No presets"), "\(result)")
+        #expect(result.output.contains("Nothing was set up") && result.output.contains("No presets"), "\(result)")
     }
 
     /// Who breaks off leaves nothing behind, whether at the first question, at the last one, or by an answer that
@@ -230,7 +230,7 @@ import Testing
             </dev/null; ls -A new
             """
         )
-        #expect(result.output.contains("nothing was set up") || result.output.contains("error: "), "\(result)")
+        #expect(result.output.contains("Nothing was set up") || result.output.contains("error: "), "\(result)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.file("new")).isEmpty, "\(result)")
         let whole = try await shell(
             """

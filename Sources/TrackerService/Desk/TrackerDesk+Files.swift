@@ -100,8 +100,8 @@ extension ImportOutcome {
         func was(_ count: Int) -> String { "\(counted(count, "drink")) \(count == 1 ? "was" : "were")" }
         return [
             fromBottle > 0 ? "\(was(fromBottle)) already known from the bottle." : nil,
-            removed > 0 ? "\(was(removed)) removed: a newer export of the source no longer has them." : nil,
-            excluded > 0 ? "\(was(excluded)) left out: health.excludedSources names their source." : nil,
+            removed > 0 ? "\(was(removed)) removed: not in the newer export of the source." : nil,
+            excluded > 0 ? "\(was(excluded)) left out: health.excludedSources names the source." : nil,
         ].compactMap(\.self)
     }
 }
