@@ -111,12 +111,7 @@ enum Adoption {
     /// - Throws: `CommandFailure` at the end of the input, or when the command is interrupted.
     private static func answer(_ question: String) async throws -> String {
         TextOutput.standard.prompt(question)
-        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
-        Thread.detachNewThread {
-            if let line = readLine() { continuation.yield(line) }
-            continuation.finish()
-        }
-        guard let line = await Interruptible.run({ await lines.first { _ in true } }) else {
+        guard let line = await Interruptible.run({ await StandardInput.lines.first { _ in true } }) else {
             throw CommandFailure(.interrupted, "no answer. Nothing was changed.")
         }
         return line.trimmingCharacters(in: .whitespaces)

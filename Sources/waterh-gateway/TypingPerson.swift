@@ -2,24 +2,26 @@ import CommandSupport
 import Foundation
 import TrackerCore
 
-/// A user at a terminal, or lines from a pipe.
-actor TypingPerson: BenchDayPerson {
-    private let lines: AsyncStream<String>
-    private var isEnded = false
-
-    init() {
+/// The lines of standard input. One thread reads them from the first use on.
+enum StandardInput {
+    static let lines: AsyncStream<String> = {
         let (lines, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .unbounded)
-        self.lines = lines
         Thread.detachNewThread {
             while let line = readLine() { continuation.yield(line) }
             continuation.finish()
         }
-    }
+        return lines
+    }()
+}
+
+/// Somebody at a terminal, or lines that come from a pipe.
+actor TypingPerson: BenchDayPerson {
+    private var isEnded = false
 
     func answer(_ prompt: BenchDayPrompt) async -> String? {
         while !isEnded, !Task.isCancelled {
             Diagnostics.line("? \(prompt.text) \(Self.hint(prompt.form))")
-            var iterator = lines.makeAsyncIterator()
+            var iterator = StandardInput.lines.makeAsyncIterator()
             guard let line = await iterator.next(isolation: self) else {
                 isEnded = true
                 return nil

@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// Adoption over links that scan by radio. Nothing answers at these links: the refusal must come before the link is used.
+/// Adoption on the command line. Nothing answers at the radio links: the refusal comes before the link is used.
 @Suite struct AdoptionCommandTests {
     @Test(
         arguments: ["bluez", "hci:127.0.0.1:9", "esphome:127.0.0.1"],

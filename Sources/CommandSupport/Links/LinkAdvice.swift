@@ -131,7 +131,7 @@ package struct LinkAdvice: Sendable {
         case .noAdapter:
             "Check that an ESPHome device with 'api:' and 'bluetooth_proxy:' (active: true) answers at \(place)."
         case .permissionDenied:
-            "Set WATERH_ESPHOME_KEY to the key of the device ('api: encryption: key:'); leave it out for a device without."
+            "Set WATERH_ESPHOME_KEY to the device's key ('api: encryption: key:'); unset it if the device has none."
         case .notFound, .timeout:
             """
             Wake the bottle near the proxy, and disconnect the proxy's other client: it serves one program at a time, \

@@ -11,7 +11,7 @@ package struct InRangeNotes: Hashable, Sendable {
     package var isNotified = false
 }
 
-/// Kept as numbers: `inRange.since.ADDRESS`, `inRange.hidden.ADDRESS`, `inRange.notified`. Adopting a bottle deletes them.
+/// Stored as numbers: `inRange.since.ADDRESS`, `inRange.hidden.ADDRESS`, `inRange.notified`. Adoption deletes them.
 extension TrackerStore {
     private static let (since, hidden, notified) = ("inRange.since.", "inRange.hidden.", "inRange.notified")
 
