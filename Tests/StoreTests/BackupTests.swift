@@ -158,7 +158,7 @@ import TrackerCore
         let now = try context("2026-02-03T18:00:00Z")
         _ = try store.addToken("wt_secret", label: "phone", now)
         _ = try store.changeSettings([("mqtt.password", "hunter2"), ("hydration.goalMl", "2100")], now)
-        for (name, secrets) in [("without", false), ("with", true)] {
+        for (name, secrets) in [("with", true), ("without", false)] {
             let file = folder.appendingPathComponent(name).path
             try store.backUp(to: file, secrets: secrets)
             let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
