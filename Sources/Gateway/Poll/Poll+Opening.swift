@@ -68,7 +68,8 @@ extension Poll {
         }
     }
 
-    /// The system caches attribute tables. After a firmware update it may have an old one, so the device is removed once.
+    /// The system caches attribute tables. After a firmware update it may have an old one, so the device is removed
+    /// once.
     private mutating func rejectServices(_ error: BottleTable.NoBottle) throws {
         let peer = report.name.map { "'\($0)'" } ?? "the peer at \(linkName)"
         guard !hasRadio || failures[.protocolViolation] != nil else {

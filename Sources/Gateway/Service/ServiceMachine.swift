@@ -6,8 +6,8 @@ import TrackerCore
 ///
 /// A bottle is due when its person's day asks for it (tracker spec A7), counted from the end of its last poll; at once
 /// when it is new, when a person asks. Of several that are due the one that has been due longest goes first, so no
-/// bottle waits for more than one poll of each other one, however often it is requested. A connection that is wanted for
-/// longer (`HoldWish`) is kept after a poll, and read as soon as the bottle reports something.
+/// bottle waits for more than one poll of each other one, however often it is requested. A connection that is wanted
+/// for longer (`HoldWish`) is kept after a poll, and read as soon as the bottle reports something.
 package struct ServiceMachine: Sendable {
     /// An event of the service.
     package enum Event: Sendable {
