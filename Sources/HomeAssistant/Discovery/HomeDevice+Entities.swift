@@ -115,20 +115,6 @@ extension HomeDevice {
                     "event_types": .texts(NotifyPayload.events),
                 ]),
             HomeComponent(
-                "sensor", "bottles_in_range", "Bottles in range",
-                [
-                    "entity_category": "diagnostic", "icon": "mdi:bottle-soda",
-                    "value_template":
-                        "{{ (((value_json | default({})).get('service') or {}).get('bottlesInRange') or []) | length }}",
-                    "json_attributes_topic": .text(topics.state),
-                    "json_attributes_template": .text(
-                        """
-                        {{ {'bottles': ((value_json | default({})).get('service') or {}).get('bottlesInRange') or \
-                        []} | tojson }}
-                        """
-                    ),
-                ]),
-            HomeComponent(
                 "binary_sensor", "session", "Session", isOffered: waterline,
                 [
                     "state_topic": .text(topics.waterline), "value_template": isOn("isActive"),
