@@ -20,7 +20,7 @@ import TrackerCore
         for _ in 0..<8 {
             Thread {
                 var count = 0
-                try? store.forEachDrink { _, _ in
+                try? store.forEachDrink { _, _, _ in
                     count += 1
                     guard count == 1 else { return }
                     open.withLock { $0 += 1 }

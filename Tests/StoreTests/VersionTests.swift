@@ -22,7 +22,7 @@ import TrackerCore
     /// The drinks of an export of this program.
     static func samples(_ store: TrackerStore) throws -> [HealthSample] {
         var samples: [HealthSample] = []
-        try store.forEachDrink { drink, original in
+        try store.forEachDrink { drink, original, _ in
             var sample = HealthSample(drink)
             (sample.zone, sample.day, sample.source) = (drink.zone, drink.localDay, drink.source)
             sample.original = original
@@ -185,7 +185,7 @@ import TrackerCore
         /// The drinks of the store by the key of their first version.
         func counted() throws -> [String: Int] {
             var found: [String: Int] = [:]
-            try store.forEachDrink { drink, original in found[original ?? drink.key, default: 0] += drink.ml }
+            try store.forEachDrink { drink, original, _ in found[original ?? drink.key, default: 0] += drink.ml }
             return found
         }
         func change(_ keys: Set<String>, _ body: (inout Model) -> Void) {
@@ -198,7 +198,7 @@ import TrackerCore
             let key = living.keys.sorted().randomElement(using: &random)
             let name = try key.flatMap { key in
                 var name: String?
-                try store.forEachDrink { drink, original in if (original ?? drink.key) == key { name = drink.key } }
+                try store.forEachDrink { drink, original, _ in if (original ?? drink.key) == key { name = drink.key } }
                 return name
             }
             let ml = Int.random(in: 1...900, using: &random)
