@@ -165,9 +165,10 @@ import TrackerCore
             #expect((bytes.range(of: Data("hunter2".utf8)) != nil) == secrets)
             let backup = try TrackerStore(path: file)
             #expect(try backup.tokens().isEmpty && backup.settings().goalMl == 2100)
-            // A restore keeps the tokens of the store that is replaced.
+            // A restore keeps the tokens of the store that is replaced, and passwords that the backup does not have.
             try store.restore(from: file, scratch: try newFolder())
             #expect(try store.tokens().map(\.label) == ["phone"])
+            #expect(try store.settings().service.mqttPassword == "hunter2")
         }
     }
 

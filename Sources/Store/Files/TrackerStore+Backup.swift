@@ -107,6 +107,11 @@ extension TrackerStore {
     }
 
     private static func replaceRows(_ db: Database) throws {
+        // A backup without passwords does not delete those of this store.
+        let secrets = try Row.fetchAll(db, sql: "SELECT name, value FROM main.setting").filter { row in
+            let name: String = try row.checked("name")
+            return Settings.catalogue.contains { $0.isSecret && $0.name == name }
+        }
         for table in Schema.tableNames {
             guard let rule = Schema.restoring[table] else { preconditionFailure("no rule to restore \(table)") }
             if rule == .replaced { try db.execute(sql: "DELETE FROM main.\(table)") }
@@ -119,6 +124,11 @@ extension TrackerStore {
                     INSERT OR IGNORE INTO main.\(table) (\(columns.joined(separator: ", ")))
                     SELECT \(values.joined(separator: ", ")) FROM backup.\(table)
                     """)
+        }
+        for row in secrets {
+            try db.run(
+                "INSERT OR IGNORE INTO main.setting (name, value) VALUES (?, ?)",
+                [try row.checked("name", String.self), try row.checked("value", String.self)])
         }
         // Readers by position start again: nothing reports the drinks that are gone.
         try db.execute(sql: "DELETE FROM main.drink_sequence")
