@@ -148,12 +148,7 @@ import Testing
         return (try #require(status["records"] as? Int), try #require(status["clock"] as? String))
     }
 
-    @Test(
-        """
-        Ctrl-C and a closed terminal leave what was recorded, and the bottle its log; an earlier day's folder is \
-        not written into
-        """,
-        arguments: [SIGINT, SIGHUP, SIGTERM])
+    @Test(arguments: [SIGINT, SIGHUP, SIGTERM])
     func `an interrupted hardware session keeps its record`(_ signal: Int32) async throws {
         let pair = try await Pair(["--capture", Program.repository + "/captures/boost_two-days.btsnoop"])
         let arguments = [

@@ -4,12 +4,7 @@ import Testing
 
 /// What a service keeps of polls that went wrong.
 @Suite("Polls that went wrong") struct FlightRecorderTests {
-    @Test(
-        """
-        of a poll that fails the service keeps a capture and its story, for the owner alone, and the report tells \
-        of it
-        """,
-        .timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(1)))
     func `the trace of a failed poll is kept`() async throws {
         let pair = try await Pair(["--faults", "mtu=23"])
         try await pair.sip(120)

@@ -224,12 +224,7 @@ struct PresentationTests {
         #expect(await !refused.canShow() && fixture.troubles.items.count == 1)
     }
 
-    @Test(
-        """
-        a server that takes and does not answer has shown nothing, and is left alone; its late answer is the place \
-        of the next
-        """
-    )
+    @Test
     func `a silent server has shown nothing`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased, first: 5)
         let desktop = await fixture.desktop(
@@ -381,12 +376,7 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    @Test(
-        """
-        what was shown and not counted, because somebody died in between, is counted and not shown again; other \
-        words are
-        """
-    )
+    @Test
     func `a program killed between show and record shows again`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let first = await fixture.desktop()

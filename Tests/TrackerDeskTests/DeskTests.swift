@@ -34,12 +34,7 @@ struct DeskTests {
         #expect(reset.deleted.count == 2 && reset.state.pace.dailyTotalMl == 0)
     }
 
-    @Test(
-        """
-        a time of day alone is that of the drink's own day: typed the day after, it moved the drink into the night \
-        before
-        """
-    )
+    @Test
     func `an edited drink stays on its day`() throws {
         let desk = try fixture.desk("12:00")
         _ = try desk.logDrink(.ml(250), at: desk.moment("2026-06-13T23:50"))

@@ -152,12 +152,7 @@ struct TellingTests {
         #expect(try await fixture.desk("12:01").tell([sink]).notifications.count == 1)
     }
 
-    @Test(
-        """
-        a look that can reach nobody writes nothing, whatever is due; what another tells just now is no business \
-        of its
-        """
-    )
+    @Test
     func `an evaluation without a decision writes nothing`() async throws {
         let absent = Sink("absent", able: false)
         _ = try await fixture.desk().tell([absent])

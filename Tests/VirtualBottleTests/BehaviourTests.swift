@@ -184,12 +184,7 @@ struct BehaviourTests {
                 == (shown != .draft))
     }
 
-    @Test(
-        """
-        both profiles at once: answers go where the question came from, reports to every listener, one flash \
-        behind both
-        """
-    )
+    @Test
     func `both profiles can be served at once`() throws {
         var bench = try Bench(BottleIdentity(profile: .both))
         bench.sip([1, 2])
