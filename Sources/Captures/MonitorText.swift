@@ -267,7 +267,7 @@ private struct MonitorFields {
             parts += Self.little(UInt16(truncatingIfNeeded: number))
         case "UUID", "Attribute type", "Attribute group type":
             guard let uuid = Self.uuid(rest) else { return false }
-            parts += uuid.littleEndian
+            parts += uuid
         case "Value", "Data":
             guard let bytes = Self.bytes(rest) else { return false }
             parts += bytes
@@ -299,7 +299,7 @@ private struct MonitorFields {
         switch opcode {
         case 0x01:
             guard let request = code(""), let error = code("Error") else { return nil }
-            return [request] + parts + [error]
+            return [request] + parts.prefix(2) + [error]
         case 0x02, 0x03:
             return (numbers["Client RX MTU"] ?? numbers["Server RX MTU"]).map {
                 Self.little(UInt16(truncatingIfNeeded: $0))
@@ -307,7 +307,8 @@ private struct MonitorFields {
         case 0x05: return code("Format").map { [$0] + parts }
         case 0x09, 0x11: return numbers["Attribute data length"].map { [UInt8(truncatingIfNeeded: $0)] + parts }
         case 0x18: return code("Flags").map { [$0] }
-        default: return parts
+        // Newer versions print what a value means below it.
+        default: return Array(parts.prefix(length))
         }
     }
 
@@ -351,8 +352,10 @@ private struct MonitorFields {
     private static func bracketed(_ line: Substring) -> UInt64? { inBrackets(line).flatMap(hex) }
 
     /// `Generic Access Profile (0x1800)`, `Vendor specific (00010203-0405-0607-0809-0a0b0c0d1912)`.
-    private static func uuid(_ text: Substring) -> BluetoothUUID? {
-        inBrackets(text).flatMap { BluetoothUUID(String($0)) }
+    private static func uuid(_ text: Substring) -> [UInt8]? {
+        guard let name = inBrackets(text) else { return nil }
+        if let short = hex(name) { return UInt16(exactly: short).map(little) }
+        return name.utf8.count == 36 ? bytes(name.filter { $0 != "-" }[...])?.reversed() : nil
     }
 
     private static func bytes(_ text: Substring) -> [UInt8]? {
