@@ -1,6 +1,7 @@
-import Utilities
+import CBluetooth
 import Dispatch
 import Glibc
+import Utilities
 
 /// Our end of a socket that carries notified values to bluetoothd: one message is one value. Values that do not fit are
 /// queued up to a limit.
