@@ -196,7 +196,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// WATERH_TESTS names test targets: then the package has only these and what they depend on (`hardware/bench mutations`).
+// WATERH_TESTS names test targets: then the package has only these and what they depend on (`hardware/bench
+// mutations`).
 if let wanted = Context.environment["WATERH_TESTS"]?.split(separator: " ").map(String.init) {
     var (names, waiting) = (Set<String>(), wanted)
     while let name = waiting.popLast() {

@@ -16,8 +16,8 @@ import Bluetooth
 ///
 /// Level (D V I A W E), time of day without a zone (taken as UTC) and message, between tabs. Values are in the I lines;
 /// the A line repeats it for people, and counts only where no I line came before (a log exported at the level
-/// "Application"): then the characteristic is unknown. All other lines are skipped, and blanks and `>` before a line, so
-/// that the log can be in a README or a letter. Source: exports published by users of the app.
+/// "Application"): then the characteristic is unknown. All other lines are skipped, and blanks and `>` before a line,
+/// so that the log can be in a README or a letter. Source: exports published by users of the app.
 struct NRFConnectParser: LineParser {
     static let format = CaptureFormat(.nrfConnect, .text)
     var line = 0

@@ -231,8 +231,8 @@ struct HexDumpParser: LineParser {
 ///       "frame.p2p_dir": "1",
 ///       "frame.protocols": "bluetooth:hci_h4:bthci_evt"
 ///
-/// It is read line by line, as tshark prints it. The facts of a packet's record (kind, direction, adapter) are under the
-/// name of its format. Without `-x` it holds no bytes. Source: tshark 4.0.
+/// It is read line by line, as tshark prints it. The facts of a packet's record (kind, direction, adapter) are under
+/// the name of its format. Without `-x` it holds no bytes. Source: tshark 4.0.
 struct TsharkJSONParser: LineParser {
     static let format = CaptureFormat(.tsharkJSON, .h4WithDirection)
     var line = 0

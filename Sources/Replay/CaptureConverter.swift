@@ -192,8 +192,8 @@ extension PacketContent {
     }
 }
 
-/// Packets of another level made from a conversation: HCI or air by `ConversationSynthesiser`, and text, each value that
-/// was written, notified or read with its characteristic.
+/// Packets of another level made from a conversation: HCI or air by `ConversationSynthesiser`, and text, each value
+/// that was written, notified or read with its characteristic.
 private struct ConversationWriter {
     private var synthesiser: ConversationSynthesiser?
     private let conversation = ConversationReader { _, _ in }

@@ -51,7 +51,7 @@ enum Adoption {
 
     /// Scans, lists the bottles in range and asks the user which one is theirs. Adopts it.
     static func chooseBottle(_ driver: GatewayDriver, _ depot: Depot) async throws {
-        var options = try depot.pollOptions(dialect: nil)
+        var options = try await depot.pollOptions(dialect: nil)
         options.job = .scan
         Diagnostics.line("Scanning for \(Int(options.limits.scan / .seconds(1))) s…")
         let party = GatewayDriver.Party(journal: NoJournal())
@@ -89,7 +89,7 @@ enum Adoption {
             default: break
             }
         }
-        if Machine.clockMark().isSynchronized != true {
+        if await Machine.isClockSynchronised() != true {
             let zone = try Machine.zone()
             let wall = zone.wall(at: Machine.now())
             let day = Date(timeIntervalSince1970: Double(Machine.now().wholeSeconds)).formatted(

@@ -91,7 +91,7 @@ extension DoctorChecks {
             bottles(own, file, hasNeighbours: (try? way.name.hasNeighbours) ?? true),
         ]
         findings += await broker(place, file)
-        findings += PageCheck.finding(file, place)
+        findings += await PageCheck.finding(file, place)
         findings.append(await self.link(way, own))
         let wanted = way.wantedBottle.map { [$0] } ?? file.bottles
         let selectors = wanted.compactMap { OwnBottle.meant($0, among: own) }.map(BottleSelector.init(text:))

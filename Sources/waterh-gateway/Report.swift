@@ -52,7 +52,8 @@ struct Report: AsyncParsableCommand {
             ("polls.txt", KeptFlights.stories(stores.map { $0.0.path })),
             ("log.txt", try await ReportParts.log(log, lines: lines)),
         ]
-        let path = output ?? "waterh-report-\(try Machine.zone().wall(at: Machine.now()).description.prefix(10)).tar.gz"
+        let day = try Machine.zone().wall(at: Machine.now()).description.prefix(10)
+        let path = output ?? "waterh-report-\(day).tar.gz"
         try await ReportArchive.write(
             parts.map { ($0.name, blur.text($0.text)) }, to: path,
             sparing: places.map(\.path) + [place.config ?? Paths.configuration] + [log].compactMap(\.self))

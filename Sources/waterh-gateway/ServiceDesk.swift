@@ -89,9 +89,9 @@ actor ServiceDesk {
     func isUnadopted() -> Bool { look().isEmpty }
 
     /// Options for a job that uses no setting of a bottle except the time limits.
-    func scanOptions() throws -> PollOptions {
+    func scanOptions() async throws -> PollOptions {
         reread()
-        return try depot.pollOptions(dialect: plan.dialect)
+        return try await depot.pollOptions(dialect: plan.dialect)
     }
 
     func bottlesElsewhere() -> Set<String> { Adoption.elsewhere(besides: depot.store.path) }

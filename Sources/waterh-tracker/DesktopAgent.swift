@@ -12,7 +12,8 @@ struct Agent: AsyncParsableCommand {
         abstract: "Show the service's notifications on this desktop",
         discussion: """
             A system service has no desktop. Run this program in the desktop session: it shows the service's \
-            notifications and passes presses of their buttons on. It waits for the service and for a notification server.
+            notifications and passes presses of their buttons on. It waits for the service and for a notification \
+            server.
             """)
     @OptionGroup var options: PlaceOptions
     @OptionGroup var speech: ServiceLogOptions

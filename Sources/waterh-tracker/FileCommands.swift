@@ -11,7 +11,8 @@ struct Export: WaitingCommand {
         abstract: "Export drinks",
         discussion: """
             apple-health is XML for importer apps, csv suits these and spreadsheets, and json has every field. A drink \
-            from a bottle carries the bottle's address, wall clock and bytes, so that another store recognises its record.
+            from a bottle carries the bottle's address, wall clock and bytes, so that another store recognises its \
+            record.
             jsonl and influx (line protocol) have one line for each drink. With --follow, these and csv have one line \
             for each change, by any program: added, corrected (with the uuid of the original), changed or deleted \
             (0 ml in line protocol). A reader continues with --after and the last line's position.
@@ -99,9 +100,10 @@ struct Import: StoreCommand {
         commandName: "import",
         abstract: "Import drinks",
         discussion: """
-            Exports of this program, Apple Health exports (export.zip or XML) and CSV files are recognised. A drink that \
-            is known already, also from the bottle, is not added again. A newer Apple Health export replaces what an \
-            older one brought; health.excludedSources names sources to leave out. All of the file is imported, or nothing.
+            Exports of this program, Apple Health exports (export.zip or XML) and CSV files are recognised. A drink \
+            that is known already, also from the bottle, is not added again. A newer Apple Health export replaces what \
+            an older one brought; health.excludedSources names sources to leave out. All of the file is imported, or \
+            nothing.
             """)
     @OptionGroup var options: StoreOptions
     @Argument(help: "File to read (- for standard input)", completion: .file()) var file: String

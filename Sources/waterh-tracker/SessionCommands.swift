@@ -100,7 +100,10 @@ struct SessionCommand: ParsableCommand {
                 let when = "at \(desk.time(start.session.view.session.startTime))"
                 return start.started
                     ? [
-                        "Session started \(when). Log with: waterh-tracker drink, waterh-tracker water. End it with: waterh-tracker session end"
+                        """
+                        Session started \(when). Log with: waterh-tracker drink, waterh-tracker water. \
+                        End it with: waterh-tracker session end
+                        """
                     ]
                     : ["A session is running already, started \(when)."] + (try SessionWords.lines(start.session, desk))
             }

@@ -53,7 +53,8 @@ struct SettingsCommand: ParsableCommand {
             commandName: "set",
             abstract: "Change settings",
             discussion: """
-                All named settings change, or none. Example: waterh-tracker settings set hydration.goalMl 2000 schedule.wake 06:30
+                All named settings change, or none. Example: \
+                waterh-tracker settings set hydration.goalMl 2000 schedule.wake 06:30
                 """)
         @OptionGroup var options: StoreOptions
         @Option(
@@ -107,8 +108,10 @@ struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup",
         abstract: "First-time setup",
-        discussion:
-            "It sets defaults and presets, and asks on a terminal. With --yes, options that are not given keep their default."
+        discussion: """
+            It sets defaults and presets, and asks on a terminal. With --yes, options that are not given keep their \
+            default.
+            """
     )
     @OptionGroup var options: StoreOptions
     @Flag(name: .shortAndLong, help: "Ask no questions") var yes = false

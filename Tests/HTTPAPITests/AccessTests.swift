@@ -264,8 +264,8 @@ import TrackerService
             let client = try RawHTTP(port: house.port)
             client.send(
                 """
-                POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Origin: http://localhost\r\nContent-Type: \
-                application/json\r\nConnection: close\r\n\(fields)\r\n\r\nb\r\n{\"ml\": 250}\r\n0\r\n\r\n
+                POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Origin: http://localhost\r\n\
+                Content-Type: application/json\r\nConnection: close\r\n\(fields)\r\n\r\nb\r\n{\"ml\": 250}\r\n0\r\n\r\n
                 """
             )
             let reply = try RawHTTP.reply(try await client.read { _ in false })
@@ -551,8 +551,8 @@ import TrackerService
         try await ServedHousehold.serve { house async throws in
             let request =
                 """
-                POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Origin: http://localhost\r\nContent-Type: \
-                application/json\r\nContent-Length: 11\r\n\r\n{\"ml\": 250}
+                POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Origin: http://localhost\r\n\
+                Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"ml\": 250}
                 """
             for end in stride(from: 0, to: request.utf8.count, by: 1) {
                 let client = try RawHTTP(port: house.port)

@@ -226,7 +226,9 @@ import TrackerService
             """, []
         ),
         (
-            #"{"id": 1, "label": "l", "scope": "all", "createdAt": "noon", "expiresAt": "2026-09-13T12:00:00Z", "more": 1}"#,
+            """
+            {"id": 1, "label": "l", "scope": "all", "createdAt": "noon", "expiresAt": "2026-09-13T12:00:00Z", "more": 1}
+            """,
             [
                 "Token.isRevoked is missing", "Token.more is not described", "Token.createdAt is \"noon\"",
                 "Token.id is 1.0", "Token.scope is \"all\"",

@@ -199,9 +199,7 @@ extension BlueZPeripheral {
         let value = Array(value.prefix(512))
         guard characteristic.sockets.isEmpty else {
             for (device, socket) in characteristic.sockets.sorted(by: { $0.key < $1.key }) where !socket.send(value) {
-                log(
-                    "the central \(device) no longer receives values: \(Self.pendingLimit) are pending; this one is dropped"
-                )
+                log("\(device) does not receive values: \(Self.pendingLimit) are pending, and this one is dropped")
                 emit(.notified(uuid))
             }
             return

@@ -123,7 +123,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
             guard let self, self.wait == current, !self.isVisible, self.source != nil else { return }
             while let late = self.accept() {
                 self.driver.instruments.log(
-                    "\(self.listener.name): disconnected a central that connected while the peripheral was not advertising"
+                    "\(self.listener.name): a central connected while the peripheral did not advertise; disconnected"
                 )
                 Glibc.close(late)
             }

@@ -25,7 +25,8 @@ package final class LinkRecorder: @unchecked Sendable {
     private var hasFailed = false
 
     /// - Parameters:
-    ///   - path: its suffix decides the format, btsnoop where it says nothing. `begin` replaces an older capture; a FIFO
+    ///   - path: its suffix decides the format, btsnoop where it says nothing. `begin` replaces an older capture; a
+    ///   FIFO
     ///     or a device is written to.
     ///   - peer: the bottle's address; where the link knows it better, `identify` follows.
     ///   - isPeerRandom: the kind of that address.

@@ -312,7 +312,8 @@ extension MQTTConnection {
                 mosquitto_property_read_byte(properties, Int32(MQTT_PROP_RETAIN_AVAILABLE.rawValue), &retains, false)
                 mosquitto_property_read_byte(properties, Int32(MQTT_PROP_MAXIMUM_QOS.rawValue), &qos, false)
             }
-            MQTTConnection.of(owner)?.answered(code, isKnown: flags & 1 != 0, retains: retains != 0, qos: Int32(min(1, qos)))
+            MQTTConnection.of(owner)?.answered(
+                code, isKnown: flags & 1 != 0, retains: retains != 0, qos: Int32(min(1, qos)))
         }
         mosquitto_disconnect_callback_set(client) { client, owner, code in
             let number = errno

@@ -70,8 +70,10 @@ extension HomeDevice {
                 "sensor", "bottles_in_range", "Bottles in range", like: diagnostic,
                 [
                     "icon": "mdi:bottle-soda", "json_attributes_topic": .text(topics.state),
-                    "value_template":
-                        "{{ (((value_json | default({})).get('service') or {}).get('bottlesInRange') or []) | length }}",
+                    "value_template": """
+                    {{ (((value_json | default({})).get('service') or {}).get('bottlesInRange') or []) \
+                    | length }}
+                    """,
                     "json_attributes_template": """
                     {{ {'bottles': ((value_json | default({})).get('service') or {}).get('bottlesInRange') or \
                     []} | tojson }}

@@ -1,7 +1,7 @@
 import TrackerService
 
-/// A device of Home Assistant with its entities: one retained message (Home Assistant's "MQTT device discovery"), or one
-/// per entity where a broker does not take a message of that length.
+/// A device of Home Assistant with its entities: one retained message (Home Assistant's "MQTT device discovery"), or
+/// one per entity where a broker does not take a message of that length.
 struct HomeDevice: Encodable {
     let id: String
     let name: String

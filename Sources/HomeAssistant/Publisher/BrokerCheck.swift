@@ -37,9 +37,8 @@ package enum BrokerCheck: Sendable {
             return .failed(MQTTAdvice.words(error, plan), (error as? MQTTFailure)?.kind ?? .wrongUse)
         }
         if let id = other.withLock({ $0.id }) {
-            return .taken(
-                "\(plan): lets us in, and another store (\(MQTTPlan.client(id))) is published at \(plan.topics.prefix)/…"
-            )
+            let place = "\(plan.topics.prefix)/…"
+            return .taken("\(plan): lets us in, and another store (\(MQTTPlan.client(id))) is published at \(place)")
         }
         // What the running service could not publish.
         let trouble = try? store.outletTroubles().first { $0.outlet == MQTTPublisher.name }?.words

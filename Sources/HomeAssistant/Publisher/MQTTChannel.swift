@@ -5,9 +5,9 @@ import TrackerCore
 import TrackerService
 import Utilities
 
-/// The broker as a notification channel. A notification counts if the broker has confirmed it and a client subscribes to
-/// the topic (tracker specification, B7, K-B15). Notifications that others showed while the broker was away are published
-/// first, in their order.
+/// The broker as a notification channel. A notification counts if the broker has confirmed it and a client subscribes
+/// to the topic (tracker specification, B7, K-B15). Notifications that others showed while the broker was away are
+/// published first, in their order.
 package final class MQTTChannel: NotificationSink {
     package let name = "mqtt"
     package let limit: Duration

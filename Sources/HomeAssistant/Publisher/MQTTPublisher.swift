@@ -198,8 +198,8 @@ package actor MQTTPublisher {
     private func sharedPrefix(_ topics: Topics) -> String? {
         otherStore.map {
             """
-            Another store (\(MQTTPlan.client($0))) publishes at \(topics.prefix)/…, too, and each overwrites the other. \
-            Set another prefix for one of them (mqtt.prefix, in the file prefix).
+            Another store (\(MQTTPlan.client($0))) publishes at \(topics.prefix)/…, too, and each overwrites the \
+            other. Set another prefix for one of them (mqtt.prefix, in the file prefix).
             """
         }
     }
@@ -229,8 +229,8 @@ package actor MQTTPublisher {
                 .stays(
                     """
                     The broker at \(left.place) still retains \(counted(left.topics.count, "message")) of this store \
-                    (\(left.topics[0])\(left.topics.count > 1 ? " and more" : "")). To clear them, set mqtt.url to that \
-                    broker, and then back.
+                    (\(left.topics[0])\(left.topics.count > 1 ? " and more" : "")). To clear them, set mqtt.url to \
+                    that broker, and then back.
                     """))
         }
     }

@@ -152,7 +152,8 @@ final class ConversationReader {
         let remote = book.peer(address.map { .address($0) } ?? .connection(connection.id), connection: connection.id)
         let host = book.peer(.host(connection.adapter), connection: connection.id)
         remote.openConnections += 1
-        // The two highest bits of a random address: 11 is static, 00 and 01 are private (Core 5.4, Vol 6 Part B, 1.3.2).
+        // The two highest bits of a random address: 11 is static, 00 and 01 are private (Core 5.4, Vol 6 Part B,
+        // 1.3.2).
         if let address, connection.isPeerRandom == true, address.value >> 46 < 2 { remote.isAddressPrivate = true }
         return ConnectionSides(
             id: connection.id, remote: ServerSide(peer: remote, connection: connection, isHost: false),

@@ -48,9 +48,9 @@ struct RecordBatch {
 /// Reassembles drink logs: `LogAssembler` of BottleProtocol, with a fast path before it and with the packet of each
 /// record.
 ///
-/// Nearly every log arrives as the bottle sends it: a header with one entry, then notifications of one whole entry each.
-/// A capture can hold half a million of them, so the fast path takes these. The first other value hands everything to
-/// `LogAssembler` until the log is requested again or the connection ends.
+/// Nearly every log arrives as the bottle sends it: a header with one entry, then notifications of one whole entry
+/// each. A capture can hold half a million of them, so the fast path takes these. The first other value hands
+/// everything to `LogAssembler` until the log is requested again or the connection ends.
 final class LogDecoder {
     // The fast path: a frame whose values were one whole log entry each.
     private var records: [UInt8] = []
@@ -234,7 +234,8 @@ final class LogDecoder {
 
 /// `LogAssembler`, with the packet that completed each record.
 ///
-/// The assembler knows values, not packets. The growth of its frame with each value tells which payload bytes came when.
+/// The assembler knows values, not packets. The growth of its frame with each value tells which payload bytes came
+/// when.
 private struct TracedAssembler {
     private var assembler = LogAssembler()
     /// Payload bytes of the open frame, up to each packet.

@@ -5,8 +5,8 @@ import FoundationEssentials
 /// Everything that is read out of a capture: the content of an expectation file, and the values that `diff` compares.
 ///
 /// As JSON Lines, the first line is about the file (`{"capture":{…}}`), then one for each command (`{"command":{…}}`)
-/// and each delivery of a drink record, duplicates included (`{"drink":{…}}`), with the keys of `waterh-replay commands`
-/// and `drinks --raw`.
+/// and each delivery of a drink record, duplicates included (`{"drink":{…}}`), with the keys of `waterh-replay
+/// commands` and `drinks --raw`.
 package struct CaptureReading: Sendable, Equatable {
     /// The facts about the file; `nil` where an expectation has none.
     package var head: Row?

@@ -111,7 +111,8 @@ extension DrinkTable {
                 FROM drink LEFT JOIN bottle AS b ON b.id = drink.bottle LEFT JOIN bottle_record AS r
                     ON r.verdict = 'drink' AND r.bottle = drink.bottle AND r.wall || '|' || r.amountMl
                         = substr(coalesce(drink.instead, drink.key), length(b.origin) + 2)
-                WHERE drink.deleted = 0 AND drink.ml > 0 \(condition) GROUP BY drink.id ORDER BY drink.instant, drink.key
+                WHERE drink.deleted = 0 AND drink.ml > 0 \(condition)
+                GROUP BY drink.id ORDER BY drink.instant, drink.key
                 """, arguments: arguments)
     }
 }
@@ -274,7 +275,8 @@ private struct ImportTable {
     }
 
     /// Tombstones the drinks that corrections of the file replace, also if a bottle still has them. A correction of a
-    /// drink that a person corrected or deleted here is left out. Of several corrections in the file the last one counts.
+    /// drink that a person corrected or deleted here is left out. Of several corrections in the file the last one
+    /// counts.
     private func buryCorrected(_ context: WriteContext, _ db: Database) throws {
         let isNewCorrection =
             """
@@ -441,7 +443,8 @@ private struct ImportTable {
         let rows = try Row.fetchCursor(
             db,
             sql: """
-                SELECT s.rowid AS sample, s.key, s.origin, s.ml, d.id, d.ml AS drinkMl FROM temp.sample AS s JOIN drink AS d
+                SELECT s.rowid AS sample, s.key, s.origin, s.ml, d.id, d.ml AS drinkMl
+                FROM temp.sample AS s JOIN drink AS d
                     ON d.instant BETWEEN s.instant - s.instant % 60000 AND s.instant - s.instant % 60000 + 59999
                 WHERE s.origin IS NOT NULL AND (d.bottle IS NOT NULL OR d.source = 'bottle') AND d.instead IS NULL
                 ORDER BY s.rowid, abs(d.ml - s.ml), abs(d.instant - s.instant)

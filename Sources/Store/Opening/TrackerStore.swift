@@ -169,7 +169,8 @@ package struct TrackerStore: Sendable {
         return result
     }
 
-    /// - Throws: `StoreError` with the code `storeWasRemoved` if the file was deleted or replaced. SQLite would continue
+    /// - Throws: `StoreError` with the code `storeWasRemoved` if the file was deleted or replaced. SQLite would
+    ///   continue
     ///   to write to the deleted file.
     package func checkPlace() throws {
         guard let file, FileIdentity(path) != file else { return }

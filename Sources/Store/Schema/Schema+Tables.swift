@@ -81,14 +81,14 @@ extension Schema {
             key TEXT NOT NULL UNIQUE,
             instant INTEGER NOT NULL CHECK (instant BETWEEN -62135596800000 AND 253402300799999), -- years 1 to 9999
             zone TEXT NOT NULL,                   -- IANA identifier; it never changes
-            localDay TEXT NOT NULL CHECK (localDay IS date(localDay, '+0 days')), -- yyyy-MM-dd; it changes with `instant` only
+            localDay TEXT NOT NULL CHECK (localDay IS date(localDay, '+0 days')), -- yyyy-MM-dd, changes with `instant`
             ml INTEGER NOT NULL CHECK (ml BETWEEN 0 AND 100000),
             source TEXT NOT NULL,
             bottle INTEGER REFERENCES bottle (id),
             deleted INTEGER NOT NULL DEFAULT 0,   -- 1: a tombstone, which keeps the key
             updatedAt INTEGER NOT NULL,
             instead TEXT,                         -- of a correction: the key of the corrected drink
-            deletedWith TEXT,                     -- of a tombstone: what deleted it and can bring it back; NULL: a person
+            deletedWith TEXT,                     -- of a tombstone: what deleted it and can restore it; NULL: a user
             born INTEGER,                         -- its first position in the sequence of changes
             place INTEGER                         -- its position in the sequence of changes
         ) STRICT;

@@ -99,8 +99,8 @@ package enum JournalOutcome: Hashable, Sendable {
 ///
 /// Synchronous: when `append` returns, the entries are on the disk; when it throws, none of this batch is.
 ///
-/// A record keeps one row. Its first date is final. A row without a date takes the first date that a later entry brings,
-/// and a row that was read in another way (`JournalEntry.reading`) takes the result of the new reading.
+/// A record keeps one row. Its first date is final. A row without a date takes the first date that a later entry
+/// brings, and a row that was read in another way (`JournalEntry.reading`) takes the result of the new reading.
 package protocol Journal: Sendable {
     /// Appends a batch in one transaction. One outcome an entry, in order.
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]

@@ -1,8 +1,8 @@
 import Foundation
 import TrackerCore
 
-/// A list of objects with `startDate` and `value_ml`, or an object with such a list under `drinks`. It finds the entries
-/// of the list; Foundation decodes them, and checks that everything around them is JSON.
+/// A list of objects with `startDate` and `value_ml`, or an object with such a list under `drinks`. It finds the
+/// entries of the list; Foundation decodes them, and checks that everything around them is JSON.
 final class JSONListReader: FormatReader {
     /// One entry, and everything around the list, may be that long.
     private static let limit = 1 << 20

@@ -48,7 +48,8 @@ package struct HTTPListener: Sendable {
     private let connectionLimit: Int
     private let log: Logger
 
-    /// - Parameter connectionLimit: so many connections at once, or fewer where the process may not have so many files open;
+    /// - Parameter connectionLimit: so many connections at once, or fewer where the process may not have so many files
+    ///   open;
     ///   more wait in the kernel's queue.
     package init(_ endpoint: Endpoint, connectionLimit: Int, log: Logger) {
         (self.endpoint, self.connectionLimit, self.log) = (endpoint, connectionLimit, log)

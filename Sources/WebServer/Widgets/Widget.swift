@@ -109,7 +109,8 @@ enum Widget {
         let at = y + height * (1 - session.gauge)
         let colour = session.isWarning ? "#E53935" : "#42A5F5"
         return """
-            <rect class="bar" x="\(digits(x))" y="\(digits(y))" width="12" height="\(digits(height))" rx="6" fill="#CFD8DC"/>\
+            <rect class="bar" x="\(digits(x))" y="\(digits(y))" width="12" height="\(digits(height))" rx="6" \
+            fill="#CFD8DC"/>\
             <rect x="\(digits(x - 4))" y="\(digits(y + height / 2 - 1))" width="20" height="2" fill="#6B7B8D"/>\
             <circle class="value" cx="\(digits(x + 6))" cy="\(digits(at))" r="9" fill="\(colour)"/>
             """
@@ -163,8 +164,8 @@ enum Widget {
             """
             : ""
         return """
-            <text class="ink\(isOnAnything ? " rim" : "")" x="\(digits(x))" y="\(digits(y))" font-family="system-ui, sans-serif" font-size="\(digits(size))" \
-            font-weight="\(weight)" \
+            <text class="ink\(isOnAnything ? " rim" : "")" x="\(digits(x))" y="\(digits(y))" \
+            font-family="system-ui, sans-serif" font-size="\(digits(size))" font-weight="\(weight)" \
             text-anchor="\(anchor)" fill="#1A1A2E"\(rim)>\(Escaping.markup(words))</text>
             """
     }

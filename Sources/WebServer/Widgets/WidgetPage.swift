@@ -1,8 +1,8 @@
 import TrackerCore
 import Utilities
 
-/// A page to embed: a picture, lines of text, and buttons that log. It needs no script: a button posts to the page's own
-/// address, with the token in it, and the page loads again every minute.
+/// A page to embed: a picture, lines of text, and buttons that log. It needs no script: a button posts to the page's
+/// own address, with the token in it, and the page loads again every minute.
 struct WidgetPage {
     /// What a button does.
     enum Button: String, CaseIterable {
@@ -28,9 +28,10 @@ struct WidgetPage {
             <meta name="color-scheme" content="light dark"><meta name="referrer" content="same-origin">
             <style>
             body{margin:8px;font:16px system-ui,sans-serif;text-align:center;color:#1A1A2E}
-            h1{position:absolute;margin:0;clip-path:inset(50%)}svg{max-width:100%;height:auto}p{margin:4px}form{display:flex;flex-wrap:wrap;gap:8px;justify-content:center;margin-top:8px}
-            button{flex:1;max-width:10rem;padding:0 4px;white-space:nowrap;min-height:44px;border:0;border-radius:14px;font:inherit;font-weight:600;\
-            background:#1565C0;color:#fff}
+            h1{position:absolute;margin:0;clip-path:inset(50%)}svg{max-width:100%;height:auto}p{margin:4px}
+            form{display:flex;flex-wrap:wrap;gap:8px;justify-content:center;margin-top:8px}
+            button{flex:1;max-width:10rem;padding:0 4px;white-space:nowrap;min-height:44px;border:0;border-radius:14px;\
+            font:inherit;font-weight:600;background:#1565C0;color:#fff}
             @media (prefers-color-scheme:dark){body{color:#EAF2FA}button{background:#64B5F6;color:#06131F}}
             </style></head>
             <body><main><h1>Hydration</h1>\(svg)\(lines)<form method="post">\
