@@ -130,8 +130,7 @@ enum SettingEffects {
 
         "bottle.mode": engine("share") { try writes($0) },
         "bottle.trustClock": engine("true") { settings in
-            var options = PollOptions(settings: settings.bottle, zone: .utc)
-            options.host = nil
+            let options = PollOptions(settings: settings.bottle, zone: .utc)
             var rig = EngineRig(
                 options: options, peer: ScriptedBottle(records: [drink]), start: after.advanced(seconds: 400 * 86_400))
             let report = try rig.run()
