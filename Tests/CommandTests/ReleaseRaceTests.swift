@@ -38,7 +38,7 @@ import Testing
         let release = try await gateway.run(
             ["adopt", "--release", Self.address, "--config", config], environment: environment)
         #expect(
-            release.exitCode == 0 && release.output.contains("is not this store's own any more"), "\(release.error)")
+            release.exitCode == 0 && release.output.contains("Released \(Self.address)"), "\(release.error)")
         let before = try await records(pair)
         // The poll that was under way ends, and the device goes.
         let topic = try #require(device())

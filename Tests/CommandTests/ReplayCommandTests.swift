@@ -184,7 +184,7 @@ import Testing
 
     @Test(
         arguments: [
-            ([], "is empty"), ([0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0], "gzip"), (Array("hello\n".utf8), "no capture"),
+            ([], "is empty"), ([0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0], "gzip"), (Array("hello\n".utf8), "not a capture"),
             ([0x7F, 0x45, 0x4C, 0x46, 1, 2, 3], "program"),
         ] as [([UInt8], String)])
     func `foreign files are refused in a sentence`(bytes: [UInt8], word: String) async throws {

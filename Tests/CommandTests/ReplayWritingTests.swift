@@ -32,7 +32,9 @@ import Testing
         for first: Int64 in [0, 0x00DC_DDB3_0F2F_8000 - 86_400_000_000] {
             let source = try Self.withClock(first, in: folder)
             let made = folder.file("made")
-            try Data("what was there before".utf8).write(to: URL(fileURLWithPath: made))
+            let isText = ["hex", "nrf"].contains(format)
+            let old = isText ? Data("old".utf8) : try Data(contentsOf: folder.url("clock.btsnoop"))
+            try old.write(to: URL(fileURLWithPath: made))
             let result = try await replay.run(["convert", source, made, "--format", format])
             #expect(result.exitCode == 0, "\(result.error)")
             if format == "pcap" || format == "pklg" {
@@ -59,7 +61,7 @@ import Testing
     @Test func `mode, link and pipe of the destination are kept`() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("file.pcap"), link = folder.file("link.pcap"), dangling = folder.file("dangling.pcap")
-        try Data("old".utf8).write(to: URL(fileURLWithPath: file))
+        try Data(contentsOf: URL(fileURLWithPath: Self.source)).write(to: URL(fileURLWithPath: file))
         #expect(chmod(file, 0o600) == 0)
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "file.pcap")
         try FileManager.default.createSymbolicLink(atPath: dangling, withDestinationPath: "new.pcap")

@@ -2,7 +2,7 @@ import Foundation
 
 /// Kinds of files, by their content. A file is replaced by one of its own kind only.
 package enum FileKind: String, Sendable {
-    case text = "a text", capture = "a capture", archive = "an archive", database = "a database"
+    case text = "a text file", capture = "a capture", archive = "an archive", database = "a database"
     case other = "a file of an unknown kind"
 
     /// The kind of a file by its first bytes, and whether it is a database in use, which a store is: it has a

@@ -115,7 +115,7 @@ enum AccountRoutes {
         switch verdict {
         case .wait(let seconds):
             throw HTTPProblem(
-                .tooManyRequests, "tooManyTries", "Too many wrong codes. Try again in \(seconds) seconds.",
+                .tooManyRequests, "tooManyTries", "Too many wrong codes. Try again in \(seconds) s.",
                 headers: [.retryAfter: "\(seconds)"])
         case .used: throw usedCode
         case .accepted(let grant):

@@ -161,6 +161,7 @@ import Testing
                 (.adaptive, "hydration-reminder", 1, reminder, true, true),
                 (.goal, "hydration-goal-reached", 1, ["default"], false, false),
                 (.recovery, "hydration-back-on-track", 0, ["default"], true, false),
+                (.unadopted, "bottle-in-range", 0, ["default"], false, false),
                 (.waterlineTime, "waterline-time", 1, ["log-water", "dismiss"], false, false),
                 (.waterlinePerDrink, "waterline-per-drink", 1, ["log-water", "dismiss"], false, false),
                 (.waterlineWarning, "waterline-warning", 2, ["log-water", "dismiss"], false, false),
