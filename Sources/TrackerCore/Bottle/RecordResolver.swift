@@ -1,7 +1,6 @@
 /// Converts the wall-clock time of a record to an instant (tracker spec A2). A record has no time zone, and in the
 /// `strict` dialect no year.
 package struct RecordResolver: Sendable {
-    /// The time zone of the bottle.
     package var zone: Zone
     /// The maximum age of a record in days of 86,400 s (1–360).
     package var maxAgeDays: Int
@@ -140,8 +139,8 @@ package struct RecordResolver: Sendable {
 
     /// The plausible years of a bottle's clock (protocol spec P3).
     package static let plausibleYears = 2015...2099
-    /// A record may be this far ahead of the receiving clock: the farthest that two right clocks are apart, in the
-    /// zones with the largest and the smallest offset.
+    /// The maximum lead of a record over the receiving clock: two correct clocks in the zones with the largest and the
+    /// smallest offset differ by this much.
     package static let aheadSeconds: Double = 26 * 3600
 }
 
@@ -156,19 +155,16 @@ extension RecordResolver.Resolution {
     }
 }
 
-/// What a record says about its time: a wall clock, with its year where the dialect has one.
+/// The time fields of a record. Only the `calendar` dialect has a year.
 package struct RecordFields: Hashable, Sendable {
-    /// The record's own year (`calendar` dialect), or `nil` (`strict`).
+    /// `nil` in the `strict` dialect.
     package var year: Int?
-    /// 1–12 where the date is possible.
     package var month: Int
     /// 1–31 where the date is possible.
     package var day: Int
-    /// 0–23 where the time is possible.
+    /// 0–23 where the time is possible. `minute` and `second` are 0–59.
     package var hour: Int
-    /// 0–59 where the time is possible.
     package var minute: Int
-    /// 0–59 where the time is possible.
     package var second: Int
 
     package init(year: Int?, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
@@ -180,7 +176,6 @@ package struct RecordFields: Hashable, Sendable {
         self.second = second
     }
 
-    /// The fields could be a date and a time, 29 February included.
     package var isPossibleInSomeYear: Bool { wall(year: 2000).isPossible }
 
     func wall(year: Int) -> WallTime {
