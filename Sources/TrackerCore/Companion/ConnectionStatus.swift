@@ -27,14 +27,13 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
     case unexpectedResponse
     /// The time limit of the whole poll has passed.
     case noAnswer
-    /// The connection was lost; records without acknowledgement are still in the bottle.
+    /// The connection was lost. Records without acknowledgement are still in the bottle.
     case connectionLost(String?)
     /// Another bottle answered.
     case notOurs
-    /// The host's clock contradicts the store or the bottle: nothing was acknowledged.
+    /// The host's clock contradicts the store or the bottle. Nothing was acknowledged.
     case clockDoubtful
 
-    /// The message.
     package var description: String {
         switch self {
         case .bottleNotFound: "Bottle not found"
@@ -75,7 +74,6 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
         }
     }
 
-    /// The link's message, if there is one.
     package var message: String? {
         switch self {
         case .failedToConnect(let message), .connectionLost(let message): message
@@ -83,7 +81,7 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
         }
     }
 
-    /// From a `code`; `nil` if it is unknown.
+    /// `nil` if the code is unknown.
     package init?(code: String, message: String?) {
         switch code {
         case "connectFailed": self = .failedToConnect(message)
@@ -101,7 +99,6 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
 
 /// The last state of the connection, with advice that stays until a poll succeeds.
 package struct ConnectionStatus: Hashable, Sendable {
-    /// The last state.
     package var state: ConnectionState
     /// Advice for the last failed poll.
     package var hint: String?
@@ -124,7 +121,6 @@ package struct ConnectionStatus: Hashable, Sendable {
         return problem.description
     }
 
-    /// Records a successful poll.
     package mutating func pollSucceeded() {
         state = .disconnected
         hint = nil
@@ -135,7 +131,6 @@ package struct ConnectionStatus: Hashable, Sendable {
 package struct BottleStanding: Hashable, Sendable, Encodable {
     /// The alias, or the identity.
     package var name: String
-    /// The advertised name.
     package var advertisedName: String?
     /// The model in lower case, if known.
     package var model: String?

@@ -4,18 +4,14 @@ package struct HydrationState: Hashable, Sendable, Codable {
     package var dailyGoalMl: Int
     /// The size of one glass of the ring.
     package var glassSizeMl: Int
-    /// Today's total.
     package var totalMl: Int
     /// The time of today's last drink.
     package var lastDrink: Instant?
-    /// The start of the drinking hours.
     package var wake: TimeOfDay
-    /// The end of the drinking hours.
     package var sleep: TimeOfDay
     /// Oldest first.
     package var history: [Entry]
 
-    /// A drink in the list.
     package struct Entry: Hashable, Sendable, Codable {
         package var at: Instant
         package var ml: Int
@@ -75,7 +71,6 @@ package enum Percent {
 
 /// The label `consumed/goal` of the ring: n/n exactly if the goal is met (K-A7).
 package struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
-    /// The number of whole glasses until the goal is met.
     package var consumed: Int
     /// The glasses of the goal, rounded up.
     package var goal: Int
@@ -104,7 +99,6 @@ package enum Countdown {
 func ceilDivide(_ value: Int, _ by: Int) -> Int { value / by + (value % by > 0 ? 1 : 0) }
 
 extension TimeOfDay: Codable {
-    /// From `HH:mm`.
     package init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let time = TimeOfDay(text) else {

@@ -6,7 +6,6 @@ package struct NextDrink: Hashable, Sendable {
         case counting, alerting, outsideHours, goalReached
     }
 
-    /// The phase (K-A6).
     package var phase: Phase
     /// The start of the interval, which has one reminder; `nil` if nothing is due.
     package var anchor: Instant?
@@ -53,7 +52,6 @@ package struct NextDrink: Hashable, Sendable {
         self.secondsLeft = secondsLeft
     }
 
-    /// Whether the drink is due.
     package var isAlerting: Bool { phase == .alerting }
 
     private static let lastCallMilliseconds: Int128 = 30 * 60 * 1000
