@@ -1,5 +1,5 @@
 /// The reminder of system D (tracker spec D2): after some hours without a drink, with the pace that would still reach
-/// the goal. It ignores whether the user is behind pace (K-D2).
+/// the goal. It ignores the pace deficit (K-D2).
 package struct AdaptiveReminder: Hashable, Sendable {
     /// The start, inclusive; the end is exclusive.
     package var start: Instant

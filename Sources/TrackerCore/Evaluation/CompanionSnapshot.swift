@@ -1,5 +1,5 @@
-/// The data of the second screen (tracker spec A12): the state of system A, whether it alerts, and the countdown;
-/// `null` if there is none, so that the watch shows no old one (K-A17).
+/// The data of the second screen (tracker spec A12): the state of system A, whether it alerts, and the countdown. The
+/// countdown is `null` if there is none, so that the watch shows no old one (K-A17).
 package struct CompanionSnapshot: Hashable, Sendable, Codable {
     package var state: HydrationState
     /// Whether a drink is due.
@@ -13,7 +13,6 @@ package struct CompanionSnapshot: Hashable, Sendable, Codable {
         timeUntilNext = nextDrink.secondsLeft.map { max(0, $0) }
     }
 
-    /// The state of one moment.
     package init(now: Instant, intake: DayIntake, settings: Settings, nextDrink: NextDrink) {
         let hours = settings.intervalHours
         self.init(
@@ -37,7 +36,7 @@ package struct CompanionSnapshot: Hashable, Sendable, Codable {
 extension HydrationState {
     enum CodingKeys: String, CodingKey { case dailyGoalMl, glassSizeMl, totalMl, lastDrink, wake, sleep, history }
 
-    /// Times of day as `HH:mm`, instants as epoch seconds, `null` for none.
+    /// Times of day are `HH:mm`, instants are epoch seconds, missing values are `null`.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(dailyGoalMl, forKey: .dailyGoalMl)

@@ -24,7 +24,7 @@ package struct EngineDay: Hashable, Sendable, Codable {
     /// This state if it belongs to the day, else a new one.
     package func rolled(to day: LocalDay) -> EngineDay { dayKey == day ? self : EngineDay(dayKey: day) }
 
-    /// The user paused the reminders: what was already announced may be announced again after the pause.
+    /// Allows all announcements again: the user paused the reminders.
     package mutating func rearm() { (lastNotified, lastDueAnchor, lastAdaptiveSlot) = (nil, nil, nil) }
 
     /// Records an accepted notification. A rejected notification changes nothing and is offered again.

@@ -11,14 +11,14 @@ package struct Evaluation: Sendable {
     package var closes: [String]
     /// The reminder engine's state to save, before any acceptance.
     package var engineDay: EngineDay
-    /// The state of the active session; `nil` without one.
+    /// `nil` without an active session.
     package var waterlineReminders: WaterlineReminderState?
     /// The light of bottles whose settings allow it (`light(by:)`).
     package var light: BottleLight
     /// The time of the next change without an event. Evaluate then, and at least every 60 s.
     package var nextChange: Instant
 
-    /// Records an accepted decision: the state to save.
+    /// Records an accepted decision in the state to save.
     package mutating func accept(_ notification: TrackerNotification) {
         engineDay.accept(notification)
         waterlineReminders?.accept(notification)
@@ -57,7 +57,6 @@ package enum Tracker {
             nextChange: nextChange(after: now, facts: facts, nextDrink: nextDrink, waterline: waterline))
     }
 
-    /// With no session nothing of Waterline is shown.
     private static func closes(_ waterline: WaterlineReminders?) -> [String] {
         if let waterline, waterline.session.isActive { return waterline.closes.map(\.id) }
         return NotificationKind.allCases.filter(\.isWaterline).map(\.id)
@@ -86,7 +85,6 @@ package enum Tracker {
 }
 
 extension NextDrink {
-    /// The next drink of the current day.
     init(facts: TrackerFacts, intake: DayIntake, now: Instant) {
         let settings = facts.settings
         let hours = settings.intervalHours

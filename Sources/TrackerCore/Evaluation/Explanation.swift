@@ -1,13 +1,12 @@
 /// The reasons for and against each reminder at one moment: its conditions, their facts, the deciding ones, and what
 /// would change them. The decision uses the same conditions.
 package struct Explanation: Hashable, Sendable {
-    /// A condition of a reminder.
     package struct Condition: Hashable, Sendable, Encodable {
         package var name: ReminderGuard.Name
         package var holds: Bool
-        /// The current fact, as a sentence.
+        /// A sentence.
         package var fact: String
-        /// What would change the result, as a sentence.
+        /// A sentence: the change that would reverse the result.
         package var change: String
     }
 

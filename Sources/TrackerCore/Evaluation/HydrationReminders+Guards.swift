@@ -1,4 +1,4 @@
-// The conditions of each hydration reminder (tracker spec B4, B5).
+/// The conditions of each hydration reminder (tracker spec B4, B5).
 extension HydrationReminders {
     var goalGuards: [ReminderGuard] {
         [

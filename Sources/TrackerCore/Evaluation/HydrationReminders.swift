@@ -10,7 +10,7 @@ struct HydrationReminders {
     let activeHours: Pace.Window
     let isQuiet: Bool
     let hold: ReminderHold?
-    /// The end of the pause that the user asked for, while it lasts.
+    /// The end of the user's pause; `nil` without one.
     let snoozedUntil: Instant?
     /// Includes changes that need no acceptance: falling urgency, the goal flag, the last total.
     private(set) var state: EngineDay
@@ -82,11 +82,10 @@ struct HydrationReminders {
         if holds(.recovery, recoveryGuards) {
             return add(.recovery, NotificationTexts.recovery, number: state.backOnTrackSent.saturatingAdd(1), .recovery)
         }
-        // It no longer applies, or is switched off.
+        // The notification no longer applies, or is switched off.
         if state.recoveryIsDue == true { state.recoveryIsDue = nil }
     }
 
-    /// Decides one of the three engines' reminders.
     private mutating func consider(_ kind: NotificationKind, _ text: (Self) -> NotificationTexts.Text?) {
         guard holds(kind, reminderGuards(kind)), let text = text(self) else { return }
         let acceptance: TrackerNotification.Acceptance =
@@ -126,7 +125,6 @@ struct HydrationReminders {
 }
 
 extension AdaptiveReminder {
-    /// The adaptive reminder of the current day.
     init(facts: TrackerFacts, now: Instant) {
         let day = facts.calendar.day(of: now)
         let hours = facts.settings.adaptiveHours

@@ -44,7 +44,6 @@ package struct MainView: Hashable, Sendable {
     /// The error line.
     package var error: String?
 
-    /// The texts of one moment.
     package init(_ snapshot: TrackerSnapshot) {
         isPolling = snapshot.connection.state == .polling
         error = snapshot.connection.hint ?? snapshot.connection.error

@@ -1,23 +1,18 @@
 /// The payload of system B (tracker spec B7): the state of the day. `shouldNotify` is `false` in every retained or
 /// polled copy; only the one-shot topic carries a notification.
 package struct PaceSnapshot: Hashable, Sendable {
-    /// The version of the payload.
     package static let schema = 1
 
     /// The day of the total: `2026-06-15`.
     package var dayKey: LocalDay
-    /// The moment of the snapshot.
     package var timestamp: Instant
     package var dailyTotalMl: Int
     /// The current goal; 0 counts as the default.
     package var dailyGoalMl: Int
-    /// The time of the day's last drink.
     package var lastDrinkTime: Instant?
-    /// The expected total at this time.
     package var expectedMl: Int
     /// The level of the deficit.
     package var urgency: Urgency
-    /// The displayed urgency (B6).
     package var displayUrgency: Urgency
     /// At least 0; 0 once the goal is met.
     package var deficitMl: Int
@@ -30,10 +25,9 @@ package struct PaceSnapshot: Hashable, Sendable {
     package var isGoalAchieved: Bool
     /// `350ml to catch up`, or its replacement.
     package var statusText: String
-    /// The notification of the one-shot topic; otherwise `nil`.
+    /// `nil` outside the one-shot topic.
     package var notification: Notice?
 
-    /// The notification of the one-shot topic.
     package struct Notice: Hashable, Sendable {
         /// The kind, by the name of system B.
         package var type: String
@@ -56,7 +50,6 @@ package struct PaceSnapshot: Hashable, Sendable {
         }
     }
 
-    /// The state of one moment.
     package init(now: Instant, intake: DayIntake, settings: Settings, calendar: DayCalendar) {
         let goal = settings.goalMl > 0 ? settings.goalMl : Settings().goalMl
         let window = Pace.Window(now: now, calendar: calendar, wake: settings.wake, sleep: settings.sleep)

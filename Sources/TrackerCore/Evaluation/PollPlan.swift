@@ -2,7 +2,7 @@
 package enum PollRhythm: Hashable, Sendable {
     /// Seconds after the end of the last poll.
     case every(seconds: Double)
-    /// Not before the drinking hours begin, in seconds from now: `bottle.pollWhenIdle` is off.
+    /// Seconds from now until the drinking hours begin: `bottle.pollWhenIdle` is off.
     case resting(seconds: Double)
 }
 

@@ -1,8 +1,8 @@
 /// Why a service holds back hydration notifications.
 package enum ReminderHold: Hashable, Sendable {
-    /// The user has not finished setup: no hydration notification is sent.
+    /// The user has not finished setup. No hydration notification is sent.
     case setup
-    /// No poll has ended since the service started: drinks in the bottle are unknown, and no reminder is sent.
+    /// No poll has ended since the service started, so drinks in the bottle are unknown. No reminder is sent.
     case firstPoll
 }
 
@@ -10,24 +10,17 @@ package enum ReminderHold: Hashable, Sendable {
 package struct ReminderGuard: Hashable, Sendable {
     /// Stable names, used in JSON.
     package enum Name: String, Hashable, Sendable, Codable, CaseIterable {
-        // All hydration reminders.
         case goalOpen, remindersOn, activeHours, underDailyLimit, engineChosen
-        /// No more important notification at the same moment.
+        /// There is no more important notification at the same moment.
         case noOtherWord
-        /// The user has not paused the reminders.
         case notSnoozed
         /// A service sends nothing before setup, and no reminder before its first poll.
         case setupFinished, firstPollEnded
-        // Behind pace.
         case behindPace, urgencyRisen, deficitLargeEnough
-        // A drink is due.
         case drinkDue, drinkUntold
-        // No drink for a long time.
         case pauseLongEnough, pauseUntold
-        // Goal reached, and back on pace.
         case goalReached, goalUntold
         case recovered, onPace, backOnTrackOn
-        // All Waterline reminders.
         case sessionRuns
         case timeRemindersOn, gridPointCome, gridPointUntold, stillLogging
         case drinkLogged, waterOwed

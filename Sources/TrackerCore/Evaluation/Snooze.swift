@@ -5,7 +5,7 @@ package enum Snooze: Hashable, Sendable {
     /// Until the next day, as totals count it.
     case tomorrow
 
-    /// The pause that a notification's button asks for, in minutes.
+    /// The pause of a notification's button, in minutes.
     package static let usualMinutes = 30
     /// The longest pause, in minutes: one day.
     package static let longestMinutes = 1440

@@ -10,7 +10,7 @@ package struct StillTrue: Sendable {
         evaluation = Tracker.evaluate(facts, now: now)
     }
 
-    /// `nil` if it is worth showing now. Replacement by a later notification is checked elsewhere.
+    /// `nil` if the notification is worth showing now. The caller checks whether a later one replaces it.
     package func reasonToMiss(_ told: TrackerNotification) -> MissedReason? {
         told.kind.isWaterline ? ofSession(told) : ofDay(told)
     }

@@ -3,29 +3,25 @@ package struct TrackerFacts: Sendable {
     package var settings: Settings
     /// The current time zone: `day.zone`, or the system's.
     package var zone: Zone
-    /// The intake of the current day at least. A missing day has no drinks, so that a new day needs no reset (K-A3).
+    /// At least the current day. A missing day has no drinks, so that a new day needs no reset (K-A3).
     package var days: [LocalDay: DayIntake]
-    /// The reminder engine's state; that of another day is ignored.
+    /// The reminder engine's state. The state of another day is ignored.
     package var engineDay: EngineDay?
-    /// The active session, if there is one.
+    /// `nil` without an active session.
     package var waterline: WaterlineFacts?
-    /// The last state of the connection.
     package var connection: ConnectionStatus
-    /// The bottle that was polled last, or `nil`.
+    /// The bottle that was polled last.
     package var bottle: BottleStanding?
-    /// The state of the outbox.
     package var sync: SyncStatus
-    /// The details of the outbox.
     package var syncReport = SyncReport()
     /// `false` if no notification server is available; other channels are not affected.
     package var hasNotificationServer: Bool
-    /// The number of unread notifications.
     package var unread: Int
-    /// The number of those about a Waterline session.
+    /// The number of unread notifications about a Waterline session.
     package var unreadOfSessions = 0
-    /// Why a service holds back hydration notifications; `nil`: it does not.
+    /// Why a service holds back hydration notifications; `nil` if it does not.
     package var hold: ReminderHold?
-    /// The end of the pause that the user asked for; `nil` or past: the hydration reminders are not paused.
+    /// The end of the user's pause. `nil` or a past instant: the hydration reminders are not paused.
     package var snoozedUntil: Instant?
 
     package init(
@@ -44,7 +40,7 @@ package struct TrackerFacts: Sendable {
         self.unread = unread
     }
 
-    /// Facts with a list of drinks, which are grouped by day here.
+    /// Groups a list of drinks by day.
     package init(settings: Settings = Settings(), zone: Zone, drinks: [Drink], engineDay: EngineDay? = nil) {
         let byDay = Dictionary(grouping: drinks, by: \.localDay)
         self.init(
@@ -53,10 +49,10 @@ package struct TrackerFacts: Sendable {
             engineDay: engineDay)
     }
 
-    /// Days in the current time zone and with the configured boundary hour.
+    /// Uses the current time zone and the configured boundary hour.
     package var calendar: DayCalendar { DayCalendar(zone: zone, boundaryHour: settings.boundaryHour) }
 
-    /// The intake of the current day at that instant.
+    /// The intake of the tracker's day at an instant.
     package func today(at now: Instant) -> DayIntake {
         let day = calendar.day(of: now)
         return days[day] ?? DayIntake(day: day)

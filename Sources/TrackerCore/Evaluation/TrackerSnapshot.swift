@@ -1,43 +1,35 @@
 /// The state of the day for all interfaces. The JSON has the fields of system B's payload (B7) and of system A's (A12),
 /// and the session under `waterline`.
 package struct TrackerSnapshot: Hashable, Sendable, Encodable {
-    /// The payload of system B.
+    /// The payload of system B (B7).
     package var pace: PaceSnapshot
     /// The data of the second screen.
     package var companion: CompanionSnapshot
-    /// The countdown of the ring.
     package var nextDrink: NextDrink
     /// The IANA id of the time zone.
     package var zone: String
-    /// The label of the ring.
+    /// The label of the ring (K-A7).
     package var glasses: GlassLabel
-    /// The number of drinks.
     package var drinkCount: Int
     /// The number of accepted reminders of the day.
     package var remindersSent: Int
     /// Outside the active hours.
     package var isQuiet: Bool
-    /// The active session, or `nil`.
+    /// `nil` without an active session.
     package var waterline: WaterlineSnapshot?
-    /// The last state of the connection.
     package var connection: ConnectionStatus
-    /// The bottle that was polled last, or `nil`.
+    /// The bottle that was polled last.
     package var bottle: BottleStanding?
-    /// The state of the outbox.
     package var sync: SyncStatus
-    /// The details of the outbox.
     package var syncReport: SyncReport
-    /// The size of the cup.
     package var cupMl: Int
-    /// The quick-add amounts in millilitres.
     package var quickAddMl: [Int]
     /// Whether a notification server is available.
     package var hasNotificationServer: Bool
     /// The end of the reminders' pause, while it lasts.
     package var snoozedUntil: Instant?
-    /// The number of unread notifications.
     package var unread: Int
-    /// The number of those about a session; not in the payload.
+    /// The number of unread notifications about a session. It is not in the payload.
     var unreadOfSessions: Int
     /// `Good morning!`, by the time of day.
     package var greeting: String
@@ -49,7 +41,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     package var litresText: String
     /// `1,250 ml / 2,500 ml`, or in other units.
     package var amountText: String
-    /// `350 ml behind target`, or its replacement.
+    /// The text of the deficit (`StatusText.long`).
     package var behindText: String
     /// The height of the second fill, expected / goal; `nil` while it is hidden (B6).
     package var targetProgress: Double?
@@ -159,7 +151,6 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
 }
 
 extension WaterlineSnapshot {
-    /// Without the fields that change every second.
     var timeless: WaterlineSnapshot {
         var copy = self
         copy.elapsedSeconds = 0

@@ -1,35 +1,31 @@
 /// The reminder state of one session, updated when a channel accepts a notification.
 package struct WaterlineReminderState: Hashable, Sendable, Codable {
     package var sessionID: String
-    /// The start of the time grid: the session's start, or the last change of the interval.
+    /// The session's start, or the time of the last change of the interval.
     package var gridStart: Instant
     /// Minutes between two points of the grid.
     package var gridIntervalMinutes: Int
-    /// The last handled grid point.
     package var lastSlot: Instant?
     /// The sequence number of the newest alcohol entry that the per-drink reminder has handled.
     package var lastDrinkSeq = 0
-    /// The value that the warning has handled, and the newest entry in it.
+    /// The value that the warning has handled, and the sequence number of its newest entry.
     package var lastValueThousandths = 0
-    /// The sequence number of the newest entry in that value.
     package var lastValueSeq = 0
     /// The time at which the user chose "Keep Going".
     package var keepGoingAt: Instant?
-    /// The question about an abandoned session was accepted.
+    /// Whether a channel accepted the question about an abandoned session.
     package var abandonedNotified = false
     /// The last accepted text of the resident notification.
     package var lastLiveText: String?
     /// The number of accepted notifications by id, for the id of the next one.
     package var sent: [String: Int] = [:]
 
-    /// The state of a new session.
     package init(session: WaterlineSession, intervalMinutes: Int) {
         sessionID = session.id
         gridStart = session.startTime
         gridIntervalMinutes = intervalMinutes
     }
 
-    /// Records an accepted notification.
     package mutating func accept(_ notification: TrackerNotification) {
         guard notification.sessionID == sessionID else { return }
         switch notification.acceptance {

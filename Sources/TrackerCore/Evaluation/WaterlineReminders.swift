@@ -3,11 +3,10 @@ package struct WaterlineFacts: Hashable, Sendable {
     package var session: WaterlineSession
     /// Logged entries in any order, without deleted and derived ones.
     package var logs: [LogEntry]
-    /// The bottle's drinks since the session's start.
     package var sips: [Sip]
     /// The ids of excluded derived entries.
     package var excluded: Set<String>
-    /// The reminder state; `nil` for a new one.
+    /// `nil` for a new session.
     package var reminders: WaterlineReminderState?
 
     package init(
@@ -42,7 +41,6 @@ struct WaterlineReminders {
     /// Includes changes that need no acceptance: skipped grid points, values without a crossing.
     private(set) var state: WaterlineReminderState
     private(set) var decisions: [TrackerNotification] = []
-    /// The conditions of each kind at its decision.
     private(set) var guards: [NotificationKind: [ReminderGuard]] = [:]
 
     init(now: Instant, facts: WaterlineFacts, settings: Settings, calendar: DayCalendar) {
@@ -73,7 +71,7 @@ struct WaterlineReminders {
         return grid.isSilent(at: next, logs: logs) ? nil : next
     }
 
-    /// Kinds whose reason is gone, and those that show the same words as a new one.
+    /// The kinds that no longer apply, and those with the same text as a new notification.
     var closes: [NotificationKind] {
         let lastWater = logs.filter { $0.kind == .water }.map(\.timestamp).max()
         let hours = AbandonedSession.hours(start: session.startTime, keepGoingAt: state.keepGoingAt, now: now)
@@ -89,7 +87,6 @@ struct WaterlineReminders {
     }
 
     private mutating func onTime() {
-        // A change of the setting restarts the grid. This handles a change that was not recorded.
         state.restartGrid(at: now, intervalMinutes: settings.intervalMinutes)
         let point = grid.point(at: now)
         let isTold = holds(
@@ -101,7 +98,7 @@ struct WaterlineReminders {
                 ReminderGuard(.stillLogging, point.map { !grid.isSilent(at: $0, logs: logs) } ?? true),
             ])
         guard let point, point > state.lastSlot ?? session.startTime else { return }
-        // A skipped point counts as handled.
+        // A point that was skipped counts as handled.
         guard isTold else { return state.lastSlot = point }
         decide(.waterlineTime, NotificationTexts.waterlineTime, .waterlineTime(slot: point))
     }
@@ -174,7 +171,6 @@ struct WaterlineReminders {
         decide(.waterlineLive, text, .live(text: words))
     }
 
-    /// Whether all conditions of a kind hold; stores them.
     private mutating func holds(_ kind: NotificationKind, _ conditions: [ReminderGuard]) -> Bool {
         guards[kind] = [ReminderGuard(.sessionRuns, true)] + conditions
         return conditions.allSatisfy(\.holds)

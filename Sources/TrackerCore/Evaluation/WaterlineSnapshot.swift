@@ -5,21 +5,17 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     package var elapsedSeconds: Double
     /// The engine's value in drinks; can be negative.
     package var value: Double
-    /// The number of drinks since the last water.
     package var sinceWater: Int
-    /// The number of alcohol entries.
     package var drinks: Int
-    /// The number of water entries.
     package var waters: Int
-    /// The sum of the estimates.
+    /// The number of standard drinks.
     package var standardDrinks: Double
     /// Whether the value has reached the warning threshold.
     package var isWarning: Bool
-    /// The text next to the gauge during a warning.
+    /// The text next to the gauge; `nil` without a warning.
     package var warningText: String?
     /// The number of drinks until water is due; 0 means now.
     package var waterDueIn: Int
-    /// The same as text.
     package var waterDueText: String
     /// `nil` if reminders are off or silent.
     package var nextReminderSeconds: Double?
@@ -27,7 +23,7 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     package var nextReminderText: String?
     /// 0…1, centre 0.5.
     package var gauge: Double
-    /// Whole hours of an abandoned session.
+    /// Whole hours since the start of an abandoned session; otherwise `nil`.
     package var abandonedHours: Int?
     /// The adherence if the session ended now.
     package var adherencePercent: Int?
