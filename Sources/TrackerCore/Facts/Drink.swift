@@ -2,13 +2,12 @@
 package struct Drink: Hashable, Sendable, Codable, Identifiable {
     /// The permanent key: `Drink.bottleKey` for a bottle's record, otherwise a unique id.
     package var key: String
-    /// The time of the drink.
     package var at: Instant
     /// The IANA id of the time zone in which it was stored.
     package var zone: String
     /// The day, computed when it was stored.
     package var localDay: LocalDay
-    /// The amount; 0 is stored and not counted.
+    /// 0 is stored and not counted.
     package var ml: Int
     package var source: DrinkSource
     /// A deleted drink stays as a tombstone, so that the next poll does not add it again.
@@ -16,7 +15,6 @@ package struct Drink: Hashable, Sendable, Codable, Identifiable {
     /// The time of the last change.
     package var updatedAt: Instant
 
-    /// The key.
     package var id: String { key }
 
     package init(
@@ -33,7 +31,6 @@ package struct Drink: Hashable, Sendable, Codable, Identifiable {
         self.updatedAt = updatedAt
     }
 
-    /// A drink whose day is computed in the calendar's time zone.
     package init(key: String, at: Instant, calendar: DayCalendar, ml: Int, source: DrinkSource, updatedAt: Instant) {
         self.init(
             key: key, at: at, zone: calendar.zone.id, localDay: calendar.day(of: at), ml: ml, source: source,
@@ -43,16 +40,15 @@ package struct Drink: Hashable, Sendable, Codable, Identifiable {
     /// Whether the drink counts in totals.
     package var counts: Bool { !isDeleted && ml > 0 }
 
-    /// Whether the drink counts for the moment `asked` (`--now`): the drink or its storage was before that moment. The
-    /// latter applies to a bottle whose clock is ahead.
+    /// Whether the drink counts for the moment `asked` (`--now`): it was drunk or stored by then. The second condition
+    /// is for a bottle whose clock is ahead.
     /// - Parameter asked: `nil` counts all stored drinks.
     package func isKnown(at asked: Instant?) -> Bool { asked.map { at <= $0 || updatedAt <= $0 } ?? true }
 
     /// The key of a bottle's drink (A6): the bottle, the record's wall-clock time and the amount. It does not depend on
     /// the instant, on bytes of unknown meaning, or on the time of arrival.
-    ///
     /// - Parameters:
-    ///   - bottle: the first known identity; a new name changes no key.
+    ///   - bottle: the first known identity. A new name changes no key.
     ///   - wall: `yyyy-MM-ddTHH:mm:ss` of the record with its year, or the raw bytes of a record without one.
     package static func bottleKey(bottle: String, wall: String, amountMl: Int) -> String {
         "\(bottle)|\(wall)|\(amountMl)"
@@ -65,18 +61,15 @@ package struct Drink: Hashable, Sendable, Codable, Identifiable {
     package static let manualMl = 1...2000
 }
 
-/// The source of a drink. Imports keep names of other programs.
+/// The source of a drink. Imports keep the names of other programs.
 package struct DrinkSource: RawRepresentable, Hashable, Sendable, Codable {
-    /// The name in JSON.
     package var rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
     package static let bottle = DrinkSource(rawValue: "bottle")
-    /// The command line.
     package static let cli = DrinkSource(rawValue: "cli")
-    /// A page.
     package static let web = DrinkSource(rawValue: "web")
-    /// A notification's button.
+    /// A button of a notification.
     package static let notification = DrinkSource(rawValue: "notification")
     package static let mqtt = DrinkSource(rawValue: "mqtt")
     /// A client of the HTTP API.
@@ -85,23 +78,20 @@ package struct DrinkSource: RawRepresentable, Hashable, Sendable, Codable {
     package static let dbus = DrinkSource(rawValue: "dbus")
     /// A health file.
     package static let health = DrinkSource(rawValue: "health")
-    /// Water of a session that counts for the day.
+    /// Water of a Waterline session that counts for the day.
     package static let session = DrinkSource(rawValue: "session")
 }
 
 /// The intake of one day: the sum of its stored drinks (A6).
 package struct DayIntake: Hashable, Sendable {
     package var day: LocalDay
-    /// The sum of the counted drinks.
     package var totalMl: Int
-    /// The number of counted drinks.
     package var count: Int
-    /// The latest counted drink.
     package var lastDrink: Instant?
-    /// The drinks, oldest first; can be empty.
+    /// Oldest first.
     package var drinks: [Drink]
 
-    /// From sums computed by the store, which must equal the sums of the drinks.
+    /// From sums of the store, which must equal the sums of the drinks.
     package init(day: LocalDay, totalMl: Int = 0, count: Int = 0, lastDrink: Instant? = nil, drinks: [Drink] = []) {
         self.day = day
         self.totalMl = totalMl
@@ -110,7 +100,7 @@ package struct DayIntake: Hashable, Sendable {
         self.drinks = drinks
     }
 
-    /// From drinks. Drinks of other days and uncounted ones are ignored.
+    /// Ignores drinks of other days and uncounted ones.
     package init(day: LocalDay, folding drinks: some Sequence<Drink>) {
         let counted = drinks.filter { $0.counts && $0.localDay == day }.sorted(by: Drink.isEarlier)
         self.init(

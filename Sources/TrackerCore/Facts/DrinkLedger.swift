@@ -10,12 +10,12 @@ package struct DrinkLedger: Hashable, Sendable {
     }
 
     /// Adds a batch. A known key does not change: the first date is final, and a tombstone prevents the return of a
-    /// deleted drink. So the result does not depend on the split, order or repetition of batches.
+    /// deleted drink. The result does not depend on the split, order or repetition of batches.
     package mutating func ingest(_ batch: [Drink]) {
         for drink in batch where drinks[drink.key] == nil { drinks[drink.key] = drink }
     }
 
-    /// Deletes a drink, leaving a tombstone. Returns `false` if there is none.
+    /// Replaces a drink by a tombstone. Returns `false` if there is none.
     @discardableResult
     package mutating func delete(_ key: String, at now: Instant) -> Bool {
         guard var drink = drinks[key], !drink.isDeleted else { return false }
@@ -25,7 +25,7 @@ package struct DrinkLedger: Hashable, Sendable {
         return true
     }
 
-    /// Deletes every drink of a day, leaving tombstones. Returns their number.
+    /// Replaces every drink of a day by a tombstone. Returns their number.
     @discardableResult
     package mutating func reset(_ day: LocalDay, at now: Instant) -> Int {
         drinks.values.filter { $0.localDay == day && !$0.isDeleted }.reduce(0) {
@@ -33,8 +33,8 @@ package struct DrinkLedger: Hashable, Sendable {
         }
     }
 
-    /// Replaces a drink: a tombstone for the old key and the changed drink with a new key, so that its record does not
-    /// add it again.
+    /// Stores the changed drink under a new key and leaves a tombstone, so that the record does not add the original
+    /// again.
     @discardableResult
     package mutating func edit(_ key: String, to changed: Drink, at now: Instant) -> Bool {
         guard changed.key != key, drinks[changed.key] == nil, delete(key, at: now) else { return false }
@@ -42,7 +42,6 @@ package struct DrinkLedger: Hashable, Sendable {
         return true
     }
 
-    /// The intake of a day.
     package func intake(on day: LocalDay) -> DayIntake { DayIntake(day: day, folding: drinks.values) }
 
     /// The totals by day.

@@ -1,37 +1,35 @@
-/// A drink record as a bottle delivered it, decoded and dated: what the gateway hands to the journal.
+/// A decoded and dated drink record of a bottle.
 ///
-/// Identity is the bottle's: `bottle` and the record's own bytes of date, time and amount, and whether it is a drink at
-/// all. Never when or how often it was received, nor in which dialect it was read (promise 2).
+/// The identity consists of `bottle`, the record's bytes of date, time and amount, and `isFlaggedDrink`. The time of
+/// receipt, the number of receipts and the dialect do not change it.
 package struct JournalEntry: Hashable, Sendable {
-    /// The bottle's identity: its address, upper case with colons, or what stands in for one.
+    /// The address in upper case with colons, or its replacement.
     package var bottle: String
-    /// The 13 bytes as received, kept for ever so that a better decoder can run over the past (promise 3).
+    /// The 13 bytes as received, kept permanently so that a later decoder can read them again.
     package var raw: [UInt8]
-    /// The record's wall clock with the resolved year; `nil` where the fields are no date (`raw` is the identity then).
+    /// The record's wall-clock time with the resolved year. `nil` for an invalid date: `raw` is the identity then.
     package var wall: WallTime?
-    /// The record's amount in the reading's width.
+    /// In millilitres, in the width of the reading.
     package var amountMl: Int
-    /// When we received it.
     package var received: Instant
-    /// What is made of it.
     package var verdict: Verdict
-    /// How the bytes were read, for example `calendar/u16be`; `nil` where nobody says. The same bytes read in another
-    /// way change their row instead of making a second one.
+    /// The dialect and amount width, for example `calendar/u16be`; `nil` if unknown. Another reading of the same bytes
+    /// updates the row.
     package var reading: String?
-    /// When it probably was, where the date is not believed and something better is known; where the host's clock is
-    /// not believed, when it was by that clock.
+    /// The estimated time, if the record's date is not trusted. The time by the host's clock, if that clock is not
+    /// trusted.
     package var about: Instant?
-    /// A person dated this drink: no reading and no poll moves it any more.
+    /// Whether the user dated this drink. Readings and polls do not change its date.
     package var isByHand = false
 
-    /// What is made of a record.
+    /// The classification of a record.
     package enum Verdict: Hashable, Sendable {
-        /// A drink at this instant; counts. `zone` is the IANA id it was resolved in.
+        /// A counted drink. `zone` is the IANA id of the time zone in which it was resolved.
         case drink(at: Instant, zone: String)
-        /// A well-formed record that is not a drink: flag not zero (`reason` "flag"), or 0 ml ("zero").
+        /// A well-formed record that is not a drink. `reason` is `flag` (flag not zero) or `zero` (0 ml).
         case notADrink(reason: String)
-        /// Kept without a limit, not counted, resolved anew at each poll: impossible date, implausible year or age,
-        /// refused by the dialect. See `JournalDoubt` for the reasons.
+        /// Stored without a time limit, not counted, and resolved again at each poll. `reason` comes from
+        /// `RecordResolver.resolve` or `JournalDoubt`.
         case quarantined(reason: String)
     }
 
@@ -50,92 +48,91 @@ package struct JournalEntry: Hashable, Sendable {
         self.about = about
     }
 
-    /// A record's bytes.
+    /// In bytes.
     package static let length = 13
-    /// The part of the bytes that says which drink it is: date, time and amount. The rest is not known to stay.
+    /// The length of date, time and amount, which identify a drink. The other bytes might change.
     package static let identityLength = 8
 
-    /// Date, time and amount as the bottle wrote them.
+    /// The bytes of date, time and amount.
     package var identity: ArraySlice<UInt8> { raw.prefix(Self.identityLength) }
-    /// Whether the record says of itself that it is a drink (byte 12 is zero), be it one of 0 ml: bookkeeping of the
-    /// same second and amount is another record.
+    /// Whether byte 12 is zero, which marks a drink (0 ml included). A bookkeeping record of the same second and amount
+    /// is another record.
     package var isFlaggedDrink: Bool {
         if case .notADrink(reason: "flag") = verdict { return false }
         return Self.isFlaggedDrink(raw)
     }
 
-    /// By the bytes alone: byte 12 is zero.
+    /// Whether byte 12 is zero.
     package static func isFlaggedDrink(_ raw: [UInt8]) -> Bool { raw.count <= 12 || raw[12] == 0 }
 }
 
-/// Why a record is kept but not counted: the reasons that the gateway gives beside those of `RecordResolver.Doubt`.
+/// The gateway's reasons for quarantine, in addition to those of `RecordResolver`.
 package enum JournalDoubt {
-    /// The dialect does not take these bytes for a drink record.
+    /// The dialect rejects the bytes.
     package static let refused = "refusedByDialect"
-    /// The host's clock cannot be right, so nothing was dated.
+    /// The host's clock is not trusted, so nothing was dated.
     package static let hostClock = "hostClock"
-    /// The bottle's clock was wrong when it wrote this: its date is not to be believed, whatever it says.
+    /// The bottle's clock was wrong when the bottle wrote the record.
     package static let bottleClock = "bottleClock"
-    /// It came cut into pieces that may be of two records: it counts when readings of the whole log agree on it.
+    /// The record arrived in fragments that can belong to two records. It counts when readings of the whole log agree
+    /// on it.
     package static let pieced = "pieced"
 }
 
-/// What became of one entry.
+/// The result of appending one entry.
 package enum JournalOutcome: Hashable, Sendable {
-    /// New, and durably stored.
     case stored
-    /// Was there already, as what it is: counts as stored.
+    /// Already stored, with the same content.
     case duplicate
-    /// Was there already, without a date, and still has none: counts as stored.
+    /// Already stored, still without a date.
     case waiting
-    /// Was there in quarantine, and now has a date: counts from now on.
+    /// Was in quarantine and now has a date.
     case promoted
 
-    /// It came for the first time, or has its first date.
+    /// Whether the record is new or has its first date.
     package var isNew: Bool { self == .stored || self == .promoted }
 }
 
-/// The one door for sips (promise 1: the bottle is told to forget only what came back from `append`).
+/// The only entry point for a bottle's drinks. The gateway acknowledges only records that `append` has stored.
 ///
-/// Synchronous: when `append` returns, the entries are on the disk; when it throws, none of this batch is.
+/// When `append` returns, the entries are on disk. When it throws, none of the batch is stored.
 ///
-/// A record keeps one row. Its first date is final. A row without a date takes the first date that a later entry
-/// brings, and a row that was read in another way (`JournalEntry.reading`) takes the result of the new reading.
+/// A record keeps one row. Its first date is final. A row without a date accepts the first date of a later entry, and a
+/// row with another `JournalEntry.reading` accepts the result of the new reading.
 package protocol Journal: Sendable {
-    /// Appends a batch in one transaction. One outcome an entry, in order.
+    /// Appends a batch in one transaction. Returns one outcome per entry, in order.
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]
-    /// What is remembered of a bottle. Makes nothing known.
+    /// The stored state of a bottle. Does not add an unknown bottle.
     func recall(_ names: BottleNames) throws -> BottleMemory
-    /// The bottle has answered: makes it known by its identity and its alias, and this journal's own. One whose records
-    /// came from a recording is known and not its own.
-    /// - Throws: `ReleasedBottle` for one that was its own when the poll began and that a person has let go since.
+    /// Adds the bottle that answered, with its identity and alias, and marks it as owned. A bottle of a recording is
+    /// added and not owned.
+    /// - Throws: `ReleasedBottle` if the bottle was owned at the start of the poll and the user has released it since.
     func adopt(_ names: BottleNames) throws
-    /// `false` of a bottle that is known here and not this journal's own, now. Asked right before the bottle is told to
-    /// forget records.
-    /// - Throws: also where the journal's file was removed or replaced.
+    /// Whether the store owns the bottle now. Called directly before records are acknowledged.
+    /// - Throws: also if the journal's file was removed or replaced.
     func isOwn(_ bottle: String) throws -> Bool
-    /// Records of a bottle that are worth another look when records are read as `reading` says: those without a date,
-    /// and those that were read in another way. Ascending by `id`, after the given one.
+    /// The records of a bottle without a date or with another reading than `reading`, ascending by `id` after the given
+    /// one.
     func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
-    /// Remembers a poll's end and what the bottle said of itself.
+    /// Stores the end of a poll and the values that the bottle reported.
     func finishPoll(_ report: PollRecord) throws
-    /// Keeps bytes that are no record, with the reason: never dropped in silence, and never a proof that something is
-    /// stored.
+    /// Stores bytes that are not a record, with the reason. They do not prove that a record is stored.
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws
 }
 
 extension Journal {
-    /// One from which no bottle is ever let go keeps what it has.
+    /// The default for a journal from which no bottle is released.
     package func isOwn(_ bottle: String) throws -> Bool { true }
 }
 
-/// Who a bottle is, as it showed itself in one poll.
+/// The names of a bottle in one poll.
 package struct BottleNames: Hashable, Sendable {
-    /// Its address, its serial number, or what stands in for them: what its records are kept under.
+    /// The address, the serial number or their replacement: the key of its records.
     package var identity: String
-    /// What a person calls it (`bottle.alias`). Two bottles never share one: the first keeps it.
+    /// The user's name for the bottle (`bottle.alias`), unique. The first bottle with an alias keeps it.
     package var alias: String?
-    /// It was the journal's own when the poll began: one that a person has let go since is not taken back.
+    /// Whether the store owned the bottle at the start of the poll. A bottle that was released since is not adopted
+    /// again.
     package var wasOwn = false
 
     package init(_ identity: String, alias: String? = nil) {
@@ -144,16 +141,16 @@ package struct BottleNames: Hashable, Sendable {
     }
 }
 
-/// What a journal remembers when a bottle answers.
+/// The stored state of a bottle.
 package struct BottleMemory: Hashable, Sendable {
-    /// End of this bottle's last poll that read the whole log (evidence for rule R3 of A2).
+    /// The end of the last poll that read the whole log (evidence for rule R3 of A2).
     package var lastCompletePoll: Instant?
-    /// The last time at which anything was received from any bottle by a clock that could be believed.
+    /// The last receipt from any bottle by a trusted clock.
     package var newestReceipt: Instant?
 
-    /// End of this bottle's last poll that read the whole log so often alike that it acknowledged records.
+    /// The end of the last poll whose readings of the whole log agreed and that acknowledged records.
     package var lastAgreedPoll: Instant?
-    /// The most records that agreeing readings of one poll brought: the bottle's ring holds at least as many.
+    /// The largest number of records in agreeing readings of one poll: a lower bound of the log's capacity.
     package var largestReading: Int
 
     package init(
@@ -167,17 +164,16 @@ package struct BottleMemory: Hashable, Sendable {
     }
 }
 
-/// A stored record that could be read or dated otherwise by now.
+/// A stored record that a new reading might date.
 package struct UnsettledRecord: Hashable, Sendable {
-    /// The row's number: where to go on.
+    /// The row id, from which the next page continues.
     package var id: Int64
-    /// The identity that its bottle was first seen under.
+    /// The first identity of its bottle.
     package var bottle: String
-    /// The 13 bytes as received.
     package var raw: [UInt8]
-    /// When they were received, by the clock of then.
+    /// The receipt by the host's clock at that time.
     package var received: Instant
-    /// Why it has no date; `nil` where it has one.
+    /// `nil` if it has a date.
     package var doubt: String?
 
     package init(id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?) {
@@ -189,27 +185,26 @@ package struct UnsettledRecord: Hashable, Sendable {
     }
 }
 
-/// What a poll leaves behind beside the drinks.
+/// The result of a poll, except its drinks.
 package struct PollRecord: Hashable, Sendable {
-    /// The identity of the bottle that answered.
     package var bottle: String
-    /// The name that it showed on the air.
+    /// The advertised name.
     package var name: String?
-    /// Its model in lower case, where it is known.
+    /// In lower case; `nil` if unknown.
     package var model: String?
-    /// Charge of its battery, 0–100, as it said.
+    /// 0–100 %.
     package var batteryPercent: Int?
-    /// Bottle's clock minus host's, seconds; `nil` where the bottle did not tell.
+    /// The bottle's clock minus the host's, in seconds; `nil` if the bottle did not report it.
     package var clockDriftSeconds: Int?
-    /// When the poll was over, by the host's clock.
+    /// By the host's clock.
     package var endedAt: Instant
     /// Whether the whole log was read.
     package var complete: Bool
-    /// The host's clock contradicted store or bottle: `endedAt` is no evidence of anything.
+    /// The host's clock contradicts the store or the bottle, so `endedAt` is not evidence.
     package var isClockDoubtful: Bool
-    /// Readings of the whole log agreed, and records were acknowledged.
+    /// Whether readings of the whole log agreed and records were acknowledged.
     package var isAgreed = false
-    /// The most records that agreeing readings brought, in this poll or an earlier one.
+    /// The largest number of records in agreeing readings, in this poll or an earlier one.
     package var largestReading = 0
 
     package init(

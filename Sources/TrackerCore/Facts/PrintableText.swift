@@ -1,4 +1,4 @@
-/// Checks names that users enter and that terminals and pages display.
+/// Checks names that terminals and pages display.
 package enum PrintableText {
     /// Whether a text has 1 to `limit` code points without control characters (C0, DEL, C1), line separators,
     /// noncharacters (U+FFFE: XML and MQTT reject it) and invisible characters that change the display (U+202E reverses
@@ -10,7 +10,7 @@ package enum PrintableText {
             }
     }
 
-    /// The same without a length.
+    /// Whether a text of any length has only such characters.
     package static func hasNoControls(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { scalar in
             guard !scalar.properties.isNoncharacterCodePoint else { return false }

@@ -1,6 +1,5 @@
-/// A journal entry with its passport, as it travels from one journal to another: who received it, and all that is
-/// needed to count it there once. As JSON one object; times are whole milliseconds since 1970 UTC, so that nothing is
-/// rounded on the way.
+/// A journal entry for the exchange between stores, as one JSON object. It identifies the receiver and has all values
+/// that are needed to count the entry once. Times are whole milliseconds since 1970-01-01 UTC.
 ///
 /// ```json
 /// {"version": 1, "gateway": "6f1c…", "bottle": "A4:C1:38:01:02:03", "raw": "1A020216151500100000016100",
@@ -8,29 +7,28 @@
 ///  "received": 1770070900000, "reading": "calendar/u16be"}
 /// ```
 ///
-/// `names` holds the bottle's other identities (a bottle that hides its address has several). `byHand` says that a
-/// person dated the drink. `deleted` says that a person deleted it; where `edit` stands beside (`key`, `ml`, `at`,
-/// `zone`), the person put another one in its place.
+/// `names` has the bottle's other identities (a bottle with private addresses has several). `byHand`: the user dated
+/// the drink. `deleted`: the user deleted it. `edit` (`key`, `ml`, `at`, `zone`) is the user's replacement.
 ///
-/// Keys that a reader does not know are passed over; a greater `version` is refused, since what it means is not known.
+/// Unknown keys are ignored. A greater `version` is rejected.
 package struct WireEntry: Hashable, Sendable {
-    /// Of what `init(from:)` reads and `encode(to:)` writes.
+    /// The version that `init(from:)` reads and `encode(to:)` writes.
     package static let version = 1
-    /// What may stand in a name or a reason, characters.
+    /// The maximum length of a name or reason in characters.
     package static let textLimit = 128
 
-    /// Who received it from the bottle: the id of that store's owner's device.
+    /// The device id of the receiving store's owner.
     package var gateway: String
-    /// The record as it was journaled there.
+    /// The entry in the receiving store's journal.
     package var entry: JournalEntry
     /// The bottle's other identities, at most `namesLimit`.
     package var names: [String]
-    /// A person deleted the drink: it is known, and does not count.
+    /// Whether the user deleted the drink. It is known and does not count.
     package var isDeleted: Bool
-    /// What a person put in the drink's place.
+    /// The user's replacement of the drink.
     package var edit: Edit?
 
-    /// So many identities of one bottle travel with its entries.
+    /// The maximum number of other identities.
     package static let namesLimit = 16
 
     package init(gateway: String, entry: JournalEntry, names: [String] = [], isDeleted: Bool = false, edit: Edit? = nil)
@@ -42,15 +40,13 @@ package struct WireEntry: Hashable, Sendable {
         self.edit = edit
     }
 
-    /// A drink as a person corrected it.
+    /// The user's correction of a drink.
     package struct Edit: Hashable, Sendable {
-        /// Its key, random: by it the correction counts once.
+        /// A random key, by which the correction counts once.
         package var key: String
-        /// The amount that counts instead.
         package var ml: Int
-        /// When it was instead.
         package var at: Instant
-        /// The IANA id of the zone whose day it counts on.
+        /// The IANA id of the time zone of its day.
         package var zone: String
 
         package init(key: String, ml: Int, at: Instant, zone: String) {
@@ -61,9 +57,8 @@ package struct WireEntry: Hashable, Sendable {
         }
     }
 
-    /// Why a text is no entry.
+    /// Invalid JSON of an entry.
     package struct Malformed: Error, Hashable, CustomStringConvertible {
-        /// What is wrong, in a sentence.
         package var description: String
     }
 }
@@ -108,7 +103,7 @@ extension WireEntry: Codable {
         try parts.encode(edit.zone, forKey: .zone)
     }
 
-    /// - Throws: `Malformed`, or `DecodingError` where a field is missing or of another type.
+    /// - Throws: `Malformed`, or `DecodingError` if a field is missing or has another type.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         let version = try fields.decode(Int.self, forKey: .version)
@@ -189,12 +184,12 @@ extension WireEntry: Codable {
         return instant
     }
 
-    /// Bytes in hexadecimal, upper case.
+    /// Hexadecimal text in upper case.
     package static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
     }
 
-    /// The bytes of a record; `nil` for anything else.
+    /// The bytes of a record; `nil` if the text is invalid.
     package static func bytes(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count == 2 * JournalEntry.length else { return nil }

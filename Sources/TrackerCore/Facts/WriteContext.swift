@@ -1,6 +1,5 @@
 /// The author and the time of a change. The store reads no clock and generates no random numbers.
 package struct WriteContext: Sendable {
-    /// The time of the change.
     package var now: Instant
     /// The time zone of days (`day.zone`, or the host's).
     package var zone: Zone
@@ -8,10 +7,10 @@ package struct WriteContext: Sendable {
     package var source: String
     /// Returns a new identifier at each call; random UUIDs outside tests.
     package var makeID: @Sendable () -> String
-    /// Why a service holds back hydration notifications; `nil`: it does not.
+    /// Why a service holds back hydration notifications; `nil` if it does not.
     package var hold: ReminderHold?
-    /// Whether the user set this moment (`--now`). Then later drinks do not count. With a clock that was set back,
-    /// earlier drinks still count.
+    /// Whether the user set this moment (`--now`). Drinks after it do not count. Otherwise all drinks
+    /// count, because the clock might have been set back.
     package var isAsked: Bool
 
     package init(
@@ -24,6 +23,6 @@ package struct WriteContext: Sendable {
         self.isAsked = isAsked
     }
 
-    /// The moment after which drinks do not count, if the user set one.
+    /// The moment of `--now`; `nil` if the user did not set one.
     package var asked: Instant? { isAsked ? now : nil }
 }
