@@ -3,7 +3,7 @@ package struct DrinkLine: Hashable, Sendable {
     /// The kind of change.
     package enum Change: String, Hashable, Sendable {
         case added
-        /// A user's correction; the original is reported as deleted.
+        /// The user's correction of a drink. The original is reported as deleted.
         case corrected
         /// The drink changed under the same key.
         case changed
@@ -13,11 +13,10 @@ package struct DrinkLine: Hashable, Sendable {
     /// The position in the sequence of changes, from which a reader can resume.
     package var position: Int64
     package var change: Change
-    /// The current drink.
     package var drink: Drink
-    /// The number of the row; never reused.
+    /// The row id, which is never reused.
     package var number: Int64
-    /// The key of the original of a correction.
+    /// The key of the drink that the user corrected.
     package var original: String?
 
     package init(position: Int64, change: Change, drink: Drink, number: Int64, original: String? = nil) {

@@ -1,16 +1,12 @@
-/// The bottle's record that a drink came from, as an export names it: another store then recognises the record when the
-/// bottle delivers it there.
+/// The bottle's record of an exported drink. Another store recognises the record when its bottle delivers it.
 package struct ExportedRecord: Hashable, Sendable {
-    /// The bottle's addresses, separated by `|`.
+    /// Separated by `|`.
     package var bottle: String
-    /// The record's wall clock; `nil` where its bytes hold no date.
+    /// The record's wall-clock time; `nil` if its date is invalid.
     package var wall: String?
-    /// The record's bytes in hexadecimal.
+    /// In hexadecimal.
     package var raw: String
 
-    /// - Parameters:
-    ///   - wall: the wall clock that the record was read to.
-    ///   - raw: the record's bytes.
     package init(bottle: String, wall: String?, raw: [UInt8]) {
         self.bottle = bottle
         self.wall = wall.flatMap(WallTime.init)?.description
@@ -18,9 +14,8 @@ package struct ExportedRecord: Hashable, Sendable {
     }
 }
 
-/// Drinks as files that Apple Health importers, spreadsheets and programs read (tracker law D4): an opening, a piece
-/// for each drink, an end. Whoever writes decides which drinks count and in which order; what is kept here is a table
-/// of zones.
+/// Writes drinks as files for Apple Health importers, spreadsheets and programs (tracker spec D4): an opening, one part
+/// per drink, an end. The caller selects and orders the drinks. The value holds only a cache of time zones.
 package struct HealthExport {
     package let format: HealthFiles.Format
     private var zones = ZoneTable()
@@ -28,10 +23,9 @@ package struct HealthExport {
 
     package init(_ format: HealthFiles.Format) { self.format = format }
 
-    /// The first line of our CSV.
+    /// The header of CSV files.
     package static let csvHeader = "startDate,endDate,value_ml,uuid,original,bottle,wall,raw"
 
-    /// The text before the first drink.
     package var opening: String {
         switch format {
         case .appleHealth: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<HealthData locale=\"en_US\">\n"
@@ -40,7 +34,6 @@ package struct HealthExport {
         }
     }
 
-    /// The text after the last drink.
     package var end: String {
         switch format {
         case .appleHealth: "</HealthData>\n"
@@ -51,13 +44,13 @@ package struct HealthExport {
 
     /// Appends one drink.
     ///
-    /// apple-health: a `Record` under `HealthData`, as Apple's own export writes them. A key that XML cannot hold is
-    /// written once more, escaped. json: an object with `startDate`, `endDate` (ISO, with offset), `value_ml`, `uuid`,
-    /// `zone`, `day` and `drinkSource`. All formats have `original` for a corrected drink, and `bottle`, `wall` and
-    /// `raw` for a drink from a bottle.
-    /// - Parameters:
-    ///   - original: the key of the drink that a person corrected.
-    ///   - record: the bottle's record of the drink.
+    /// - apple-health: a `Record` under `HealthData`, as in Apple's own export. A key that XML cannot hold is written a
+    ///   second time, escaped.
+    /// - json: an object with `startDate`, `endDate` (ISO 8601 with offset), `value_ml`, `uuid`, `zone`, `day` and
+    ///   `drinkSource`.
+    ///
+    /// All formats have `original` for a corrected drink, and `bottle`, `wall` and `raw` for a drink from a bottle.
+    /// - Parameter original: the key of the drink that the user corrected.
     package mutating func append(
         _ drink: Drink, insteadOf original: String? = nil, record: ExportedRecord? = nil, to bytes: inout [UInt8]
     ) {
@@ -119,7 +112,7 @@ package struct HealthExport {
         isFirst = false
     }
 
-    /// A whole file of the counted drinks, oldest first.
+    /// A file of the counted drinks, oldest first.
     package static func text(_ format: HealthFiles.Format, _ drinks: [Drink]) -> String {
         var export = HealthExport(format)
         var bytes = Array(export.opening.utf8)

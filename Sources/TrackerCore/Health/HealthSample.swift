@@ -1,24 +1,19 @@
-/// One amount of water as health files know it (tracker spec D4).
+/// An amount of water in a health file (tracker spec D4). `nil` fields are not in the file.
 package struct HealthSample: Hashable, Sendable {
-    /// When it was drunk.
     package var at: Instant
-    /// How much.
     package var ml: Int
-    /// Our own drink's key, where the sample carries one (`HKExternalUUID`).
+    /// The key of an exported drink (`HKExternalUUID`).
     package var uuid: String?
-    /// What wrote it, where the file says.
+    /// The name of the program that wrote the sample.
     package var sourceName: String?
-    /// Where, on which day and how the drink was counted, where the file says: our JSON does.
     package var zone: String?
-    /// The day it was counted on, where the file says.
     package var day: LocalDay?
-    /// Where it came from, where the file says.
     package var source: DrinkSource?
-    /// The key of the drink that it was corrected from, where the file says: a bottle may still bring that one.
+    /// The key of the drink that was corrected. A bottle might still deliver that drink.
     package var original: String?
-    /// The addresses of the bottle that delivered the record, separated by `|`, where the file has them.
+    /// The addresses of the bottle, separated by `|`.
     package var bottle: String?
-    /// The record's bytes, where the file has them.
+    /// The bytes of the bottle's record.
     package var raw: [UInt8]?
 
     package init(at: Instant, ml: Int, uuid: String? = nil, sourceName: String? = nil) {
@@ -28,13 +23,12 @@ package struct HealthSample: Hashable, Sendable {
         self.sourceName = sourceName
     }
 
-    /// Of a drink, under its key.
     package init(_ drink: Drink) {
         self.init(at: drink.at, ml: drink.ml, uuid: drink.key, sourceName: HealthFiles.sourceName)
     }
 
-    /// The key that the sample is stored under. Our own keeps its key, so that the bottle's next poll does not add it
-    /// again; a foreign one is start, value and source, so that a file read twice adds nothing.
+    /// The key of the stored drink. An exported drink keeps its key, so that the bottle's next poll does not add it
+    /// again. Another program's sample has start, value and source as its key, so that a second import adds nothing.
     package var importKey: String {
         if let uuid, sourceName == nil || sourceName == HealthFiles.sourceName { return uuid }
         return "health|\(at)|\(ml)|\(sourceName ?? "")"
@@ -46,8 +40,8 @@ package struct HealthSample: Hashable, Sendable {
         return parts.count == 4 && parts[0] == "health" ? String(parts[3]) : nil
     }
 
-    /// The record that this drink of ours, or the one that it corrects, came from; `nil` where the file has none.
-    /// - Parameter zone: the zone of a drink without one of its own.
+    /// The bottle's record of this drink or of its original; `nil` if the file has none.
+    /// - Parameter zone: the time zone of a drink without one.
     package func record(received: Instant, zone: String) -> WireEntry? {
         guard let bottle, let raw, let uuid, uuid == importKey else { return nil }
         let parts = (original ?? uuid).split(separator: "|", omittingEmptySubsequences: false)
@@ -62,7 +56,7 @@ package struct HealthSample: Hashable, Sendable {
         return WireEntry(gateway: "export", entry: entry, names: Array(names.prefix(WireEntry.namesLimit)))
     }
 
-    /// The drink to store; `nil` where our own drink is there already.
+    /// The drink to store; `nil` if the exported drink is already stored.
     package func drink(known: (String) -> Bool, calendar: DayCalendar, now: Instant) -> Drink? {
         if let uuid, known(uuid) { return nil }
         guard !known(importKey) else { return nil }
@@ -70,51 +64,47 @@ package struct HealthSample: Hashable, Sendable {
     }
 }
 
-/// What an import makes of a file: whole, or refused by a sentence.
+/// The reason why a file was rejected. Nothing is imported.
 package struct HealthFileError: Problem, Hashable {
-    /// 1-based line, where the trouble lies in one.
+    /// 1-based; `nil` if the error is not in one line.
     package var line: Int?
-    /// What is wrong, in a sentence without the line.
+    /// A sentence without the line.
     package var reason: String
-    /// For programs: one word in lowerCamelCase.
     package var code: String
 
-    /// - Parameter code: where something particular can be done about it.
+    /// - Parameter code: in lowerCamelCase; another value than the default has its own advice.
     package init(line: Int? = nil, reason: String, code: String = "badHealthFile") {
         self.line = line
         self.reason = reason
         self.code = code
     }
 
-    /// Always `damaged`: the file is not what it should be.
     package var category: ProblemCategory { .damaged }
-    /// The line, where it is known.
     package var values: [String: String] { line.map { ["line": String($0)] } ?? [:] }
-    /// The reason, with its line.
     package var sentence: String { (line.map { "Line \($0): " } ?? "") + reason }
 }
 
-/// Names and units that the three formats share.
+/// Names and units of the three formats.
 package enum HealthFiles {
-    /// What our files are written as, and recognised as.
     package enum Format: String, Hashable, Sendable, CaseIterable { case appleHealth = "apple-health", csv, json }
 
-    /// Who we are in files that we write.
+    /// The `sourceName` of exported records.
     package static let sourceName = "waterh-bench"
-    /// Apple Health's name of what they hold.
+    /// Apple Health's type of water records.
     package static let waterType = "HKQuantityTypeIdentifierDietaryWater"
 
-    /// Beside `HKExternalUUID`, for the few keys with characters that XML has no way to write: the key, `escaped`.
+    /// The key of metadata for a drink key that XML cannot hold, next to `HKExternalUUID`. The value is `escaped`.
     package static let wholeKey = "waterh-bench-key"
 
-    /// Of a drink that somebody corrected: the key of the one that it stands instead of, `escaped`.
+    /// The key of metadata for the original of a corrected drink. The value is `escaped`.
     package static let originalKey = "waterh-bench-original"
 
-    /// Of a drink from a bottle: the bottle's addresses (`escaped`), the record's wall clock, its bytes in hexadecimal.
+    /// The keys of metadata for a bottle's addresses (`escaped`), the record's wall-clock time and its bytes
+    /// (hexadecimal).
     package static let bottleKey = "waterh-bench-bottle", wallKey = "waterh-bench-wall", rawKey = "waterh-bench-raw"
 
-    /// Whether two amounts can be the same drink: equal, or equal once one was rounded to whole, tenths or hundredths
-    /// of a fluid ounce. One millilitre more or less is rounding.
+    /// Whether two amounts can be the same drink: equal, or equal after rounding one to whole, tenths or hundredths of
+    /// a fluid ounce. A difference of 1 ml is rounding.
     package static func isSameAmount(_ ml: Int, _ other: Int) -> Bool {
         if abs(ml - other) <= 1 { return true }
         for unit in ["fl_oz_us", "fl_oz_imp"] {
@@ -127,7 +117,7 @@ package enum HealthFiles {
         return false
     }
 
-    /// A text in ASCII, its other bytes in UTF-8 as `%EF`.
+    /// Percent-encodes the bytes of UTF-8 that are not ASCII: `%EF`.
     static func escaped(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {
@@ -141,7 +131,7 @@ package enum HealthFiles {
         return result
     }
 
-    /// The text again; `nil` for what `escaped` does not write.
+    /// The inverse of `escaped`; `nil` for other texts.
     package static func unescaped(_ text: String) -> String? {
         var (bytes, rest): ([UInt8], Substring.UTF8View) = ([], text[...].utf8)
         while let byte = rest.popFirst() {
@@ -158,7 +148,7 @@ package enum HealthFiles {
         return String(validating: bytes, as: UTF8.self).flatMap { escaped($0) == text ? $0 : nil }
     }
 
-    /// Millilitres in one of a unit, by the name that HealthKit gives it.
+    /// Millilitres in one HealthKit unit.
     static func millilitres(per unit: String) -> Double? {
         switch unit.lowercased() {
         case "mcl", "ul": 0.001
@@ -177,25 +167,25 @@ package enum HealthFiles {
         }
     }
 
-    /// Halves up; `nil` for what cannot be an amount of water: below 0, over 100 litres, no number.
+    /// Rounded half up to millilitres; `nil` below 0, above 100 litres, and for NaN.
     package static func amount(_ value: Double, unit: String) -> Int? {
         guard let factor = millilitres(per: unit), value.isFinite else { return nil }
         let ml = value * factor
         return ml >= 0 && ml <= 100_000 ? Int((ml + 0.5).rounded(.down)) : nil
     }
 
-    /// Whether a file may give amounts in it.
+    /// Whether a file can use this unit.
     package static func isUnit(_ unit: String) -> Bool { millilitres(per: unit) != nil }
 
-    /// A moment with the offset that held in its zone: `2026-10-25T02:30:00+02:00`.
+    /// ISO 8601 with the offset in its time zone: `2026-10-25T02:30:00+02:00`.
     package static func dateText(_ instant: Instant, _ zone: Zone) -> String {
         var bytes: [UInt8] = []
         appendDate(instant, zone, isISO: true, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// `2026-10-25 02:30:00 +0200`, or `2026-10-25T02:30:00+02:00`: the wall clock of the drink's own zone, with that
-    /// instant's offset. The second form has milliseconds, where there are any.
+    /// Writes `2026-10-25 02:30:00 +0200`, or `2026-10-25T02:30:00+02:00`, in the drink's time zone. The second form
+    /// includes milliseconds if they are not zero.
     static func appendDate(_ instant: Instant, _ zone: Zone, isISO: Bool, to bytes: inout [UInt8]) {
         let wall = zone.wall(at: instant)
         guard (0...9999).contains(wall.year) else { return bytes += "\(instant)".utf8 }

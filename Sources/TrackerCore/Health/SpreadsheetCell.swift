@@ -1,14 +1,14 @@
 import Utilities
 
 /// Cells that a spreadsheet displays and does not evaluate (OWASP, "CSV Injection"). A cell that starts with certain
-/// characters is a formula; an apostrophe before it makes it text. Our reader removes that apostrophe.
+/// characters is a formula. An apostrophe before it makes it text, and the importer removes that apostrophe.
 package enum SpreadsheetCell {
     private static let apostrophe = UInt8(ascii: "'")
 
     /// A text for a cell. Numbers need no escaping.
     package static func shown(_ text: String) -> String { beginsFormula(text.utf8) ? "'" + text : text }
 
-    /// The text before `shown`.
+    /// The inverse of `shown`.
     package static func read(_ cell: some Collection<UInt8>) -> String {
         let isShown = cell.first == apostrophe && beginsFormula(cell)
         return String(decoding: isShown ? cell.dropFirst() : cell.dropFirst(0), as: UTF8.self)
@@ -21,7 +21,7 @@ package enum SpreadsheetCell {
         return "\"" + Escaping.replacing(text, ["\"": "\"\""]) + "\""
     }
 
-    /// Also after apostrophes, each of which is then literal.
+    /// Ignores leading apostrophes, each of which is then literal.
     private static func beginsFormula(_ text: some Collection<UInt8>) -> Bool {
         guard let first = text.first(where: { $0 != apostrophe }) else { return false }
         return "=+-@\t\r\n".utf8.contains(first)
