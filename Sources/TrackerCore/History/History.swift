@@ -1,8 +1,7 @@
-/// One day of the history: its total, and the goal at its end.
+/// A day of the history: its total, and the goal at its end.
 package struct DayRecord: Hashable, Sendable, Codable {
     package var day: LocalDay
     package var totalMl: Int
-    /// The goal at its end.
     package var goalMl: Int
 
     package init(day: LocalDay, totalMl: Int, goalMl: Int) {
@@ -16,15 +15,14 @@ package struct DayRecord: Hashable, Sendable, Codable {
 
     /// The colour in the calendar.
     package enum Class: String, Hashable, Sendable, Codable, CaseIterable {
-        /// Green: the goal was met.
+        /// The goal was met (green).
         case met
-        /// Light blue: a drink was logged.
+        /// A drink was logged (light blue).
         case partial
-        /// Grey.
+        /// No drink (grey).
         case none
     }
 
-    /// The day's colour in the calendar.
     package var dayClass: Class { isMet ? .met : totalMl > 0 ? .partial : .none }
 }
 
