@@ -1,18 +1,14 @@
-/// What a person is told, without what that changes: all that it takes to show it, here or in another program.
+/// The content of a notification without the state that its acceptance changes.
 package struct Announcement: Hashable, Sendable, Codable {
-    /// Which kind of notification.
     package var kind: NotificationKind
-    /// As `TrackerNotification.notificationId`.
+    /// `TrackerNotification.notificationId`.
     package var id: String
-    /// Its heading.
     package var title: String
-    /// Empty where the text is discreet.
+    /// Empty for a discreet notification.
     package var body: String
-    /// How pressing it is.
     package var urgency: NotificationUrgency
-    /// Whether it makes a sound.
     package var sound: Bool
-    /// Nothing of what it is about shows on a locked screen.
+    /// Whether a locked screen shows no content.
     package var isDiscreet: Bool
 
     package init(
@@ -25,7 +21,6 @@ package struct Announcement: Hashable, Sendable, Codable {
 }
 
 extension TrackerNotification {
-    /// The same without what it changes.
     package var announcement: Announcement {
         Announcement(
             kind: kind, id: notificationId, title: title, body: body, urgency: urgency, sound: sound,

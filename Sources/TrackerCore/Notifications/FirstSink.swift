@@ -1,16 +1,15 @@
-/// One place of several, the first that shows it: they are the same to a person, who must not see anything twice.
+/// A channel that uses the first available one of several, so that the user sees a notification once.
 package struct FirstSink: NotificationSink {
-    /// The name of all of them together.
     package let name: String
     private let places: [any NotificationSink]
 
-    /// Under that name, the places in the order in which they are asked.
+    /// - Parameter places: in order of preference.
     package init(_ name: String, _ places: [any NotificationSink]) {
         self.name = name
         self.places = places
     }
 
-    /// As long as they all may take, one after the other.
+    /// The sum of the limits, because the channels are tried one at a time.
     package var limit: Duration { places.reduce(.zero) { $0 + $1.limit } }
 
     package func canShow() async -> Bool {

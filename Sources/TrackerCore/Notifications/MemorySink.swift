@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The sink of tests and what-ifs: remembers what it was given, and refuses when told to.
+/// A channel for tests and simulations that records notifications, or rejects them.
 package final class MemorySink: NotificationSink {
     private struct Contents {
         var accepts: Bool
@@ -9,24 +9,21 @@ package final class MemorySink: NotificationSink {
         var shown: [String: TrackerNotification] = [:]
     }
 
-    /// Always `memory`.
     package let name = "memory"
     private let contents: Mutex<Contents>
 
-    /// Empty; refuses from the beginning where `accepts` is `false`.
     package init(accepts: Bool = true) { contents = Mutex(Contents(accepts: accepts)) }
 
-    /// Whether it accepts what comes next.
     package var accepts: Bool {
         get { contents.withLock { $0.accepts } }
         set { contents.withLock { $0.accepts = newValue } }
     }
 
-    /// Everything accepted, oldest first.
+    /// All accepted notifications, oldest first.
     package var delivered: [TrackerNotification] { contents.withLock { $0.delivered } }
-    /// How many it refused.
+    /// The number of rejected notifications.
     package var refused: Int { contents.withLock { $0.refused } }
-    /// What a screen would show now, by id.
+    /// The notifications that are not closed or replaced, by id.
     package var shown: [String: TrackerNotification] { contents.withLock { $0.shown } }
 
     package func deliver(_ notification: TrackerNotification) -> Bool {

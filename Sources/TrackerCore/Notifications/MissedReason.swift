@@ -1,14 +1,14 @@
-/// Why somebody who was away when something was told is not shown it any more, but has it on the list of what was
-/// missed (tracker spec C).
+/// Why a channel that was unavailable does not show an earlier notification. The notification is in the list of missed
+/// ones (tracker spec C).
 package enum MissedReason: String, Hashable, Sendable, CaseIterable, Codable {
-    /// A later one of the same catalogue's id was told: it takes the place of this one.
+    /// A later notification of the same id replaces it.
     case replaced
-    /// Somebody drank since, or did otherwise what it asks for.
+    /// The user has logged a drink or done the requested action since.
     case answered
-    /// What it is about is over: its day, its session, or what it says is so no more.
+    /// Its day or session is over, or its content no longer applies.
     case over
-    /// Quiet hours have begun, in which it is not told.
+    /// Quiet hours have begun.
     case quietHours
-    /// Something urgent went by first, while this one was not let through.
+    /// An urgent notification was delivered first while this one was held back.
     case overtaken
 }

@@ -6,7 +6,7 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
     case unadopted
     case waterlineTime, waterlinePerDrink, waterlineWarning, waterlineAbandoned, waterlineLive
 
-    /// The stable id: a new notification of the same id takes the place of the one shown.
+    /// The stable id. A new notification replaces a displayed one with the same id.
     package var id: String {
         switch self {
         case .pace, .interval, .adaptive: "hydration-reminder"
@@ -21,7 +21,7 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
         }
     }
 
-    /// Buttons, by their D-Bus keys.
+    /// The buttons, identified by their D-Bus action keys.
     package var actions: [NotificationAction] {
         switch self {
         case .pace, .interval, .adaptive: [.open, .logCup, .snooze, .notToday, .dismiss]
@@ -32,16 +32,16 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
         }
     }
 
-    /// Counts into the eight a day.
+    /// Whether it counts towards the daily limit.
     package var countsInLimit: Bool { id == "hydration-reminder" }
 
-    /// Held back in quiet hours.
+    /// Whether it is held back in quiet hours.
     package var isHeldInQuietHours: Bool { countsInLimit || self == .recovery }
 
-    /// Stays until closed, is replaced when its words change, and makes no sound.
+    /// Whether it stays until closed, is replaced when its text changes, and has no sound.
     package var isResident: Bool { self == .waterlineLive }
 
-    /// About a Waterline session: off every shared surface unless its person switched that on.
+    /// Whether it is about a Waterline session. Shared interfaces hide it unless the user enables Waterline there.
     package var isWaterline: Bool {
         switch self {
         case .pace, .interval, .adaptive, .goal, .recovery, .unadopted: false
@@ -49,10 +49,10 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
         }
     }
 
-    /// The page that is about it: what opening it shows (tracker spec C).
+    /// The path of the page that opens (tracker spec C).
     package var page: String { isWaterline ? "/waterline" : "/" }
 
-    /// `reminder`, `goalReached` or empty, as the state payload names it (B7).
+    /// `reminder`, `goalReached` or empty, as in the state payload (B7).
     package var payloadType: String {
         switch self {
         case .pace, .interval, .adaptive: "reminder"
@@ -74,7 +74,6 @@ package enum NotificationAction: String, Hashable, Sendable, Codable, CaseIterab
     case endSession = "end-session"
     case keepGoing = "keep-going"
 
-    /// The button's words.
     package var label: String {
         switch self {
         case .open: "Open"
@@ -90,7 +89,7 @@ package enum NotificationAction: String, Hashable, Sendable, Codable, CaseIterab
     }
 }
 
-/// D-Bus urgency byte.
+/// The urgency byte of the D-Bus notification specification.
 package enum NotificationUrgency: Int, Hashable, Sendable, Codable {
     case low = 0
     case normal = 1
@@ -98,8 +97,8 @@ package enum NotificationUrgency: Int, Hashable, Sendable, Codable {
 }
 
 extension NotificationKind {
-    /// The catalogue's urgency byte. `pace`: the urgency of a pace reminder. Time-sensitive kinds are critical only
-    /// where `notify.timeSensitiveCritical` says so.
+    /// The urgency of a kind. Time-sensitive kinds are critical only with `notify.timeSensitiveCritical`.
+    /// - Parameter pace: the urgency of a pace reminder.
     package func urgency(for pace: Urgency?, settings: Settings) -> NotificationUrgency {
         let level: NotificationUrgency =
             switch self {

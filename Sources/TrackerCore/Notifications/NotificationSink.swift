@@ -1,27 +1,25 @@
-/// Where decisions go: a desktop, a terminal, a broker. Delivery is not the core's business; it only hears what was
-/// shown.
-///
-/// A sink is called outside every transaction. Who takes too long has shown nothing.
+/// A notification channel, such as a desktop, a terminal or a broker. Called outside transactions. A notification that
+/// is not delivered within `limit` counts as not shown.
 package protocol NotificationSink: Sendable {
-    /// What the store remembers it by: `desktop`, `output`, `mqtt`. A word without a comma.
+    /// The name in the store: `desktop`, `output`, `mqtt`. Must not contain a comma.
     var name: String { get }
-    /// How long it may take. What it shows later is not counted.
+    /// The time limit of a call.
     var limit: Duration { get }
-    /// Whether it could show something now (`false`: no server, blocked, down). With none that can, `notifications` in
-    /// the state is `disabled`.
+    /// Whether the channel is available (`false`: no server, blocked, or down). If no channel is available,
+    /// `notifications` in the state is `disabled`.
     func canShow() async -> Bool
-    /// Shows it, or does not. Only what somebody could see is counted.
+    /// Shows a notification. Returns whether the user can see it; only then it is counted.
     func deliver(_ notification: TrackerNotification) async -> Bool
-    /// Takes away what is shown under that id, where anything is.
+    /// Closes the displayed notification with this id, if there is one.
     func close(id: String) async
-    /// Brings what others told while this one was away, in their order. Before anything new is delivered here.
+    /// Delivers the notifications that this channel missed, in order, before a new one.
     func catchUp() async
-    /// Something was told, here or by another sink, and the store has it.
+    /// Called after a notification of any channel was stored.
     func recorded() async
 }
 
 extension NotificationSink {
-    /// Six seconds, where a sink says nothing else.
+    /// The default: 6 s.
     package var limit: Duration { .seconds(6) }
     package func canShow() async -> Bool { true }
     package func close(id: String) async {}

@@ -1,10 +1,8 @@
-/// The words of every notification (tracker spec B4, B5, A10, D2, E4). The same on every machine.
+/// The texts of all notifications (tracker spec B4, B5, A10, D2, E4), independent of the locale.
 package enum NotificationTexts {
-    /// The words of one notification.
     package struct Text: Hashable, Sendable {
-        /// The heading.
         package var title: String
-        /// What stands below; may be empty.
+        /// Can be empty.
         package var body: String
 
         package init(_ title: String, _ body: String = "") {
@@ -36,10 +34,10 @@ package enum NotificationTexts {
     /// B5: after a drink.
     package static let recovery = Text("Back on Track", "Nice work - you're back on pace.")
 
-    /// E4: the same, discreet or not.
+    /// E4: also the discreet text.
     package static let waterlineTime = Text("Time for water")
 
-    /// Discreet texts carry no count and no word about what was drunk; the body stays empty.
+    /// E4: the discreet text has no count and no kind of drink.
     package static func perDrink(sinceWater: Int, discreet: Bool) -> Text {
         discreet
             ? Text("Time for a break")
@@ -56,7 +54,8 @@ package enum NotificationTexts {
         Text("Your session has been running for \(hours) hours. End it?")
     }
 
-    /// `nextReminder`: its time on the wall, where one will come.
+    /// E4: the resident notification.
+    /// - Parameter nextReminder: the local time of the next reminder, if there is one.
     package static func live(_ state: WaterlineState, nextReminder: TimeOfDay?, discreet: Bool) -> Text {
         guard !discreet else { return Text("Session running") }
         let drinks = "\(state.drinks) drink\(state.drinks == 1 ? "" : "s")"
@@ -67,12 +66,12 @@ package enum NotificationTexts {
 }
 
 extension NotificationAction {
-    /// The button's words; a discreet one does not name what is logged.
+    /// The label of a button. A discreet label does not name the kind of drink.
     package func label(discreet: Bool) -> String { discreet && self == .logDrink ? "Add one" : label }
 }
 
 extension Amounts {
-    /// Up to three decimals, without zeros at the end: `2`, `0.6`, `1.333`, `-1`.
+    /// Up to three decimals without trailing zeros: `2`, `0.6`, `1.333`, `-1`.
     package static func decimal(_ value: Double) -> String {
         guard value.isFinite, value.magnitude < 1e12 else { return "?" }
         let thousandths = Int((value * 1000).rounded())

@@ -1,35 +1,30 @@
-/// A decision to notify. The core decides; sinks deliver; what they accepted is reported back with
-/// `EngineDay.accept` or `WaterlineReminderState.accept`.
+/// A decision to notify. `EngineDay.accept` or `WaterlineReminderState.accept` records its acceptance by a channel.
 package struct TrackerNotification: Hashable, Sendable, Codable {
-    /// Which kind of notification.
     package var kind: NotificationKind
-    /// `<id>/<day or session>/<n>`: the same decision always has the same one, so that receivers can drop repetitions.
+    /// `<id>/<day or session>/<n>`. The same decision always has the same id, so that receivers can drop duplicates.
     package var notificationId: String
-    /// Its heading.
     package var title: String
-    /// Empty where the text is discreet.
+    /// Empty for a discreet notification.
     package var body: String
-    /// How pressing it is.
     package var urgency: NotificationUrgency
-    /// Whether it makes a sound.
     package var sound: Bool
-    /// The day, as totals count it, on which it was decided.
+    /// The tracker's day of the decision.
     package var dayKey: LocalDay
-    /// The session it belongs to, for Waterline.
+    /// The session of a Waterline notification.
     package var sessionID: String?
-    /// What acceptance changes.
+    /// The state that acceptance changes.
     package var acceptance: Acceptance
-    /// What was due in the interval and adaptive engines at that moment: one word answers all of it, so that with
-    /// `reminders.engine` = all the others do not follow a minute later.
+    /// The due time of the interval engine at the decision. With `reminders.engine` = `all`, one notification answers
+    /// all engines, so that others do not follow a minute later.
     package var answeredAnchor: Instant?
-    /// The moment on a grid that it answers, where its kind has one.
+    /// The grid point that the notification answers, if its kind has one.
     package var answeredSlot: Instant?
-    /// Its words name nothing that was drunk, and its buttons do not either (US-036).
+    /// Whether texts and buttons do not name the drink (US-036).
     package var isDiscreet: Bool
-    /// Its place in the order of everything that is told; 0 as long as nobody tells it.
+    /// The sequence number among all delivered notifications; 0 before delivery.
     package var place: Int64 = 0
-    /// When it was decided, which may be long before somebody who was away hears of it; `nil` as long as nobody tells
-    /// it.
+    /// The time of the decision, which can be long before a channel that was unavailable shows it; `nil` before
+    /// delivery.
     package var decidedAt: Instant?
 
     package init(
@@ -52,7 +47,7 @@ package struct TrackerNotification: Hashable, Sendable, Codable {
         self.isDiscreet = isDiscreet
     }
 
-    /// Which memory moves when a sink accepts.
+    /// The state that acceptance changes.
     package enum Acceptance: Hashable, Sendable, Codable {
         case pace(Urgency)
         case interval
@@ -64,10 +59,10 @@ package struct TrackerNotification: Hashable, Sendable, Codable {
         case warning(valueThousandths: Int, seq: Int)
         case abandoned
         case live(text: String)
-        /// The notification is not one of the reminder engine.
+        /// No state of the reminder engines.
         case none
     }
 
-    /// For sinks that can vibrate (K-B17).
+    /// The haptic pattern for channels that can vibrate (K-B17).
     package var haptic: String { "notification" }
 }
