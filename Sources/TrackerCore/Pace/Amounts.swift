@@ -64,10 +64,9 @@ package enum Amounts {
     }
 }
 
-/// The status text of a deficit (tracker spec B3, B6).
 package enum StatusText {
     package static let onTrack = "On track ✓"
-    /// The display text; the notification's title differs (K-B22).
+    /// Differs from the notification's title (K-B22).
     package static let goalReached = "Goal reached! 🎉"
 
     /// `350ml to catch up`, `On track ✓` below a rounded 50 ml, or the goal's text.
@@ -76,13 +75,13 @@ package enum StatusText {
         return isBehind(deficitMl) ? "\(units.deficit(deficitMl)) to catch up" : onTrack
     }
 
-    /// The text of the main view: `350 ml behind target`.
+    /// The text of the main view: the deficit in the form of `AmountUnits.behind`.
     package static func long(deficitMl: Int, totalMl: Int, goalMl: Int, in units: AmountUnits = .ml) -> String {
         if totalMl >= goalMl { return goalReached }
         return isBehind(deficitMl) ? "\(units.behind(deficitMl)) behind target" : onTrack
     }
 
-    /// Displayed as behind from a rounded 50 ml, so from 25 ml (K-B5).
+    /// Whether a deficit is displayed: a rounded 50 ml or more, so 25 ml or more (K-B5).
     package static func isBehind(_ deficitMl: Int) -> Bool { Amounts.roundToNearest50(deficitMl) >= 50 }
 }
 

@@ -1,6 +1,5 @@
 import Utilities
 
-/// Conversion of ounces and millilitres.
 package enum Ounces {
     /// The volume of one US fluid ounce.
     package static let mlPerOunce = 29.5735

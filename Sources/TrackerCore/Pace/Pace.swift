@@ -1,6 +1,5 @@
 /// The pace model (tracker spec B1, B2): the expected intake at a time, and the deficit.
 package enum Pace {
-    /// The resolution of time.
     package enum Mode: String, Hashable, Sendable, CaseIterable, Codable {
         /// The goal times the elapsed share of the window in seconds, rounded half up.
         case continuous
@@ -51,7 +50,6 @@ package enum Pace {
         return Int(clamping: Int128(wholeHours * 60) * Int128(goalMl) / Int128(end.minutes - start.minutes))
     }
 
-    /// Expected minus total; negative means ahead.
     package static func balance(expectedMl: Int, totalMl: Int) -> Int { expectedMl.saturatingSubtract(totalMl) }
 
     /// The deficit in ml: at least 0, and 0 once the goal is met.
@@ -60,7 +58,7 @@ package enum Pace {
     }
 }
 
-/// The level of the deficit: on track, behind, or at least the threshold's share of the goal.
+/// The level of the deficit: none, less than the threshold's share of the goal, or at least that share.
 package enum Urgency: Int, Hashable, Comparable, Sendable, CaseIterable, Codable {
     case onTrack = 0
     case attention = 1
