@@ -6,20 +6,16 @@ package protocol Problem: Error, CustomStringConvertible {
     /// A stable name in lowerCamelCase; for a refusal the rule's name, such as `noActiveSession`.
     var code: String { get }
     var category: ProblemCategory { get }
-    /// The message.
     var sentence: String { get }
     /// The values in the message by name, for programs and advice.
     var values: [String: String] { get }
 }
 
 extension Problem {
-    /// Empty by default.
     package var values: [String: String] { [:] }
-    /// The sentence.
     package var description: String { sentence }
 }
 
-/// The category of an error.
 package enum ProblemCategory: String, Hashable, Sendable, CaseIterable {
     /// The requested thing does not exist.
     case notFound

@@ -1,12 +1,9 @@
 /// A rule rejected the request, and nothing was changed (commands: exit code 3, HTTP: 404, 409 or 422).
 package struct Refusal: Problem, Hashable {
-    /// A stable name, such as `noActiveSession`.
+    /// Stable, such as `noActiveSession`.
     package var rule: String
-    /// The message.
     package var sentence: String
-    /// The category.
     package var category: ProblemCategory
-    /// The values in the message by name.
     package var values: [String: String]
 
     package var code: String { rule }

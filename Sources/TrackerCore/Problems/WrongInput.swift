@@ -1,10 +1,8 @@
 /// Invalid input, such as a text that is not a time or a day.
 package struct WrongInput: Problem, Hashable {
-    /// A name in lowerCamelCase.
     package var code: String
     /// The input and what was expected.
     package var sentence: String
-    /// The values in the message by name.
     package var values: [String: String]
 
     package var category: ProblemCategory { .invalid }
