@@ -31,7 +31,6 @@ package struct BottleSettings: Hashable, Sendable {
 
     package init() {}
 
-    /// The prefix of a bottle's settings.
     package static let prefix = "bottle."
 }
 

@@ -4,9 +4,8 @@ package struct ChannelSettings: Hashable, Sendable {
 
     /// The http or https address; `nil` switches the channel off.
     package internal(set) var url: String?
-    /// The access token, never displayed.
+    /// Never displayed.
     package internal(set) var token: String?
-    /// The file with the access token.
     package internal(set) var tokenFile: String?
     /// The PEM file with the CA certificate of the server.
     package internal(set) var caFile: String?

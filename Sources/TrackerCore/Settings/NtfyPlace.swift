@@ -2,7 +2,7 @@
 package struct NtfyPlace: Hashable, Sendable {
     /// The address for publishing JSON; ends with a slash.
     package let server: String
-    /// The topic. A reader needs only its name.
+    /// Anyone who knows the name can read the topic.
     package let topic: String
 
     /// `nil` if the address has no topic: 1 to 64 letters, digits, `-` and `_` after its last slash.

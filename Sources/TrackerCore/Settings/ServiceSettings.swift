@@ -3,25 +3,21 @@
 package struct ServiceSettings: Hashable, Sendable {
     /// The http or https address of the sync server; `nil` for none.
     package internal(set) var syncURL: String?
-    /// The access token of the sync server, never displayed.
+    /// Never displayed.
     package internal(set) var syncToken: String?
-    /// The file with the access token.
     package internal(set) var syncTokenFile: String?
     /// The address and port of the page; port 0 selects a free one.
     package internal(set) var httpListen = "127.0.0.1:8077"
     /// The public address of the page, usually that of a proxy.
     package internal(set) var publicURL: String?
-    /// The mqtt or mqtts address of the broker; `nil` for none.
+    /// The mqtt or mqtts address; `nil` for none.
     package internal(set) var mqttURL: String?
-    /// The topic prefix.
     package internal(set) var mqttPrefix = "hydration"
     /// Whether commands from the broker are accepted.
     package internal(set) var mqttCommands = false
-    /// The username for the broker.
     package internal(set) var mqttUser: String?
-    /// The password for the broker, never displayed.
+    /// Never displayed.
     package internal(set) var mqttPassword: String?
-    /// The file with the password.
     package internal(set) var mqttPasswordFile: String?
     /// The PEM file with the CA certificate of the broker.
     package internal(set) var mqttCAFile: String?
@@ -31,7 +27,6 @@ package struct ServiceSettings: Hashable, Sendable {
     package internal(set) var mqttKeyFile: String?
     /// Whether Home Assistant discovery messages are published.
     package internal(set) var mqttDiscovery = true
-    /// The discovery prefix of Home Assistant.
     package internal(set) var mqttDiscoveryPrefix = "homeassistant"
     package internal(set) var ntfy = ChannelSettings()
     package internal(set) var webhook = ChannelSettings()

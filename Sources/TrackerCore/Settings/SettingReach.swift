@@ -19,8 +19,8 @@ package enum SettingReach: Sendable, Comparable {
         }
     }
 
-    /// Whether the value can be a secret: the topic in an ntfy address, or a token in a webhook address. Clients that
-    /// may not change it may not read it.
+    /// Whether the value can be a secret: the topic in an ntfy address, or a token in a webhook address. Clients
+    /// without permission to change it cannot read it.
     package static func isSecretPlace(_ name: String) -> Bool {
         name.lowercased().hasSuffix(".url") && SettingReach(of: name) == .others
     }

@@ -35,11 +35,10 @@ package enum SettingValue: Hashable, Sendable, Encodable {
 /// A rejected change of a setting, which keeps its value.
 package struct SettingRefusal: Problem, Hashable {
     package var name: String
-    /// The rejected text.
     package var given: String
-    /// The rule, as text.
+    /// A sentence.
     package var rule: String
-    /// The current value, as text.
+    /// The current value, as text; `nil` for an unknown setting.
     package var kept: String?
 
     package init(name: String, given: String, rule: String, kept: String?) {
@@ -49,15 +48,11 @@ package struct SettingRefusal: Problem, Hashable {
         self.kept = kept
     }
 
-    /// `noSuchSetting`, or `settingRule`.
     package var code: String { kept == nil ? "noSuchSetting" : "settingRule" }
-    /// The setting does not exist, or its rule rejected the value.
     package var category: ProblemCategory { kept == nil ? .notFound : .refused }
-    /// The name, the given text, the rule and the current value.
     package var values: [String: String] {
         ["name": name, "given": given, "rule": rule].merging(kept.map { ["kept": $0] } ?? [:]) { $1 }
     }
-    /// The rule and the current value.
     package var sentence: String {
         guard let kept else { return Settings.removal(of: name) ?? "\(name): \(rule)" }
         return "\(name) cannot be \"\(given)\": \(rule) It stays \(kept.isEmpty ? "unset" : kept)."
@@ -66,12 +61,10 @@ package struct SettingRefusal: Problem, Hashable {
 
 /// One setting of the table.
 package struct SettingEntry: Sendable {
-    /// `hydration.goalMl`.
     package let name: String
     /// The rule as a sentence: `It must be a whole number from 500 to 5000 ml.`
     package let rule: String
     let read: @Sendable (Settings) -> SettingValue
-    /// Stores the value of the text, and returns whether the text is valid.
     let write: @Sendable (inout Settings, String) -> Bool
     /// Whether the value is never displayed.
     package private(set) var isSecret = false
@@ -88,14 +81,12 @@ package struct SettingEntry: Sendable {
         self.write = write
     }
 
-    /// The same setting with a secret value.
     var secret: SettingEntry {
         var copy = self
         copy.isSecret = true
         return copy
     }
 
-    /// The displayable value.
     func shown(_ settings: Settings) -> SettingValue {
         let value = read(settings)
         return isSecret && value != .unset ? .text("(set)") : value

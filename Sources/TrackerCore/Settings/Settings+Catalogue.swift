@@ -111,9 +111,6 @@ extension Settings {
         ] + pocket("ntfy", \.service.ntfy, ntfyRule) { NtfyPlace($0) != nil }
         + pocket("webhook", \.service.webhook, webRule, credential: "secret") { isURL($0, ["http", "https"]) }
 
-    /// - Parameters:
-    ///   - rule: the rule of its address.
-    ///   - accepts: whether an address is valid.
     private static func pocket(
         _ name: String, _ path: any WritableKeyPath<Settings, ChannelSettings> & Sendable, _ rule: String,
         credential: String = "token", accepts: @escaping @Sendable (String) -> Bool

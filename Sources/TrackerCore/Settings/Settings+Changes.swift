@@ -52,10 +52,8 @@ extension Settings {
         return entry.name
     }
 
-    /// The setting with a bottle's alias.
     package static let aliasName = BottleSettings.prefix + "alias"
 
-    /// The displayable value of a setting; `nil` for an unknown name.
     package func value(of name: String) -> SettingValue? { Self.entry(name)?.shown(self) }
 
     /// The non-default settings by name, as the store saves them.
@@ -118,9 +116,7 @@ extension Settings {
 package struct GoalForm: Hashable, Sendable {
     /// Glasses (4–16); `nil` until touched.
     package var glasses: Int?
-    /// The start of the active hours; `nil` until touched.
     package var wake: TimeOfDay?
-    /// The end of the active hours; `nil` until touched.
     package var sleep: TimeOfDay?
 
     package init() {}
@@ -128,7 +124,6 @@ package struct GoalForm: Hashable, Sendable {
     /// The displayed glasses of a goal, rounded down.
     package static func shownGlasses(_ settings: Settings) -> Int { settings.goalMl / max(1, settings.glassMl) }
 
-    /// Saves the touched fields: all or none.
     package func save(to settings: inout Settings) throws(SettingRefusal) { try settings.set(changes(of: settings)) }
 
     /// The touched fields as changes of settings; 4–16 glasses.

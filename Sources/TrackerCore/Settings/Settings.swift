@@ -1,13 +1,11 @@
-/// All settings of tracker spec Section 11 with their defaults: of the day, the bottles and the service. `set(_:to:)`
-/// changes them and keeps the old value if the new one is invalid. `Settings.catalogue` has names, ranges and rules.
+/// All settings of tracker spec Section 11 with their defaults. `set(_:to:)` rejects an invalid value and keeps the old
+/// one. `Settings.catalogue` has names, ranges and rules.
 package struct Settings: Hashable, Sendable {
-    // day
     /// The hour at which a day begins (0–6).
     package internal(set) var boundaryHour = 4
     /// The IANA id of the time zone; `nil` for the system's.
     package internal(set) var dayZone: String?
 
-    // hydration
     /// The daily goal in ml, within `goals`.
     package internal(set) var goalMl = 2500
     /// The range of the daily goal in ml.
@@ -23,7 +21,6 @@ package struct Settings: Hashable, Sendable {
     /// The unit of displayed amounts; `nil` for the default.
     package internal(set) var hydrationUnits: AmountUnits?
 
-    // schedule
     /// The start of the active hours: 04:00–11:45 in quarters of an hour.
     package internal(set) var wake = TimeOfDay(hour: 7)
     /// The end of the active hours: 18:00–23:45 in quarters of an hour.
@@ -37,7 +34,6 @@ package struct Settings: Hashable, Sendable {
     /// The end of the adaptive reminder's hours, a full hour; `nil` for the active hours.
     package internal(set) var adaptiveEnd: TimeOfDay?
 
-    // reminders
     /// Whether there are hydration reminders.
     package internal(set) var remindersEnabled = true
     /// The selected reminder engines.
@@ -51,7 +47,6 @@ package struct Settings: Hashable, Sendable {
     /// The minimum deficit for a reminder (0–500 ml).
     package internal(set) var minDeficitMl = 50
 
-    // pace
     /// Whether the expected amount increases continuously or hourly.
     package internal(set) var paceMode = Pace.Mode.continuous
     /// The percentage of the goal from which a deficit is red (1–100).
@@ -59,7 +54,6 @@ package struct Settings: Hashable, Sendable {
     /// Test mode: red from 5 percent.
     package internal(set) var testMode = false
 
-    // adaptive and notify
     /// The hours without a drink before an adaptive reminder (0.5–6 in halves).
     package internal(set) var adaptiveIntervalHours = 2.0
     /// Whether notifications are shown on the desktop.
@@ -72,7 +66,6 @@ package struct Settings: Hashable, Sendable {
     /// The settings of bottles without settings of their own.
     package internal(set) var bottle = BottleSettings()
 
-    // waterline
     /// N of the rule "water every N drinks" (1–10).
     package internal(set) var waterEveryNDrinks = 1
     /// Whether a session has reminders by time.
@@ -94,8 +87,6 @@ package struct Settings: Hashable, Sendable {
     /// How the bottle's drinks count as water of a session.
     package internal(set) var bottleWater = BottleWaterMode.accumulate
 
-    // week, files
-    /// The first day of a week.
     package internal(set) var weekFirstDay = WeekStart.monday
     /// Whether each drink is also written to health files.
     package internal(set) var healthEnabled = false
@@ -103,18 +94,14 @@ package struct Settings: Hashable, Sendable {
     package internal(set) var healthInbox: String?
     /// Names of the Apple Health sources that imports leave out, separated by commas.
     package internal(set) var healthExcludedSources: String?
-    /// The settings of the service.
     package internal(set) var service = ServiceSettings()
 
     package init() {}
-
-    // Derived values.
 
     /// The hours of the ring: `schedule.interval.*` if set, else the active hours.
     package var intervalHours: (wake: TimeOfDay, sleep: TimeOfDay) { (intervalWake ?? wake, intervalSleep ?? sleep) }
     /// The hours of the adaptive reminder: `schedule.adaptive.*` if set, else the active hours.
     package var adaptiveHours: (start: TimeOfDay, end: TimeOfDay) { (adaptiveStart ?? wake, adaptiveEnd ?? sleep) }
-    /// The unit of displayed amounts.
     package var amountUnits: AmountUnits { hydrationUnits ?? .ml }
     /// The same settings with another default unit.
     package func usually(_ units: AmountUnits?) -> Settings {
@@ -126,13 +113,10 @@ package struct Settings: Hashable, Sendable {
     package var effectiveThresholdPercent: Int { testMode ? 5 : thresholdPercent }
 }
 
-/// The reminder engines.
 package enum ReminderEngine: String, Hashable, Sendable, CaseIterable { case pace, interval, adaptive, all }
-/// The unit of a session's amounts.
 package enum VolumeUnits: String, Hashable, Sendable, CaseIterable { case oz, ml }
 /// How the bottle's drinks count as water of a session.
 package enum BottleWaterMode: String, Hashable, Sendable, CaseIterable { case accumulate, perSip, off }
-/// The first day of a week.
 package enum WeekStart: String, Hashable, Sendable, CaseIterable {
     case monday, sunday, saturday
 
