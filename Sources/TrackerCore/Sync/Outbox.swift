@@ -4,7 +4,6 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     package struct Entity: Hashable, Sendable, Codable {
         /// `user`, `session`, `logEntry`, `preset`.
         package var kind: String
-        /// The id within its kind.
         package var id: String
 
         package init(kind: String, id: String) {
@@ -17,7 +16,6 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     package enum Operation: String, Hashable, Sendable, Codable, CaseIterable {
         case createUser, upsertSession, addLogEntry, deleteLogEntry, upsertDrinkPreset
 
-        /// Whether a newer change of the same entity replaces it.
         var isUpsert: Bool { self != .deleteLogEntry }
     }
 
@@ -27,7 +25,6 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     package var operation: Operation
     /// JSON.
     package var payload: String
-    /// The time of the change.
     package var updatedAt: Instant
     /// The number of failed attempts.
     package var attempts: Int
@@ -137,7 +134,6 @@ package struct Outbox: Hashable, Sendable {
     /// The number of unsent changes, including rejected ones.
     package var pending: Int { items.count }
 
-    /// The state of the icon.
     package func status(isSending: Bool, isOffline: Bool) -> SyncStatus {
         if items.isEmpty { return .idle }
         if isSending { return .syncing }

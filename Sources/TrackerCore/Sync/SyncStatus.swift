@@ -18,7 +18,6 @@ package enum SyncStatus: Hashable, Sendable {
     }
 }
 
-/// The details of the sync icon.
 package struct SyncReport: Hashable, Sendable, Encodable {
     /// The number of unsent changes.
     package var waiting: Int
@@ -41,7 +40,6 @@ package struct SyncReport: Hashable, Sendable, Encodable {
 
     enum CodingKeys: CodingKey { case waiting, trouble, refused, refusals }
 
-    /// Missing values are `null`.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(waiting, forKey: .waiting)

@@ -1,9 +1,7 @@
 /// Conflict resolution between two devices (tracker spec E8): the later change wins, in the same millisecond the
 /// greater device id. A deletion is a change with its own time.
 package struct WriteStamp: Hashable, Comparable, Sendable, Codable {
-    /// The time of the change.
     package var updatedAt: Instant
-    /// The id of the device.
     package var device: String
     package var isDeleted: Bool
 
@@ -13,7 +11,7 @@ package struct WriteStamp: Hashable, Comparable, Sendable, Codable {
         self.isDeleted = isDeleted
     }
 
-    /// Device ids are compared by bytes. A device's deletion wins over its edit of the same millisecond.
+    /// Compares device ids by bytes. A device's deletion wins over its edit of the same millisecond.
     package static func < (left: WriteStamp, right: WriteStamp) -> Bool {
         if left.updatedAt != right.updatedAt { return left.updatedAt < right.updatedAt }
         if left.device != right.device { return left.device.utf8.lexicographicallyPrecedes(right.device.utf8) }
