@@ -1,11 +1,9 @@
 /// The tracker's days, which start at the boundary hour of local time (tracker spec T).
 package struct DayCalendar: Hashable, Sendable {
-    /// The time zone of days.
     package var zone: Zone
     /// 0–6. With 4, 03:59 belongs to the previous day.
     package var boundaryHour: Int
 
-    /// - Parameter boundaryHour: 0–6.
     package init(zone: Zone, boundaryHour: Int = 4) {
         self.zone = zone
         self.boundaryHour = min(max(boundaryHour, 0), 6)
@@ -54,7 +52,6 @@ package struct DayCalendar: Hashable, Sendable {
         }
     }
 
-    /// The local time of day.
     package func timeOfDay(at instant: Instant) -> TimeOfDay {
         let wall = zone.wall(at: instant)
         return TimeOfDay(hour: wall.hour, minute: wall.minute) ?? TimeOfDay(hour: 0)

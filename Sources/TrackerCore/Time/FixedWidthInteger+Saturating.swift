@@ -31,7 +31,6 @@ func multiplyDivide(_ a: Int, _ b: Int128, by: Int128) -> Int {
     return Int(clamping: rest >= by - rest ? whole + 1 : whole)
 }
 
-/// Division rounded down, also for negative values.
 func floorDivide(_ value: Int64, _ by: Int64) -> Int64 {
     let quotient = value / by
     return value % by < 0 ? quotient - 1 : quotient

@@ -99,7 +99,6 @@ extension Instant: CustomStringConvertible {
         self.init(milliseconds: Int64(clamping: Int128(seconds - offset) * 1000 + Int128(fraction)))
     }
 
-    /// Whole seconds since 1970, rounded down.
     package var wholeSeconds: Int64 { floorDivide(milliseconds, 1000) }
 }
 

@@ -36,14 +36,12 @@ extension Instant {
     /// Whether the instant is in the range of input.
     package var isSupported: Bool { Self.supported.contains(self) }
 
-    /// The instant; throws if it is outside the range of input.
     package func checked() throws(UnsupportedInstant) -> Instant {
         guard isSupported else { throw UnsupportedInstant(instant: self) }
         return self
     }
 }
 
-/// An instant outside `Instant.supported`.
 package struct UnsupportedInstant: Problem, Hashable {
     package var instant: Instant
 

@@ -1,11 +1,8 @@
-/// A date of the proleptic Gregorian calendar without a time zone: the key of everything that happens once per day
-/// (tracker spec T). As text: `2026-02-03`.
+/// A date of the proleptic Gregorian calendar without a time zone (tracker spec T). As text: `2026-02-03`.
 package struct LocalDay: Hashable, Comparable, Sendable {
     /// −299,999,999 to 299,999,999, so that every instant has a date.
     package let year: Int
-    /// 1–12.
     package let month: Int
-    /// 1–31.
     package let day: Int
 
     /// `nil` if the date does not exist.
@@ -102,7 +99,6 @@ extension LocalDay: LosslessStringConvertible, Codable {
         return LocalDay(year: bytes[0] == dash ? -year : year, month: month, day: day)
     }
 
-    /// From `2026-02-03`.
     package init(from decoder: any Decoder) throws {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let day = LocalDay(text) else {
@@ -139,7 +135,6 @@ func writeTwoDigits(_ value: Int, into bytes: UnsafeMutableBufferPointer<UInt8>,
 /// A number with leading zeros, at least `width` digits.
 func padded(_ value: Int, _ width: Int) -> String {
     let digits = String(value.magnitude)
-    // The usual case: enough digits.
     guard value < 0 || digits.utf8.count < width else { return digits }
     var text = value < 0 ? "-" : ""
     for _ in 0..<max(0, width - digits.utf8.count) { text += "0" }

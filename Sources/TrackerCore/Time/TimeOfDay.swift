@@ -1,8 +1,6 @@
 /// A local time of day, 00:00–23:59.
 package struct TimeOfDay: Hashable, Comparable, Sendable, LosslessStringConvertible {
-    /// 0–23.
     package let hour: Int
-    /// 0–59.
     package let minute: Int
 
     /// `nil` outside 0–23 and 0–59.

@@ -48,7 +48,6 @@ package struct Zone: Sendable {
 
     /// A cache, because reading a table takes some 20,000 calls of Foundation.
     private static let known = Mutex<[String: Zone]>([:])
-    /// There are some 600 names.
     private static let knownLimit = 1024
 
     /// Whether the time zone database has the id; does not read a table.
@@ -62,7 +61,6 @@ package struct Zone: Sendable {
         offsets = [offset]
     }
 
-    /// UTC.
     package static let utc = Zone(fixed: "UTC", offset: 0)
 
     /// Seconds east of UTC at that instant.
@@ -101,7 +99,6 @@ package struct Zone: Sendable {
         return .skipped(shifted: Instant(seconds: gap.shifted), transition: Instant(seconds: gap.transition))
     }
 
-    /// The index of the offset at that second.
     private func period(at seconds: Int64) -> Int {
         var low = 0
         var high = starts.count
@@ -145,7 +142,6 @@ package enum WallMoments: Hashable, Sendable {
     case skipped(shifted: Instant, transition: Instant)
 }
 
-/// An id that the time zone database does not have.
 package struct UnknownZone: Problem, Hashable {
     package var id: String
     package var code: String { "unknownZone" }
