@@ -1,8 +1,6 @@
 /// The adherence to the rule "water every N drinks" (tracker spec E7).
 package struct Adherence: Hashable, Sendable, Codable {
-    /// The number of kept chances.
     package var met: Int
-    /// The number of missed chances.
     package var missed: Int
 
     /// A water after at least one drink is a met chance; N drinks without water are a missed one. Fewer than N drinks

@@ -14,7 +14,6 @@ package struct Sip: Hashable, Sendable {
 /// The bottle's drinks as water entries (tracker spec X1). Recomputed after each change, so that late records are in
 /// order.
 package struct BottleWater: Hashable, Sendable {
-    /// The entries by time.
     package var logs: [LogEntry]
     /// The millilitres that do not make a water yet; dropped with the session.
     package var carryMl: Int

@@ -1,7 +1,6 @@
 /// A preset for logging a drink in one action (tracker spec E2).
 package struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
     package var id: String
-    /// The id of its user.
     package var userID: String
     package var name: String
     package var drinkType: DrinkType
@@ -9,10 +8,8 @@ package struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
     package var sizeOz: Double?
     /// Percent by volume.
     package var abv: Double?
-    /// The number of standard drinks.
     package var standardDrinkEstimate: Double
 
-    /// The estimate is rounded to 3 decimals.
     package init(
         id: String, userID: String, name: String, drinkType: DrinkType, sizeOz: Double? = nil, abv: Double? = nil,
         standardDrinkEstimate: Double

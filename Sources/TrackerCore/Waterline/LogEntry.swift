@@ -7,26 +7,23 @@ package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     package var sessionID: String
     package var timestamp: Instant
     package var kind: Kind
-    /// The kind of drink; `nil` for water.
+    /// `nil` for water.
     package var drinkType: DrinkType?
-    /// The volume of a drink in US fluid ounces, if known.
+    /// In US fluid ounces.
     package var sizeOz: Double?
     /// Percent by volume (0–100).
     package var abv: Double?
     /// Standard drinks, rounded to 3 decimals; 1.0 if an alcohol entry has none.
     package var standardDrinkEstimate: Double?
-    /// The preset, if one was used.
     package var presetID: String?
-    /// The volume of a water.
+    /// The volume of a water in US fluid ounces.
     package var amountOz: Double?
     package var source: LogSource
-    /// The time of the last change.
     package var updatedAt: Instant
     /// The sequence number, from 1: orders entries of the same millisecond, and identifies entries that reminders have
     /// not handled.
     package var seq: Int
 
-    /// The estimate is rounded to 3 decimals.
     package init(
         id: String, sessionID: String, timestamp: Instant, kind: Kind, drinkType: DrinkType? = nil,
         sizeOz: Double? = nil,
@@ -59,20 +56,15 @@ package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     }
 }
 
-/// The kind of alcoholic drink.
 package enum DrinkType: String, Hashable, Sendable, Codable, CaseIterable { case beer, wine, liquor, cocktail }
 
 /// The source of an entry. Imports keep the original names.
 package struct LogSource: RawRepresentable, Hashable, Sendable, Codable {
-    /// The name in JSON.
     package var rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The command line.
     package static let cli = LogSource(rawValue: "cli")
-    /// A page.
     package static let web = LogSource(rawValue: "web")
-    /// A notification's button.
     package static let notification = LogSource(rawValue: "notification")
     package static let mqtt = LogSource(rawValue: "mqtt")
     /// A client of the HTTP API.
@@ -85,7 +77,7 @@ package struct LogSource: RawRepresentable, Hashable, Sendable, Codable {
 
 /// Standard drinks: a US one is 0.6 oz of pure alcohol.
 package enum StandardDrinks {
-    /// The range of input.
+    /// The valid range of an entry's estimate.
     package static let range = 0.1...10.0
 
     /// Rounds to 3 decimals, half up, and clamps to 0–1000.

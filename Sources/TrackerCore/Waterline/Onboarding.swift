@@ -1,7 +1,6 @@
 /// The texts of the first-time setup (E8).
 package enum Onboarding {
     package static let welcome = "Waterline helps you pace and drink less by adding water breaks."
-    /// The disclaimer.
     package static let guardrail =
         "This is a pacing tool. It does not estimate intoxication or guarantee how you'll feel tomorrow."
     /// The text before the choice between Enable and Skip.

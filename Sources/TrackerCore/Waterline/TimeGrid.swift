@@ -1,11 +1,9 @@
 /// The reminders of a session by time (tracker spec E4): at every interval since the start, except after 90 minutes
 /// without an entry.
 package struct TimeGrid: Hashable, Sendable {
-    /// The session's start, or the last change of the interval.
     package var start: Instant
     /// Minutes between two points, at least 1.
     package var intervalMinutes: Int
-    /// The session's start, from which the time without an entry counts.
     package var sessionStart: Instant
 
     /// An interval of less than a minute counts as one minute.

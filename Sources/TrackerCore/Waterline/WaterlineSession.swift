@@ -1,12 +1,10 @@
-/// A session from start to end (tracker spec E2, E3). At most one is active.
+/// A session from start to end (tracker spec E2, E3, E6). At most one is active.
 package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     package var id: String
-    /// The id of its user.
     package var userID: String
     package var startTime: Instant
-    /// `nil` while it is active.
+    /// `nil` while the session is active.
     package var endTime: Instant?
-    /// `nil` while it is active.
     package var computedSummary: SessionSummary?
     /// N of the rule at the end of the session.
     package var ruleN: Int?
@@ -50,7 +48,6 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
             logs: logs, start: startTime, end: endTime, everyNDrinks: ruleN ?? 1, warningThreshold: warningThreshold)
     }
 
-    /// A rejected change: exit code 3.
     package enum Refusal: String, Problem {
         case noActiveSession
         case sealed
@@ -90,24 +87,19 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     }
 }
 
-/// The summary of a session (tracker spec E6).
 package struct SessionSummary: Hashable, Sendable, Codable {
-    /// The number of alcohol entries.
     package var drinks: Int
-    /// The sum of the estimates.
+    /// The sum of the estimates in standard drinks.
     package var standardDrinks: Double
-    /// The number of water entries.
     package var waters: Int
     /// Their volume in US fluid ounces.
     package var waterOz: Double
-    /// Elapsed seconds.
     package var durationSeconds: Double
     /// `nil` without a chance.
     package var adherencePercent: Int?
     /// The engine's value at the end; can be negative.
     package var finalValue: Double
 
-    /// The summary of the entries from `start` to `end`.
     package init(logs: [LogEntry], start: Instant, end: Instant, everyNDrinks: Int, warningThreshold: Int) {
         let state = WaterlineState.computeState(logs, warningThreshold: warningThreshold)
         let kinds = logs.sorted(by: WaterlineState.isEarlier).map(\.kind)
@@ -127,7 +119,6 @@ package struct SessionSummary: Hashable, Sendable, Codable {
         case drinks, standardDrinks, waters, waterOz, durationSeconds, adherencePercent, finalValue
     }
 
-    /// `null` without a chance.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(drinks, forKey: .drinks)

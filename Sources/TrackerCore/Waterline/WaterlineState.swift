@@ -4,18 +4,15 @@ package struct WaterlineState: Hashable, Sendable {
     package var valueThousandths: Int
     /// The number of drinks since the last water.
     package var sinceWater: Int
-    /// The number of alcohol entries.
     package var drinks: Int
-    /// The number of water entries.
     package var waters: Int
     /// The sum of the estimates in thousandths.
     package var standardThousandths: Int
     /// Whether the value has reached the warning threshold.
     package var isWarning: Bool
 
-    /// The value in drinks; can be negative.
     package var value: Double { Double(valueThousandths) / 1000 }
-    /// The sum of the estimates.
+    /// The number of standard drinks.
     package var standardDrinks: Double { Double(standardThousandths) / 1000 }
 
     /// Replays all entries by time, then by sequence number. The order of the input is irrelevant.
@@ -39,7 +36,6 @@ package struct WaterlineState: Hashable, Sendable {
         return state
     }
 
-    /// The order of replay: by time, then by sequence number.
     package static func isEarlier(_ left: LogEntry, _ right: LogEntry) -> Bool {
         (left.timestamp, left.seq, left.id) < (right.timestamp, right.seq, right.id)
     }
