@@ -3,11 +3,11 @@ import Synchronization
 import TrackerCore
 
 extension TrackerDesk {
-    /// Decides, and then delivers: what is due goes to every sink, and what at least one has shown is remembered as
-    /// told. What nobody showed is not counted and comes again (K-B15). Of any number of processes one gets to tell a
-    /// decision; the claim of one that was killed meanwhile lapses by itself (tracker law B7).
+    /// Evaluates the day, delivers due notifications to all channels, and records those that at least one channel
+    /// accepted. A rejected notification is not counted and comes again (K-B15). A claim ensures that one process
+    /// delivers a decision. The claim of a process that ended expires (tracker spec B7).
     ///
-    /// Who was away catches up first, so that everybody hears everything in one order.
+    /// Channels first deliver what they missed, so that all have the same order.
     @discardableResult
     package func tell(_ sinks: [any NotificationSink]) async throws -> CheckReport {
         let telling = try await offer(to: sinks) { banner in
@@ -22,12 +22,11 @@ extension TrackerDesk {
         return telling.report
     }
 
-    /// The same in two steps, for a surface that knows only afterwards whether its answer came through: offers and
-    /// delivers, and remembers nothing until `settle`.
+    /// Delivers without recording, for an interface that learns later whether its response arrived. Call `settle` then.
     package func offer(to sinks: [any NotificationSink]) async throws -> Telling { try await offer(to: sinks) { _ in } }
 
-    /// Remembers what was shown.
-    /// - Parameter blind: a sink that turned out to have shown nothing.
+    /// Records the delivered notifications.
+    /// - Parameter blind: the name of a channel that did not show them after all.
     package func settle(_ telling: Telling, except blind: String? = nil) throws {
         try change {
             for banner in telling.banners {
@@ -37,12 +36,12 @@ extension TrackerDesk {
         }
     }
 
-    /// Somebody looks: notifications so far are read (`unread` in the state).
+    /// Marks all notifications as read (`unread` in the state).
     package func openNotifications() throws { try change { try store.openNotifications(context) } }
 
     // MARK: - Parts
 
-    /// So long after the offer nothing has to be made sure of yet: far less than a claim holds.
+    /// Seconds after the offer before its claim is renewed; much shorter than a claim is valid.
     private static let freshSeconds: Double = 10
 
     private func offer(to sinks: [any NotificationSink], _ delivered: (Telling.Banner) async throws -> Void)
@@ -53,7 +52,7 @@ extension TrackerDesk {
             able.append(sink)
         }
         var telling = try await offer(toAble: able, delivered)
-        // What a program that died had left comes to its end first; then what is new.
+        // Settle what another process left unfinished before new decisions.
         for banner in telling.banners where telling.offer.isLeft {
             try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
         }
@@ -100,7 +99,7 @@ extension TrackerDesk {
         return telling
     }
 
-    /// - Returns: who has shown it.
+    /// - Returns: the names of the channels that accepted it.
     private static func deliver(_ notification: TrackerNotification, to sinks: [any NotificationSink]) async -> [String]
     {
         let shown = await withTaskGroup(of: (Int, Bool).self) { group in
@@ -115,32 +114,29 @@ extension TrackerDesk {
     }
 }
 
-/// What was offered to sinks, and who has shown it.
+/// An offer, and the channels that accepted its notifications.
 package struct Telling: Sendable {
     var offer: Offer
-    /// In the order in which they were decided.
+    /// In the order of the decisions.
     package internal(set) var banners: [Banner] = []
 
-    /// Something that a person sees: decisions with equal words are one.
+    /// One displayed notification; it answers all decisions with the same text.
     package struct Banner: Sendable {
         let offered: Offer.Banner
         let offer: Offer
-        /// The sinks that have shown it, by name.
+        /// The names of the channels that accepted it.
         package let shownBy: [String]
 
-        /// What the person saw.
         package var notification: TrackerNotification { offered.shown }
     }
 
-    /// When something next changes by the mere passing of time.
+    /// The time of the next change without an event.
     package var nextChange: Instant { offer.evaluation.nextChange }
 
-    /// The same as an answer of a check.
     package var report: CheckReport {
         let unseen = banners.filter(\.shownBy.isEmpty).map(\.notification)
         var state = offer.evaluation.snapshot
-        // A session's words may be meant for nobody who is here: that says nothing of the day's, and nothing where
-        // sessions are nobody's business.
+        // Channels might hide Waterline notifications. That does not mean that none is available.
         if unseen.contains(where: { !$0.kind.isWaterline }) { state.hasNotificationServer = false }
         return CheckReport(
             notifications: banners.flatMap { banner in
@@ -150,8 +146,8 @@ package struct Telling: Sendable {
     }
 }
 
-/// Tells what is due for as long as a service runs: when something next changes by the mere passing of time, at least
-/// every 60 s (tracker law B8), and at once when somebody says that something was written.
+/// Delivers due notifications while a service runs: at each change by time, at least every 60 s (tracker spec B8), and
+/// after `poke`.
 package actor ReminderLoop {
     private let sinks: [any NotificationSink]
     private let desk: @Sendable () async -> TrackerDesk
@@ -164,10 +160,10 @@ package actor ReminderLoop {
     private nonisolated let reach = Mutex(false)
 
     /// - Parameters:
-    ///   - desk: a desk of the moment.
-    ///   - trouble: takes what goes wrong, once until it changes.
-    ///   - looked: what else is to be done each time that somebody has looked at the day.
-    ///   - sleep: ends early when its task is cancelled.
+    ///   - desk: creates an application API with the current time.
+    ///   - trouble: receives errors; a repeated one only once.
+    ///   - looked: called after each evaluation.
+    ///   - sleep: must return early when its task is cancelled.
     package init(
         sinks: [any NotificationSink], desk: @escaping @Sendable () async -> TrackerDesk,
         trouble: @escaping @Sendable (String) -> Void,
@@ -181,10 +177,10 @@ package actor ReminderLoop {
         self.sleep = sleep
     }
 
-    /// Whether a notification would reach somebody, as the last look found: `notifications` in the state.
+    /// Whether a channel was available at the last evaluation: `notifications` in the state.
     package nonisolated var reachesSomebody: Bool { reach.withLock { $0 } }
 
-    /// Goes on until its task is cancelled; without a sink there is nothing to do.
+    /// Runs until its task is cancelled. Returns at once without a channel.
     package func run() async {
         guard !sinks.isEmpty else { return }
         while !Task.isCancelled {
@@ -202,7 +198,7 @@ package actor ReminderLoop {
         }
     }
 
-    /// Something was written: looks again at once.
+    /// Evaluates again at once, after a write.
     package func poke() {
         isPoked = true
         pause?.cancel()
@@ -210,7 +206,7 @@ package actor ReminderLoop {
 
     func currentDesk() async -> TrackerDesk { await desk() }
 
-    /// - Returns: how long nothing will change.
+    /// - Returns: the time until the next change.
     private func look() async -> Duration {
         let desk = await desk()
         do {
@@ -228,18 +224,17 @@ package actor ReminderLoop {
 }
 
 extension ReminderLoop {
-    /// Tells at once what other programs made of the day: a drink by hand, a session, a setting. Goes on until its task
-    /// is cancelled.
+    /// Reacts to writes of other processes that change the day, until its task is cancelled.
     ///
-    /// What was written by ourselves is known already; and a write that says nothing about the day, as another
-    /// program's claim of a decision, moves nobody: two services would keep each other busy.
-    /// - Parameter writes: one for each time that the store was written.
+    /// Ignores writes of this process, and writes without an effect on the snapshot, such as another process's claim.
+    /// Otherwise two services would trigger each other.
+    /// - Parameter writes: one element per write to the store.
     package func follow(_ writes: AsyncStream<Void>) async {
         let seen = Seen()
         await DayFollower(writes: writes) {
             let desk = await self.currentDesk()
             if (try? await seen.isNews(desk)) == true { await self.poke() }
-            // What time changes is the loop's own business.
+            // `run` handles changes by time.
             return .seconds(3600)
         }.run()
     }
@@ -258,24 +253,22 @@ extension ReminderLoop {
     }
 }
 
-/// The day as it changes: looks whenever something was written, by whatever program, and whenever the mere passing of
-/// time changes it, at least every 60 s (tracker law B8). While nothing is written and nothing changes, nothing is
-/// done.
+/// Calls a closure after each write of any process, and at each change by time, at least every 60 s (tracker spec B8).
+/// It is idle otherwise.
 package actor DayFollower {
-    /// A commit can be read a moment after it was heard of (it is forced to the disk first): so after the last word it
-    /// is looked again, each time later.
+    /// The pauses between evaluations after a write. A commit is readable only after fsync, a moment after the file
+    /// event.
     package static let settling: [Duration] = [10, 20, 40, 80, 150, 300, 600, 1200].map { .milliseconds($0) }
 
-    /// For whom a second is soon enough.
+    /// The pauses for tasks that tolerate a delay of a second.
     package static let calmly: [Duration] = [300, 1500, 5000].map { .milliseconds($0) }
 
-    /// The longest pause between two looks.
     package static let longestPause = Duration.seconds(60)
 
-    /// How often somebody looks who is not told of writes, or has something in hand.
+    /// The interval for polling without file events.
     package static let lookOften = Duration.seconds(3)
 
-    /// How often somebody looks by themselves: seldom where writes are told.
+    /// The polling interval, with or without file events.
     package static func lookEvery(isTold: Bool) -> Duration { isTold ? longestPause : lookOften }
 
     private let writes: AsyncStream<Void>
@@ -287,10 +280,10 @@ package actor DayFollower {
     private var pause: Task<Void, Never>?
 
     /// - Parameters:
-    ///   - writes: one for each time that something was written.
-    ///   - look: says how long nothing will change by itself.
-    ///   - settling: the pauses between the looks after the last word; not empty.
-    ///   - sleep: ends early when its task is cancelled.
+    ///   - writes: one element per write.
+    ///   - look: returns the time until the next change.
+    ///   - settling: the pauses between evaluations after the last write; not empty.
+    ///   - sleep: must return early when its task is cancelled.
     package init(
         writes: AsyncStream<Void>, settling: [Duration] = DayFollower.settling,
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
@@ -300,7 +293,7 @@ package actor DayFollower {
         looksSinceWrite = settling.count
     }
 
-    /// Goes on until its task is cancelled.
+    /// Runs until its task is cancelled.
     package func run() async {
         let writes = writes
         let hearing = Task { for await _ in writes { self.poke() } }
@@ -311,7 +304,7 @@ package actor DayFollower {
             let rest = looksSinceWrite < settling.count ? min(length, settling[looksSinceWrite]) : length
             looksSinceWrite = min(looksSinceWrite + 1, settling.count)
             if isPoked {
-                // A program that writes all the time is not followed line by line.
+                // Combine frequent writes into one evaluation.
                 await sleep(settling[0])
                 continue
             }
@@ -326,8 +319,7 @@ package actor DayFollower {
         }
     }
 
-    /// Calls `wake` soon after every write, until the task is cancelled; `nil` where nobody tells of writes: then one
-    /// has to look by oneself.
+    /// Calls `wake` after every write until the task is cancelled; `nil` without file events: the caller must poll.
     package static func waking(_ watch: StoreWatch?, _ wake: @escaping @Sendable () async -> Void) -> Task<Void, Never>?
     {
         guard let watch else { return nil }
@@ -337,7 +329,7 @@ package actor DayFollower {
                 await wake()
                 return longestPause
             }.run()
-            // It speaks for as long as it is held.
+            // The watch ends when it is released.
             withExtendedLifetime(watch) {}
         }
     }
@@ -349,30 +341,29 @@ package actor DayFollower {
     }
 }
 
-/// A place before a person's eyes that may be away: a desktop. What others told meanwhile it shows when it is back, in
-/// their order, as long as it is still so; what was answered since, what a later one replaces, and what is over would
-/// only be in the way: that is noted as missed (tracker law C).
+/// A notification channel that can be unavailable, such as a desktop. When it is available again, it delivers missed
+/// notifications that are still valid, in order. It records the others as missed: answered, replaced or over (tracker
+/// spec C).
 ///
-/// Between two looks at most one of a kind is worth showing, so a long absence ends with a few banners and not with a
-/// flood.
+/// At most one notification of each kind is still valid, so a long absence ends with few notifications.
 package final class LateSink: NotificationSink {
     private let place: any NotificationSink
     private let desk: @Sendable () async throws -> TrackerDesk
     private let wasShown: @Sendable (TrackerNotification) async -> Bool
     private let say: @Sendable (String) -> Void
     private let turns = Turns()
-    /// What was noted as missed, and when, by the machine's clock: where that is set back behind it, it was no time to
-    /// judge by.
+    /// The notifications recorded as missed, with the host's time. If the clock is set back before that time, they are
+    /// checked again.
     private let judged = Mutex<[(place: Int64, at: Instant)]>([])
     private static let judgedLimit = 400
-    /// A clock that is set back by so much was wrong, seconds. Less is everyday's.
+    /// The smallest step of the clock, in seconds, that invalidates decisions about missed notifications.
     private static let setBack: Double = 60
 
     /// - Parameters:
-    ///   - place: that shows.
-    ///   - desk: a desk of the moment.
-    ///   - wasShown: whether the place has shown it already: who showed it may have died before it could say so.
-    ///   - say: a line for the log, for each that is missed.
+    ///   - place: the channel.
+    ///   - desk: creates an application API with the current time.
+    ///   - wasShown: whether the channel has shown a notification. A process can end between showing and recording it.
+    ///   - say: receives a log line for each missed notification.
     package init(
         _ place: any NotificationSink, desk: @escaping @Sendable () async throws -> TrackerDesk,
         wasShown: @escaping @Sendable (TrackerNotification) async -> Bool = { _ in false },
@@ -381,13 +372,10 @@ package final class LateSink: NotificationSink {
         (self.place, self.desk, self.wasShown, self.say) = (place, desk, wasShown, say)
     }
 
-    /// Of the place.
     package var name: String { place.name }
-    /// Of the place.
     package var limit: Duration { place.limit }
 
-    /// Nothing while the user has switched desktop notifications off: what others are told until then is not shown
-    /// afterwards.
+    /// `false` while the user has switched desktop notifications off. Notifications of that time are not shown later.
     package func canShow() async -> Bool {
         guard await isOn() else { return false }
         return await place.canShow()
@@ -407,7 +395,8 @@ package final class LateSink: NotificationSink {
 
     package func catchUp() async { _ = await turns.take { await self.bring() } }
 
-    /// What came before goes before. Only what is urgent does not wait for it, where a person is not to be disturbed.
+    /// Delivers missed notifications first. An urgent one is delivered even if they fail, for example with "do not
+    /// disturb".
     package func deliver(_ notification: TrackerNotification) async -> Bool {
         await turns.take { [self] in
             let isComplete = await bring(before: notification)
@@ -419,8 +408,8 @@ package final class LateSink: NotificationSink {
         }
     }
 
-    /// - Parameter next: what is about to be shown takes the place of what is of its kind.
-    /// - Returns: whether nothing is left.
+    /// - Parameter next: the notification to deliver; it replaces missed ones of its kind.
+    /// - Returns: whether no missed notification is left.
     private func bring(before next: TrackerNotification? = nil) async -> Bool {
         guard await canShow(), let desk = try? await desk(), let through = try? desk.store.toldThrough(name),
             let told = try? judgedTooEarly(desk) + desk.store.told(after: through)
@@ -447,7 +436,7 @@ package final class LateSink: NotificationSink {
                         try note(done, missed, desk, through: done.last?.place ?? through)
                         return false
                     }
-                    // At once: who dies now must not show it again.
+                    // Record it at once. Otherwise a crash would show it twice.
                     try note(done, missed, desk, through: one.place)
                     (done, missed) = ([], [:])
                 }
@@ -459,7 +448,7 @@ package final class LateSink: NotificationSink {
         }
     }
 
-    /// What was noted as missed while the clock was ahead of what it says now: it is looked at again.
+    /// The notifications recorded as missed while the clock was ahead. They are checked again.
     private func judgedTooEarly(_ desk: TrackerDesk) throws -> [ToldNotification] {
         let places = Set(judged.withLock { $0 }.filter { isAhead($0.at, desk) }.map(\.place))
         guard let first = places.min(), let last = places.max() else { return [] }
@@ -494,7 +483,7 @@ package final class LateSink: NotificationSink {
         }
     }
 
-    /// What was not let through before something urgent does not come after it.
+    /// Records held-back notifications as overtaken, so that they do not appear after an urgent one.
     private func giveUp(before notification: TrackerNotification) async {
         guard let desk = try? await desk(), let through = try? desk.store.toldThrough(name),
             let told = try? desk.store.told(after: through)
@@ -506,19 +495,18 @@ package final class LateSink: NotificationSink {
     }
 }
 
-/// One after the other, in the order in which they were asked for.
+/// Runs asynchronous closures one at a time, in the order of the calls.
 package final class Turns: Sendable {
     private let last = Mutex<Task<Void, Never>?>(nil)
 
-    /// Nobody's turn yet.
     package init() {}
 
-    /// Runs this once all before it have ended.
+    /// Runs a closure after all earlier ones.
     package func take<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
         await begin(body).value
     }
 
-    /// The same, without waiting for the end.
+    /// Enqueues a closure without waiting for its end.
     package func begin<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) -> Task<Result, Never> {
         last.withLock { last in
             let before = last
@@ -532,9 +520,9 @@ package final class Turns: Sendable {
     }
 }
 
-/// Waits for somebody who may never answer.
+/// Time limits for asynchronous calls.
 enum Patience {
-    /// The answer, or `nil` where none came in time. Whoever is still at it then is cancelled and not waited for.
+    /// The result, or `nil` after the time limit. The call is then cancelled, and its end is not awaited.
     static func answer<Answer: Sendable>(within limit: Duration, _ body: @escaping @Sendable () async -> Answer) async
         -> Answer?
     {
@@ -549,7 +537,7 @@ enum Patience {
         return await outcome.value()
     }
 
-    /// The first end counts.
+    /// Only the first result counts.
     private final class Outcome<Answer: Sendable>: Sendable {
         private enum State: Sendable {
             case open

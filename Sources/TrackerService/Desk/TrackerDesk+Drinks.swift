@@ -2,25 +2,23 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
-    /// Logs a drink by hand.
-    /// - Parameter instant: when it was drunk; `nil` means now.
+    /// Logs a drink manually.
+    /// - Parameter instant: the time of the drink; `nil` means now.
     package func logDrink(_ amount: Amount, at instant: Instant? = nil) throws -> DrinkOutcome {
         try change { try outcome(store.logDrink(ml: amount.millilitres(store.settings()), at: instant, context)) }
     }
 
-    /// Takes the last change by hand back.
+    /// Undoes the last manual change.
     /// - Parameters:
-    ///   - reach: which changes are looked at; what was done to a session is never, where sessions are none of the
-    ///     caller's business.
-    ///   - instant: when it was asked for, where that took its time: nothing newer is taken back.
+    ///   - reach: the changes to consider. Changes of sessions require access to Waterline.
+    ///   - instant: the time of a delayed request; newer changes are not undone.
     package func undo(_ reach: UndoReach = .everything, asOf instant: Instant? = nil) throws -> UndoOutcome {
         if reach == .session { try needWaterline() }
         let reach = reach == .everything && !seesWaterline ? .drinks : reach
         return try change { UndoOutcome(undone: try store.undo(context, reach, asOf: instant), state: try state()) }
     }
 
-    /// Takes the last change of one drink back, by its name in our lists: what a person was told a moment ago, whoever
-    /// changed something else since.
+    /// Undoes the last change of one drink (`d12`), even if other changes followed.
     package func undo(ofDrink name: String) throws -> UndoOutcome {
         guard name.hasPrefix("d"), let number = Int64(name.dropFirst()), number > 0 else {
             throw WrongInput(
@@ -54,7 +52,7 @@ extension TrackerDesk {
         }
     }
 
-    /// Deletes a drink, which no poll brings back, or an entry of a session; a water that came from the bottle's sips
+    /// Deletes a drink or an entry of a session. No poll adds the drink again. A water derived from the bottle's drinks
     /// is excluded.
     package func delete(_ name: String) throws -> EntryOutcome {
         try change {
@@ -64,12 +62,11 @@ extension TrackerDesk {
         }
     }
 
-    /// Deletes the drinks of the day that runs, the bottle's too; the next poll does not bring them back.
+    /// Deletes all drinks of the current day, including the bottle's. No poll adds them again.
     package func resetToday() throws -> ResetOutcome {
         try change { ResetOutcome(deleted: try store.resetToday(context).map(report), state: try state()) }
     }
 
-    /// A drink as whoever asks may see it.
     func report(_ drink: StoredDrink) -> DrinkReport { DrinkReport(drink, seesWaterline: seesWaterline) }
 
     // MARK: - Parts
@@ -78,8 +75,8 @@ extension TrackerDesk {
         DrinkOutcome(drink: report(drink), state: try state())
     }
 
-    /// Whether a name means an entry of a session rather than a drink. What our lists show comes first; where a key of
-    /// somebody else's file looks like it, that is said.
+    /// Whether a name means an entry of a session. A listed drink takes precedence. A remark reports an imported key
+    /// that equals its name.
     private func meansLog(_ name: String) throws -> Bool {
         guard seesWaterline else { return false }
         let drinks = try store.drinks(named: name)
@@ -95,12 +92,12 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// Logs a drink in the session that runs: a preset's, one of a type and a size, or the usual one
-    /// (`waterline.defaultPreset`, else a generic drink of 1.0).
+    /// Logs a drink in the active session: of a preset, of a type and size, or the default (`waterline.defaultPreset`,
+    /// else a generic drink of 1.0).
     /// - Parameters:
-    ///   - preset: a preset's name or id.
-    ///   - estimate: standard drinks, instead of the preset's or of what size and strength say.
-    ///   - id: an identifier of the caller's: a delivery repeated is one entry.
+    ///   - preset: the name or id of a preset.
+    ///   - estimate: standard drinks, instead of the computed value.
+    ///   - id: the caller's id for the entry; a repeated request adds nothing.
     package func drink(
         preset: String? = nil, type: DrinkType? = nil, sizeOz: Double? = nil, abv: Double? = nil,
         estimate: Double? = nil, at instant: Instant? = nil,
@@ -122,10 +119,10 @@ extension TrackerDesk {
         }
     }
 
-    /// Logs a water in the session that runs.
+    /// Logs a water in the active session.
     /// - Parameters:
-    ///   - oz: ounces; `nil` means the setting `waterline.defaultWaterOz`.
-    ///   - id: an identifier of the caller's: a delivery repeated is one entry.
+    ///   - oz: in US fluid ounces; `nil` means the setting `waterline.defaultWaterOz`.
+    ///   - id: the caller's id for the entry; a repeated request adds nothing.
     package func water(oz: Double? = nil, at instant: Instant? = nil, id: String? = nil) throws -> LogOutcome {
         try change {
             let ounces = try Self.checkedWater(oz) ?? Double(try store.settings().defaultWaterOz)
@@ -133,7 +130,7 @@ extension TrackerDesk {
         }
     }
 
-    /// Starts a session, or tells of the one that runs.
+    /// Starts a session, or returns the active one.
     package func startSession() throws -> SessionStart {
         try change {
             let (session, started) = try store.startSession(context)
@@ -141,13 +138,13 @@ extension TrackerDesk {
         }
     }
 
-    /// Ends the session that runs.
-    /// - Parameter atLastLog: with its last entry rather than now.
+    /// Ends the active session.
+    /// - Parameter atLastLog: the end is the time of the last entry, not now.
     package func endSession(atLastLog: Bool = false) throws -> SessionReport {
         try change { SessionReport(try store.endSession(atLastLog: atLastLog, context)) }
     }
 
-    /// The question whether to end a long session is silent for 12 hours.
+    /// Suppresses the question about an abandoned session for 12 hours.
     package func keepGoing() throws -> SessionReport {
         try change {
             try store.keepGoing(context)
@@ -155,7 +152,7 @@ extension TrackerDesk {
         }
     }
 
-    /// Done with the last session's summary: it becomes a past one and can no longer be changed.
+    /// Seals the last session: its entries can no longer be changed.
     package func sealLastSession() throws -> SessionReport {
         try change {
             guard let last = try store.pastSessions(limit: 1).first else {
@@ -169,13 +166,12 @@ extension TrackerDesk {
         }
     }
 
-    /// The session that runs.
     package func activeSession() throws -> SessionReport {
         guard let view = try store.activeSession(at: now) else { throw WaterlineSession.Refusal.noActiveSession }
         return SessionReport(view)
     }
 
-    /// The session named by its id or an unambiguous beginning of it; without a name the one that runs, else the last.
+    /// The session with this id or unambiguous prefix of an id; `nil` means the active session, else the last one.
     package func session(_ name: String? = nil) throws -> SessionReport {
         guard let name else { return try latestSession() }
         guard let view = try store.session(named: name, at: now) else {
@@ -186,7 +182,7 @@ extension TrackerDesk {
         return SessionReport(view)
     }
 
-    /// Past sessions, newest first.
+    /// Newest first.
     package func sessions(limit: Int = 5) throws -> SessionList {
         SessionList(
             sessions: try store.pastSessions(limit: limit).compactMap { try store.session(named: $0.id, at: now) }.map(
@@ -195,7 +191,7 @@ extension TrackerDesk {
 
     // MARK: - Parts
 
-    /// A water's volume: more than 0 and at most 100 oz.
+    /// Throws unless the volume is more than 0 and at most 100 oz.
     static func checkedWater(_ oz: Double?) throws -> Double? {
         guard let oz else { return nil }
         guard oz > 0, oz <= 100 else {
@@ -204,7 +200,7 @@ extension TrackerDesk {
         return oz
     }
 
-    /// The session that runs, else the last one, else the one named.
+    /// The active session, else the last one, else the one with the id.
     func latestSession(else id: String? = nil) throws -> SessionReport {
         if let active = try store.activeSession(at: now) { return SessionReport(active) }
         guard let last = try store.pastSessions(limit: 1).first?.id ?? id,
@@ -221,10 +217,9 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// Does what a button of a notification says. A press is known by its key, so it counts once, whoever hears of it
-    /// and however often.
-    /// - Parameter instant: when it was pressed, of a press that took its time; `nil` means now.
-    /// - Returns: `false` where somebody has done it already.
+    /// Performs the action of a notification's button. Its key ensures that a press counts once.
+    /// - Parameter instant: the time of a delayed press; `nil` means now.
+    /// - Returns: `false` for a repeated press.
     @discardableResult
     package func press(_ action: NotificationAction, key: String, at instant: Instant? = nil) throws -> Bool {
         if [.logWater, .logDrink, .endSession, .keepGoing].contains(action) { try needWaterline() }
@@ -239,7 +234,7 @@ extension TrackerDesk {
             case .logDrink: _ = try desk.drink(at: instant)
             case .endSession: _ = try desk.endSession()
             case .keepGoing: _ = try desk.keepGoing()
-            // Nothing is written but that somebody has looked.
+            // These only mark notifications as read.
             case .open, .dismiss: try desk.openNotifications()
             }
             return true
@@ -250,15 +245,15 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// For how long a button of a notification in somebody's pocket is meant, seconds.
+    /// The seconds for which a button of a phone notification is valid.
     private static let buttonLifetime: Double = 24 * 3600
 
-    /// A button of a notification on a phone, by the key that it was sent with; `nil` where there is no such
-    /// notification here. The key is good for the buttons of that one notification, each once, for a day.
+    /// Performs the action of a phone notification's button; `nil` for an unknown key. The key is valid for the buttons
+    /// of one notification, each once, for one day.
     package func press(_ action: NotificationAction, withKey key: String) throws -> Bool? {
         guard let message = try store.post(withKey: key) else { return nil }
-        // What was sent by a clock that ran ahead is a moment old, for all that anybody knows. Whose session it was of,
-        // nobody does.
+        // A message from a clock that was ahead counts as new. The session of a Waterline message is unknown in that
+        // case.
         let age = message.since.seconds(to: now)
         guard age < Self.buttonLifetime, age > -Self.buttonLifetime || !message.announcement.kind.isWaterline else {
             throw Refusal(
@@ -267,7 +262,7 @@ extension TrackerDesk {
         guard message.announcement.kind.actions.contains(action) else {
             throw Refusal("otherNotification", "This notification has no such button.")
         }
-        // Of a session that is over by now a phone may still show what was asked of it.
+        // The phone might still show a notification of an earlier session.
         if message.announcement.kind.isWaterline, let session = try store.activeSession(at: now)?.session,
             session.startTime > message.since
         {

@@ -3,8 +3,8 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
-    /// Writes every counted drink, oldest first, in pieces of 64 KiB or a little more. Water of sessions is in it where
-    /// sessions are the caller's business.
+    /// Writes every counted drink, oldest first, in parts of at least 64 KiB. Includes water of sessions if the caller
+    /// has access to Waterline.
     package func exportDrinks(_ format: HealthFiles.Format, to write: ([UInt8]) throws -> Void) throws -> ExportReport {
         var export = HealthExport(format)
         var bytes = Array(export.opening.utf8)
@@ -21,9 +21,9 @@ extension TrackerDesk {
         return ExportReport(drinks: count)
     }
 
-    /// Imports the drinks of a file: all, or none. The format is recognised; what is known already adds nothing.
-    /// - Parameter read: passes on the file's bytes, in pieces of any length.
-    /// - Throws: `HealthFileError`, and what `read` throws.
+    /// Imports the drinks of a file: all, or none. Detects the format. Known drinks add nothing.
+    /// - Parameter read: passes the file's bytes, in parts of any length.
+    /// - Throws: `HealthFileError`, and the errors of `read`.
     package func importDrinks(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
         -> ImportReport
     {
@@ -32,7 +32,7 @@ extension TrackerDesk {
             let outcome = try store.importSamples(context) { take in
                 try withoutActuallyEscaping(take) { take in
                     let reader = HealthReader { sample in
-                        // A record under false words would take the place of a real drink of the bottle.
+                        // A record with wrong fields would replace a real drink of the bottle.
                         if let lie = sample.record(received: now, zone: zone.id)?.contradiction(now: now) {
                             throw HealthFileError(reason: "The record of \(sample.uuid ?? "") is not valid: \(lie).")
                         }
@@ -51,7 +51,6 @@ extension TrackerDesk {
         }
     }
 
-    /// What the store holds, in numbers.
     package func contents() throws -> ContentsReport {
         let rows = Dictionary(
             try store.rowCounts().map { ($0.table, $0.rows) }, uniquingKeysWith: { first, _ in first })
@@ -62,15 +61,15 @@ extension TrackerDesk {
 
     /// Writes a backup of the store without tokens into a new database file, while other processes write.
     /// - Parameters:
-    ///   - file: must not exist, or be empty.
+    ///   - file: must not exist, or must be empty.
     ///   - secrets: keeps passwords of other services in the settings.
     package func backUp(to file: String, secrets: Bool = false) throws {
         try store.backUp(to: file, secrets: secrets)
     }
 
-    /// Puts a backup in the place of everything that the store has: all of it, or nothing. What was there is kept in a
-    /// file beside the store.
-    /// - Parameter scratch: an existing folder of the caller's.
+    /// Replaces the whole store by a backup, or changes nothing. Saves the previous content in a file next to the
+    /// store.
+    /// - Parameter scratch: an existing directory for temporary files.
     /// - Returns: the contents, and the names of settings of the backup that 0.10 removed.
     package func restore(from file: String, scratch: String) throws -> (ContentsReport, removedSettings: [String]) {
         try change {
@@ -81,8 +80,8 @@ extension TrackerDesk {
         }
     }
 
-    /// Deletes everything. The sync server first: when it does not answer, nothing is deleted, and the purge can be
-    /// tried again.
+    /// Deletes all data, on the sync server first. If the server does not respond, nothing is deleted and a retry is
+    /// possible.
     package func purge() async throws -> PurgeReport {
         if let client = try SyncClient.named(by: store.settings()), let profile = try store.profile() {
             try await client.deleteUser(profile.userID)
@@ -107,14 +106,14 @@ extension ImportOutcome {
 }
 
 extension TrackerDesk {
-    /// So many drinks are given at once.
+    /// The maximum number of drinks in one response.
     package static let mostGiven = 100
-    /// So many files of an inbox are taken in at once, in the order of their names; the others the next time.
+    /// The maximum number of inbox files per call, in the order of their names.
     private static let mostFiles = 200
 
-    /// What a phone is to write into its health records, oldest first (tracker law Section 10.11). Water of sessions is
-    /// among it where sessions are the caller's business.
-    /// - Parameter days: so many days back.
+    /// The drinks that a phone has not yet written to its health records, oldest first (tracker spec Section 10.11).
+    /// Includes water of sessions if the caller has access to Waterline.
+    /// - Parameter days: the age limit in days.
     package func drinksForPhone(days: Int) throws -> PhoneDrinks {
         guard (1...TrackerStore.longestLookBack).contains(days) else {
             throw WrongInput(
@@ -126,7 +125,7 @@ extension TrackerDesk {
             drinks: drinks.prefix(Self.mostGiven).map(PhoneDrink.init), hasMore: drinks.count > Self.mostGiven)
     }
 
-    /// The phone has written these down.
+    /// Records the keys of drinks that the phone has written.
     package func noteGiven(_ keys: [String]) throws -> PhoneReceipt {
         guard (1...Self.mostGiven).contains(keys.count), keys.allSatisfy({ (1...512).contains($0.utf8.count) }) else {
             throw WrongInput("keys", "\"keys\" is a list of 1 to \(Self.mostGiven) keys, as they were given.")
@@ -134,9 +133,8 @@ extension TrackerDesk {
         return try change { PhoneReceipt(noted: try store.noteGiven(keys)) }
     }
 
-    /// Takes in what lies in the folder that `health.inbox` names: each file once, and again when it has changed
-    /// (tracker law D4).
-    /// - Returns: what became of each file that was new; nothing where no folder is named.
+    /// Imports new and changed files of the `health.inbox` directory (tracker spec D4).
+    /// - Returns: one result per imported file; empty if the setting is not set.
     package func takeInbox() throws -> [InboxReport] {
         guard let folder = try store.settings().healthInbox else { return [] }
         let names: [String]
@@ -155,7 +153,7 @@ extension TrackerDesk {
             var found = stat()
             let path = "\(folder)/\(name)"
             guard lstat(path, &found) == 0 else {
-                // Its bytes are no text, and so the name that we were given is not quite its own.
+                // A name that is not UTF-8 was converted with loss.
                 if name.contains("\u{FFFD}") {
                     reports.append(
                         InboxReport(
@@ -176,14 +174,14 @@ extension TrackerDesk {
             } catch let error as InboxFileTrouble {
                 reports.append(InboxReport(name: name, trouble: error.words))
             }
-            // One that is cut may be still on its way: then it changes, and is read again.
+            // A file that is still being written changes later and is read again.
             try store.noteInbox(name, mark, present: Set(names))
         }
         return reports
     }
 
     private static func read(_ path: String, _ feed: (UnsafeRawBufferPointer) throws -> Void) throws {
-        // A pipe under that name would be waited for.
+        // `O_NONBLOCK`: opening a FIFO would block.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw InboxFileTrouble(words: String(cString: strerror(errno))) }
         defer { close(descriptor) }

@@ -4,7 +4,7 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
-    /// Records that are kept and not counted, and bytes that are no record: at most so many of each.
+    /// The records that are stored and not counted, and bytes that are not records, at most `limit` of each.
     package func journal(limit: Int = 100) throws -> JournalReport {
         let junk = try store.quarantineCounts()
         return JournalReport(
@@ -14,7 +14,7 @@ extension TrackerDesk {
             junkReceived: junk.received, junkNotKept: junk.evicted)
     }
 
-    /// One record with its bytes: `r12`.
+    /// - Parameter name: `r12`.
     package func record(_ name: String) throws -> RecordReport {
         let digits = name.first == "r" ? name.dropFirst() : Substring(name)
         guard let id = Int64(digits) else {
@@ -26,8 +26,8 @@ extension TrackerDesk {
         return RecordReport(record)
     }
 
-    /// Reads and dates them again, by the settings and the clock of now. What was counted before keeps its date; a
-    /// record read in another dialect changes its own row.
+    /// Resolves quarantined records again with the current settings and clock. Counted records keep their date. A
+    /// record of another dialect updates its row.
     package func resolveJournal() throws -> ResolveOutcome {
         try change {
             if let newest = try store.newestReceipt(), now.seconds(to: newest) > RecordResolver.aheadSeconds {
@@ -48,7 +48,7 @@ extension TrackerDesk {
         }
     }
 
-    /// Dates a record by hand: it counts from then on.
+    /// Sets the date of a record manually. The record then counts.
     package func dateRecord(_ name: String, at instant: Instant) throws -> DrinkOutcome {
         try change {
             let drink = try store.dateRecord(try record(name).record.id, at: instant, context)
@@ -57,17 +57,17 @@ extension TrackerDesk {
     }
 }
 
-/// The journal, line by line, on its way to another store.
+/// Export and import of the journal as JSON Lines.
 extension TrackerDesk {
-    /// A line may be so long, in bytes: an entry has a few hundred.
+    /// The maximum length of a line in bytes. An entry has a few hundred.
     static let wireLineLimit = 4096
-    /// A file may have so many entries: they are taken in one transaction. A bottle a person drinks from writes some
-    /// 10,000 a year.
+    /// The maximum number of entries in a file, which is imported in one transaction. A bottle adds about 10,000 a
+    /// year.
     static let wireLimit = 500_000
 
-    /// Writes the journal as lines of JSON, an entry in its wire form each, in the order in which they came.
+    /// Writes the journal as JSON Lines, one `WireEntry` per line, in the order of receipt.
     package func exportJournal(to write: ([UInt8]) throws -> Void) throws -> JournalExportReport {
-        // Without an owner nothing was ever written here; then there is nothing to say, and nobody to say it.
+        // A store without a profile has no entries.
         let gateway = try store.profile()?.deviceID ?? "unknown"
         var (bytes, count) = ([UInt8](), 0)
         try store.forEachWireEntry(gateway: gateway) { entry in
@@ -82,10 +82,10 @@ extension TrackerDesk {
         return JournalExportReport(entries: count)
     }
 
-    /// Takes lines of another store's journal in. What is known already adds nothing and changes nothing, so a file may
-    /// be read twice. Everything is read before anything is taken: a file that is cut or broken changes nothing.
-    /// - Parameter read: hands the file's bytes over, in as many pieces as it likes.
-    /// - Throws: `WrongInput` with the line's number, and what `read` throws.
+    /// Imports entries of another store's journal: all, or none. Known entries change nothing, so a file can be read
+    /// again.
+    /// - Parameter read: passes the file's bytes, in parts of any length.
+    /// - Throws: `WrongInput` with the line number, and the errors of `read`.
     package func importJournal(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
         -> JournalImportReport
     {
@@ -107,7 +107,7 @@ extension TrackerDesk {
     }
 }
 
-/// Bytes to lines to entries.
+/// Splits bytes into lines and decodes the entries.
 private struct WireLines {
     let now: Instant
     private var line: [UInt8] = []
@@ -157,24 +157,18 @@ private struct WireLines {
     }
 }
 
-/// How much went out.
 package struct JournalExportReport: Hashable, Sendable, Encodable {
-    /// Entries that went out.
     package let entries: Int
 }
 
-/// What came in, and the day's new state.
 package struct JournalImportReport: Hashable, Sendable, Encodable {
-    /// Entries that are new here.
     package let added: Int
-    /// Entries that were here already.
     package let known: Int
-    /// How the day stands now.
     package let state: TrackerSnapshot
 }
 
 extension TrackerDesk {
-    /// What a poll is to do, by the settings of the store.
+    /// The options of a poll from the settings of the store.
     package func pollOptions() throws -> PollOptions {
         let settings = try store.settings()
         var options = PollOptions(settings: settings.bottle, zone: zone, goalMl: settings.goalMl)
@@ -182,13 +176,12 @@ extension TrackerDesk {
         return options
     }
 
-    /// All bottles that the store knows, in the order in which they were first seen.
+    /// All known bottles, in the order of their first receipt.
     package func bottles() throws -> [BottleReport] { try store.bottles().map(BottleReport.init) }
 
-    /// The bottles of the store, as a poll tells them.
     package func ownBottles() throws -> [OwnBottle] { try Self.ownBottles(of: store) }
 
-    /// The same where no moment matters.
+    /// The store's own bottles, in the form that a poll uses.
     package static func ownBottles(of store: TrackerStore) throws -> [OwnBottle] {
         try store.bottles().filter(\.isOwn).map {
             OwnBottle(
@@ -198,23 +191,23 @@ extension TrackerDesk {
         }
     }
 
-    /// This bottle belongs to the store from now on.
-    /// - Parameter other: it is this bottle of the store under a new address.
-    /// - Returns: whether that is new.
+    /// Adds a bottle to the store's own.
+    /// - Parameter other: the store's bottle that has this new address.
+    /// - Returns: whether the bottle was added.
     package func adoptBottle(_ identity: String, as other: String? = nil) throws -> Bool {
         try change { try store.adoptBottle(identity, as: other) }
     }
 
-    /// This bottle does not belong to the store any more. What it delivered stays.
-    /// - Returns: whether it did.
+    /// Removes a bottle from the store's own. Its drinks stay.
+    /// - Returns: whether it was one.
     package func releaseBottle(_ name: String) throws -> Bool { try change { try store.releaseBottle(name) } }
 
-    /// How often a bottle is to be polled, as the day asks for it.
+    /// The current interval between polls.
     package func pollRhythm() throws -> PollRhythm { PollPlan.rhythm(try store.facts(context), now: now) }
 
-    /// What follows a poll, as it follows a command: the state says how it went, the day is evaluated, files are
-    /// written.
-    /// - Parameter isLive: how a recording answers, or a name that nobody bears, says nothing of the way to the bottle.
+    /// Records the result of a poll, evaluates the day and writes files, as after a change.
+    /// - Parameter isLive: `false` if the poll says nothing about the connection, as with a recording or an unknown
+    ///   name.
     package func afterPoll(_ report: PollReport, isLive: Bool = true) {
         do {
             if isLive, let connection = report.connection { try store.noteConnection(connection, at: now) }
@@ -224,7 +217,7 @@ extension TrackerDesk {
         store.afterCommit(context).forEach(remark)
     }
 
-    /// Looks again at the records of every bottle, each by its own settings.
+    /// Resolves the records of every bottle again, each with its settings.
     func secondLook(_ options: PollOptions) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
         try store.bottles().flatMap { bottle in
             let own = OwnBottle(identities: [], settings: try store.ownSettings(ofBottle: bottle.name))
@@ -232,8 +225,8 @@ extension TrackerDesk {
         }
     }
 
-    /// Looks again at what is stored without a date, where no bottle answered whose session would have done so.
-    /// - Returns: how many records have a date now.
+    /// Resolves undated records again without a poll.
+    /// - Returns: the number of records that have a date now.
     package func lookAgain(_ options: PollOptions) throws -> Int {
         try change {
             try secondLook(options).count { $0.outcome == .promoted }
@@ -242,12 +235,11 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// Polls that went wrong and are kept, newest first. They are no drinks: bytes that passed, and the names of
-    /// bottles, a stranger's perhaps.
+    /// The failed polls that are kept, newest first. They can contain names of other bottles.
     package func keptPolls() -> [KeptPollReport] { KeptPolls.all(beside: store.path).map(KeptPollReport.init) }
 
-    /// The capture of one of them, btsnoop.
-    /// - Throws: `Refusal` (`noSuchPoll`) where none of that name is kept.
+    /// The capture of a kept poll in btsnoop format.
+    /// - Throws: `Refusal` (`noSuchPoll`) if there is none with this id.
     package func capture(ofKeptPoll id: String) throws -> Data {
         guard let capture = KeptPolls.capture(id, beside: store.path) else {
             throw Refusal(
@@ -259,21 +251,19 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// What the light of this bottle is to be told; `nil` where it shows it already, and where the bottle is not the
-    /// store's own.
+    /// The light to set on a bottle; `nil` if it is already set, or if the store does not own the bottle.
     package func light(ofBottle bottle: String) throws -> BottleLight? {
-        // One that a person has let go a moment ago is told nothing.
+        // The user might have released the bottle since the poll began.
         guard try store.isOwn(bottle) else { return nil }
         return try changedLight(of: bottle, try store.look(context))
     }
 
-    /// The bottle was told.
+    /// Records that the light was set.
     package func noteLight(_ light: BottleLight, ofBottle bottle: String) throws {
         try store.noteLight(light, ofBottle: bottle)
     }
 
-    /// The store's own bottles whose light is not as it is to be, and worth a poll for that alone: in quiet hours it
-    /// waits for the next one.
+    /// The store's own bottles whose light must be set by an extra poll; none in quiet hours.
     package func lightsDue() throws -> [String: BottleLight] {
         let evaluation = try store.look(context)
         guard !evaluation.snapshot.isQuiet else { return [:] }

@@ -2,16 +2,14 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
-    /// All settings.
     package func settings() throws -> SettingsReport {
         let (settings, refused) = try store.settingsAndRefused()
         return SettingsReport(Settings.catalogue.map { Self.line($0.name, settings) }, refused: refused)
     }
 
-    /// The settings in force, for a surface that puts amounts into words or asks before it changes one.
+    /// The effective settings.
     package func settingsInForce() throws -> Settings { try store.settings() }
 
-    /// One setting.
     package func setting(_ name: String) throws -> SettingsReport {
         let (settings, refused) = try store.settingsAndRefused()
         guard settings.value(of: name) != nil else {
@@ -22,9 +20,9 @@ extension TrackerDesk {
         return SettingsReport([Self.line(name, settings)], refused: refused)
     }
 
-    /// Changes settings: all that are named or, where a rule refuses one, none. An empty text takes an optional setting
-    /// back; a preset may be named, its id is what the setting keeps.
-    /// - Returns: the settings named, as they are now.
+    /// Changes settings: all, or none if a rule rejects one. An empty text unsets an optional setting. A preset can be
+    /// named; the setting stores its id.
+    /// - Returns: the changed settings.
     package func set(_ changes: [(name: String, text: String)]) throws -> SettingsReport {
         try Self.checkOnce(changes.map(\.name))
         return try change {
@@ -34,21 +32,20 @@ extension TrackerDesk {
         }
     }
 
-    /// How one bottle is found, read and understood: its own settings, over those of the store.
+    /// The effective settings of a bottle: its own, else those of the store.
     package func settings(ofBottle bottle: String) throws -> BottleSettingsReport {
         Self.report(bottle, try store.settings(ofBottle: bottle))
     }
 
-    /// Gives one bottle settings of its own: all that are named or, where a rule refuses one, none.
-    /// - Parameter changes: `nil` takes a bottle's own setting back: it follows the store's again.
+    /// Changes a bottle's own settings: all, or none if a rule rejects one.
+    /// - Parameter changes: `nil` unsets the bottle's own value.
     package func set(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> BottleSettingsReport
     {
         try Self.checkOnce(changes.map(\.name))
         return try change { Self.report(bottle, try store.changeSettings(changes, ofBottle: bottle)) }
     }
 
-    /// Names are taken whatever their case, so one setting may come in two spellings, which no surface sees: which of
-    /// the values is meant nobody knows.
+    /// Rejects a setting that is given twice, for example in different letter case.
     private static func checkOnce(_ names: [String]) throws {
         var spellings: [String: String] = [:]
         guard
@@ -73,22 +70,22 @@ extension TrackerDesk {
             own: names.filter(found.own.contains))
     }
 
-    /// The goal and schedule form (tracker law A11): commits what was touched, all or nothing.
-    /// - Returns: the settings that were touched, as they are now.
+    /// Saves the touched fields of the goal and schedule form, all or none (tracker spec A11).
+    /// - Returns: the changed settings.
     package func save(_ form: GoalForm) throws -> SettingsReport { try set(try form.changes(of: store.settings())) }
 
-    /// Whether nobody was welcomed yet.
+    /// Whether setup has not been completed.
     package func isFirstVisit() throws -> Bool { try store.profile()?.onboardedAt == nil }
 
-    /// What the welcome asks for.
+    /// The settings of the first-time setup.
     package static let setupNames = [
         "waterline.waterEveryNDrinks", "waterline.timeReminders", "waterline.intervalMinutes",
         "waterline.warningThreshold", "waterline.units",
         "hydration.goalMl",
     ]
 
-    /// The welcome, once: settings, and the presets that everybody begins with.
-    /// - Parameter notifications: how the question after notifications went, in the surface's words.
+    /// Completes the first-time setup once: stores settings and adds the default presets.
+    /// - Parameter notifications: the result of the request for notification permission, as text of the interface.
     package func setUp(_ changes: [(name: String, text: String)], notifications: String) throws -> SetupReport {
         try change {
             let isFirst = try isFirstVisit()
@@ -115,10 +112,9 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// All presets.
     package func presets() throws -> PresetList { PresetList(presets: try store.presets().map(PresetReport.init)) }
 
-    /// Adds a preset. Without an estimate it follows from size and strength, else it is 1.0; without a type it is a
+    /// Adds a preset. The default estimate follows from size and strength, else it is 1.0. The default type is
     /// cocktail.
     package func addPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
@@ -129,8 +125,7 @@ extension TrackerDesk {
         }
     }
 
-    /// Changes a preset; entries logged with it stay as they are. A new size or strength brings a new estimate, where
-    /// none is given.
+    /// Changes a preset, and its estimate after a new size or strength. Existing entries do not change.
     package func editPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             var changed = try preset(name)
@@ -149,7 +144,7 @@ extension TrackerDesk {
         }
     }
 
-    /// Deletes a preset; it is not made again.
+    /// Deletes a preset. Setup does not add it again.
     package func deletePreset(_ name: String) throws -> PresetReport {
         try change {
             let found = try preset(name)
@@ -158,7 +153,6 @@ extension TrackerDesk {
         }
     }
 
-    /// A preset by its name or id.
     func preset(_ name: String) throws -> DrinkPreset {
         guard let preset = try store.preset(named: name) else {
             throw Refusal(
@@ -169,7 +163,7 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// The tokens given out, without the tokens themselves.
+    /// All tokens, without their secret.
     package func tokens() throws -> TokenList { TokenList(tokens: try store.tokens().map(TokenReport.init)) }
 
     /// Returns a valid token, and stores that it was used.
@@ -180,10 +174,8 @@ extension TrackerDesk {
         _ = try store.addToken(token, label: record.label, scope: record.scope, context)
     }
 
-    /// Makes a token of 256 random bits. It is in this answer and nowhere else: the store keeps its fingerprint.
-    /// - Parameters:
-    ///   - label: what it is for; 1 to 64 printable characters.
-    ///   - scope: what it is good for.
+    /// Creates a token of 256 random bits. Only this result contains it; the store keeps a hash.
+    /// - Parameter label: 1 to 64 printable characters.
     package func makeToken(label: String, scope: Scope) throws -> NewToken {
         try Self.checkLabel(label)
         return try change {
@@ -193,7 +185,7 @@ extension TrackerDesk {
         }
     }
 
-    /// A label stands in lists that terminals and pages show.
+    /// Rejects a label that terminals and pages cannot display.
     package static func checkLabel(_ label: String) throws {
         guard PrintableText.isName(label, limit: 64) else {
             throw WrongInput("label", "A label must have 1 to 64 printable characters.")
@@ -206,7 +198,7 @@ extension TrackerDesk {
         return RecordReport.hex((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
     }
 
-    /// Revokes the token whose id begins so; without a name all of them ("sign out").
+    /// Revokes the token with this prefix of its id; `nil` revokes all ("sign out").
     package func revokeTokens(_ beginning: String?) throws -> Revocation {
         try change {
             Revocation(revoked: try store.revokeTokens(beginning, context))

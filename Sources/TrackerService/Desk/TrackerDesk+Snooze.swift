@@ -2,7 +2,7 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
-    /// Pauses the hydration reminders. What is still due at the end of the pause comes again.
+    /// Pauses the hydration reminders. Reminders that are still due at the end come then.
     package func snooze(_ length: Snooze) throws -> SnoozeReport {
         if case .minutes(let minutes) = length, !(0...Snooze.longestMinutes).contains(minutes) {
             throw Refusal(
@@ -16,9 +16,7 @@ extension TrackerDesk {
     }
 }
 
-/// The pause of the reminders, and the day with it.
 package struct SnoozeReport: Hashable, Sendable, Encodable {
-    /// The day.
     package let state: TrackerSnapshot
     /// The end of the pause; `nil` if the reminders are not paused.
     package var until: Instant? { state.snoozedUntil }

@@ -2,27 +2,21 @@ import Foundation
 import Store
 import TrackerCore
 
-/// What a person can do with a store, by name: every surface (command line, HTTP, MQTT, D-Bus) calls these methods and
-/// only chooses words and transport.
+/// The application API of a store. All interfaces (command line, HTTP, MQTT, D-Bus) call these methods.
 ///
-/// A desk is made for one request over a store that stays open; that costs next to nothing. It reads no clock and no
-/// machine's zone: the surface hands both in. Each method answers with a report, which is the JSON of every surface, or
-/// throws a `Problem`. Each method that changes something runs by itself what follows a commit (tracker law B8), so no
-/// surface can forget it.
+/// Create a value for each request, which is cheap. The interface passes the time and the time zone. Each method
+/// returns a report, which is the JSON of every interface, or throws a `Problem`. Each method that writes also runs the
+/// tasks after a commit (tracker spec B8).
 package struct TrackerDesk: Sendable {
-    /// The store that everything is done with.
     package let store: TrackerStore
-    /// Who does it, and when.
     package var context: WriteContext
-    /// Whether a notification would reach somebody: `notifications` in the state.
+    /// Whether a notification channel is available: `notifications` in the state.
     package let canNotify: Bool
-    /// Whether sessions are this caller's business. Where they are not, entries of a session are no entries, and what
-    /// was done to one is not taken back.
+    /// Whether the caller has access to Waterline. Otherwise entries of sessions are hidden and not undone.
     package private(set) var seesWaterline = true
-    /// Takes what a person has to know beside an answer, a sentence each.
+    /// Receives warnings in addition to a result, one sentence each.
     let remark: @Sendable (String) -> Void
 
-    /// For one request; `remark` hears what a person should know beside the answer.
     package init(
         _ store: TrackerStore, _ context: WriteContext, canNotify: Bool = false,
         remark: @escaping @Sendable (String) -> Void = { _ in }
@@ -33,10 +27,10 @@ package struct TrackerDesk: Sendable {
         self.remark = remark
     }
 
-    /// A desk in the zone that is in force by the store's settings.
+    /// Uses the time zone of the store's settings.
     /// - Parameters:
-    ///   - isAsked: whether somebody asked for that moment, as `WriteContext.isAsked`.
-    ///   - source: the surface, as `WriteContext.source`.
+    ///   - isAsked: see `WriteContext.isAsked`.
+    ///   - source: see `WriteContext.source`.
     package init(
         _ store: TrackerStore, now: Instant, isAsked: Bool = false, zone: ZoneChoice, source: String,
         canNotify: Bool = false,
@@ -49,42 +43,38 @@ package struct TrackerDesk: Sendable {
             canNotify: canNotify, remark: remark)
     }
 
-    /// The time of the request.
     package var now: Instant { context.now }
-    /// The zone of its days.
     package var zone: Zone { context.zone }
 
-    /// The day that runs now.
+    /// The tracker's current day.
     package func today() throws -> LocalDay {
         DayCalendar(zone: zone, boundaryHour: try store.settings().boundaryHour).day(of: now)
     }
 
-    /// How the day stands, as far as it is the caller's business.
+    /// The state of the day, without Waterline if the caller has no access to it.
     package func state() throws -> TrackerSnapshot {
         let state = try store.look(context, canNotify: canNotify).snapshot
         return seesWaterline ? state : state.withoutWaterline
     }
 
-    /// A time as a person types it: `14:00`, `2026-06-15T14:00`, or with an offset.
+    /// Parses `14:00`, `2026-06-15T14:00`, or a time with an offset.
     package func moment(_ text: String) throws -> Instant { try Moment.parse(text, now: now, zone: zone) }
 
-    /// One JSON object with keys in a stable order: the same text on every surface.
+    /// A JSON object with sorted keys, equal on every interface.
     package static func json(_ report: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(report), as: UTF8.self)
     }
 
-    /// What follows a commit (tracker law B8). The desk's own methods call it; whoever writes to the store around them
-    /// (a poll, a pass of sync, the settling of an offer) calls it afterwards. The commit stands, whatever happens
-    /// here.
+    /// Runs the tasks after a commit (tracker spec B8). Callers that write to the store directly (a poll, sync, the
+    /// settling of an offer) call it. Errors become remarks and do not affect the commit.
     package func afterCommit() {
         guard (try? store.hasChanged()) ?? true else { return }
         store.afterCommit(context).forEach(remark)
     }
 
-    /// Runs a change with its answer, and then what follows every commit. Every method here that writes goes through
-    /// this.
+    /// Runs a change and then the tasks after a commit. Every method that writes uses it.
     func change<Report>(_ body: () throws -> Report) throws -> Report {
         let report = try body()
         afterCommit()
@@ -93,27 +83,27 @@ package struct TrackerDesk: Sendable {
 }
 
 extension TrackerDesk {
-    /// The same desk, whose first write is made for this errand and only once.
+    /// A copy whose first write runs once for this job.
     package func running(_ errand: Errand) -> TrackerDesk {
         TrackerDesk(store.running(errand), context, canNotify: canNotify, remark: remark).seeing(
             waterline: seesWaterline)
     }
 
-    /// The same desk for what was said by that surface, as `WriteContext.source`.
+    /// A copy with another `WriteContext.source`.
     package func by(_ surface: String) -> TrackerDesk {
         var context = context
         context.source = surface
         return TrackerDesk(store, context, canNotify: canNotify, remark: remark).seeing(waterline: seesWaterline)
     }
 
-    /// The same desk for somebody whose business sessions are, or are not.
+    /// A copy with or without access to Waterline.
     package func seeing(waterline: Bool) -> TrackerDesk {
         var desk = self
         desk.seesWaterline = waterline
         return desk
     }
 
-    /// - Throws: `Refusal` (`waterlineNotShared`) where sessions are none of the caller's business.
+    /// - Throws: `Refusal` (`waterlineNotShared`) without access to Waterline.
     func needWaterline() throws {
         guard !seesWaterline else { return }
         throw Refusal(
@@ -123,29 +113,29 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// How the day stands, and how long nothing of it changes by itself.
+    /// The state of the day, and the time until its next change.
     package func standing() throws -> (snapshot: TrackerSnapshot, lasts: Duration) {
         let evaluation = try store.look(context, canNotify: canNotify)
         return (evaluation.snapshot, pause(until: evaluation.nextChange))
     }
 
-    /// For how long nobody need look: until that moment, at most 60 s (tracker law B8).
+    /// The time until that moment, at most 60 s (tracker spec B8).
     func pause(until next: Instant) -> Duration {
         min(DayFollower.longestPause, .milliseconds(max(50, Int64(now.seconds(to: next) * 1000) + 1)))
     }
 }
 
 extension TrackerDesk {
-    /// The counted drinks of the day that runs now, oldest first.
+    /// Oldest first; counted drinks only.
     package func drinksToday() throws -> [StoredDrink] { try store.drinks(on: try today(), knownAt: context.asked) }
 
-    /// What was drunk on the day that runs now, in millilitres.
+    /// In millilitres.
     package func totalToday() throws -> Int { try store.intake(context).totalMl }
 
-    /// The drinks that a name in our lists can mean: none, or one as a rule.
+    /// The drinks with this listed name or key; usually at most one.
     package func drinks(named name: String) throws -> [StoredDrink] { try store.drinks(named: name) }
 
-    /// The session that runs, else the last one; `nil` where there was none.
+    /// The active session, else the last one; `nil` if there is none.
     package func sessionIfAny() throws -> SessionReport? {
         if let active = try store.activeSession(at: now) { return SessionReport(active) }
         guard let last = try store.pastSessions(limit: 1).first, let view = try store.session(named: last.id, at: now)
@@ -153,17 +143,16 @@ extension TrackerDesk {
         return SessionReport(view)
     }
 
-    /// The entries of the session that runs, oldest first; none without one.
+    /// The entries of the active session, oldest first; empty without one.
     package func activeLogs() throws -> [LogReport] {
         try store.activeSession(at: now).map { view in view.logs.map { LogReport($0, view) } } ?? []
     }
 }
 
 extension TrackerDesk {
-    /// The store's file.
     package var path: String { store.path }
 
-    /// How the store itself is. Changes nothing.
+    /// The state of the store for maintenance. Changes nothing.
     package func upkeep() throws -> UpkeepReport {
         let (settings, refused) = try store.settingsAndRefused()
         let junk = try store.quarantineCounts()
@@ -176,29 +165,28 @@ extension TrackerDesk {
             troubles: try outletTroubles(), listen: settings.service.httpListen, bottles: try store.bottles())
     }
 
-    /// Places that are told of the day and could not be, as it was when a service tried last.
+    /// The publishers that failed at their last attempt.
     package func outletTroubles() throws -> [OutletTrouble] { try store.outletTroubles() }
 
-    /// How much brokers keep of what is not here any more: it is taken back by whoever publishes the day.
+    /// The number of stale retained topics, which the service deletes from their brokers.
     package func leftBehind() throws -> Int { try store.leavings().reduce(0) { $0 + $1.topics.count } }
 
-    /// Whether there is anything that a restore would replace.
+    /// Whether the store has data that a restore would replace.
     package func isUsed() throws -> Bool { try store.isUsed() }
 
-    /// Whether anybody has begun here; nobody before that is behind a goal that nobody has set.
+    /// Whether the store has data or setup is finished. Before that, the user has no goal.
     package func hasBegun() throws -> Bool { try store.hasBegun() }
 
-    /// The position of the last change of a drink: where a reader of changes goes on.
+    /// The position of the last change of a drink, from which a reader of changes resumes.
     package func lastChange() throws -> Int64 { try store.lastDrinkPlace() }
 
-    /// Whether a reader of changes may go on behind this position.
+    /// Whether a reader of changes can resume at this position.
     package func isChange(_ position: Int64) throws -> Bool { try store.isDrinkPlace(position) }
 }
 
 extension TrackerDesk {
-    /// One exchange with the sync server, where the settings name one: sends what waits, and takes in what other
-    /// devices wrote.
-    /// - Returns: what it did, also where it did not work; `nil` where there is no server.
+    /// Exchanges changes with the sync server of the settings.
+    /// - Returns: the result, also after a failure; `nil` without a server.
     package func synchronise() async throws -> SyncClient.Pass? {
         let now = now
         var pass = SyncClient.Pass()
@@ -215,14 +203,13 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// A day's drinks.
     package func day(_ day: LocalDay) throws -> DayDrinksReport {
         let drinks = try store.drinks(on: day, knownAt: context.asked)
         let record = try store.history(from: day, through: day, knownAt: context.asked)[day]
         return DayDrinksReport(day: DayReport(day, record), drinks: drinks.map(report))
     }
 
-    /// The week that contains a day, from the day that the settings begin weeks with.
+    /// The week that contains a day. `week.firstDay` determines its first day.
     package func week(of day: LocalDay) throws -> WeekReport {
         let week = History.week(containing: day, firstDay: try store.settings().weekFirstDay)
         let today = try today()
@@ -244,7 +231,7 @@ extension TrackerDesk {
             metDays: days.count { $0.record?.isMet ?? false })
     }
 
-    /// Days in a row that met their goal.
+    /// The number of consecutive days that met their goal.
     package func streak() throws -> StreakReport {
         let today = try today()
         return StreakReport(
@@ -254,10 +241,9 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// Why a reminder is told, or is silent: the conditions that the decision is made by, and what would change them.
-    /// Tells and remembers nothing.
-    /// - Parameter moment: as a person types it, `14:00` for that time of the day that runs, also where it is still to
-    ///   come; `nil`: now. What was told of a day is known as it stands now, also for an earlier moment.
+    /// Explains each reminder: its conditions, and what would change them. Has no side effects.
+    /// - Parameter moment: `14:00` means the current day, also in the future; `nil` means now. Past notifications of
+    ///   the day are known also for an earlier moment.
     package func why(at moment: String? = nil) throws -> WhyReport {
         var context = context
         if let moment { (context.now, context.isAsked) = (try timeOfToday(moment) ?? self.moment(moment), true) }
@@ -266,8 +252,8 @@ extension TrackerDesk {
             explanation: Tracker.explain(try store.facts(context), now: context.now), state: try then.state())
     }
 
-    /// Of the day that runs: what lies before its boundary hour is its end, on the next date. `nil` where the text is
-    /// no time of day alone.
+    /// The time on the tracker's current day. A time before the boundary hour is on the next date. `nil` if the text is
+    /// not a time of day.
     private func timeOfToday(_ text: String) throws -> Instant? {
         guard let time = TimeOfDay(text) else { return nil }
         let calendar = try store.facts(context).calendar
@@ -277,7 +263,7 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// The notifications that somebody was shown, so many at most.
+    /// The notifications that a channel accepted, at most `limit`.
     package func shown(limit: Int = 50) throws -> ShownReport {
         ShownReport(
             notifications: try store.notifications(limit: limit).map { sent in
