@@ -1,22 +1,22 @@
 import CLibXML2
 import TrackerCore
 
-/// The water records of one `HealthData` document: Apple's export, or ours. libxml2 reads the XML, chunk by chunk; no
-/// tree is built, nothing is fetched, nothing expands.
+/// Reads the water records of a `HealthData` document (Apple's export, or ours) with libxml2 in chunks. It builds no
+/// tree, fetches nothing and expands no entities.
 final class AppleHealthReader: FormatReader {
     private let context: xmlParserCtxtPtr
     private let deliver: (HealthSample) throws -> Void
-    /// Lines before the first one that the parser sees.
+    /// The number of lines before the parser's first one.
     private let linesBefore: Int
     private var repair: XMLRepair
-    /// Water in units that are no volume: how much, the first unit and its line.
+    /// Water records in units other than volumes: their number, and the unit and line of the first.
     private var skipped: (count: Int, unit: String, line: Int)?
     private(set) var exportedAt: Instant?
     private var depth = 0
     private var current: HealthSample?
-    /// Whether its key came whole already, and not as XML can hold it.
+    /// Whether the record has the key in the metadata `HealthFiles.wholeKey`.
     private var hasWholeKey = false
-    /// What ended the reading: C cannot be thrown through.
+    /// The error of a callback, which cannot throw through C.
     private var trouble: (any Error)?
 
     init(line: Int, deliver: @escaping (HealthSample) throws -> Void) throws(HealthFileError) {
@@ -33,8 +33,8 @@ final class AppleHealthReader: FormatReader {
             throw HealthFileError(reason: "There is no memory for reading XML.")
         }
         self.context = context
-        // What the file says about its encoding is void: it comes here as UTF-8, or is refused.
-        // Entities are resolved; without a document type there are only XML's own five.
+        // The declared encoding is ignored: the input is UTF-8. Without a document type, only the five entities of XML
+        // exist.
         let options = [XML_PARSE_NOENT, XML_PARSE_NONET, XML_PARSE_NOERROR, XML_PARSE_NOWARNING, XML_PARSE_IGNORE_ENC]
             .reduce(0) { $0 | Int32($1.rawValue) }
         xmlCtxtUseOptions(context, options)
@@ -46,7 +46,7 @@ final class AppleHealthReader: FormatReader {
     func feed(_ bytes: UnsafeRawBufferPointer) throws { try parse(repair.repair(bytes, isLast: false)) }
 
     private func parse(_ bytes: [UInt8]) throws {
-        // The parser counts in 32 bits.
+        // The parser's lengths have 32 bits.
         try bytes.withUnsafeBytes { bytes in
             for start in stride(from: 0, to: bytes.count, by: 1 << 20) {
                 let part = UnsafeRawBufferPointer(rebasing: bytes[start...].prefix(1 << 20))
@@ -176,7 +176,7 @@ final class AppleHealthReader: FormatReader {
     }
 }
 
-/// An element's attributes where libxml2 holds them: five pointers each, the last two around the value.
+/// The attributes of an element in libxml2's array: five pointers each. The last two are the bounds of the value.
 private struct Attributes {
     let count: Int
     let fields: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
@@ -191,29 +191,28 @@ private struct Attributes {
     }
 }
 
-/// Replaces in a stream of XML what XML cannot hold and exports contain all the same: control characters,
-/// noncharacters, damaged UTF-8 and numeric references to such characters become `?`, a blank in an attribute's name
-/// becomes `_`. Each replacement keeps the number of bytes.
+/// Replaces invalid XML that exports contain: control characters, noncharacters, invalid UTF-8 and numeric references
+/// to such characters become `?`. A space in an attribute's name becomes `_`. The number of bytes does not change.
 struct XMLRepair {
     private enum Place: Equatable {
         case text, elementName, tag, attributeName, attributeValue(quote: UInt8)
-        /// A comment, CDATA, a processing instruction or an end tag, until this text.
+        /// A comment, CDATA section, processing instruction or end tag, up to this text.
         case until([UInt8])
     }
 
-    /// How many places were repaired, and the line of the first.
+    /// The number of replacements, and the line of the first.
     private(set) var count = 0
     private(set) var firstLine = 0
     private var place = Place.text
     private var line: Int
-    /// The beginning of what could not be judged yet.
+    /// Incomplete bytes at the end of the last chunk.
     private var pending: [UInt8] = []
-    /// The longest that is held back: blanks in a name.
+    /// In bytes. The longest case is spaces in a name.
     private static let longestPending = 1 << 16
 
     init(line: Int) { self.line = line }
 
-    /// - Returns: the bytes that can be judged by now, repaired; with `isLast` all of them.
+    /// Returns the repaired bytes, except an incomplete end. With `isLast` returns all.
     mutating func repair(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> [UInt8] {
         pending += bytes
         let isLast = isLast || pending.count - bytes.count > Self.longestPending
@@ -227,8 +226,8 @@ struct XMLRepair {
         return buffer
     }
 
-    /// Judges what stands at that place.
-    /// - Returns: the place behind it; `nil` where more bytes are needed.
+    /// Handles the token at an index.
+    /// - Returns: the index after it; `nil` if more bytes are needed.
     private mutating func step(_ bytes: UnsafeMutableBufferPointer<UInt8>, _ at: Int, isLast: Bool) -> Int? {
         let byte = bytes[at]
         guard byte < 0x80 else { return character(bytes, at, isLast: isLast) }
@@ -297,7 +296,7 @@ struct XMLRepair {
         return at + 1
     }
 
-    /// `&#11;` and `&#xB;`; everything else that begins with `&` is left to the parser.
+    /// Handles `&#11;` and `&#xB;`. The parser handles all other references.
     private mutating func reference(_ bytes: UnsafeMutableBufferPointer<UInt8>, _ at: Int, isLast: Bool) -> Int? {
         let text = bytes[at...].prefix(16)
         guard let end = text.firstIndex(of: UInt8(ascii: ";")) else { return text.count == 16 || isLast ? at + 1 : nil }
@@ -316,12 +315,12 @@ struct XMLRepair {
             || value >= 32 && value != 0xFFFE && value != 0xFFFF && Unicode.Scalar(value) != nil
     }
 
-    /// A character of several bytes.
+    /// Handles a multi-byte character.
     private mutating func character(_ bytes: UnsafeMutableBufferPointer<UInt8>, _ at: Int, isLast: Bool) -> Int? {
         let lead = bytes[at]
         let count = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2
         let known = bytes[at...].prefix(count)
-        // So few bytes show no scalar that is whole, but may be the beginning of one.
+        // These bytes are not a character, but can be the start of one.
         guard known.count == count || isLast || known.dropFirst().contains(where: { $0 & 0xC0 != 0x80 }) else {
             return nil
         }

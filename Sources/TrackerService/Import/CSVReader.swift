@@ -1,10 +1,9 @@
 import TrackerCore
 
-/// Rows of separated text with quotes (RFC 4180), the columns by the names in the first line: `startDate` and
-/// `value_ml` must be among them. A last line without a line break is as good as any other, as long as it has all
-/// columns.
+/// Reads separated values with quotes (RFC 4180). The header names the columns; `startDate` and `value_ml` are
+/// required. The last line needs no line break.
 final class CSVReader: FormatReader {
-    /// Longer rows are refused.
+    /// In bytes.
     private static let rowLimit = 1 << 20
 
     private let header: Header
@@ -13,9 +12,9 @@ final class CSVReader: FormatReader {
     /// 1-based.
     private var line: Int
     private var rowLine: Int
-    /// `.` or `,`, once a number of the file has shown it.
+    /// `.` or `,`; `nil` until a number of the file determines it.
     private var decimalSign: UInt8?
-    /// Rows whose number may mean two things, until another one shows which.
+    /// Rows with an ambiguous number, until another row determines the decimal sign.
     private var undecided: [Undecided] = []
     private static let mostUndecided = 100_000
 
@@ -120,8 +119,8 @@ final class CSVReader: FormatReader {
         }
     }
 
-    /// Delivers the rows that waited for a number that shows the decimal sign. Where commas separate the columns, a
-    /// point is the decimal sign unless the file shows otherwise.
+    /// Delivers the rows with an ambiguous number. In a file with commas between columns, the default decimal sign is a
+    /// point.
     private func decide() throws {
         for var row in undecided {
             guard
@@ -144,12 +143,12 @@ final class CSVReader: FormatReader {
         undecided = []
     }
 
-    /// Most is ASCII, which is seen without making a text of it.
+    /// A fast path for ASCII, without a `String`.
     private static func isText(_ field: UnsafeRawBufferPointer) -> Bool {
         field.allSatisfy { $0 < 0x80 } || String(validating: field, as: UTF8.self) != nil
     }
 
-    /// The first line: which separator, and which column is what.
+    /// The header: the separator, and the meaning of each column.
     struct Header {
         var separator: UInt8
         var columns: [String]
@@ -160,10 +159,10 @@ final class CSVReader: FormatReader {
         var original: Int?
         var bottle: Int?
         var raw: Int?
-        /// Bytes, the line break included.
+        /// In bytes, with the line break.
         var length: Int
 
-        /// `nil` while the line has no end yet.
+        /// `nil` if the line is incomplete.
         init?(_ head: ArraySlice<UInt8>, isLast: Bool) throws(HealthFileError) {
             let end = head.firstIndex(of: UInt8(ascii: "\n"))
             if end == nil, !isLast, head.count < 10_000 { return nil }
@@ -200,23 +199,23 @@ final class CSVReader: FormatReader {
     }
 }
 
-/// One row's fields, their bytes one behind the other.
+/// The concatenated bytes of a row's fields.
 private struct RowBuffer {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
     private(set) var isQuoted = false
-    /// A quote was seen in a quoted field: its end, unless another follows.
+    /// The last byte was a quote in a quoted field: the field ends unless another quote follows.
     private var isQuoteOpen = false
     private var hasContent = false
 
     var isEmpty: Bool { !hasContent }
     var count: Int { bytes.count + ends.count }
 
-    /// Line breaks since they were counted last, those in quotes too.
+    /// Line breaks since the last count, including those in quotes.
     private var lineBreaks = 0
 
-    /// Takes what is there, up to a row's end: of a run without a meaning of its own all at once.
-    /// - Returns: whether the row ends where `rest` begins now.
+    /// Consumes bytes up to the end of a row, plain ones as a block.
+    /// - Returns: whether the row ends where `rest` now begins.
     mutating func take(_ rest: inout UnsafeRawBufferPointer, separator: UInt8) -> Bool {
         while !rest.isEmpty {
             let run = rest.prefix {
@@ -298,21 +297,20 @@ private struct RowBuffer {
     }
 }
 
-/// A number as a spreadsheet writes it. `.` and `,` are the decimal sign or separate thousands: which, one number of a
-/// file may show for all.
+/// A number from a spreadsheet. `.` and `,` can be the decimal sign or the thousands separator.
 enum AmountText: Equatable {
     /// Digits only.
     case plain(Double)
-    /// The number shows the decimal sign.
+    /// The number determines the decimal sign.
     case shows(decimalSign: UInt8, Double)
-    /// `1.200` or `1,200`: one of the two.
+    /// An ambiguous number: `1.200` or `1,200`.
     case either(sign: UInt8, decimal: Double, thousands: Double)
 
-    /// `nil`: this is no number. No `0x10`, no `nan`, no `true`.
+    /// `nil` if invalid, for example `0x10`, `nan` or `true`.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count <= 40 else { return nil }
         var text = String(decoding: bytes, as: UTF8.self)
-        // Thousands may be separated by a blank or an apostrophe, which mean nothing else.
+        // A space or an apostrophe can only separate thousands.
         let isGap: (Character) -> Bool = { " '\u{2019}\u{A0}\u{202F}".contains($0) }
         let hasGaps = text.contains(where: isGap)
         if hasGaps {
@@ -347,7 +345,7 @@ enum AmountText: Equatable {
         self = .shows(decimalSign: sign.asciiValue ?? 0, value)
     }
 
-    /// The amount, as far as the decimal sign is known.
+    /// - Parameter decimalSign: `nil` if unknown.
     func value(_ decimalSign: UInt8?) -> Double {
         switch self {
         case .plain(let value), .shows(_, let value): value
@@ -355,7 +353,7 @@ enum AmountText: Equatable {
         }
     }
 
-    /// `1.234.567`: groups of three digits behind one that does not begin with 0.
+    /// `1.234.567`: groups of three digits after a first group that does not begin with 0.
     private static func isGrouped(_ groups: [Substring]) -> Bool {
         guard groups.count > 1, let first = groups.first, (1...3).contains(first.count), first.first != "0" else {
             return false

@@ -1,33 +1,30 @@
 import TrackerCore
 
-/// Reads a file of drinks as it comes, chunk by chunk, and hands out each sample: the three formats of ours (tracker
-/// law D4), Apple Health's own export (as the ZIP archive that a phone writes, too), and what spreadsheets make of the
-/// CSV. The format is recognised. However large
-/// the file, what is kept of it is one row.
+/// Reads a file of drinks in chunks and delivers each sample. Detects the format: our three formats (tracker spec D4),
+/// Apple Health's export (also as a ZIP archive), and CSV files saved by spreadsheets. Keeps at most one row in memory.
 ///
-/// A file that is cut, malformed or of another kind ends in a `HealthFileError`; so what was handed out before counts
-/// only when `finish` has returned. Records of other types (steps, heart rate) are passed over.
+/// An incomplete, malformed or other file throws `HealthFileError`. Samples are valid only after `finish` has returned.
+/// Records of other types (steps, heart rate) are ignored.
 package final class HealthReader {
-    /// `nil` until enough of the file was seen.
+    /// `nil` until detected.
     package private(set) var format: HealthFiles.Format?
     private let deliver: (HealthSample) throws -> Void
     private var text = TextDecoder()
-    /// What came before the format was known.
+    /// The bytes before the format was detected.
     private var head: [UInt8] = []
     private var reader: (any FormatReader)?
     /// The first bytes, until they show whether the file is a ZIP archive.
     private var start: [UInt8]? = []
     private var zip: ZipReader?
-    /// What of the file was skipped or replaced, a sentence each.
+    /// What was skipped or replaced, one sentence each.
     package var remarks: [String] { reader?.remarks ?? [] }
 
-    /// The time of the export, where the file has it: Apple Health's does.
+    /// The time of the export, if the file has it (Apple Health only).
     package var exportedAt: Instant? { reader?.exportedAt }
 
-    /// - Parameter deliver: takes each sample in the file's order; what it throws ends the reading.
+    /// - Parameter deliver: receives each sample in the order of the file. An error of it ends the reading.
     package init(deliver: @escaping (HealthSample) throws -> Void) { self.deliver = deliver }
 
-    /// Takes the next bytes, as many as there are.
     package func feed(_ bytes: UnsafeRawBufferPointer) throws {
         guard start != nil else { return try pass(bytes) }
         start? += bytes
@@ -48,7 +45,7 @@ package final class HealthReader {
 
     private func decode(_ bytes: UnsafeRawBufferPointer) throws { try text.decode(bytes) { try take($0) } }
 
-    /// The file ended here: is it whole?
+    /// Ends the file. Throws if it is incomplete.
     package func finish() throws {
         if let start { try open(start) }
         try zip?.finish()
@@ -57,7 +54,6 @@ package final class HealthReader {
         try reader?.finish()
     }
 
-    /// A whole file at once.
     package static func samples(_ bytes: [UInt8]) throws -> [HealthSample] {
         var samples: [HealthSample] = []
         let reader = HealthReader { samples.append($0) }
@@ -66,7 +62,6 @@ package final class HealthReader {
         return samples
     }
 
-    /// All samples of a whole document.
     package static func samples(_ text: String) throws -> [HealthSample] { try samples(Array(text.utf8)) }
 
     // MARK: - Parts
@@ -77,7 +72,7 @@ package final class HealthReader {
         try begin(isLast: false)
     }
 
-    /// Looks whether the head shows the format by now; if so, its reader gets the head and all that follows.
+    /// Creates the reader once the format is detected, and passes it the head.
     private func begin(isLast: Bool) throws {
         try FileHead.refuseOtherKinds(head)
         let start = head.firstIndex { !FileHead.isSpace($0) } ?? head.endIndex
@@ -87,8 +82,7 @@ package final class HealthReader {
             guard isLast || head.count > FileHead.limit else { return }
             throw HealthFileError(reason: "The file is empty.")
         case UInt8(ascii: "<"):
-            // The document type is left out: Apple's is not even well-formed, and without one there are no entities to
-            // expand.
+            // Apple's document type is not well-formed. Without it, there are no entities to expand.
             guard let prolog = try FileHead.withoutDocumentType(head[start...], isLast: isLast) else { return }
             (format, reader, head) = (
                 .appleHealth, try AppleHealthReader(line: line, deliver: deliver), prolog.bytes
@@ -107,14 +101,14 @@ package final class HealthReader {
     }
 }
 
-/// What reads one format, chunk by chunk, in UTF-8.
+/// A reader of one format, in chunks of UTF-8.
 protocol FormatReader: AnyObject {
     func feed(_ bytes: UnsafeRawBufferPointer) throws
-    /// - Throws: `HealthFileError` where the file is cut here.
+    /// - Throws: `HealthFileError` if the file is incomplete.
     func finish() throws
-    /// What was skipped or replaced, a sentence each.
+    /// What was skipped or replaced, one sentence each.
     var remarks: [String] { get }
-    /// The time of the export, where the file has it.
+    /// The time of the export, if the file has it.
     var exportedAt: Instant? { get }
 }
 
@@ -123,17 +117,17 @@ extension FormatReader {
     var remarks: [String] { [] }
 }
 
-/// The beginning of a file, from which its kind is told.
+/// Detection of a file's format from its beginning.
 enum FileHead {
-    /// A head that tells nothing within so many bytes is refused.
+    /// A file without a known format in this many bytes is rejected.
     static let limit = 1 << 20
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// What may stand between JSON's parts (RFC 8259, section 2).
+    /// Whitespace of JSON (RFC 8259, section 2).
     static func isJSONSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 
-    /// Files that people take for an export, with what to do instead.
+    /// Rejects files that users confuse with an export, with advice.
     static func refuseOtherKinds(_ head: [UInt8]) throws(HealthFileError) {
         if head.starts(with: [0x1F, 0x8B]) {
             throw HealthFileError(reason: "This is compressed by gzip: unpack it first.", code: "compressedFile")
@@ -143,8 +137,8 @@ enum FileHead {
         }
     }
 
-    /// The prolog of an XML document and what came behind it, the document type replaced by its line breaks. `nil`
-    /// until the root element begins, at `root`.
+    /// Replaces the document type in the prolog of an XML document by its line breaks. Returns `nil` until the root
+    /// element begins, at `root`.
     static func withoutDocumentType(_ bytes: ArraySlice<UInt8>, isLast: Bool) throws(HealthFileError)
         -> (bytes: [UInt8], root: Int)?
     {
@@ -180,7 +174,7 @@ enum FileHead {
 }
 
 extension ArraySlice<UInt8> {
-    /// The index behind the first occurrence of a text. Behind brackets: of one that follows the `]` of the first `[`
+    /// The index after the first occurrence of a text. With `behindBrackets`, it must follow the `]` of the first `[`
     /// before it.
     fileprivate func end(of text: String, behindBrackets: Bool = false) -> Int? {
         let wanted = Array(text.utf8)
@@ -205,12 +199,12 @@ extension ArraySlice<UInt8> {
     }
 }
 
-/// A file's bytes as UTF-8: without its byte order mark, and transcoded from UTF-16, which spreadsheets write. UTF-8
-/// passes unseen; whether it is valid, the reader of the format says.
+/// Converts a file to UTF-8: removes a byte order mark, and decodes UTF-16, which spreadsheets write. UTF-8 is passed
+/// on without validation.
 struct TextDecoder {
     private enum Encoding { case utf8, utf16LittleEndian, utf16BigEndian }
     private var encoding: Encoding?
-    /// Bytes that wait for more: the first four of the file, or half a character.
+    /// Incomplete input: the first four bytes of the file, or part of a character.
     private var pending: [UInt8] = []
     private var highSurrogate: UInt16?
 
@@ -242,7 +236,7 @@ struct TextDecoder {
         try text.withUnsafeBytes { try take($0) }
     }
 
-    /// By the byte order mark; without one, text in UTF-16 shows itself by the zero in its first character.
+    /// Detects UTF-16 by its byte order mark, or by a zero byte in the first character.
     private mutating func begin() throws(HealthFileError) -> Encoding {
         let head = pending.prefix(4)
         if head.starts(with: [0xFF, 0xFE, 0, 0]) || head.starts(with: [0, 0, 0xFE, 0xFF]) {
@@ -260,7 +254,7 @@ struct TextDecoder {
         return head[0] == 0 ? .utf16BigEndian : .utf16LittleEndian
     }
 
-    /// Half a character stays what it is, in three bytes that are no UTF-8: the reader of the format judges it.
+    /// An unpaired surrogate becomes three bytes of invalid UTF-8, which the reader of the format rejects.
     private mutating func append(_ unit: UInt16, to text: inout [UInt8]) {
         if let high = highSurrogate {
             highSurrogate = nil
@@ -286,17 +280,17 @@ struct TextDecoder {
     private static let damaged = HealthFileError(reason: "The text is no whole UTF-16: the file is cut or damaged.")
 }
 
-/// A sample's fields as a file writes them, and what they must be.
+/// Parsers for the fields of a sample.
 struct SampleFields {
     typealias Text = UnsafeRawBufferPointer
 
-    /// Zones by id, each looked up once.
+    /// A cache.
     private var zones: [String: Zone] = [:]
 
     /// - Parameters:
-    ///   - value: the amount; `nil` where `shown` is no number.
-    ///   - unit: one that `HealthFiles.isUnit` knows.
-    ///   - line: where it stands, in formats that have lines.
+    ///   - value: the amount; `nil` if `shown` is not a number.
+    ///   - unit: must be valid for `HealthFiles.isUnit`.
+    ///   - line: `nil` in formats without lines.
     static func sample(date: Text, value: Double?, shown: Text, unit: String = "mL", line: Int?)
         throws(HealthFileError) -> HealthSample
     {
@@ -313,7 +307,6 @@ struct SampleFields {
         return HealthSample(at: at, ml: ml)
     }
 
-    /// As above, of fields that are read already.
     static func sample(date: String, value: Double) throws(HealthFileError) -> HealthSample {
         var (date, result) = (date, Instant?.none)
         date.withUTF8 { result = instant(UnsafeRawBufferPointer($0)) }
@@ -327,12 +320,10 @@ struct SampleFields {
         return HealthSample(at: at, ml: ml)
     }
 
-    /// A key or a name in a spreadsheet's cell, as below.
     static func name(cell text: Text, _ what: String, line: Int?) throws(HealthFileError) -> String? {
         try name(SpreadsheetCell.read(text), what, line: line)
     }
 
-    /// The same of bytes, as below.
     static func name(_ text: Text, _ what: String, line: Int?) throws(HealthFileError) -> String? {
         try name(String(decoding: text, as: UTF8.self), what, line: line)
     }
@@ -345,7 +336,7 @@ struct SampleFields {
         }
     }
 
-    /// A key or a name: text of a believable length, without control characters. Nothing for empty text.
+    /// A key or a name: text of limited length without control characters; `nil` if it is empty.
     static func name(_ text: String, _ what: String) throws(HealthFileError) -> String? {
         guard !text.isEmpty else { return nil }
         guard text.utf8.count <= 1000, !text.utf8.contains(where: { $0 < 0x20 }) else {
@@ -355,7 +346,7 @@ struct SampleFields {
         return text
     }
 
-    /// The bytes of a bottle's record; `nil` for empty text.
+    /// The bytes of a bottle's record; `nil` if the text is empty.
     static func bytes(_ text: String, line: Int? = nil) throws(HealthFileError) -> [UInt8]? {
         guard !text.isEmpty else { return nil }
         guard let bytes = WireEntry.bytes(text) else {
@@ -366,7 +357,7 @@ struct SampleFields {
         return bytes
     }
 
-    /// Takes over where and when a drink of ours was counted, as our JSON has it.
+    /// Sets the zone, day and source of an exported drink (JSON only).
     mutating func place(_ sample: inout HealthSample, zone: String?, day: String?, source: String?)
         throws(HealthFileError)
     {
@@ -389,15 +380,14 @@ struct SampleFields {
         sample.source = source.map { DrinkSource(rawValue: $0) }
     }
 
-    /// The beginning of a text, for a message.
+    /// The beginning of a text, for an error.
     static func shown(_ text: Text) -> String {
         String(decoding: text.prefix(60), as: UTF8.self) + (text.count > 60 ? "…" : "")
     }
 
     // MARK: - Parts
 
-    /// `2026-10-25 02:30:00 +0200` and `2026-10-25T02:30:00+02:00`, read at once; anything else that `Instant(iso:)`
-    /// takes.
+    /// A fast path for `2026-10-25 02:30:00 +0200` and `2026-10-25T02:30:00+02:00`, else `Instant(iso:)`.
     static func instant(_ text: Text) -> Instant? {
         let isISO = text.count == 25 && text[10] == UInt8(ascii: "T") && text[22] == UInt8(ascii: ":")
         let isSpaced = text.count == 25 && text[10] == UInt8(ascii: " ") && text[19] == UInt8(ascii: " ")
@@ -425,7 +415,7 @@ struct SampleFields {
         return value
     }
 
-    /// A decimal number as programs write one: no `0x10`, no `nan`, no `true`.
+    /// `nil` if invalid, for example `0x10`, `nan` or `true`.
     static func number(_ text: Text) -> Double? {
         guard !text.isEmpty, text.count <= 40 else { return nil }
         if text.count <= 9, let whole = digits(text[...]) { return Double(whole) }

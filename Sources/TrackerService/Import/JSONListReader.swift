@@ -1,10 +1,10 @@
 import Foundation
 import TrackerCore
 
-/// A list of objects with `startDate` and `value_ml`, or an object with such a list under `drinks`. It finds the
-/// entries of the list; Foundation decodes them, and checks that everything around them is JSON.
+/// Reads a list of objects with `startDate` and `value_ml`, or an object with such a list under `drinks`. Foundation
+/// decodes each entry and validates the JSON around them.
 final class JSONListReader: FormatReader {
-    /// One entry, and everything around the list, may be that long.
+    /// The maximum length in bytes of an entry, and of everything around the list.
     private static let limit = 1 << 20
 
     private enum Place { case before, list, after }
@@ -13,17 +13,17 @@ final class JSONListReader: FormatReader {
     private var fields = SampleFields()
     private var place = Place.before
     private var depth = 0
-    /// How deep the list lies: its entries are one deeper.
+    /// The nesting depth of the list. Its entries are one level deeper.
     private var listDepth = 0
     private var isInString = false
     private var isEscaped = false
     /// The last string of the outer object, and the one before the last colon.
     private var string: [UInt8] = []
     private var key: [UInt8] = []
-    /// Everything but the entries.
+    /// All bytes except the entries.
     private var outside: [UInt8] = []
     private var entry: [UInt8] = []
-    /// Entries so far.
+    /// The number of entries so far.
     private var count = 0
     private let decoder = JSONDecoder()
 
@@ -32,7 +32,7 @@ final class JSONListReader: FormatReader {
     func feed(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while let byte = rest.first {
-            // Of an entry's texts, most of a file, all at once up to what may end them.
+            // A fast path: consume an entry's string up to a byte that might end it.
             if isInString, !isEscaped, place == .list {
                 let run = rest.prefix { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
                 if !run.isEmpty {
@@ -108,7 +108,7 @@ final class JSONListReader: FormatReader {
         if place == .list { entry.append(byte) } else { outside.append(byte) }
     }
 
-    /// What the entry says becomes a sample.
+    /// Decodes the entry and delivers its sample.
     private func endEntry() throws {
         guard !entry.isEmpty else {
             throw HealthFileError(reason: "Entry \(count + 1) of the list is missing between two commas.")
@@ -126,17 +126,17 @@ final class JSONListReader: FormatReader {
     }
 }
 
-/// An entry of the list, before its values are checked.
+/// An entry of the list, before validation.
 struct HealthEntry: Decodable {
     private enum Key: String, CodingKey, CaseIterable {
         case startDate, value = "value_ml", uuid, source, zone, day, drinkSource, original, bottle, raw
     }
 
     private var texts: [Key: String] = [:]
-    /// The number; `nil` where there is none, or something else.
+    /// `nil` if missing or not a number.
     private var value: Double?
     private var shownValue = "nothing"
-    /// A key whose value is not a text.
+    /// A key whose value is not a string.
     private var notText: Key?
 
     init(from decoder: any Decoder) throws {

@@ -1,8 +1,8 @@
 import CArchive
 import TrackerCore
 
-/// Unpacks Apple Health's export from the ZIP archive that a phone writes, chunk by chunk: the member whose document is
-/// `HealthData`, whatever its name. Names are translated, and other members are XML, too.
+/// Unpacks Apple Health's export from a ZIP archive in chunks. Selects the member with a `HealthData` document, because
+/// its name is localised.
 final class ZipReader {
     static let signature = Array("PK\u{3}\u{4}".utf8)
     private static let directorySignature = Array("PK\u{1}\u{2}".utf8)
@@ -12,17 +12,17 @@ final class ZipReader {
     private enum Place {
         case header
         case data
-        /// Behind the data, where sizes and checksum may follow.
+        /// After the data: the optional data descriptor with sizes and checksum.
         case descriptor
-        /// The export was read; nothing else counts.
+        /// The export was read. Further members are ignored.
         case done
     }
 
     private struct Member {
         var isDeflated: Bool
-        /// `nil`: it stands behind the data.
+        /// `nil` if it is in the data descriptor.
         var checksum: UInt32?
-        /// Packed bytes that are still to come, where that is known.
+        /// The number of compressed bytes still to come, if known.
         var rest: UInt32?
     }
 
@@ -32,17 +32,17 @@ final class ZipReader {
     private var member = Member(isDeflated: true)
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private var plain = [UInt8](repeating: 0, count: 1 << 16)
-    /// The beginning of the member, until it shows whether it is the export.
+    /// The beginning of the member, until it shows whether the member is the export.
     private var head: [UInt8]? = []
     private var isExport = false
     private var checksum: UInt32 = 0
     private var count = (packed: 0, plain: 0)
 
-    /// - Parameter deliver: takes the document's bytes.
+    /// - Parameter deliver: receives the document's bytes.
     init(deliver: @escaping (UnsafeRawBufferPointer) throws -> Void) throws(HealthFileError) {
         self.deliver = deliver
         stream.initialize(to: z_stream())
-        // A negative size: the data has neither head nor checksum of its own.
+        // Negative window bits: raw deflate data without header and checksum.
         guard inflateInit2_(stream, -15, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) == Z_OK else {
             throw HealthFileError(reason: "There is no memory for unpacking.")
         }
@@ -72,7 +72,7 @@ final class ZipReader {
 
     private static let cut = HealthFileError(reason: "The ZIP archive is cut or damaged.")
 
-    /// - Returns: whether it came further.
+    /// - Returns: whether it made progress.
     private func step() throws -> Bool {
         switch place {
         case .header: return try header()
@@ -80,7 +80,7 @@ final class ZipReader {
         case .descriptor:
             guard packed.count >= Self.longestDescriptor + 4 else { return false }
             try check()
-            // How long its sizes are, the next record shows.
+            // The position of the next record determines the length of the descriptor.
             guard let length = [12, 16, 20, Self.longestDescriptor].first(where: { isRecord(at: $0) }) else {
                 throw Self.cut
             }
@@ -143,7 +143,7 @@ final class ZipReader {
         }
         packed.removeFirst(used)
         guard code == Z_STREAM_END else {
-            // What is packed came to its end for now.
+            // More input is needed.
             guard code == Z_BUF_ERROR else { throw Self.cut }
             return false
         }
@@ -158,7 +158,7 @@ final class ZipReader {
         place = isExport ? .done : .header
     }
 
-    /// The checksum behind the data, with or without a signature before it.
+    /// Verifies the checksum after the data, with or without a signature before it.
     private func check() throws {
         let fields = packed[(packed.starts(with: Self.descriptorSignature) ? 4 : 0)...].prefix(4)
         guard fields.count == 4, fields.reversed().reduce(0, { $0 << 8 | UInt32($1) }) == checksum else {
@@ -183,7 +183,7 @@ final class ZipReader {
         }
     }
 
-    /// Looks whether the member's document is the export, once its beginning shows that.
+    /// Selects the member once its beginning shows whether it is the export.
     private func decide(isLast: Bool) throws {
         guard let known = head else { return }
         let isXML = known.first { !FileHead.isSpace($0) && !"\u{FEFF}".utf8.contains($0) } == UInt8(ascii: "<")
