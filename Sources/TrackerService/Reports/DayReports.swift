@@ -1,8 +1,8 @@
 import Store
 import TrackerCore
 
-// The JSON that scripts and pages rely on (command law C5): keys in lowerCamelCase, instants as ISO 8601 in UTC or as
-// whole seconds, `null` for what is unknown.
+// The JSON for scripts and pages (CLI spec C5): keys in lowerCamelCase, instants as ISO 8601 in UTC or as whole
+// seconds, `null` for unknown values.
 
 private struct JSONKey: CodingKey {
     let stringValue: String
@@ -13,21 +13,19 @@ private struct JSONKey: CodingKey {
 }
 
 extension Encoder {
-    /// Encodes one JSON object with every key; `nil` becomes `null`, which synthesised encoding leaves out.
+    /// Encodes a JSON object with every key. Synthesised encoding would leave out `nil`.
     func encode(_ fields: KeyValuePairs<String, any Encodable>) throws {
         var object = container(keyedBy: JSONKey.self)
         for (key, value) in fields { try object.encode(value, forKey: JSONKey(stringValue: key)) }
     }
 }
 
-/// A drink of the day.
 package struct DrinkReport: Hashable, Sendable, Encodable {
     package let drink: StoredDrink
-    /// As whoever it is for may see it.
+    /// Without session details for a caller that has no access to Waterline.
     private let shown: Drink
 
-    /// - Parameter seesWaterline: whether sessions are any business of whom it is for; where not, their water is a
-    ///   water like another.
+    /// - Parameter seesWaterline: `false` shows water of a session as any other water.
     package init(_ drink: StoredDrink, seesWaterline: Bool = true) {
         self.drink = drink
         shown = seesWaterline ? drink.drink : drink.drink.veiled
@@ -41,30 +39,28 @@ package struct DrinkReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// What a change of one drink answers: the drink, and how the day stands now.
+/// The result of a change of one drink, with the state of the day.
 package struct DrinkOutcome: Hashable, Sendable, Encodable {
     package let drink: DrinkReport, state: TrackerSnapshot
 
-    /// As it is stored, or was.
+    /// The stored drink, or the deleted one.
     package var stored: StoredDrink { drink.drink }
 }
 
-/// What taking back answers.
 package struct UndoOutcome: Hashable, Sendable, Encodable {
-    /// What was taken back, in words.
+    /// A description of the undone change.
     package let undone: String, state: TrackerSnapshot
 }
 
-/// What emptying the day answers.
 package struct ResetOutcome: Hashable, Sendable, Encodable {
     package let deleted: [DrinkReport]
     package let state: TrackerSnapshot
 }
 
-/// What a change of a named entry answers: it was a drink of the day, or one of a session.
+/// The result of a change of an entry: a drink of the day, or an entry of a session.
 package enum EntryOutcome: Hashable, Sendable, Encodable {
     case drink(DrinkOutcome)
-    /// The session that runs, or the last one.
+    /// The active session, or the last one.
     case session(SessionReport)
 
     package func encode(to encoder: any Encoder) throws {
@@ -75,10 +71,9 @@ package enum EntryOutcome: Hashable, Sendable, Encodable {
     }
 }
 
-/// One day of the history.
 package struct DayReport: Hashable, Sendable, Encodable {
     package let day: LocalDay
-    /// `nil` for days to come.
+    /// `nil` for future days.
     package let record: DayRecord?
 
     package init(_ day: LocalDay, _ record: DayRecord?) {
@@ -94,19 +89,17 @@ package struct DayReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// A day with its drinks, oldest first.
+/// Oldest first.
 package struct DayDrinksReport: Hashable, Sendable, Encodable {
     package let day: DayReport
     package let drinks: [DrinkReport]
 }
 
-/// The bars of a week.
 package struct WeekReport: Hashable, Sendable, Encodable {
     package let days: [DayReport]
     package let totalMl: Int, streak: Int
 }
 
-/// A month's calendar.
 package struct MonthReport: Hashable, Sendable, Encodable {
     /// `2026-06`.
     package let month: String
@@ -114,7 +107,6 @@ package struct MonthReport: Hashable, Sendable, Encodable {
     package let metDays: Int
 }
 
-/// Days in a row that met their goal.
 package struct StreakReport: Hashable, Sendable, Encodable {
     package let streak: Int, record: DayRecord
 
@@ -125,7 +117,6 @@ package struct StreakReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// A Waterline session with its entries.
 package struct SessionReport: Hashable, Sendable, Encodable {
     package let view: SessionView
 
@@ -142,28 +133,26 @@ package struct SessionReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// What the start of a session answers.
 package struct SessionStart: Hashable, Sendable, Encodable {
-    /// `false`: one was running already.
+    /// `false` if a session was already active.
     package let started: Bool, session: SessionReport
 }
 
-/// What a new entry of a session answers: the session's new state.
+/// A new entry of a session, and the state of the session.
 package struct LogOutcome: Hashable, Sendable, Encodable {
     package let log: LogEntry, session: SessionReport
 
     package func encode(to encoder: any Encoder) throws { try session.encode(to: encoder) }
 }
 
-/// Past sessions, newest first.
+/// Newest first.
 package struct SessionList: Hashable, Sendable, Encodable {
     package let sessions: [SessionReport]
 }
 
-/// One entry of a session.
 package struct LogReport: Hashable, Sendable, Encodable {
     package let log: LogEntry
-    /// Name of the preset that it was logged with.
+    /// The name of the preset, if one was used.
     package let presetName: String?
 
     package init(_ log: LogEntry, _ view: SessionView) {
@@ -181,11 +170,10 @@ package struct LogReport: Hashable, Sendable, Encodable {
 }
 
 extension LogEntry {
-    /// What a person types to name it: `w7` for entered ones, the id for waters derived from sips.
+    /// The name for commands: `w7`, or the id of a derived water.
     package var shortName: String { source == .bottle ? id : "w\(seq)" }
 }
 
-/// A drink that is logged in one action.
 package struct PresetReport: Hashable, Sendable, Encodable {
     package let preset: DrinkPreset
 
@@ -199,12 +187,12 @@ package struct PresetReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// All presets, in the order they were made.
+/// In the order of creation.
 package struct PresetList: Hashable, Sendable, Encodable {
     package let presets: [PresetReport]
 }
 
-/// Why each reminder is told at one moment, or not, and how the day stands then.
+/// The explanation of each reminder, and the state of the day.
 package struct WhyReport: Sendable, Encodable {
     package let explanation: Explanation, state: TrackerSnapshot
 
@@ -217,10 +205,10 @@ package struct WhyReport: Sendable, Encodable {
     }
 }
 
-/// A notification, and whether anybody could see it.
+/// A notification, and whether a channel accepted it.
 package struct NotificationReport: Hashable, Sendable, Encodable {
     package let notification: TrackerNotification
-    /// Somebody could see it: it counts as told.
+    /// Whether a channel accepted the notification, so that it counts.
     package let isShown: Bool
 
     package init(_ notification: TrackerNotification, isShown: Bool) {
@@ -238,31 +226,30 @@ package struct NotificationReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// What a check answers.
+/// The result of an evaluation with delivery.
 package struct CheckReport: Hashable, Sendable, Encodable {
-    /// What was decided, most important first.
+    /// The most important first.
     package let notifications: [NotificationReport]
     package let state: TrackerSnapshot
-    /// What nobody could see: not counted, it comes again.
+    /// Notifications that no channel accepted. They are not counted and come again.
     package let unseen: [TrackerNotification]
-    /// When something next changes by the mere passing of time.
+    /// The time of the next change without an event.
     package let nextChange: Instant
 
     enum CodingKeys: String, CodingKey { case notifications, state }
 }
 
-/// What was shown to somebody, newest first.
+/// Delivered notifications, newest first.
 package struct ShownReport: Hashable, Sendable, Encodable {
-    /// One notification that somebody saw.
     package struct Line: Hashable, Sendable, Encodable {
         package var id: String
-        /// The id of its kind: what takes the place of what.
+        /// The id of its kind. A later notification of the same id replaces it.
         package var kind: String
         package var sentAt: Instant
-        /// Where it was seen: `desktop`, `output`, `mqtt` …
+        /// The channels that showed it: `desktop`, `output`, `mqtt` …
         package var sinks: [String]
-        /// Where it was not seen, because nobody was there and it was not worth showing afterwards; and why
-        /// (`replaced`, `answered`, `over` …).
+        /// The channels that were unavailable and did not show it later, each with the reason (`replaced`, `answered`,
+        /// `over` …).
         package var missed: [String: String]
 
         enum CodingKeys: String, CodingKey { case id, kind, sentAt, sinks, missed }

@@ -1,22 +1,22 @@
 import TrackerCore
 
-/// How the polling stands, right now.
+/// The current state of polling.
 package struct ServiceStatus: Hashable, Sendable, Encodable {
     package var version: String
-    /// `idle`, `connected` where the bottle's connection is kept, or what the poll under way does: `scanning`,
-    /// `connecting`, `polling`.
+    /// `idle`, `connected` if the connection is kept, or the stage of the current poll: `scanning`, `connecting`,
+    /// `polling`.
     package var stage: String
     package var lastPoll: Instant?
     package var nextPoll: Instant?
     package var pollSentence: String?
-    /// What went wrong in the poll under way, and what is tried next.
+    /// The last error of the current poll, and its next attempt.
     package var trying: String?
-    /// Records that the bottle held when its log was last read to the end.
+    /// The number of records in the bottle's log when it was last read completely.
     package var storedRecords: Int?
     package var setupDone: Bool
     /// The bottles in range, strongest signal first; `nil` for a service that has a bottle.
     package var bottlesInRange: [BottleInRange]?
-    /// Only in a demonstration: so many seconds pass in one.
+    /// The factor of simulated time, in demonstrations only.
     package var speed: Double?
 
     package init(
@@ -41,7 +41,7 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
         case bottlesInRange
     }
 
-    /// Instants as whole seconds since 1970, as everywhere in the state; what is not known is null.
+    /// Instants are whole seconds since 1970; unknown values are null.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(version, forKey: .version)
@@ -58,32 +58,30 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
     }
 }
 
-/// What the pages may ask of the service that polls the bottles.
+/// The actions of the polling service for the pages.
 package struct ServiceDoor: Sendable {
-    /// How a person's day is looked at: what is seen is to be fresh.
+    /// How a viewer uses the day's data, which the service then keeps up to date.
     package enum Look: Sendable {
-        /// Somebody follows what happens.
+        /// A viewer begins to follow changes.
         case begins
         case ends
         case once
     }
 
-    /// How the polling stands.
     package var status: @Sendable () async -> ServiceStatus
-    /// Polls as soon as may be.
+    /// Requests a poll as soon as possible.
     package var pollNow: @Sendable () async -> Void
     package var recentPolls: @Sendable () async -> [PollLine]
-    /// Sends one command in the words of the command line; answers with the bottle's answer in words.
+    /// Sends one command in the syntax of the CLI. Returns the bottle's response as text.
     package var send: @Sendable ([String]) async throws -> String
-    /// Scans for bottles as soon as no poll is running; returns the bottles in range.
+    /// Scans for bottles as soon as no poll is running. Returns the bottles in range.
     package var scan: @Sendable () async throws -> [BottleInRange] = { throw ServiceDoor.cannotScan }
     /// Reads the log of a bottle in range and stores nothing.
     package var lookInside: @Sendable (_ address: String) async throws -> BottleContents = { _ in
         throw ServiceDoor.cannotScan
     }
-    /// The service does not use Bluetooth.
     package static let cannotScan = Refusal("noScan", "This service cannot scan for bottles.")
-    /// Hears that somebody looks at the day.
+    /// Reports a viewer to the service.
     package var look: @Sendable (Look) async -> Void
 
     package init(
@@ -100,10 +98,9 @@ package struct ServiceDoor: Sendable {
     }
 }
 
-/// One poll that is over.
 package struct PollLine: Hashable, Sendable, Encodable {
     package var at: Instant
-    /// The bottle's identity; `nil` where none was found.
+    /// The bottle's identity; `nil` if no bottle was found.
     package var bottle: String?
     /// `done`, or the failure's code.
     package var result: String

@@ -2,7 +2,7 @@ import Foundation
 import Store
 import TrackerCore
 
-/// A record as the bottle sent it, and what was made of it.
+/// A record's bytes and its classification.
 package struct RecordReport: Hashable, Sendable, Encodable {
     package let record: JournalRow
 
@@ -19,7 +19,7 @@ package struct RecordReport: Hashable, Sendable, Encodable {
     static func hex(_ bytes: [UInt8]) -> String { bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }
 
-/// Bytes that are no record.
+/// Bytes that are not a record.
 package struct JunkReport: Hashable, Sendable, Encodable {
     package let junk: QuarantinedBytes
 
@@ -33,16 +33,16 @@ package struct JunkReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// What the bottle delivered and nobody counts.
+/// Records and bytes that do not count.
 package struct JournalReport: Hashable, Sendable, Encodable {
-    /// Records that are kept and not counted.
+    /// Quarantined records.
     package let records: [RecordReport]
     package let junk: [JunkReport]
-    /// How many records wait, by the reason that they wait for.
+    /// The number of quarantined records by reason.
     package let doubts: [Doubt]
-    /// Pieces of bytes that are no record, and how many of them are no longer kept.
+    /// The number of byte sequences that are not records.
     package let junkReceived: Int
-    /// Further bytes, of which only the number is kept.
+    /// The number of them that were not kept.
     package let junkNotKept: Int
 
     package struct Doubt: Hashable, Sendable {
@@ -50,7 +50,7 @@ package struct JournalReport: Hashable, Sendable, Encodable {
         package let count: Int
     }
 
-    /// Records that wait, also those that are not listed here.
+    /// The number of quarantined records, including unlisted ones.
     package var waiting: Int { doubts.reduce(0) { $0 + $1.count } }
 
     package func encode(to encoder: any Encoder) throws {
@@ -61,32 +61,30 @@ package struct JournalReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// What reading and dating the journal again answers.
+/// The result of resolving the journal again.
 package struct ResolveOutcome: Hashable, Sendable, Encodable {
     package let resolved: Int
-    /// Records that stand otherwise now.
+    /// `changed`: the number of updated records.
     package let changed: Int, waiting: Int, state: TrackerSnapshot
 }
 
-/// What the store knows of one bottle.
 package struct BottleReport: Hashable, Sendable, Encodable {
-    /// The identity it was first seen under, for ever the same; not part of the JSON.
+    /// The first identity, which never changes. It is not part of the JSON.
     package let origin: String
-    /// What it goes by: its alias, or its identity.
+    /// The alias, or the identity.
     package let name: String
-    /// Every name that it goes by or went by, `name` among them.
+    /// All current and former names, including `name`.
     package let names: [String]
-    /// It answered a poll, or a person said so; `false` of one whose records came from a recording.
+    /// Whether the store owns the bottle: it answered a poll, or the user adopted it.
     package let isOwn: Bool
-    /// The name that it showed on the air.
     package let advertisedName: String?, model: String?
-    /// Charge of its battery, 0–100, as it said last.
+    /// 0–100 % at the last poll.
     package let batteryPercent: Int?
-    /// Bottle's clock minus this computer's, seconds.
+    /// The bottle's clock minus the host's, in seconds.
     package let clockDriftSeconds: Int?
-    /// UTC: the end of the last poll, and of the last one that read the whole log.
+    /// The end of the last poll, ISO 8601 in UTC.
     package let lastPoll: String?
-    /// End of the last poll that read the whole log, in ISO 8601.
+    /// The end of the last poll that read the whole log, ISO 8601 in UTC.
     package let lastCompletePoll: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -107,15 +105,15 @@ package struct BottleReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// A poll that went wrong, as who looks after the bottle is told of it.
+/// A failed poll that was kept for diagnosis.
 package struct KeptPollReport: Hashable, Sendable, Encodable {
-    /// By which its capture is asked for.
+    /// The name of its capture.
     package var id: String
-    /// When it was kept, seconds since 1970; `nil` where nobody knows.
+    /// Seconds since 1970; `nil` if unknown.
     package var at: Int64?
-    /// Why it is kept, a sentence.
+    /// The reason for keeping it, one sentence.
     package var reason: String
-    /// What happened beside, a line each.
+    /// The events of the poll, one line each.
     package var story: [String]
     package var bytes: Int
 
@@ -131,43 +129,39 @@ package struct KeptPollReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// How a store itself is, for whoever looks after it.
+/// The state of a store for maintenance.
 package struct UpkeepReport: Sendable {
-    /// Rows by table, in the order of the schema.
+    /// The number of rows by table, in the order of the schema.
     package let rows: [(table: String, rows: Int)]
-    /// What SQLite finds damaged, a sentence each; empty: nothing.
+    /// The errors of SQLite's integrity check; empty if there are none.
     package let damage: [String]
-    /// How many records of each kind the journal holds.
     package let journal: JournalCounts
-    /// Why records wait for a date, and how many wait for that.
+    /// The number of quarantined records by reason.
     package let doubts: [JournalReport.Doubt]
-    /// Pieces of bytes that are no record.
+    /// The number of byte sequences that are not records.
     package let junkReceived: Int
-    /// How many of them are no longer kept.
+    /// The number of them that were not kept.
     package let junkNotKept: Int
-    /// Stored settings that no rule takes any more.
+    /// Stored settings that are no longer valid.
     package let refused: [SettingRefusal]
     package let outbox: Outbox
-    /// What stands between the store and that server.
     package let sync: SyncReport
-    /// Places that are told of the day and could not be, as it was when a service tried last.
+    /// The publishers that failed at their last attempt.
     package let troubles: [OutletTrouble]
-    /// Address and port of the page, by the settings.
+    /// The address and port of the page.
     package let listen: String
     package let bottles: [KnownBottle]
 }
 
-/// Some settings, or all, in the catalogue's order or the one that was asked in. As JSON one object: names and values.
+/// Settings in the order of the request or the catalogue. The JSON is one object of names and values.
 package struct SettingsReport: Hashable, Sendable, Encodable {
-    /// A setting's name and what is in force.
     package struct Line: Hashable, Sendable {
         package let name: String
         package let value: SettingValue
     }
 
-    /// In the order in which they were asked for.
     package let lines: [Line]
-    /// Values that stand in the store and no longer fit their rule: the default is in force.
+    /// Stored values that are no longer valid. Their defaults are effective.
     package let refused: [SettingRefusal]
 
     init(_ lines: [Line], refused: [SettingRefusal] = []) {
@@ -180,23 +174,22 @@ package struct SettingsReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// The settings by which one bottle is read.
+/// The effective settings of one bottle.
 package struct BottleSettingsReport: Hashable, Sendable, Encodable {
     package let bottle: String, settings: SettingsReport
-    /// Names of those that are the bottle's own; the others are the store's.
+    /// The names of the bottle's own settings. The others are the store's.
     package let own: [String]
 }
 
-/// What the welcome answers.
 package struct SetupReport: Hashable, Sendable, Encodable {
-    /// Nobody was welcomed before.
+    /// `isFirst`: whether setup had not been completed before.
     package let isFirst: Bool, settings: SettingsReport
     package let presets: [PresetReport]
-    /// How the question after notifications went, in the surface's words.
+    /// The result of the request for notification permission, as text of the interface.
     package let notifications: String
 }
 
-/// A token given out, without the token itself.
+/// A token without its secret.
 package struct TokenReport: Hashable, Sendable, Encodable {
     package let record: TokenRecord
 
@@ -211,39 +204,38 @@ package struct TokenReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// All tokens ever given out, oldest first.
+/// Oldest first.
 package struct TokenList: Hashable, Sendable, Encodable {
     package let tokens: [TokenReport]
 }
 
-/// A token, once.
+/// A token with its secret, which no other report contains.
 package struct NewToken: Hashable, Sendable, Encodable {
-    /// By which it can be taken back.
+    /// `id` identifies the token for revocation.
     package let id: String, label: String, scope: Scope
-    /// The token itself: it is shown this once.
+    /// The secret.
     package let token: String
 }
 
-/// How many tokens were revoked.
 package struct Revocation: Hashable, Sendable, Encodable {
     package let revoked: Int
 }
 
-/// What a token is good for. Each includes the ones before it.
+/// The permissions of a token. Each scope includes the ones before it.
 package enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
-    /// See the widgets and log with their buttons: for a token in the address of an embedded widget.
+    /// See the widgets and use their buttons: for a token in the address of an embedded widget.
     case widget
     case read
     /// Log, change and delete drinks; run a session.
     case log
-    /// Settings of the day, presets, the bottle.
+    /// Change settings of the day, presets and the bottle.
     case control
-    /// Let others in, say with whom the service speaks, and purge.
+    /// Manage tokens, change addresses of other systems, and purge.
     case admin
 
     package static func < (left: Scope, right: Scope) -> Bool { left.rank < right.rank }
 
-    /// What who has it may do, in words.
+    /// A description of the permissions.
     package var words: String {
         switch self {
         case .widget: "see the widgets and use their buttons"
@@ -258,7 +250,7 @@ package enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
 }
 
 extension OutletTrouble: Encodable {
-    /// Who is not reached, as people write it.
+    /// The name of the publisher for users.
     package var title: String {
         switch outlet {
         case "mqtt": "MQTT"
@@ -267,8 +259,8 @@ extension OutletTrouble: Encodable {
         }
     }
 
-    /// Why, since when, for how long, and what waits, in sentences.
-    /// - Parameter at: how an instant is shown.
+    /// The error, its start and duration, and the number of waiting messages, as sentences.
+    /// - Parameter at: formats an instant.
     package func text(now: Instant, at: (Instant) -> String) -> String {
         var sentences = [words.hasSuffix(".") ? words : words + "."]
         if let since { sentences.append("So since \(at(since)) (\(RelativeAge.text(from: since, to: now))).") }
@@ -279,7 +271,7 @@ extension OutletTrouble: Encodable {
         return sentences.joined(separator: " ")
     }
 
-    /// Instants as whole seconds since 1970, as everywhere; what nobody noted is null.
+    /// Instants are whole seconds since 1970; unknown values are null.
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "outlet": outlet, "trouble": words, "since": since?.wholeSeconds, "waiting": waiting,
@@ -287,44 +279,39 @@ extension OutletTrouble: Encodable {
     }
 }
 
-/// What an import answers.
 package struct ImportReport: Hashable, Sendable, Encodable {
     package let added: Int
-    /// Known already.
+    /// The number of known drinks.
     package let known: Int
-    /// Samples of 0 ml, which are no drinks.
+    /// The number of samples with 0 ml, which are not drinks.
     package let empty: Int
-    /// What of the file was skipped or replaced, a sentence each; `nil`: nothing.
+    /// What was skipped or replaced, one sentence each; `nil` if nothing was.
     package let remarks: [String]?
     package let state: TrackerSnapshot
 }
 
-/// What an export wrote.
 package struct ExportReport: Hashable, Sendable, Encodable {
     package let drinks: Int
 }
 
-/// What a store, or a backup of it, holds in numbers.
+/// The number of rows in a store or backup.
 package struct ContentsReport: Hashable, Sendable, Encodable {
     package let drinks: Int, sessions: Int, presets: Int, settings: Int
-    /// The file in which a restore has kept what it replaced, a backup itself; `nil`: there was nothing, or it was
-    /// none.
+    /// The backup file with the replaced content; `nil` if there was none, or outside a restore.
     package var replaced: String?
 }
 
-/// Everything is gone.
 package struct PurgeReport: Hashable, Sendable, Encodable {
-    /// Always `true`.
     package let purged: Bool
 }
 
-/// What became of a file that a phone laid down.
+/// The result of importing one inbox file.
 package struct InboxReport: Hashable, Sendable, Encodable {
-    /// Of the file, without its folder.
+    /// `name`: the file name without its directory.
     package let name: String, added: Int, known: Int
-    /// Why nothing was taken from it.
+    /// The reason why the file was rejected.
     package let trouble: String?
-    /// What of the file was skipped or replaced, a sentence each; `nil`: nothing.
+    /// What was skipped or replaced, one sentence each; `nil` if nothing was.
     package let remarks: [String]?
 
     init(name: String, added: Int = 0, known: Int = 0, trouble: String? = nil, remarks: [String]? = nil) {
@@ -332,7 +319,7 @@ package struct InboxReport: Hashable, Sendable, Encodable {
         self.remarks = remarks
     }
 
-    /// For a log, and for a person.
+    /// A sentence for the log and the user.
     package var words: String {
         trouble.map { "\(name) was not taken in: \($0)" }
             ?? (["\(name): \(added) drink\(added == 1 ? "" : "s") added, \(known) known already."] + (remarks ?? []))
@@ -340,29 +327,27 @@ package struct InboxReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// What a phone has not yet.
+/// The drinks that a phone has not yet written.
 package struct PhoneDrinks: Hashable, Sendable, Encodable {
     package let drinks: [PhoneDrink]
-    /// There are more: ask again when these are noted.
+    /// Whether more drinks follow after these are recorded.
     package let hasMore: Bool
 }
 
-/// A drink as a phone writes it down.
 package struct PhoneDrink: Hashable, Sendable, Encodable {
-    /// With which it says that it has.
+    /// The key that the phone reports after writing.
     package let key: String
-    /// With the offset that held there then.
+    /// `start`: ISO 8601 with the offset in the drink's time zone.
     package let start: String, ml: Int
 
     init(_ drink: Drink) {
-        // A phone's own actions read no fractions.
+        // iOS Shortcuts cannot parse fractions of a second.
         let second = Instant(milliseconds: drink.at.wholeSeconds * 1000)
         (key, start, ml) = (drink.key, HealthFiles.dateText(second, (try? Zone(drink.zone)) ?? .utc), drink.ml)
     }
 }
 
-/// What a phone said that it has.
 package struct PhoneReceipt: Hashable, Sendable, Encodable {
-    /// How many drinks it said so of for the first time.
+    /// The number of drinks that were reported for the first time.
     package let noted: Int
 }
