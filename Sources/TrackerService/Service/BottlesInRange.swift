@@ -3,44 +3,40 @@ import TrackerCore
 
 /// A bottle in range of a service that has none of its own.
 package struct BottleInRange: Hashable, Sendable, Codable {
-    /// The Bluetooth address, by which the bottle is adopted.
+    /// The Bluetooth address, which the user adopts.
     package var address: String
-    /// The advertised name.
     package var name: String?
-    /// Signal strength of the last advertisement, dBm.
+    /// Signal strength of the last advertisement in dBm.
     package var rssi: Int?
-    /// When it was first in range, seconds since 1970.
+    /// The first advertisement, in seconds since 1970.
     package var since: Int64?
 
     package init(address: String, name: String?, rssi: Int?, since: Int64? = nil) {
         (self.address, self.name, self.rssi, self.since) = (address, name, rssi, since)
     }
 
-    /// For people: `WaterH-Boost-24oz A4:C1:38:01:02:03, -61 dBm`.
+    /// `WaterH-Boost-24oz A4:C1:38:01:02:03, -61 dBm`.
     package var text: String {
         [name, address].compactMap(\.self).joined(separator: " ") + (rssi.map { ", \($0) dBm" } ?? "")
     }
 }
 
-/// The log of a bottle that was read without storing or acknowledging anything.
+/// The log of a bottle, read without storing or acknowledging records.
 package struct BottleContents: Hashable, Sendable, Codable {
-    /// A record of the log.
     package struct Record: Hashable, Sendable, Codable {
-        /// The date and time that the bottle wrote, `yyyy-MM-ddTHH:mm:ss`; `nil` for a record without a date.
+        /// The date and time of the record, `yyyy-MM-ddTHH:mm:ss`; `nil` for a record without a date.
         package var wall: String?
-        /// Amount, ml.
         package var ml: Int
 
         package init(wall: String?, ml: Int) { (self.wall, self.ml) = (wall, ml) }
     }
 
-    /// The bottle's address.
     package var address: String
-    /// The name that the bottle has on the air.
+    /// The advertised name.
     package var name: String?
-    /// Number of records in the log.
+    /// The number of records in the log.
     package var records: Int
-    /// The newest record; `nil` for an empty log.
+    /// `nil` for an empty log.
     package var newest: Record?
 
     package init(address: String, name: String?, records: Int, newest: Record?) {
@@ -48,11 +44,11 @@ package struct BottleContents: Hashable, Sendable, Codable {
     }
 }
 
-/// What a user decides when they adopt a bottle.
+/// The user's choices at the adoption of a bottle.
 package struct AdoptionChoice: Hashable, Sendable {
     /// `nil` keeps the setting.
     package var mode: BottleMode?
-    /// The user confirmed that this computer's clock is right.
+    /// Whether the user confirmed that the host's clock is correct.
     package var trustsClock: Bool
 
     package init(mode: BottleMode? = nil, trustsClock: Bool = false) {
@@ -65,9 +61,9 @@ package struct AdoptionChoice: Hashable, Sendable {
 }
 
 extension TrackerDesk {
-    /// Adopts a bottle, and sets what the user chose: for the store's first bottle in the store's settings, for a
-    /// later one in its own.
-    /// - Returns: whether the bottle is new here.
+    /// Adopts a bottle and stores the user's choices: for the store's first bottle in the store's settings, for a later
+    /// one in its own.
+    /// - Returns: whether the bottle is new.
     @discardableResult
     package func adopt(_ identity: String, as other: String? = nil, _ choice: AdoptionChoice = AdoptionChoice()) throws
         -> Bool
@@ -83,7 +79,7 @@ extension TrackerDesk {
         return isNew
     }
 
-    /// Sets what the user chose for the bottles of this store.
+    /// Stores the user's choices in the settings of the store.
     package func choose(_ choice: AdoptionChoice) throws {
         if !choice.changes.isEmpty { _ = try set(choice.changes) }
     }
