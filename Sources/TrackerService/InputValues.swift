@@ -1,15 +1,15 @@
 import Foundation
 import TrackerCore
 
-/// An amount as it is typed: a number, or the name of one that the settings have.
+/// An amount from the user: a number, or the name of an amount in the settings.
 package enum Amount: Hashable, Sendable {
     case ml(Int)
     /// The setting `hydration.cupMl`.
     case cup
-    /// One of the setting `hydration.quickAddMl`, counted from 1.
+    /// An amount of the setting `hydration.quickAddMl`, counted from 1.
     case quick(Int)
 
-    /// `250`, `0.25l`, `8oz` (`Amounts.typed`), `cup`, `quick1`; `nil` for anything else.
+    /// Parses `250`, `0.25l`, `8oz` (`Amounts.typed`), `cup` and `quick1`.
     package init?(_ text: String) {
         if let ml = Amounts.typed(text) {
             self = .ml(ml)
@@ -22,7 +22,7 @@ package enum Amount: Hashable, Sendable {
         }
     }
 
-    /// - Throws: `Refusal` where the settings have no such amount.
+    /// - Throws: `Refusal` if the settings have no such amount.
     package func millilitres(_ settings: Settings) throws -> Int {
         switch self {
         case .ml(let ml): return ml
@@ -43,9 +43,9 @@ package enum Amount: Hashable, Sendable {
     }
 }
 
-/// Days, weeks and months as a person types them.
+/// Parsers for days, weeks and months.
 package enum DayText {
-    /// `today`, `yesterday`, `2026-06-15`.
+    /// Parses `today`, `yesterday`, `2026-06-15`.
     /// - Throws: `WrongInput`.
     package static func day(_ text: String, today: LocalDay) throws -> LocalDay {
         switch text {
@@ -59,7 +59,7 @@ package enum DayText {
         }
     }
 
-    /// A day of the week that is meant: a day as above, or so many weeks ago.
+    /// A day of a week: a day as in `day`, or the number of weeks ago.
     /// - Throws: `WrongInput`.
     package static func dayOfWeek(_ text: String?, today: LocalDay) throws -> LocalDay {
         guard let text else { return today }
@@ -77,10 +77,9 @@ package enum DayText {
     }
 }
 
-/// Times as a person types them.
 package enum Moment {
-    /// An instant with offset, a wall time in the zone (`2026-06-15T14:00`, with a space too), or `14:00`: the latest
-    /// such time that is not after `now`.
+    /// An instant with offset, a local time (`2026-06-15T14:00`, also with a space), or `14:00`: the latest such time
+    /// not after `now`.
     /// - Throws: `WrongInput`, `UnsupportedInstant`.
     package static func parse(_ text: String, now: Instant?, zone: Zone) throws -> Instant {
         if let instant = Instant(iso: text) { return try instant.checked() }
@@ -97,7 +96,7 @@ package enum Moment {
 }
 
 extension WallMoments {
-    /// The instant meant by a wall time; the earlier of two.
+    /// The earlier of two instants.
     fileprivate var first: Instant {
         switch self {
         case .once(let instant), .repeated(let instant, _), .skipped(let instant, _): instant
@@ -105,42 +104,38 @@ extension WallMoments {
     }
 }
 
-/// Which zone days are counted in: the one that is named, else what the setting `day.zone` says, else the machine's.
+/// The time zone of days: the named one, else the setting `day.zone`, else the host's.
 package struct ZoneChoice: Hashable, Sendable {
-    /// By a flag, the environment or the configuration.
+    /// From an option, the environment or the configuration.
     package let named: Zone?
-    /// The machine's zone.
     package let machine: Zone
 
-    /// - Throws: `UnknownZone`.
     package init(named: String?, machine: Zone) throws(UnknownZone) {
         if let named { self.named = try Zone(named) } else { self.named = nil }
         self.machine = machine
     }
 
-    /// The zone that stands for "system" in the store's settings.
+    /// The time zone for "system" in the settings.
     package var host: Zone { named ?? machine }
 
-    /// The zone in which a day is a day: the one named, that of the settings where it is known here, or the machine's.
+    /// The effective time zone. An unknown `day.zone` is ignored.
     package func inForce(_ settings: Settings) -> Zone {
         named ?? settings.dayZone.flatMap { try? Zone($0) } ?? machine
     }
 }
 
-/// What to change in a drink or in an entry of a session; whatever is `nil` stays.
+/// A change of a drink or of a session's entry. `nil` fields stay.
 package struct EntryChange: Hashable, Sendable {
-    /// A drink's amount.
+    /// The amount of a drink.
     package var ml: Int?
-    /// When it was.
     package var at: Instant?
-    /// When a drink was, on the clock of the place where it was drunk: it stays in its day.
+    /// The local time of a drink, in its own time zone. Its day stays.
     package var time: TimeOfDay?
-    /// When it was, as a person types it. A time of day alone is, of a drink, that of the day which it was drunk on:
-    /// one of the day before yesterday stays there. Of an entry of a session it is the latest that is past.
+    /// The time as text. A time of day is on the drink's day; for an entry of a session it is the latest past one.
     package var typed: String?
-    /// Standard drinks of an entry with alcohol.
+    /// The standard drinks of an alcohol entry.
     package var estimate: Double?
-    /// Ounces of a water.
+    /// The US fluid ounces of a water.
     package var oz: Double?
 
     package init(
@@ -151,22 +146,20 @@ package struct EntryChange: Hashable, Sendable {
     }
 }
 
-/// What a preset is to be; whatever is `nil` stays, or takes its default.
+/// The values of a preset. `nil` fields stay, or have their default.
 package struct PresetValues: Hashable, Sendable {
-    /// What the person calls it, 1 to 64 characters.
+    /// 1 to 64 characters.
     package var name: String?
-    /// What kind of drink it is.
     package var type: DrinkType?
-    /// Its volume in US fluid ounces.
+    /// In US fluid ounces.
     package var sizeOz: Double?
     /// Percent by volume.
     package var abv: Double?
-    /// Standard drinks; where none is given, they follow from size and strength.
+    /// Standard drinks; the default follows from size and strength.
     package var estimate: Double?
-    /// What the preset is to have no longer.
+    /// The values to remove.
     package var without: Set<Part> = []
 
-    /// What a preset may lack.
     package enum Part: Hashable, Sendable { case size, strength }
 
     package init(
@@ -185,11 +178,11 @@ package struct PresetValues: Hashable, Sendable {
     }
 }
 
-/// A key that stands twice in a JSON object. Which of its values is meant nobody knows (RFC 8259, 4): readers differ,
-/// and a proxy may have looked at the other one.
+/// Detects a duplicate key in a JSON object. Parsers differ in the value that they use (RFC 8259, section 4), so a
+/// proxy might have checked another one.
 package enum RepeatedKey {
-    /// The first key of the outermost object that stands there again, however it is written.
-    /// - Parameter json: one whole JSON object; of anything else nothing is said.
+    /// The first duplicate key of the outermost object, after unescaping.
+    /// - Parameter json: one complete JSON object. Other input gives `nil`.
     package static func first(in json: some Sequence<UInt8>) -> String? {
         var (depth, isObject, isInText, isEscaped, isKey) = (0, false, false, false, false)
         var text: [UInt8] = []
@@ -226,7 +219,7 @@ package enum RepeatedKey {
         return nil
     }
 
-    /// What a text in quotes says: `\u0061` is an a.
+    /// Unescapes a JSON string: `\u0061` is `a`.
     private static func words(_ quoted: [UInt8]) -> String {
         guard quoted.contains(UInt8(ascii: "\\")) else {
             return String(decoding: quoted.dropFirst().dropLast(), as: UTF8.self)

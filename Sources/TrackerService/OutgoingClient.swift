@@ -2,17 +2,17 @@ import CCurl
 import Foundation
 import Synchronization
 
-/// The HTTP client: each exchange has time limits, a limit for its response, and a verified certificate. It follows no
-/// redirection, because a credential is for one server only. It uses the proxy that the environment names
-/// (`http_proxy`, `https_proxy`, `no_proxy`).
+/// An HTTP client with time limits, a limit for the response, and certificate verification. It follows no redirects,
+/// because a credential is for one server only. It uses the proxy of the environment (`http_proxy`, `https_proxy`,
+/// `no_proxy`).
 package struct OutgoingClient: Hashable, Sendable {
-    /// Time limit of the connection, and of the whole exchange.
+    /// Time limits of the connection, and of the whole exchange.
     package var connectLimit: Duration, limit: Duration
-    /// Largest response body in bytes.
+    /// The largest response body in bytes.
     package var answerLimit: Int
-    /// A longer response is cut at the limit and the exchange ends there. Otherwise it is an error.
+    /// A longer response is truncated instead of being an error.
     package var cutsAnswers: Bool
-    /// PEM file of certification authorities; `nil`: the system's.
+    /// A PEM file of certification authorities; `nil` for the system's.
     package var authorities: String?
 
     /// The time limit of the connection is at most that of the exchange.
@@ -24,7 +24,7 @@ package struct OutgoingClient: Hashable, Sendable {
         (self.answerLimit, self.cutsAnswers, self.authorities) = (answerLimit, cutsAnswers, authorities)
     }
 
-    /// Sends a request and returns the whole response. Cancelling the task ends the exchange at once.
+    /// Returns the response, whatever its status. Cancellation of the task ends the exchange at once.
     package func send(_ request: OutgoingRequest) async throws(OutgoingFailure) -> OutgoingAnswer {
         try request.check()
         let exchange = OutgoingExchange(request, self)
@@ -41,15 +41,13 @@ package struct OutgoingClient: Hashable, Sendable {
     }
 }
 
-/// An HTTP request.
 package struct OutgoingRequest: Hashable, Sendable {
     /// The method in upper case, and an `http://` or `https://` URL.
     package var method: String, url: String
-    /// Header fields in the order in which they are sent.
+    /// In the order of transmission.
     package var headers: [Header]
     package var body: [UInt8]?
 
-    /// A header field.
     package struct Header: Hashable, Sendable {
         package var name: String, value: String
 
@@ -61,7 +59,7 @@ package struct OutgoingRequest: Hashable, Sendable {
         self.headers = headers.map { Header(name: $0.name, value: $0.value) }
     }
 
-    /// Refuses what HTTP cannot carry: a line break in a header would begin another header.
+    /// Throws for characters that HTTP does not allow, such as a line break in a header.
     func check() throws(OutgoingFailure) {
         func isToken(_ text: String) -> Bool {
             !text.isEmpty
@@ -83,59 +81,55 @@ package struct OutgoingRequest: Hashable, Sendable {
     }
 }
 
-/// An HTTP response, whatever its status.
 package struct OutgoingAnswer: Hashable, Sendable {
     package var status: Int
-    /// In the order in which they were received.
+    /// In the order of receipt.
     package var headers: [OutgoingRequest.Header]
-    /// The body, within the client's limit.
+    /// Within the client's limit.
     package var body: [UInt8]
 
     package init(status: Int, headers: [OutgoingRequest.Header] = [], body: [UInt8] = []) {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
 
-    /// The status is 2xx.
     package var isSuccess: Bool { (200..<300).contains(status) }
 
-    /// The value of the first header of that name, in any case.
+    /// The first header with that name; case is ignored.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 }
 
-/// Why there is no response.
+/// The reason for a missing response.
 package struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable {
-        /// The address, a header or a file is not valid.
+        /// The address, a header or a file is invalid.
         case wrongUse
         case unreachable
-        /// The certificate or the host name is not valid.
+        /// The certificate or the host name is invalid.
         case tls
-        /// The time limit.
+        /// The time limit has passed.
         case noAnswer
-        /// The connection broke, or the response is not HTTP.
+        /// The connection was lost, or the response is not HTTP.
         case broken
-        /// The response is longer than the limit.
         case tooLong
         case cancelled
     }
 
     package let kind: Kind
-    /// A sentence for the user.
+    /// The message.
     package let sentence: String
 
     package init(_ kind: Kind, _ sentence: String) { (self.kind, self.sentence) = (kind, sentence) }
 
     package var description: String { sentence }
 
-    /// Trying again does not help: the user has to change something.
+    /// Whether a retry does not help, because the user has to change something.
     package var needsPerson: Bool { [.wrongUse, .tls].contains(kind) }
 }
 
-/// Parts of an address that may be shown.
 package enum OutgoingURL {
-    /// Scheme, host and port. Path, query and user may be secrets.
+    /// Scheme, host and port for messages. Path, query and user can be secrets.
     package static func place(_ url: String) -> String {
         guard let colon = url.firstRange(of: "://") else { return url }
         let authority = url[colon.upperBound...].prefix { !"/?#".contains($0) }
@@ -143,7 +137,6 @@ package enum OutgoingURL {
             + (authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority)
     }
 
-    /// The host; `nil` where there is none.
     package static func host(_ url: String) -> String? {
         guard let colon = url.firstRange(of: "://") else { return nil }
         var host = place(url).dropFirst(url.distance(from: url.startIndex, to: colon.upperBound))
@@ -153,27 +146,26 @@ package enum OutgoingURL {
     }
 }
 
-/// One exchange, on a thread of its own: only that thread uses libcurl's handles.
+/// One exchange on its own thread. Only that thread uses libcurl's handles.
 private final class OutgoingExchange: @unchecked Sendable {
-    /// Largest size of all headers in bytes.
+    /// The largest size of all headers in bytes.
     private static let headerLimit = 64 << 10
     private static let cancelled = OutgoingFailure(.cancelled, "The request was cancelled")
-    /// Once for the process, before the first handle.
+    /// Runs once per process, before the first handle is created.
     private static let isReady = curl_global_init(3 /* CURL_GLOBAL_ALL */) == CURLE_OK
 
-    /// The handle to wake up, as a number: it is used under the lock only.
+    /// `multi` is the pointer of the handle to wake up, used only under the lock.
     private let shared = Mutex((isCancelled: false, multi: UInt(0)))
     private let request: OutgoingRequest
     private let client: OutgoingClient
 
-    // Only the thread of the exchange uses the following.
     private var answer = OutgoingAnswer(status: 0)
     private var headerBytes = 0
     private var isTooLong = false, isCut = false
 
     init(_ request: OutgoingRequest, _ client: OutgoingClient) { (self.request, self.client) = (request, client) }
 
-    /// Any thread may call it, also before the exchange begins and after it ends.
+    /// Thread-safe, also before the exchange begins and after it ends.
     func cancel() {
         shared.withLock { shared in
             shared.isCancelled = true
@@ -249,7 +241,7 @@ private final class OutgoingExchange: @unchecked Sendable {
         if let authorities = client.authorities, access(authorities, R_OK) != 0 {
             throw OutgoingFailure(.tls, "The file \(authorities) cannot be read: \(String(cString: strerror(errno)))")
         }
-        // Older libraries do not know this one: then a silent name server delays the end.
+        // Older versions do not support it: then a slow name server delays the end.
         _ = waterh_curl_set_number(easy, waterh_curl_option_quick_exit(), 1)
         let me = Unmanaged.passUnretained(self).toOpaque()
         let body = UnsafeMutableRawPointer(mutating: sent.baseAddress)
@@ -290,12 +282,12 @@ private final class OutgoingExchange: @unchecked Sendable {
         }
     }
 
-    /// libcurl hands back the pointer that it was given; the exchange lives longer than its handle.
+    /// The exchange lives longer than its handle, whose callbacks have this pointer.
     private static func of(_ owner: UnsafeMutableRawPointer?) -> OutgoingExchange? {
         owner.map { Unmanaged<OutgoingExchange>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// - Returns: the number of bytes that were taken; another number ends the exchange.
+    /// - Returns: the number of accepted bytes; another number ends the exchange.
     private func took(body bytes: UnsafeRawBufferPointer) -> Int {
         let room = client.answerLimit - answer.body.count
         answer.body.append(contentsOf: bytes.prefix(room))
@@ -311,7 +303,7 @@ private final class OutgoingExchange: @unchecked Sendable {
             return 0
         }
         let line = String(decoding: bytes, as: UTF8.self)
-        // The headers of an informational response (100 Continue) are dropped.
+        // Drop the headers of an informational response (100 Continue).
         if line.hasPrefix("HTTP/") { answer.headers = [] }
         if let colon = line.firstIndex(of: ":") {
             let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
@@ -324,7 +316,7 @@ private final class OutgoingExchange: @unchecked Sendable {
         curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
     }
 
-    /// libcurl's details often contain milliseconds: the sentences about a server that repeats an error leave them out.
+    /// Leaves out libcurl's details, which often contain milliseconds: a repeated error must have the same message.
     private func failure(_ code: CURLcode, _ details: String) -> OutgoingFailure {
         let place = OutgoingURL.place(request.url)
         let (text, details) = (Self.text(code), details.isEmpty ? Self.text(code) : details)

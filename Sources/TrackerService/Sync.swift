@@ -2,51 +2,52 @@ import Foundation
 import Store
 import TrackerCore
 
-/// Tells `sync.url` what the outbox holds and takes in what other devices wrote (tracker law E8).
+/// Sends the changes of the outbox to `sync.url` and merges the changes of other devices (tracker spec E8).
 ///
-/// Operations are `POST URL/OPERATION` with the entity as a JSON object (its `id`, `updatedAt`, `deviceId` and, for
-/// tombstones, `deleted` among the keys): idempotent by id. Queries are `GET URL/QUERY?userId=…` and answer with a
-/// list. Every request carries the credential, where there is one. 2xx with JSON, or with nothing, is done; 4xx parks
-/// the item; everything else is tried again later, also 401 and 403, where the credential is wrong and not the item.
+/// - Operations: `POST URL/OPERATION` with the entity as a JSON object. Its keys include `id`, `updatedAt`, `deviceId`
+///   and, for tombstones, `deleted`. They are idempotent by id.
+/// - Queries: `GET URL/QUERY?userId=…`. The response is a list.
+///
+/// Every request has the credential, if there is one. A 2xx response with JSON or without a body is a success. A 4xx
+/// response rejects the change. Any other response is retried, also 401 and 403, where the credential is wrong and not
+/// the change.
 package struct SyncClient: Sendable {
-    /// The server's address; operations and queries hang below it.
+    /// The base URL of operations and queries.
     package var base: URL
-    /// `Authorization: Bearer TOKEN`.
+    /// Sent as `Authorization: Bearer TOKEN`.
     package var token: String?
-    /// The server for people: what stands behind its name, in a query say, may be a secret.
+    /// The server for messages, without path and query, which can be secrets.
     private var place: String { OutgoingURL.place(base.absoluteString) }
-    /// Seconds that one request may take.
+    /// The time limit of a request.
     package var timeoutSeconds: Double
-    /// Years of sessions fit.
+    /// In bytes.
     private static let answerLimit = 16 << 20
 
-    /// To that server, with its credential.
     package init(base: URL, token: String? = nil, timeoutSeconds: Double = 10) {
         self.base = base
         self.token = token
         self.timeoutSeconds = timeoutSeconds
     }
 
-    /// What one pass did.
+    /// The result of a pass.
     package struct Pass: Hashable, Sendable {
-        /// Changes that the server took.
+        /// The number of accepted changes.
         package var sent = 0
-        /// Changes that it will never take.
+        /// The number of rejected changes.
         package var parked = 0
-        /// What came in from other devices.
+        /// The changes of other devices.
         package var merged = MergeOutcome()
-        /// Why it stopped before the queue was empty.
+        /// The error that ended the pass early.
         package var trouble: String?
-        /// How the outbox stands afterwards.
+        /// The state of the outbox afterwards.
         package var status: SyncStatus = .idle
 
-        /// With nothing done.
         package init() {}
     }
 
-    /// Sends everything that is due, then asks for what others wrote. Ends at the first failure that a later try may
-    /// mend; the store remembers when that may be, and what to tell of this pass.
-    /// - Throws: what the store throws, and nothing that a server can cause.
+    /// Sends all due changes, then queries the changes of other devices. Ends at the first error that a retry might
+    /// resolve. The store keeps the time of the retry and the error.
+    /// - Throws: errors of the store only.
     package func pass(_ store: TrackerStore, now: @Sendable () -> Instant, zone: Zone) async throws -> Pass {
         var pass = Pass()
         while pass.trouble == nil, let item = try store.outbox().next(at: now()) {
@@ -74,15 +75,14 @@ package struct SyncClient: Sendable {
         return pass
     }
 
-    /// Asks the server to forget the user: part of a purge.
-    /// - Throws: `SyncTrouble` when it did not.
+    /// Requests the deletion of the user, as part of a purge.
+    /// - Throws: `SyncTrouble` if it failed.
     package func deleteUser(_ id: String) async throws {
         let body = try JSONEncoder().encode(["id": id])
         let outcome = await post("deleteUser", body)
         guard outcome == .sent else { throw SyncTrouble(trouble(outcome, "deleteUser")) }
     }
 
-    /// Sends one item.
     func send(_ item: OutboxItem) async -> SendOutcome { await post(item.operation.rawValue, Data(item.payload.utf8)) }
 
     private func post(_ operation: String, _ body: Data) async -> SendOutcome {
@@ -98,7 +98,7 @@ package struct SyncClient: Sendable {
         }
     }
 
-    /// The answer, whatever its status; `nil` where there was none, or one without an end.
+    /// The response, whatever its status; `nil` without a complete one.
     private func exchange(
         _ method: String, _ address: String, _ headers: [(name: String, value: String)] = [], _ body: [UInt8]? = nil
     ) async -> OutgoingAnswer? {
@@ -108,7 +108,7 @@ package struct SyncClient: Sendable {
         return try? await client.send(OutgoingRequest(method, address, headers: headers + credential, body: body))
     }
 
-    /// Nothing, or JSON: a network's login page is neither.
+    /// Whether the body is empty or JSON. A captive portal's page is neither.
     private func isPlausible(_ answer: OutgoingAnswer) -> Bool {
         answer.body.isEmpty
             || (try? JSONSerialization.jsonObject(with: Data(answer.body), options: .fragmentsAllowed)) != nil
@@ -148,7 +148,7 @@ package struct SyncClient: Sendable {
         return merged
     }
 
-    /// The answer as text; a server that knows no such query has nothing to say.
+    /// The response as text; empty if the server does not support the query.
     private func query(_ name: String, _ parameters: [String: String]) async throws -> String {
         var components = URLComponents(url: base.appendingPathComponent(name), resolvingAgainstBaseURL: false)
         components?.queryItems = parameters.map { URLQueryItem(name: $0, value: $1) }
@@ -171,15 +171,14 @@ package struct SyncClient: Sendable {
 }
 
 extension SyncClient {
-    /// The server that the settings name, with its credential; `nil` where they name none.
-    /// - Throws: `SyncTrouble` where the credential's file cannot be read.
+    /// The client for the server of the settings; `nil` if they have none.
+    /// - Throws: `SyncTrouble` if the credential's file cannot be read.
     package static func named(by settings: Settings, timeoutSeconds: Double = 10) throws -> SyncClient? {
         guard let base = settings.service.syncURL.flatMap({ URL(string: $0) }) else { return nil }
         let token = try settings.service.syncToken ?? settings.service.syncTokenFile.map(token(inFile:))
         return SyncClient(base: base, token: token, timeoutSeconds: timeoutSeconds)
     }
 
-    /// The first line of a small file.
     private static func token(inFile path: String) throws -> String {
         let data: Data
         do { data = try SmallFile.read(path, limit: 8192) } catch {
@@ -194,15 +193,12 @@ extension SyncClient {
     }
 }
 
-/// Why the server could not be talked to, in a sentence.
+/// The error of an exchange with the server.
 package struct SyncTrouble: Problem, Hashable {
-    /// What happened, and where.
+    /// Names the server.
     package var sentence: String
-    /// Always `syncTrouble`.
     package var code: String { "syncTrouble" }
-    /// Always `failed`.
     package var category: ProblemCategory { .failed }
-    /// With these words.
     package init(_ sentence: String) { self.sentence = sentence }
 }
 
@@ -215,23 +211,22 @@ extension MergeOutcome {
     }
 }
 
-/// Tells `sync.url` what changed and takes in what other devices wrote, beside the polls: neither waits for the other.
+/// Runs the sync exchange independently of polls.
 package struct SyncLoop: Sendable {
-    /// What there is to say to people.
+    /// An event for the log.
     package enum Word: Hashable, Sendable {
-        /// It does not work, with the reason; told once, until it changes.
+        /// Sync failed, with the reason. A repeated reason is reported once.
         case trouble(String)
-        /// It works again.
+        /// Sync works again.
         case goesOn
-        /// So many rows of the server cannot be taken.
+        /// The number of the server's rows that were rejected.
         case refused(Int)
-        /// Something that follows a commit went wrong.
+        /// A task after a commit failed.
         case afterCommit(String)
     }
 
-    /// One exchange with a server.
     package typealias Exchange = @Sendable (_ store: TrackerStore, _ zone: Zone) async throws -> SyncClient.Pass
-    /// The server that the settings name; `nil` where they name none.
+    /// Returns `nil` if the settings have no server.
     package typealias Connect = @Sendable (_ settings: Settings) throws -> Exchange?
 
     private let store: TrackerStore
@@ -240,14 +235,14 @@ package struct SyncLoop: Sendable {
     private let connect: Connect
     private let tell: @Sendable (Word) -> Void
 
-    /// How often it looks whether there is anything to tell, and how often it asks when there is not.
+    /// The interval between checks for changes to send.
     package static let tick = Duration.seconds(20)
-    /// How often other devices' changes are asked for.
+    /// The interval between queries for changes of other devices.
     package static let askEvery = Duration.seconds(300)
 
     /// - Parameters:
-    ///   - context: the moment and the zone of a write, read anew each time.
-    ///   - now: for how often it asks.
+    ///   - context: returns the current time and time zone for each write.
+    ///   - now: the clock for `askEvery`.
     package init(
         store: TrackerStore, context: @escaping @Sendable () async -> WriteContext,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
@@ -260,7 +255,7 @@ package struct SyncLoop: Sendable {
         self.tell = tell
     }
 
-    /// The server over HTTP; `wall` is the time of what it is told.
+    /// Connects over HTTP. `wall` returns the time for the server.
     package static func overHTTP(wall: @escaping @Sendable () -> Instant) -> Connect {
         { settings in
             guard let client = try SyncClient.named(by: settings) else { return nil }
@@ -268,7 +263,7 @@ package struct SyncLoop: Sendable {
         }
     }
 
-    /// Goes on until `pause` says that somebody ended it.
+    /// Runs until `pause` returns `false`.
     package func run(pause: @Sendable (Duration) async -> Bool = { (try? await Task.sleep(for: $0)) != nil }) async {
         var lastTrouble: String?
         var lastPass: ContinuousClock.Instant?
@@ -281,7 +276,7 @@ package struct SyncLoop: Sendable {
         }
     }
 
-    /// One pass, where there is a server and anything to say or to ask.
+    /// One exchange, if there is a server and it is due or changes are waiting.
     private func pass(isDue: Bool, _ lastPass: inout ContinuousClock.Instant?) async -> String? {
         do {
             guard let exchange = try connect(store.settings()) else { return nil }
