@@ -2,26 +2,26 @@ import DBus
 import Utilities
 import TrackerCore
 
-/// A notification in the words of the desktop (Desktop Notifications Specification 1.2; tracker law C).
+/// A notification in the form of the Desktop Notifications Specification 1.2 (tracker spec C).
 struct DesktopMessage {
-    /// What the server says that it can.
+    /// The capabilities of the notification server.
     let capabilities: Set<String>
-    /// Whether somebody will hear of a button that is pressed.
+    /// Whether a process receives the signals of buttons.
     let hearsPresses: Bool
 
     /// The arguments of `Notify`.
-    /// - Parameter number: of what is shown and is to be replaced; 0 for none.
+    /// - Parameter number: the id of the notification to replace; 0 for none.
     func arguments(_ notification: Announcement, replacing number: UInt32) -> [DBusValue] {
         let (summary, body) = text(notification)
         return [
             .string("WaterH"), .uint32(number), .string("waterh"), .string(summary), .string(body),
             .strings(actions(notification)), hints(notification),
-            // Until it is closed, or as long as the server sees fit.
+            // 0: no expiry. −1: the server decides.
             .int32(notification.kind.isResident ? 0 : -1),
         ]
     }
 
-    /// A server without bodies shows the summary alone: then all is said there. A summary is never markup.
+    /// A server without the capability `body` gets all text in the summary, which is never markup.
     private func text(_ notification: Announcement) -> (summary: String, body: String) {
         guard capabilities.contains("body") else {
             return (notification.body.isEmpty ? notification.title : "\(notification.title): \(notification.body)", "")
@@ -36,7 +36,7 @@ struct DesktopMessage {
         Escaping.replacing(text, ["&": "&amp;", "<": "&lt;", ">": "&gt;"])
     }
 
-    /// Keys and labels by turns; none where nobody would hear, or nothing could be pressed.
+    /// Alternating action keys and labels; empty if no process receives the signals, or without actions.
     private func actions(_ notification: Announcement) -> [String] {
         guard hearsPresses, capabilities.contains("actions") else { return [] }
         return notification.kind.actions.flatMap { [$0.rawValue, $0.label(discreet: notification.isDiscreet)] }

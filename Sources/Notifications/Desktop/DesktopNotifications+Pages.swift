@@ -2,9 +2,8 @@ import DBus
 import Foundation
 
 extension DesktopNotifications {
-    /// Opens an address in the person's browser: by the desktop's portal, else by whatever the desktop opens addresses
-    /// with.
-    /// - Parameter token: with it the window may come to the front.
+    /// Opens an address in the user's browser, by the desktop portal, else by the desktop's default program.
+    /// - Parameter token: the activation token, which allows the window to get the focus.
     package func open(_ address: String, token: String?) async {
         guard await !openByPortal(address, token) else { return }
         let opener = Process()

@@ -1,14 +1,13 @@
 import DBus
 import TrackerCore
 
-// A presentation, and what becomes of it.
+// The display of a notification, and its signals.
 extension DesktopNotifications {
-    /// Shows it in the place of the last of its kind. `false`: nobody has seen it, as far as anybody can tell.
+    /// Replaces the last notification of its kind. Returns whether the server has confirmed it.
     package func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
 
-    /// As `deliver`. What this desktop was shown a moment ago, by whichever of our programs, counts as shown and is not
-    /// shown again: whoever asked may have died before it could say so. What one of them is showing right now, and the
-    /// server has not answered, is left to that one.
+    /// As `deliver`. A notification that any of our processes showed recently counts as shown, because a process can
+    /// end before it records that. If another process currently waits for the server, that process shows it.
     package func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
         guard !memory.hasJustShown(notification) else {
@@ -41,8 +40,8 @@ extension DesktopNotifications {
         }
     }
 
-    /// Whether this program is to show it now: another may be at it, and its server may be slow. Who is not on the bus
-    /// any more is at nothing.
+    /// Whether this process shows the notification now. Another process that waits for its server takes precedence,
+    /// unless it has left the bus.
     private func begins(_ notification: Announcement, _ server: Server) async -> Bool {
         let lease = Double(limits.lateAnswer.components.seconds) + 5
         var gone: String?
@@ -55,12 +54,11 @@ extension DesktopNotifications {
             notification, by: await server.connection.uniqueName, owner: server.owner, within: lease, insteadOf: gone)
     }
 
-    /// Shows again what went with its server and is to stay until it is over: the running session.
+    /// Shows resident notifications again after a restart of the server.
     func showLost() async {
         for announcement in memory.lost { _ = await show(announcement) }
     }
 
-    /// Takes it away, where it is shown.
     package func close(id: String) async {
         memory.end(id)
         guard let server = await readyServer(), let notice = memory.notice(id, owner: server.owner) else { return }
@@ -70,7 +68,7 @@ extension DesktopNotifications {
             limit: limits.answer)
     }
 
-    /// Takes away everything that is shown, as for a person whose desktop this is no more.
+    /// Closes all notifications, when the desktop's user changes.
     package func withdraw() async {
         guard let server = await readyServer() else { return }
         for notice in memory.notices(owner: server.owner) {
@@ -81,7 +79,7 @@ extension DesktopNotifications {
         }
     }
 
-    /// A person does not want to be disturbed, where the server tells: only what is urgent comes through.
+    /// Whether the server reports "do not disturb". Only urgent notifications are shown then.
     private func isUndisturbed(_ server: Server) async -> Bool {
         guard server.capabilities.contains("inhibitions") else { return false }
         let call = DBusCall(
@@ -90,7 +88,7 @@ extension DesktopNotifications {
         return (try? await server.connection.call(call, limit: limits.answer))?.first?.bool ?? false
     }
 
-    /// Also long after it was waited for: what is shown by then is known, and its repetition takes its place.
+    /// Handles a response, also after the time limit: a repetition then replaces the displayed notification.
     private func answered(
         _ number: UInt64, _ notification: Announcement, by server: Server, _ answer: Result<[DBusValue], DBusFailure>
     ) {
@@ -103,7 +101,7 @@ extension DesktopNotifications {
                 wanted?.resume(returning: false)
                 return
             }
-            // Of a server that has gone meanwhile nothing is shown any more.
+            // A server that has gone shows nothing.
             if self.server?.owner == server.owner || self.server == nil {
                 memory.remember(notification, number: shown, owner: server.owner)
             } else {
@@ -114,7 +112,7 @@ extension DesktopNotifications {
             wanted?.resume(returning: true)
         case .failure(let failure):
             server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
-            // One who waits was not answered; one who was given up on has been left alone already.
+            // Only a response that is still awaited affects the pause.
             if wanted != nil { rest(failure, of: server) }
             wanted?.resume(returning: false)
         }
@@ -128,7 +126,7 @@ extension DesktopNotifications {
 
     // MARK: - What the server tells
 
-    /// Every signal of the server's, also about what other programs show: only ours are meant.
+    /// Handles a signal. The server also sends those of other programs' notifications.
     func hears(_ signal: DBusSignal) {
         guard let connection, let number = signal.arguments.first?.integer.flatMap(UInt32.init(exactly:)) else {
             return
@@ -148,8 +146,7 @@ extension DesktopNotifications {
     private func pressed(_ name: String, on notice: NoticeMemory.Notice, key: String) {
         guard let action = NotificationAction(rawValue: name), notice.kind.actions.contains(action) else { return }
         outlets.log("Pressed on the desktop: \(name) of \(notice.kind.id) (\(notice.notificationId)).")
-        // A server takes away what was pressed, unless it is to stay. One that does not, or says a press twice, must
-        // not make two of it.
+        // Some servers do not close a notification after a press, or send a press twice. Both must act once.
         let isOnce = !notice.kind.isResident && action != .open && action != .dismiss
         let press = DesktopPress(
             kind: notice.kind, notificationId: notice.notificationId, action: action,

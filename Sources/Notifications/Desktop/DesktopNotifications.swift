@@ -1,64 +1,60 @@
 import DBus
 import TrackerCore
 
-/// The desktop of the session as a place where notifications are shown (tracker law C): `org.freedesktop.Notifications`
-/// on the session's bus.
+/// The notification channel of the desktop session (tracker spec C): `org.freedesktop.Notifications` on the session
+/// bus.
 ///
-/// Whoever asks waits for nobody who is not there: without a bus, and without a server, the answer is no, at once. A
-/// server that does not answer is left alone for a while, longer each time, and is asked at once when another takes the
-/// name.
+/// Without a bus or a server it is unavailable at once. After a timeout, the server is not called for a growing pause.
+/// A new owner of the name ends the pause.
 package actor DesktopNotifications: NotificationSink {
     static let service = "org.freedesktop.Notifications"
     static let path = "/org/freedesktop/Notifications"
-    /// How many servers are asked, one after the other, while the name goes from hand to hand.
+    /// The maximum number of attempts while the owner of the name changes.
     private static let questions = 4
 
-    /// What a program wants to hear of it.
+    /// Callbacks.
     package struct Outlets: Sendable {
-        /// A line for the log: each presentation and each press, with its identifier.
+        /// Receives a log line for each notification and press.
         package var log: @Sendable (String) -> Void = { _ in }
-        /// What goes wrong, once until it changes.
+        /// Receives errors; a repeated one only once.
         package var trouble: @Sendable (String) -> Void = { _ in }
-        /// A button was pressed. Without it no buttons are shown.
+        /// Called when a button is pressed. Without it, no buttons are shown.
         package var pressed: (@Sendable (DesktopPress) async -> Void)?
-        /// A server has come: what nobody could be shown may be shown now.
+        /// Called when a server becomes available.
         package var appeared: (@Sendable () async -> Void)?
 
-        /// That throw everything away.
         package init() {}
     }
 
-    /// Time limits.
     struct Limits: Sendable {
-        /// For all of a presentation, as whoever delivers sees it.
+        /// For the delivery of one notification.
         var whole = Duration.seconds(10)
-        /// For the first answer of a server; it may have to be started first.
+        /// For the first response of a server, which the bus might have to start.
         var start = Duration.seconds(4)
-        /// For every other answer.
+        /// For any other response.
         var answer = Duration.seconds(4)
-        /// What comes so late is still heard: a repetition takes the place of what is shown by then.
+        /// For late responses, so that a repetition replaces a notification that was shown late.
         var lateAnswer = Duration.seconds(60)
-        /// For which a server that is not there, or does not answer, is left alone: twice as long each time.
+        /// The first pause after an error. It doubles each time.
         var firstPause = Duration.seconds(2)
         var longestPause = Duration.seconds(300)
     }
 
-    /// A server that has answered.
+    /// An available notification server.
     struct Server: Sendable {
         let connection: DBusConnection
-        /// Bus and unique name: the numbers of one mean nothing to another.
+        /// Bus id and unique name. Notification ids are valid for one owner only.
         let owner: String
         let capabilities: Set<String>
-        /// How often the name had changed hands when this one had it.
+        /// The value of `DesktopNotifications.change` for this owner.
         let change: UInt64
     }
 
-    /// Always `desktop`.
     package nonisolated let name = "desktop"
     /// For all servers together.
     package nonisolated var limit: Duration { limits.whole }
     nonisolated let executor = QueueExecutor("desktop")
-    /// The queue of the bus, for the language.
+    /// The queue of the bus connection.
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private let bus: @Sendable () -> DBusConnection.Bus?
@@ -69,19 +65,19 @@ package actor DesktopNotifications: NotificationSink {
     var connection: (open: DBusConnection, id: String)?
     var server: Server?
     private var opening: Task<Server?, Never>?
-    /// How often the server's name has changed hands, as far as was heard.
+    /// The number of owner changes of the server's name.
     private var change: UInt64 = 0
     private var pause: Duration?
     private var restsUntil: ContinuousClock.Instant?
     private var lastTrouble: String?
     private var isStopped = false
-    /// Calls of `Notify` that are waited for.
+    /// Pending calls of `Notify`.
     var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
     var lastCall: UInt64 = 0
-    /// With what a window may come to the front, by the number of the notification that was pressed.
+    /// Activation tokens by the id of the pressed notification.
     var tokens: [UInt32: String] = [:]
 
-    /// - Parameter bus: asked each time that there is no connection.
+    /// - Parameter bus: called whenever there is no connection.
     package init(
         bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
         memory: NoticeMemory = NoticeMemory()
@@ -93,25 +89,24 @@ package actor DesktopNotifications: NotificationSink {
         (self.bus, self.memory, self.limits) = (bus, memory, limits)
     }
 
-    /// From now on these hear what happens. Before the first question, so that nothing is missed.
+    /// Sets the callbacks. Call it before the first use.
     package func attend(_ outlets: Outlets) { self.outlets = outlets }
 
-    /// Lets go of the bus. What is shown stays.
+    /// Disconnects from the bus. Displayed notifications stay.
     package func stop() async {
         isStopped = true
         server = nil
-        // Who listens holds us in turn.
+        // Break the reference cycle.
         outlets = Outlets()
         await connection?.open.close()
         connection = nil
     }
 
-    /// Whether there is a server that answers.
     package func canShow() async -> Bool { await readyServer() != nil }
 
     // MARK: - To a server, and back
 
-    /// The server that is there; asked for its capabilities once.
+    /// The available server. Its capabilities are read once.
     func readyServer() async -> Server? {
         if let server { return server }
         if let opening { return await opening.value }
@@ -138,8 +133,8 @@ package actor DesktopNotifications: NotificationSink {
         }
     }
 
-    /// What the name's owner can do. The signals come first, so that whoever takes the name meanwhile is not missed:
-    /// then that one is asked, and what the last one answered, or could not any more, means nothing.
+    /// Reads the server's capabilities. Signals are subscribed first, so that a change of the owner is noticed. The new
+    /// owner is then asked instead.
     private func asked(_ connection: DBusConnection, _ id: String) async throws(DBusFailure) -> Server {
         for _ in 1..<Self.questions {
             let before = change
@@ -164,10 +159,10 @@ package actor DesktopNotifications: NotificationSink {
         return Server(connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities), change: before)
     }
 
-    /// Whoever is there may be asked.
+    /// Ends the pause.
     func wake() { (pause, restsUntil) = (nil, nil) }
 
-    /// Nobody is asked for a while; where that server has gone, this says nothing of the next.
+    /// Starts a pause, unless the owner has changed since.
     func rest(_ failure: DBusFailure, of asked: Server) {
         if asked.change == change { rest(failure) }
     }
@@ -176,7 +171,7 @@ package actor DesktopNotifications: NotificationSink {
         server = nil
         let pause = min(limits.longestPause, self.pause.map { $0 * 2 } ?? limits.firstPause)
         (self.pause, restsUntil) = (pause, .now + pause)
-        // That there is none is no trouble of anybody's: the state says it.
+        // A missing server is not an error. The state reports it.
         guard failure.name != DBusFailure.serviceUnknown, failure.name != "org.freedesktop.DBus.Error.NameHasNoOwner",
             lastTrouble != failure.name
         else { return }
@@ -212,14 +207,14 @@ package actor DesktopNotifications: NotificationSink {
         }
     }
 
-    /// The bus has gone, and with it the session: another may come.
+    /// The session has ended. A new bus can appear.
     private func lostBus(_ closed: DBusConnection) {
         guard connection?.open === closed else { return }
         (connection, server, change) = (nil, nil, change + 1)
         wake()
     }
 
-    /// The server's name has another owner, or none: what the last one showed is gone (tracker law C).
+    /// The server's name has a new owner or none. Displayed notifications of the last owner are gone (tracker spec C).
     private func hears(owner: String?) {
         guard let connection else { return }
         let known = owner.map { "\(connection.id)/\($0)" }
@@ -227,7 +222,7 @@ package actor DesktopNotifications: NotificationSink {
         if let known { memory.keepOnly(owner: known) } else if let server { memory.lose(owner: server.owner) }
         (server, change) = (nil, change + 1)
         wake()
-        // Who only shows and ends has nobody to press what stays.
+        // A short-lived command cannot receive presses, so it does not show lost notifications again.
         guard owner != nil, let appeared = outlets.appeared else { return }
         Task {
             await showLost()

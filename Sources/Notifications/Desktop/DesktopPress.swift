@@ -1,15 +1,12 @@
 import TrackerCore
 
-/// Somebody pressed a button of a notification, or the notification itself.
+/// A press of a notification's button, or a click on the notification.
 package struct DesktopPress: Hashable, Sendable, Codable {
-    /// Which kind of notification it was.
     package var kind: NotificationKind
-    /// Its id.
     package var notificationId: String
-    /// The button.
     package var action: NotificationAction
-    /// The same for everybody who hears of this press, and for no other: so it acts once, however many programs listen.
+    /// The same in every process that receives this press, so that it acts once.
     package var key: String
-    /// With it a window may come to the front (xdg-activation).
+    /// Allows a window to get the focus (xdg-activation).
     package var activationToken: String?
 }

@@ -2,48 +2,45 @@ import Foundation
 import Synchronization
 import TrackerCore
 
-/// What was shown last, by the catalogue's id: the number that the server gave it, so that the next of its kind takes
-/// its place, and what it was, so that nothing is shown twice. And what is being shown right now, by whom, so that no
-/// other shows it, too, while a slow server thinks.
+/// The notifications that the processes of the session have shown last or are showing now, by kind. A new one of a kind
+/// replaces the last one, and a repetition is not shown twice.
 ///
-/// A number means something to one server only (`owner`: bus and unique name). In a file of the session's runtime
-/// folder all our programs of the session share it, and a program that was started anew goes on where the last one was.
-/// A file that cannot be read or written costs no more than a banner beside another.
+/// A notification id is valid for one `owner` only (bus id and unique name). The processes share a file in
+/// `XDG_RUNTIME_DIR`. If that fails, a notification can appear twice.
 package final class NoticeMemory: Sendable {
     struct Notice: Hashable, Sendable, Codable {
-        /// Of whom the number is; `nil` once it is not shown any more.
+        /// `nil` if it is no longer shown.
         var owner: String?
         var number: UInt32
         var announcement: Announcement
-        /// By the machine's clock, seconds since 1970.
+        /// In seconds since 1970 by the wall clock.
         var shownAt: Double
-        /// It went with its server, and nobody had closed it.
+        /// Whether the server has gone before the notification was closed.
         var isLost = false
 
         var kind: NotificationKind { announcement.kind }
         var notificationId: String { announcement.id }
     }
 
-    /// A presentation that the server has not answered yet.
+    /// A call of `Notify` without a response so far.
     private struct Showing: Hashable, Sendable, Codable {
         var owner: String
-        /// Unique name of the program's connection.
+        /// The unique name of the process on the bus.
         var by: String
         var words: String
         var since: Double
     }
 
     private struct Contents: Hashable, Sendable, Codable {
-        /// Whose they are, where that is known (`day`).
+        /// The user id of the store (`day`), if known.
         var day: String?
-        /// By the catalogue's id.
+        /// By the id of the kind.
         var notices: [String: Notice] = [:]
-        /// By the notification's own id.
+        /// By the notification id.
         var showings: [String: Showing] = [:]
     }
 
-    /// For so long the same notification with the same words is taken for the same one: who showed it may have died
-    /// before it could say so, and it is asked for again when the next one comes. A day's reminder is not told twice.
+    /// The seconds for which the same notification with the same text counts as a repetition.
     private static let repetition: Double = 12 * 3600
     private let file: SessionFile?
     private let day: @Sendable () -> String?
@@ -51,10 +48,10 @@ package final class NoticeMemory: Sendable {
     private let held = Mutex(Contents())
 
     /// - Parameters:
-    ///   - file: `nil`: for this program alone.
-    ///   - day: what the store calls its owner, which a purge gives another name; empty as long as there is none, `nil`
-    ///     where that is not known. What another's day was
-    ///     shown is none of this one's.
+    ///   - file: `nil` keeps the content in memory only.
+    ///   - day: returns the user id of the store, which changes in a purge. It is empty if there is none, and `nil` if
+    ///     unknown.
+    ///     Notifications of another user id are discarded.
     package convenience init(file: String? = nil, day: @escaping @Sendable () -> String? = { nil }) {
         self.init(file: file, day: day, now: { Date().timeIntervalSince1970 })
     }
@@ -63,22 +60,18 @@ package final class NoticeMemory: Sendable {
         (self.file, self.day, self.now) = (file.map(SessionFile.init(path:)), day, now)
     }
 
-    /// Everything was deleted: no word of it stays.
+    /// Discards all notifications, after a purge.
     package func forgetAll() { change { $0 = Contents(day: $0.day) } }
 
-    /// What is shown under that id by that server.
     func notice(_ id: String, owner: String) -> Notice? { all().notices[id].flatMap { $0.owner == owner ? $0 : nil } }
 
-    /// What that server shows under that number.
     func notice(_ number: UInt32, owner: String) -> Notice? {
         all().notices.values.first { $0.number == number && $0.owner == owner }
     }
 
-    /// Everything that server shows.
     func notices(owner: String) -> [Notice] { all().notices.values.filter { $0.owner == owner } }
 
-    /// Whether a person was shown this a moment ago; it may be closed by now. What went with its server has to be shown
-    /// again.
+    /// Whether the notification was shown recently; it might be closed. One whose server has gone must be shown again.
     package func hasJustShown(_ announcement: Announcement) -> Bool { hasJustShown(announcement, all()) }
 
     private func hasJustShown(_ announcement: Announcement, _ held: Contents) -> Bool {
@@ -96,7 +89,7 @@ package final class NoticeMemory: Sendable {
         }
     }
 
-    /// It is not shown any more.
+    /// Marks a notification as closed.
     func forget(_ number: UInt32, owner: String) {
         change { held in
             for (id, notice) in held.notices where notice.number == number && notice.owner == owner {
@@ -105,15 +98,13 @@ package final class NoticeMemory: Sendable {
         }
     }
 
-    /// It is over: where the server that showed it has gone, it does not come again. What is shown stays known, to
-    /// whoever can take it away.
+    /// Marks a kind as over, so that it is not shown again after a restart of the server.
     func end(_ id: String) { change { $0.notices[id]?.isLost = false } }
 
-    /// That server is there now: the numbers of every other mean nothing any more, and what was to stay until it is
-    /// over is lost.
+    /// Discards the ids of all other servers. Their resident notifications become lost.
     func keepOnly(owner: String) { lose { $0 != owner } }
 
-    /// That server has gone. Another may be there already, and one of our programs on it: what it shows is not lost.
+    /// Discards the ids of a server that has gone. Its resident notifications become lost.
     func lose(owner: String) { lose { $0 == owner } }
 
     private func lose(_ isGone: (String) -> Bool) {
@@ -125,20 +116,20 @@ package final class NoticeMemory: Sendable {
         }
     }
 
-    /// What went with its server and is to be there until it is over.
+    /// Resident notifications to show again.
     var lost: [Announcement] { all().notices.values.filter(\.isLost).map(\.announcement) }
 
     // MARK: - Who is at it
 
-    /// Which program is showing this right now on that server, as far as anybody wrote down.
-    /// - Parameter seconds: so long a server may think.
+    /// The process that waits for this server to show the notification.
+    /// - Parameter seconds: the time limit of a server.
     func shower(of announcement: Announcement, owner: String, within seconds: Double) -> String? {
         shower(of: announcement, owner, seconds, all())
     }
 
-    /// From here on this program shows it, and no other.
-    /// - Parameter gone: who had begun, and is not there any more.
-    /// - Returns: `false` where another has begun meanwhile, or has come to its end, or this program is at it already.
+    /// Reserves the display of a notification for this process.
+    /// - Parameter gone: the process that left the bus after its reservation.
+    /// - Returns: `false` if another process has reserved or shown it, or if this process already has.
     func begin(
         _ announcement: Announcement, by program: String, owner: String, within seconds: Double, insteadOf gone: String?
     ) -> Bool {
@@ -152,7 +143,7 @@ package final class NoticeMemory: Sendable {
         }
     }
 
-    /// The server has not shown it.
+    /// Ends the reservation after a failure.
     func giveUp(_ announcement: Announcement, by program: String) {
         change { held in if held.showings[announcement.id]?.by == program { held.showings[announcement.id] = nil } }
     }
@@ -173,7 +164,7 @@ package final class NoticeMemory: Sendable {
         let day = day()
         let known = held.withLock { held in read() ?? held }
         guard let day, let noted = known.day, !noted.isEmpty, noted != day else { return known }
-        // The file, too: it is what the session's other programs go by.
+        // Also change the file, which the other processes read.
         change { _ in }
         return Contents(day: day)
     }
@@ -185,7 +176,7 @@ package final class NoticeMemory: Sendable {
                 let before = read() ?? held
                 held = before
                 if let day, held.day != day {
-                    // Whose it was not known to be, or who had no name yet, is the same one still.
+                    // An unknown or empty user id counts as the same user.
                     let isSame = held.day?.isEmpty ?? true
                     held =
                         isSame ? Contents(day: day, notices: held.notices, showings: held.showings) : Contents(day: day)
@@ -198,6 +189,6 @@ package final class NoticeMemory: Sendable {
         }
     }
 
-    /// `nil` where there is no file, or one that is not ours.
+    /// `nil` without a valid file.
     private func read() -> Contents? { file?.read().flatMap { try? JSONDecoder().decode(Contents.self, from: $0) } }
 }

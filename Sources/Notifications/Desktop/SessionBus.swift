@@ -1,13 +1,12 @@
 import DBus
 import Foundation
 
-/// Where the bus of the user's session is, where there is one. A system service and a shell without a session have
-/// none.
+/// The bus of the user's session. A system service and a shell without a session have none.
 package enum SessionBus {
-    /// Looks anew each time: a session may begin while we run. Nothing is waited for.
+    /// Finds the bus without blocking. A session can begin later, so call it again.
     ///
-    /// `DBUS_SESSION_BUS_ADDRESS` says where it is, and says "nowhere" where it is empty; without it the usual socket
-    /// counts, if it is there.
+    /// `DBUS_SESSION_BUS_ADDRESS` has the address; an empty value means none. Without the variable, the default socket
+    /// is used if it exists.
     package static func find(
         _ environment: [String: String] = ProcessInfo.processInfo.environment, user: UInt32 = getuid(),
         isThere: (String) -> Bool = { FileManager.default.fileExists(atPath: $0) }

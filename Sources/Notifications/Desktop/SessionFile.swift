@@ -1,14 +1,13 @@
 import Foundation
 
-/// A small file of the session's runtime folder that our programs share: it is whole or not there, one of them changes
-/// it at a time, and it is of nobody else's business.
+/// A small file in `XDG_RUNTIME_DIR`, shared by our processes. Writes are atomic and locked. Only the user can read it.
 struct SessionFile: Sendable {
     private static let limit = 1 << 16
-    /// So often the file is asked for while another program has it, and so long in between, microseconds.
+    /// The number of attempts to lock the file, and the pause between them in microseconds.
     private static let (attempts, pause) = (100, UInt32(2000))
     let path: String
 
-    /// `nil` where there is no file, or one that cannot be read.
+    /// `nil` if the file is missing or unreadable.
     func read() -> Data? {
         guard let handle = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)) else { return nil }
         defer { try? handle.close() }
@@ -25,7 +24,7 @@ struct SessionFile: Sendable {
         if !isWhole || rename(new, path) != 0 { unlink(new) }
     }
 
-    /// One that is stopped in the middle holds nobody up for long.
+    /// Runs a closure under the lock; without the lock after all attempts, because its owner might be stopped.
     func locked<Result>(_ body: () -> Result) -> Result {
         let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         defer { if descriptor >= 0 { close(descriptor) } }

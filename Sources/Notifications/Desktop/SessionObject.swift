@@ -1,27 +1,22 @@
 import DBus
 import TrackerCore
 
-/// The day on the session's bus, for launchers, docks and scripts: the four intents and the state (tracker law E9). Of
-/// several programs that offer it one is asked; when that one goes, another takes its place. A service with an instance
-/// name also has a bus name of its own.
+/// The D-Bus object of the tracker for launchers, docks and scripts: four actions and the state (tracker spec E9).
+/// Several processes queue for the bus name. A service with an instance name also owns a second bus name.
 package actor SessionObject {
-    /// The bus name. An instance also has it with its own name as another element.
+    /// The bus name. An instance also has it with an element for the instance name.
     package static let name = "org.waterh.Tracker"
-    /// The object's path.
     package static let path = "/org/waterh/Tracker"
     static let errors = "org.waterh.Error."
 
-    /// What is behind it. Each answers with JSON: the session's new state, or the day's.
+    /// The actions of the object. Each returns the new state as JSON.
     package struct Intents: Sendable {
-        /// With a preset's name, or the usual drink.
+        /// `nil` logs the default drink.
         package var logDrink: @Sendable (_ preset: String?) async throws -> String
-        /// Logs a glass of water in the session.
         package var logWater: @Sendable () async throws -> String
-        /// Starts a session.
         package var startSession: @Sendable () async throws -> String
-        /// Ends the session.
         package var endSession: @Sendable () async throws -> String
-        /// Tells the day.
+        /// The state of the day.
         package var state: @Sendable () async throws -> String
 
         package init(
@@ -37,13 +32,13 @@ package actor SessionObject {
     }
 
     private static let pause = Duration.seconds(60)
-    /// A sentence may hold what was given, and that may be anything.
+    /// In characters, because an error can contain the input.
     private static let longestSentence = 500
     private let bus: @Sendable () -> DBusConnection.Bus?
     private let intents: Intents
     private let instance: String?
 
-    /// - Parameter instance: the service's instance name; `nil` when it has none.
+    /// - Parameter instance: the service's instance name; `nil` for none.
     package init(
         bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
         instance: String? = nil, intents: Intents
@@ -51,10 +46,9 @@ package actor SessionObject {
         (self.bus, self.instance, self.intents) = (bus, instance, intents)
     }
 
-    /// The bus name of an instance.
     package static func name(ofInstance instance: String) -> String { "\(name).\(PlainName.of(instance))" }
 
-    /// Goes on until its task is cancelled. Where there is no session there is nothing to do.
+    /// Runs until its task is cancelled. Without a session bus it looks for one again at intervals.
     package func run() async {
         while !Task.isCancelled {
             if let bus = bus(),
@@ -70,7 +64,7 @@ package actor SessionObject {
         }
     }
 
-    /// Queues for both names when another program has them.
+    /// Queues for both names if another process has them.
     private func takeNames(_ connection: DBusConnection) async -> Bool {
         do {
             if let instance { _ = try await connection.requestName(Self.name(ofInstance: instance), waits: true) }
@@ -81,7 +75,7 @@ package actor SessionObject {
         }
     }
 
-    /// Waits until the bus has gone, or nobody waits any more.
+    /// Waits until the bus disconnects or the task is cancelled.
     private static func end(of connection: DBusConnection) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -121,7 +115,7 @@ package actor SessionObject {
             ])
     }
 
-    /// A refusal by its code, as every surface names it.
+    /// A D-Bus error with the problem's code as its name.
     private static func failure(_ error: any Error) -> DBusFailure {
         guard let problem = error as? any Problem else { return DBusFailure(DBusFailure.failed, cut("\(error)")) }
         return DBusFailure(errors + problem.code, cut(problem.sentence))
