@@ -3,9 +3,9 @@ import TrackerCore
 import TrackerService
 
 extension NotificationSender {
-    /// Queues notifications that other programs showed while no service ran, in their order and once each. ntfy does
-    /// not get those whose reason is gone, that a later one replaced, or that are 15 minutes old.
-    /// - Parameter next: the notification that is delivered next: only earlier ones are queued.
+    /// Queues notifications that other processes delivered while no service ran, in order and once each. ntfy does not
+    /// get those that no longer apply, that a later one replaced, or that are 15 minutes old.
+    /// - Parameter next: the notification to deliver next. Only earlier ones are queued.
     func bring(_ desk: TrackerDesk, before next: TrackerNotification? = nil) throws {
         let store = desk.store
         let last = next.flatMap { $0.place > 0 ? $0.place - 1 : nil } ?? .max
@@ -16,7 +16,7 @@ extension NotificationSender {
         let stillTrue = channel.keepsAll ? nil : StillTrue(try store.facts(desk.context), now: desk.now)
         for one in told where known[one.decision.notificationId] == nil && channel.takes(one.decision.kind) {
             let (decision, decidedAt) = (one.decision, one.decision.decidedAt ?? desk.now)
-            // What was told of a session while that was nobody's business stays so.
+            // Notifications of a session stay private if Waterline was not shared at that time.
             guard !decision.kind.isWaterline || sharedFrom.map({ one.place > $0 }) ?? false else { continue }
             if let stillTrue {
                 let isReplaced =

@@ -3,32 +3,31 @@ import Utilities
 import Store
 import TrackerCore
 
-/// Sends a person's notifications to ntfy or a webhook while a service runs, and follows changes of the settings
-/// (tracker law Section 10.8).
+/// Sends notifications to ntfy or a webhook while a service runs, and follows changes of the settings (tracker spec
+/// Section 10.8).
 ///
-/// A notification is stored before it is sent, and waits until the server has accepted it. So a restart neither loses
-/// nor repeats it. What the server has accepted counts as told (B7, K-B15). ntfy does not get a notification that is 15
-/// minutes old, whose reason is gone, or that a later one of its kind replaced. A webhook gets every notification that
-/// is less than a day old.
+/// A notification is stored before it is sent, and waits until the server accepts it, so that a restart neither loses
+/// nor repeats it. An accepted notification counts (B7, K-B15). ntfy does not get a notification that is 15 minutes
+/// old, that no longer applies, or that a later one of its kind replaced. A webhook gets every notification that is
+/// less than a day old.
 package actor NotificationSender: NotificationSink {
-    /// What it is used in.
+    /// The environment of the sender.
     package struct Surroundings: Sendable {
-        /// A desk of the person, for one thing that is done.
+        /// Creates an application API for one request.
         package var desk: @Sendable () throws -> TrackerDesk
-        /// What a file says over the settings.
+        /// Applies the configuration to the settings.
         package var overlay: @Sendable (Settings) throws -> Settings
         /// The service's instance name.
         package var person: String?
-        /// Whether Waterline is shown beyond this machine.
+        /// Whether Waterline is shown on other machines.
         package var sharesWaterline: @Sendable () -> Bool
-        /// Tells whenever the store is written, by whatever program; `nil` where nothing does: then it is looked at all
-        /// the time.
+        /// Reports writes to the store by any process; `nil`: the store is polled.
         package var watch: StoreWatch?
-        /// Takes what a person should hear.
+        /// Receives events for the log.
         package var say: @Sendable (Word) -> Void
-        /// From 0 to 1.
+        /// Returns a random number from 0 to 1.
         package var chance: @Sendable () -> Double
-        /// How long a server may take.
+        /// The time limit of a request.
         package var limit: Duration
 
         package init(
@@ -46,26 +45,26 @@ package actor NotificationSender: NotificationSink {
         }
     }
 
-    /// What there is to say to people; each once, until it changes.
+    /// Events for the log; a repeated one is reported once.
     package enum Word: Hashable, Sendable {
         case on(String)
         case trouble(String)
         case goesOn
-        /// The settings name no server any more.
+        /// The settings name no server.
         case off
-        /// Something is not sent, and why.
+        /// A notification was dropped, with the reason.
         case dropped(String)
     }
 
-    /// Whoever delivers is not kept longer: what arrives later counts at the next look.
+    /// The time that a delivery waits for the server. A later acceptance counts at the next evaluation.
     static let patience = Duration.seconds(4)
 
     nonisolated let channel: NotificationChannel
     nonisolated let around: Surroundings
-    /// The channel's name, also in the store.
+    /// The name of the channel, also in the store.
     package nonisolated let name: String
     private let claimant: String
-    /// How often settings are looked at, and work of another process.
+    /// The interval between checks of the settings and of other processes' work.
     private var lookEvery: Duration { DayFollower.lookEvery(isTold: around.watch != nil) }
     private var plan: NotificationTarget?
     private var pause: Task<Void, Never>?
@@ -73,11 +72,11 @@ package actor NotificationSender: NotificationSink {
     private var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
     private var restsUntil: ContinuousClock.Instant?
     private var lastTrouble: String?
-    /// Who waits for what becomes of a notification, by its id.
+    /// Deliveries that wait for a result, by notification id.
     private var waiting: [String: [CheckedContinuation<Bool, Never>]] = [:]
-    /// Since when each message of the queue waits here, by its number. A machine's clock may be wrong for a while.
+    /// The start of each message's wait by the monotonic clock, by sequence number. The wall clock can be wrong.
     private var waitsSince: [Int64: ContinuousClock.Instant] = [:]
-    /// What the server has, until the store knows it, by its number in the queue.
+    /// The sequence numbers of sent messages that the store has not recorded yet.
     private var unnoted: Set<Int64> = []
 
     package init(_ channel: NotificationChannel, _ around: Surroundings) {
@@ -86,8 +85,8 @@ package actor NotificationSender: NotificationSink {
             "\(channel.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
     }
 
-    /// Goes on until its task is cancelled.
-    /// - Parameter arrivedLate: called after something arrived that nobody waited for any more.
+    /// Runs until its task is cancelled.
+    /// - Parameter arrivedLate: called after a message was accepted that no delivery waited for.
     package func run(arrivedLate: @Sendable () async -> Void = {}) async {
         let waking = DayFollower.waking(around.watch) { [weak self] in await self?.poke() }
         defer { waking?.cancel() }
@@ -108,7 +107,7 @@ package actor NotificationSender: NotificationSink {
         for id in waiting.keys { answer(id, false) }
     }
 
-    /// Something is to be sent, or the settings changed: looks at once.
+    /// Checks the queue and the settings at once.
     package func poke() {
         isPoked = true
         pause?.cancel()
@@ -116,10 +115,10 @@ package actor NotificationSender: NotificationSink {
 
     // MARK: - As a sink
 
-    /// Whether the settings name a server, and say all that is needed.
+    /// Whether the settings name a server and are complete.
     package nonisolated func canShow() async -> Bool { (try? currentPlan()) != nil }
 
-    /// Stores it, and waits a few seconds until the server has it. Earlier notifications are sent before it.
+    /// Stores the notification, sends earlier ones first, and waits a few seconds for the server.
     package func deliver(_ notification: TrackerNotification) async -> Bool {
         guard (try? currentPlan()) != nil, channel.takes(notification.kind),
             !notification.kind.isWaterline || around.sharesWaterline()
@@ -134,7 +133,7 @@ package actor NotificationSender: NotificationSink {
             trouble("\(error)")
             return false
         }
-        // Nobody is asked while the server rests: it comes when it goes on.
+        // Do not wait during a pause. The message is sent afterwards.
         if let restsUntil, restsUntil > .now { return false }
         let id = notification.notificationId
         poke()
@@ -147,7 +146,7 @@ package actor NotificationSender: NotificationSink {
         }
     }
 
-    /// Drops what still waits for that place, because its reason is gone. A webhook gets it nevertheless.
+    /// Drops a queued notification that no longer applies. A webhook gets it nevertheless.
     package func close(id: String) async {
         guard !channel.keepsAll else { return }
         try? around.desk().store.dropPosts(id, from: name)
@@ -155,8 +154,8 @@ package actor NotificationSender: NotificationSink {
 
     // MARK: - Sending
 
-    /// Sends what waits, in its order, until nothing does or the server wants a rest.
-    /// - Returns: how long there is nothing to do.
+    /// Sends the queue in order, until it is empty or the server requires a pause.
+    /// - Returns: the time until the next attempt.
     private func sendAll(_ arrivedLate: @Sendable () async -> Void) async throws -> Duration {
         guard let plan else { return lookEvery }
         while !Task.isCancelled {
@@ -168,7 +167,7 @@ package actor NotificationSender: NotificationSink {
             case .busy: return try min(DayFollower.lookOften, lookAtOthers(desk.store))
             case .nothing: return try lookAtOthers(desk.store)
             }
-            // Where it cannot be noted, on a disk that is full, it is not sent again for that.
+            // If recording fails (full disk), the message is not sent again.
             let outcome = unnoted.contains(message.sequence) ? .sent : await attempt(message, plan, desk)
             let after = try around.desk()
             switch outcome {
@@ -202,8 +201,8 @@ package actor NotificationSender: NotificationSink {
         return lookEvery
     }
 
-    /// Another process may have sent what is waited for here.
-    /// - Returns: when to look again.
+    /// Checks whether another process has sent an awaited message.
+    /// - Returns: the time until the next check.
     private func lookAtOthers(_ store: TrackerStore) throws -> Duration {
         for id in waiting.keys {
             let state = try store.postState(id, at: name)
@@ -212,7 +211,7 @@ package actor NotificationSender: NotificationSink {
         return waiting.isEmpty ? lookEvery : .milliseconds(100)
     }
 
-    /// `nil` where it is not of the moment any more.
+    /// `nil` if the message no longer applies.
     private func attempt(_ message: QueuedNotification, _ plan: NotificationTarget, _ desk: TrackerDesk) async
         -> DeliveryOutcome?
     {
@@ -233,8 +232,7 @@ package actor NotificationSender: NotificationSink {
         }
     }
 
-    /// How long it has been waiting here. Only of what to a person is of the moment, and came before this began, the
-    /// machine's clock is believed, which may be wrong: what a program is to have is given up by no clock.
+    /// The waiting time. The wall clock counts only for ntfy messages from before the start, because it can be wrong.
     private func age(of message: QueuedNotification, _ desk: TrackerDesk) -> Duration {
         if let since = waitsSince[message.sequence] { return .now - since }
         guard channel.keepsAll else { return .seconds(message.since.seconds(to: desk.now).magnitude) }
@@ -242,14 +240,14 @@ package actor NotificationSender: NotificationSink {
         return .zero
     }
 
-    /// From now on all that waits has been waiting here.
+    /// Starts the wait of all queued messages.
     private func noteWaiting(_ store: TrackerStore) throws {
         let all = Set(try store.waitingPosts(for: name))
         waitsSince = waitsSince.filter { all.contains($0.key) }
         for one in all where waitsSince[one] == nil { waitsSince[one] = .now }
     }
 
-    /// - Returns: whether anybody waited.
+    /// - Returns: whether a delivery waited for the result.
     @discardableResult
     private func answer(_ id: String, _ isShown: Bool) -> Bool {
         guard let all = waiting.removeValue(forKey: id) else { return false }
@@ -259,14 +257,13 @@ package actor NotificationSender: NotificationSink {
 
     // MARK: - Parts
 
-    /// Notes it in the store.
     func post(_ notification: TrackerNotification, since: Instant, _ desk: TrackerDesk) throws
         -> QueuedNotification.State
     {
         let (state, sequence, givenUp) = try desk.store.post(
             notification.announcement, to: name, keepsAll: channel.keepsAll, at: since, makeKey: TrackerDesk.secret)
         if givenUp > 0 { around.say(.dropped("more than \(TrackerStore.queueLimit) wait: the oldest is not sent")) }
-        // To a person it is as old as the decision.
+        // For ntfy, the age counts from the decision.
         if state == .waiting, !channel.keepsAll || waitsSince[sequence] == nil {
             waitsSince[sequence] = .now - .seconds(channel.keepsAll ? 0 : max(0, since.seconds(to: desk.now)))
         }
@@ -278,22 +275,22 @@ package actor NotificationSender: NotificationSink {
             channel, try around.overlay(around.desk().store.settings()).service, person: around.person)
     }
 
-    /// - Returns: whether there is anybody to send to.
+    /// - Returns: whether the settings name a server.
     private func lookAtPlan() throws -> Bool {
         let new: NotificationTarget?
         do { new = try currentPlan() } catch {
             plan = nil
-            // What is wrong with the settings, unless the store itself is: then nothing is known of them.
+            // Report errors of the settings, not of the store.
             if !(error is StoreError) { note("\(error)") }
             throw error
         }
         let store = try around.desk().store
         if new == nil { try store.forgetChannelTrouble(of: name) }
-        // What others are told from here on comes here, too; without a server nothing does.
+        // Start to receive notifications of other channels, or stop it without a server.
         if new != nil { _ = try store.toldThrough(name) } else { try store.stopsHearing(name) }
         guard new != plan else { return new != nil }
         if let new { around.say(.on("\(new)")) } else { around.say(.off) }
-        // With other settings it may be over.
+        // New settings might resolve the error.
         if let new { try store.forgetChannelTrouble(of: name, unlessWith: new.mark) }
         plan = new
         (lastTrouble, restsUntil) = (nil, nil)
@@ -307,7 +304,7 @@ package actor NotificationSender: NotificationSink {
         around.say(.trouble(words))
     }
 
-    /// Whoever looks at the day sees it, too.
+    /// Reports an error in the log and in the state.
     private func note(_ words: String) {
         guard !Task.isCancelled, let desk = try? around.desk() else { return }
         try? desk.store.noteChannelTrouble(words, of: name, with: plan?.mark ?? "", at: desk.now)
