@@ -1,18 +1,18 @@
 import Foundation
 import TrackerCore
 
-/// What became of an attempt to send.
+/// The result of an attempt to send.
 enum DeliveryOutcome: Hashable, Sendable {
     case sent
-    /// It works later perhaps; not before the server wants it.
+    /// A retry can succeed, not before the server's pause.
     case later(String, after: Duration?)
-    /// It never will.
+    /// A retry cannot succeed.
     case refused(String)
 
-    /// Nobody waits longer than this because a server says so.
+    /// The maximum pause in seconds, whatever the server requires.
     private static let longest: Double = 3600
 
-    /// `Retry-After`: seconds, or a date (RFC 9110).
+    /// Parses `Retry-After`: seconds, or a date (RFC 9110).
     static func pause(_ text: String?, now: Instant) -> Duration? {
         guard let text else { return nil }
         let seconds: Double

@@ -1,10 +1,10 @@
 import TrackerCore
 
-/// A server that notifications are sent to. The raw value is its name in the store and in the settings.
+/// A server for notifications. The raw value is its name in the store and in the settings.
 package enum NotificationChannel: String, Hashable, Sendable, CaseIterable {
     case ntfy, webhook
 
-    /// As people write it.
+    /// For users.
     package var title: String {
         switch self {
         case .ntfy: "ntfy"
@@ -12,17 +12,17 @@ package enum NotificationChannel: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// What it is shown, as its setting is called.
+    /// The name of the setting with the credential.
     var credential: String { self == .webhook ? "secret" : "token" }
 
-    /// Whether every one is sent, also late: a program writes them down. To a person they are of the moment: what came
-    /// later takes the place of what still waits.
+    /// Whether all notifications are sent, also late. A webhook's receiver records them. A phone gets only the latest
+    /// one.
     var keepsAll: Bool { self == .webhook }
 
-    /// Whether it gets notifications of this kind. One that stays until its reason is gone goes to programs only,
-    /// because a phone would show it longer.
+    /// Whether the channel gets this kind. A phone does not get resident notifications, because it would show them too
+    /// long.
     func takes(_ kind: NotificationKind) -> Bool { keepsAll || !kind.isResident }
 
-    /// For how long after its decision one is still worth sending, seconds.
+    /// The seconds after the decision for which a notification is sent.
     var lifetime: Double { self == .webhook ? 24 * 3600 : 15 * 60 }
 }

@@ -4,8 +4,8 @@ import Store
 import TrackerCore
 
 extension NotificationTarget {
-    /// What sends a message.
-    /// - Parameter now: the time of a webhook's signature, by which a receiver finds old repetitions.
+    /// The request for a message.
+    /// - Parameter now: the time in a webhook's signature, by which a receiver rejects replays.
     func request(_ message: QueuedNotification, now: Instant) throws -> OutgoingRequest {
         let type = (name: "Content-Type", value: "application/json")
         switch channel {
@@ -31,13 +31,13 @@ extension NotificationTarget {
         token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     }
 
-    /// What an answer means.
+    /// The outcome for a response.
     func outcome(_ answer: OutgoingAnswer, now: Instant) -> DeliveryOutcome {
         let place = OutgoingURL.place(url)
         switch answer.status {
         case 200..<300 where channel == .webhook: return .sent
         case 200..<300:
-            // A network's login page says 200, too.
+            // A captive portal also responds with 200.
             guard Self.hasID(answer.body) else {
                 return .later(
                     """

@@ -3,21 +3,20 @@ import TrackerService
 import Store
 import TrackerCore
 
-/// A channel's server and credential, from the settings `ntfy.…` or `webhook.…` (tracker law Section 11).
+/// A channel's server and credential, from the settings `ntfy.…` or `webhook.…` (tracker spec Section 11).
 package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     package let channel: NotificationChannel
-    /// Its address.
     package let url: String
     let token: String?
     let authorities: String?
-    /// Where a phone finds this service; `nil`: nowhere, so that there is nothing to open and nothing to press.
+    /// The service's address for a phone; `nil` means no links and no buttons.
     let publicURL: String?
     /// The service's instance name.
     let person: String?
 
-    /// `nil` where the settings name no place.
+    /// `nil` if the settings name no server.
     /// - Parameter person: the service's instance name.
-    /// - Throws: what is wrong with the settings, in a sentence.
+    /// - Throws: an error with a sentence about the invalid setting.
     package init?(_ channel: NotificationChannel, _ settings: ServiceSettings, person: String? = nil) throws {
         let own = settings[channel]
         guard let url = own.url else { return nil }
@@ -37,7 +36,7 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Without anything that is a secret: the topic of ntfy is one.
+    /// Without secrets, such as the topic of ntfy.
     package var description: String {
         return [
             "\(channel.title) at \(OutgoingURL.place(url))",
@@ -48,16 +47,16 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
         .compactMap(\.self).joined(separator: ", ")
     }
 
-    /// What decides whether the server takes anything: others are another attempt.
+    /// Identifies the settings that determine acceptance. A change causes a new attempt.
     var mark: String { [url, token, authorities].map { $0 ?? "" }.joined(separator: "\n") }
 
-    /// Of a webhook's answer the status alone counts, however long a page stands behind it.
+    /// A webhook's response body is truncated, because only the status counts.
     func client(limit: Duration) -> OutgoingClient {
         OutgoingClient(
             limit: limit, answerLimit: 64 << 10, cutsAnswers: channel == .webhook, authorities: authorities)
     }
 
-    /// A page of the person's, as a phone finds it.
+    /// The public address of a page.
     func page(_ path: String) -> String? {
         publicURL.map { $0 + path }
     }

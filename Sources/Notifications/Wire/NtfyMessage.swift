@@ -3,14 +3,13 @@ import TrackerService
 import Store
 import TrackerCore
 
-/// A notification as ntfy takes it (docs.ntfy.sh, "Publish as JSON", "Action buttons", "Updating and deleting
-/// notifications").
+/// A message to ntfy (docs.ntfy.sh, "Publish as JSON", "Action buttons", "Updating and deleting notifications").
 struct NtfyMessage: Encodable {
     var topic: String
-    /// The next of the same id takes its place on the phone (ntfy 2.16; an older server shows it beside).
+    /// The next message with the same id replaces it (ntfy 2.16). An older server shows both.
     var sequenceID: String
     var title: String?
-    /// Never empty: ntfy would write a word of its own.
+    /// Never empty, because ntfy would insert a default text.
     var message: String
     var priority: Int
     var tags: [String]
@@ -24,7 +23,7 @@ struct NtfyMessage: Encodable {
         var method = "POST"
         var headers = ["Content-Type": "application/json"]
         var body: String
-        /// It goes away when it was pressed and the service took it.
+        /// The notification is removed after the service accepts the press.
         var clear = true
     }
 
@@ -43,7 +42,7 @@ struct NtfyMessage: Encodable {
         tags = Self.tags(announcement.kind)
         click = plan.page(announcement.kind.page)
         guard let url = plan.publicURL.map({ $0 + "/api/v1/press" }) else { return }
-        // Opening is a tap on the notification itself, and swiping it away is dismissing it.
+        // A tap opens the page, and a swipe dismisses the notification.
         let buttons = announcement.kind.actions.filter { $0 != .open && $0 != .dismiss }
         actions = try buttons.map { button in
             Action(
@@ -53,7 +52,7 @@ struct NtfyMessage: Encodable {
         if actions?.isEmpty == true { actions = nil }
     }
 
-    /// 2 low, without a sound; 3 as usual; 4 high. 5 is for alarms.
+    /// 2: low, no sound; 3: default; 4: high. 5 is for alarms.
     static func priority(_ announcement: Announcement) -> Int {
         let priority =
             switch announcement.urgency {
@@ -64,7 +63,7 @@ struct NtfyMessage: Encodable {
         return announcement.sound ? priority : min(2, priority)
     }
 
-    /// Shown as emoji. Waterline's say nothing of what it is about.
+    /// Shown as emoji. Tags of Waterline do not reveal the subject.
     private static func tags(_ kind: NotificationKind) -> [String] {
         switch kind {
         case .pace, .interval, .adaptive: ["droplet"]

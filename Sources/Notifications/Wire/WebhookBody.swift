@@ -3,11 +3,9 @@ import TrackerCore
 
 /// The JSON body of a webhook request, in the form of Standard Webhooks (standardwebhooks.com).
 struct WebhookBody: Encodable {
-    /// The notification.
     struct Notification: Encodable {
         /// The same for each attempt to send one decision.
         var id: String
-        /// The catalogue's id, such as `hydration-reminder`.
         var kind: String
         var title: String
         var body: String
@@ -18,14 +16,14 @@ struct WebhookBody: Encodable {
         var page: String
         /// The instance name of the service, or empty.
         var person: String
-        /// The time of the decision, as a date.
+        /// The time of the decision in ISO 8601.
         var at: String
         /// The time of the decision, in seconds since 1970.
         var timestamp: Int
     }
 
     var type = "notification"
-    /// The time of the decision, as a date.
+    /// The time of the decision in ISO 8601.
     var timestamp: String
     var data: Notification
 
