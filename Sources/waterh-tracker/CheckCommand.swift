@@ -26,7 +26,7 @@ struct Check: WaitingCommand {
         for report in try desk.tracker.takeInbox() {
             if report.trouble == nil { desk.console.line(report.words) } else { Diagnostics.warning(report.words) }
         }
-        // The reminders first: they wait for no server. What a server brought is told at the next check.
+        // Deliver first, because sync waits for a server. The next check handles changes from sync.
         warn(of: try await tell(desk), desk)
         try await sync(desk)
     }
@@ -47,7 +47,7 @@ struct Check: WaitingCommand {
         let telling = try await desk.tracker.offer(to: sinks)
         desk.console.line(try TrackerDesk.json(telling.report))
         TextOutput.standard.flush()
-        // Printed first, counted then: a reader that went away has seen nothing.
+        // A notification counts only if standard output was still open.
         try desk.tracker.settle(telling, except: TextOutput.standard.isClosed ? output.name : nil)
         return telling.report
     }
@@ -66,7 +66,7 @@ struct Check: WaitingCommand {
                 + "terminal; where a person reads this output anyway, say --show.")
     }
 
-    /// Sync fails by itself, in words: nothing else waits for it.
+    /// Runs sync. Its errors become warnings.
     private func sync(_ desk: Desk) async throws {
         guard let pass = try await desk.tracker.synchronise() else { return }
         if let trouble = pass.trouble { Diagnostics.warning("\(trouble) What waits is sent at a later check.") }
@@ -81,7 +81,7 @@ struct Check: WaitingCommand {
     }
 }
 
-/// What stands in the way, each with what to do.
+/// The checks of the store and the host, each with advice.
 private enum Doctor {
     struct Finding: Encodable {
         var name: String
@@ -122,13 +122,13 @@ private enum Doctor {
         }
     }
 
-    /// `bottle_record` is the schema's name; keys are `bottleRecord`.
+    /// `bottle_record` becomes `bottleRecord`.
     private static func camelCase(_ table: String) -> String {
         let words = table.split(separator: "_")
         return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
-    /// A finding with advice is a problem, one without is not.
+    /// With advice it is a problem.
     private static func finding(_ name: String, _ detail: String, _ advice: String? = nil) -> Finding {
         Finding(name: name, ok: advice == nil, detail: detail, advice: advice)
     }
@@ -195,7 +195,7 @@ private enum Doctor {
                 : "When the server is corrected, set sync.url again: they are sent again.")
     }
 
-    /// What polling and notifications need on this machine.
+    /// Checks the permissions for polling and notifications.
     private static func rights(_ desk: Desk) async -> [Finding] {
         let files = FileManager.default
         let adapters = ((try? files.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []).filter {
@@ -229,14 +229,14 @@ private enum Doctor {
     }
 }
 
-/// Standard output, where a person reads it.
+/// Standard output as a notification channel.
 struct OutputSink: NotificationSink {
     let name = "output"
-    /// Somebody may have stopped the terminal (Ctrl-S): nobody else tells it meanwhile, for as long as a claim holds.
+    /// Less than a claim's validity, because the terminal might be stopped (Ctrl-S).
     let limit = Duration.seconds(50)
-    /// It is a terminal, or `--show` says so.
+    /// Whether it is a terminal, or the option `--show` is set.
     private let isReadByAPerson: Bool
-    /// What is told is part of the one JSON object that is printed afterwards.
+    /// Whether the notification is part of the JSON object that is printed afterwards.
     private let isJSON: Bool
     private let console: Console
 
@@ -248,7 +248,7 @@ struct OutputSink: NotificationSink {
 
     func canShow() async -> Bool { isReadByAPerson }
 
-    /// Prints it, and tells whether it got out.
+    /// Prints the notification and returns whether the write succeeded.
     func deliver(_ notification: TrackerNotification) async -> Bool {
         guard !isJSON else { return true }
         console.line(notification.title)
@@ -258,8 +258,7 @@ struct OutputSink: NotificationSink {
     }
 }
 
-/// The desktop, for commands that show something and end: nobody is there any more when a button is pressed, so there
-/// are none.
+/// The desktop channel for commands. It has no buttons, because the process ends before a press.
 enum TrackerDesktop {
     static func open(store: String, log: @escaping @Sendable (String) -> Void) async -> DesktopNotifications {
         let desktop = DesktopNotifications(memory: memory(store: store))
@@ -270,16 +269,16 @@ enum TrackerDesktop {
         return desktop
     }
 
-    /// What the session's programs have shown of that store.
+    /// The notifications of this store that processes of the session have shown.
     static func memory(store: String) -> NoticeMemory {
         NoticeMemory(file: ServiceSocket.file(forStore: store, "notices.json"))
     }
 
-    /// Shows that it works.
+    /// Shows a test notification.
     static func tryOut(title: String, body: String, on desk: TrackerDesk) async throws -> Bool {
         let (desktop, day) = (await open(store: desk.path) { _ in }, try desk.today())
         return await desktop.deliver(
-            // Each time anew: who tries again wants to see it again.
+            // A new id for each attempt, so that it is shown again.
             TrackerNotification(
                 kind: .recovery, notificationId: "setup/\(desk.now.milliseconds)", title: title, body: body,
                 urgency: .normal, sound: true, dayKey: day, acceptance: .recovery))
@@ -317,7 +316,7 @@ struct WhyCommand: StoreCommand {
     private func lines(_ reminder: Explanation.Reminder, _ desk: Desk) -> [String] {
         let title = Self.title(reminder.kind).padded(24)
         let head = reminder.isTold ? desk.console.paint("\(title) told", .green) : "\(title) silent"
-        // What is told is explained by all that holds.
+        // A delivered reminder is explained by all its conditions.
         let shown = all || reminder.isTold ? reminder.conditions : reminder.deciding
         return [head]
             + shown.map { condition in

@@ -29,11 +29,10 @@ struct Command: ParsableCommand {
         defaultSubcommand: Status.self)
 }
 
-/// A verb that works on the store: opens it, runs, and turns every error into a sentence and an exit code.
+/// A subcommand on the store. It converts every error to a message and an exit code.
 protocol StoreCommand: ParsableCommand {
     var options: StoreOptions { get }
-    /// What the store is opened for. A verb that only looks says `.looking`: then it creates, migrates and changes
-    /// nothing.
+    /// The access to the store. With `.looking`, the subcommand creates, migrates and changes nothing.
     var access: TrackerStore.Access { get }
     func run(_ desk: Desk) throws
 }
@@ -51,7 +50,7 @@ extension StoreCommand {
     }
 }
 
-/// A verb that also waits for somebody else: the sync server, the desktop.
+/// A subcommand that waits for the sync server or the desktop.
 protocol WaitingCommand: AsyncParsableCommand {
     var options: StoreOptions { get }
     var access: TrackerStore.Access { get }
@@ -71,13 +70,13 @@ extension WaitingCommand {
 }
 
 enum Failures {
-    /// Gives every known error its sentence, its exit code (command law C2), and what to do.
+    /// Converts a known error to a message, an exit code (CLI spec C2) and advice.
     static func explained(_ error: any Error) -> any Error {
         (error as? any Problem).map { CommandFailure($0, advice: Advice.about($0)) } ?? error
     }
 }
 
-/// Asks before something that cannot be taken back.
+/// Asks for confirmation of an irreversible action.
 enum Confirmation {
     static func ask(_ question: String, isConfirmed: Bool, console: Console) throws {
         guard !isConfirmed else { return }
@@ -91,19 +90,19 @@ enum Confirmation {
     }
 }
 
-/// A verb that writes, and that the service does as well where the store is the service's alone.
+/// A subcommand that writes, directly or through the service that owns the store.
 protocol AskingCommand: StoreCommand {
-    /// What the service is asked.
-    /// - Parameter desk: one to look at the day with, for what depends on it.
+    /// The request to the service.
+    /// - Parameter desk: opens the day for reading.
     func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member])
 
-    /// What is said about it.
-    /// - Parameter desk: on the day as it is afterwards.
+    /// The output for the service's response.
+    /// - Parameter desk: the day after the change.
     func words(_ answer: Data, _ desk: Desk) throws -> [String]
 }
 
 extension AskingCommand {
-    /// - Returns: whether there was a service to ask.
+    /// - Returns: whether a service was available.
     func ask() throws -> Bool {
         let place = try DeskOpening(options).place
         guard let service = ServiceDay(place, for: access, options) else { return false }
@@ -119,13 +118,12 @@ extension AskingCommand {
         return true
     }
 
-    /// A time as it is typed here: the service may have another zone.
+    /// Parses a time with this command's time zone, which can differ from the service's.
     func moment(_ text: String?, _ desk: () throws -> Desk) throws -> [JSONValue.Member] {
         try text.map { [JSONValue.Member("at", .string(try desk().tracker.moment($0).description))] } ?? []
     }
 }
 
-/// What a service answers to a drink of the day.
 struct LoggedDrink: Decodable {
     struct Drink: Decodable { var number: Int }
     var drink: Drink
@@ -135,13 +133,12 @@ struct LoggedDrink: Decodable {
     }
 }
 
-/// What a service answers to an entry of a session.
 struct LoggedEntry: Decodable {
     struct Entry: Decodable { var name: String }
     var id: String
     var logs: [Entry]
 
-    /// The session, and the entry that was made last.
+    /// The session, and its newest entry.
     static func stored(_ answer: Data, _ desk: Desk) throws -> (session: SessionReport, log: LogEntry)? {
         let told = try JSONDecoder().decode(Self.self, from: answer)
         let last = told.logs.max { Int($0.name.dropFirst()) ?? -1 < Int($1.name.dropFirst()) ?? -1 }
@@ -150,7 +147,7 @@ struct LoggedEntry: Decodable {
     }
 }
 
-/// What can be done about a problem on this command line, by its code. Other surfaces have other tables.
+/// Advice of the command line by error code.
 enum Advice {
     static func about(_ problem: any Problem) -> String? { about(code: problem.code) }
 

@@ -2,11 +2,11 @@ import CommandSupport
 import Foundation
 import TrackerCore
 
-/// Words and small graphics for a terminal. Piped, or with `NO_COLOR`, it is plain text.
+/// Text and small graphics for a terminal. Plain text in a pipe or with `NO_COLOR`.
 struct Console {
-    /// Standard output is a terminal that takes colour.
+    /// Whether standard output is a terminal with colour.
     let isLively: Bool
-    /// Somebody can answer a question.
+    /// Whether the user can answer a question.
     let canAsk: Bool
 
     init() {
@@ -35,7 +35,7 @@ struct Console {
         }
     }
 
-    /// A horizontal bar with a mark where one should be by now; nothing where no graphics are wanted.
+    /// A horizontal bar with a mark at the expected progress; `nil` without graphics.
     func bar(_ progress: Double, mark: Double? = nil, width: Int = 24, _ colour: Colour) -> String? {
         guard isLively else { return nil }
         let filled = cells(progress, width)
@@ -44,12 +44,12 @@ struct Console {
         return paint(text, colour)
     }
 
-    /// The ring as one sign: empty, a quarter, half, three quarters, full.
+    /// The ring as one character: empty, a quarter, half, three quarters, full.
     func ring(_ progress: Double) -> String? {
         isLively ? ["○", "◔", "◑", "◕", "●"][progress >= 1 ? 4 : min(3, cells(progress, 4))] : nil
     }
 
-    /// One sign a value, the highest as tall as the line.
+    /// One character per value.
     func sparkline(_ values: [Int?], top: Int) -> String? {
         guard isLively else { return nil }
         let signs = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
@@ -58,7 +58,7 @@ struct Console {
         }.joined()
     }
 
-    /// A vertical gauge laid down: the centre in the middle, above to the right.
+    /// A horizontal gauge: the centre in the middle, higher values to the right.
     func gauge(_ position: Double, isWarning: Bool, width: Int = 25) -> String? {
         guard isLively else { return nil }
         let at = min(width - 1, max(0, cells(position, width)))

@@ -6,7 +6,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// Where the store and the configuration are.
+/// The options for the store and the configuration.
 struct PlaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -24,7 +24,6 @@ struct PlaceOptions: ParsableArguments {
     var config: String?
 }
 
-/// The options of every subcommand that uses the store.
 struct StoreOptions: ParsableArguments {
     @OptionGroup var location: PlaceOptions
 
@@ -53,29 +52,27 @@ struct StoreOptions: ParsableArguments {
     var config: String? { location.config }
 }
 
-/// An open store's desk, and what this surface adds: a console and words.
+/// The application API of an open store, with a console.
 struct Desk {
     let place: StorePlace
-    /// What is decided, for every surface alike.
     let tracker: TrackerDesk
     let console: Console
     let isJSON: Bool
-    /// The service that keeps the day, where the store is not this user's to read; then this is a desk on a copy.
+    /// The service that owns the store, if this user cannot read it. The application API then uses a copy.
     let service: ServiceDay?
     private let copy: ServiceDay.Copy?
-    /// The moment that was asked about, where one was named.
+    /// The moment of `--now`.
     private let given: Instant?
 
-    /// The clock of a command that goes on.
+    /// The clock of a command that keeps running.
     func clock(speed: Double) -> DeskClock { DeskClock(from: given, speed: speed) }
 
-    /// The store's file.
     var path: String { tracker.path }
     var context: WriteContext { tracker.context }
     var now: Instant { tracker.now }
     var zone: Zone { tracker.zone }
 
-    /// - Parameter isQuiet: nothing is answered yet, so that nothing has to be said beside it.
+    /// - Parameter isQuiet: suppresses remarks.
     init(_ options: StoreOptions, for access: TrackerStore.Access, isQuiet: Bool = false) throws {
         var opening = try DeskOpening(options)
         place = opening.place
@@ -93,7 +90,7 @@ struct Desk {
         if !isQuiet { for remark in try Self.remarks(tracker.store, place) { Diagnostics.warning(remark) } }
     }
 
-    /// What a person has to know beside the answer, so that it misleads nobody.
+    /// Warnings in addition to the output.
     private static func remarks(_ store: TrackerStore, _ place: StorePlace) throws -> [String] {
         var remarks: [String] = []
         if store.found == .nothing {
@@ -111,7 +108,7 @@ struct Desk {
         return remarks
     }
 
-    /// One JSON object with keys in a stable order, or the words for people.
+    /// Prints one JSON object with sorted keys, or text.
     func say(_ report: some Encodable, _ words: () throws -> [String]) throws {
         if isJSON {
             console.line(try TrackerDesk.json(report))
@@ -120,10 +117,10 @@ struct Desk {
         }
     }
 
-    /// An amount of drink in the units that the settings ask for.
+    /// An amount in the configured unit.
     func amount(_ ml: Int) -> String { ((try? tracker.settingsInForce().amountUnits) ?? .ml).text(ml) }
 
-    /// A water's volume in the units that the settings ask for: `8 oz`, `237 ml`.
+    /// A water's volume in the configured unit: `8 oz`, `237 ml`.
     func volume(_ oz: Double) throws -> String {
         switch try tracker.settingsInForce().units {
         case .oz: "\(Amounts.decimal((oz * 10).rounded() / 10)) oz"
@@ -131,10 +128,10 @@ struct Desk {
         }
     }
 
-    /// `HH:mm` on the wall of the zone in force.
+    /// `HH:mm` of local time.
     func time(_ instant: Instant) -> String { String(zone.wall(at: instant).timeText.prefix(5)) }
 
-    /// `at 14:00`; of another day than today's date `on 2026-06-14 at 14:00`.
+    /// `at 14:00`; on another date than today's `on 2026-06-14 at 14:00`.
     func when(_ instant: Instant) -> String {
         let date = zone.wall(at: instant).dateText
         return date == zone.wall(at: now).dateText ? "at \(time(instant))" : "on \(date) at \(time(instant))"
@@ -146,13 +143,13 @@ struct Desk {
     }
 }
 
-/// The way from the options of a command to a desk over an open store.
+/// Opens the store from the options of a command.
 struct DeskOpening {
     let place: StorePlace
     private let options: StoreOptions
     private let choice: ZoneChoice
 
-    /// - Parameter place: where the store lies; `nil`: it is looked for.
+    /// - Parameter place: the location of the store; `nil` searches for it.
     init(_ options: StoreOptions, place: StorePlace? = nil) throws {
         let configuration = try Configuration.load(options.config)
         self.place = try place ?? StorePlace.find(options.store, configuration)
@@ -161,7 +158,7 @@ struct DeskOpening {
         choice = try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc)
     }
 
-    /// - Parameter now: `nil`: as the options or the clock say.
+    /// - Parameter now: `nil` uses the options or the clock.
     func desk(for access: TrackerStore.Access, at now: Instant? = nil) throws -> TrackerDesk {
         let store = try place.open(hostZone: choice.host.id, for: access)
         let given = try given(store)
@@ -170,16 +167,16 @@ struct DeskOpening {
             canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
     }
 
-    /// The moment that the options or the environment name.
+    /// The moment from the options or the environment.
     func given(_ store: TrackerStore) throws -> Instant? {
         let zone = choice.inForce(try store.settings())
         return try (options.now ?? Machine.variable("WATERH_NOW")).map { try Moment.parse($0, now: nil, zone: zone) }
     }
 }
 
-/// The clock of a command that goes on: the machine's, or one that began at `--now` and runs faster.
+/// The clock of a command that keeps running: the host's, or one that starts at `--now` with a speed factor.
 struct DeskClock: Sendable {
-    /// `nil`: the machine's.
+    /// `nil` for the host's clock.
     private let start: Instant?
     private let speed: Double
     private let began = ContinuousClock.now
@@ -193,38 +190,36 @@ struct DeskClock: Sendable {
         start.map { $0.advanced(seconds: (ContinuousClock.now - began) / .seconds(1) * speed) } ?? Machine.now()
     }
 
-    /// How long that is for somebody who waits.
+    /// The real duration of a simulated one.
     func real(_ length: Duration) -> Duration { length / speed }
 }
 
-/// A day that is not this user's to open, and that a service keeps whose socket is open to this user: it is asked
-/// instead.
+/// The service that owns a store which this user cannot open, through its socket.
 struct ServiceDay {
     let socket: ServiceSocket
 
-    /// `nil` where the store is open to this user, where nobody answers, or where another moment is meant than the
-    /// service's own.
+    /// `nil` if this user can open the store, if no service responds, or if the options set another moment.
     init?(_ place: StorePlace, for access: TrackerStore.Access, _ options: StoreOptions) {
         guard place.isShut(for: access), options.now == nil, Machine.variable("WATERH_NOW") == nil else { return nil }
         socket = ServiceSocket(path: ServiceSocket.path(forStore: place.path)) { Advice.about(code: $0) }
         guard socket.isAnswering else { return nil }
     }
 
-    /// The day as it is now, to look at.
+    /// A copy of the current day for reading.
     func copy() throws -> Copy {
         let copy = Copy(folder: try ScratchFolder())
         try socket.get("/api/v1/backup", to: copy.path)
         return copy
     }
 
-    /// Lasts as long as somebody has it.
+    /// A temporary copy, deleted when it is released.
     struct Copy {
         fileprivate let folder: ScratchFolder
         var path: String { folder.file("day.sqlite") }
     }
 }
 
-/// What stands behind an option that asks for ounces.
+/// An option value in ounces.
 enum OunceText {
     static func value(_ text: String) throws -> Double {
         guard let oz = Ounces.typed(text) else {

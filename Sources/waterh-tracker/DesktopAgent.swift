@@ -36,11 +36,12 @@ struct Agent: AsyncParsableCommand {
     }
 }
 
-/// Shows what a service asks for, and tells it what was shown and what was pressed.
+/// Shows the service's notifications on the desktop. Reports to the service which were shown and which buttons were
+/// pressed.
 actor DesktopAgent {
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
 
-    /// A tap that waited for so long says when it was.
+    /// A press that waited longer than this is sent with its time.
     private static let late = Duration.seconds(30)
 
     private let store: String
@@ -49,12 +50,12 @@ actor DesktopAgent {
     private var page: String?
     private var waiting: Task<Void, Never>?
     private var trouble: String?
-    /// What was tapped, until the service has heard of it.
+    /// Presses until the service has accepted them.
     private let taps: KeptTaps
     private var isPassingOn = false
-    /// That there is no desktop was said.
+    /// Whether the missing desktop was reported.
     private var hasNobodyToShow = false
-    /// The tap of which it was said that it waits.
+    /// The press whose wait was reported.
     private var waitsFor: String?
 
     /// - Parameter instance: the service's instance name, which the bus names contain.
@@ -64,7 +65,7 @@ actor DesktopAgent {
         taps = KeptTaps(file: ServiceSocket.file(forStore: store, "taps.json"))
     }
 
-    /// Goes on until its task is cancelled.
+    /// Runs until its task is cancelled.
     func run() async {
         var outlets = DesktopNotifications.Outlets()
         outlets.log = { Diagnostics.line($0) }
@@ -77,7 +78,7 @@ actor DesktopAgent {
         defer { offering.cancel() }
         var backoff = Backoff(first: Self.shortestPause, longest: Self.longestPause)
         while !Task.isCancelled {
-            // Whoever cannot show does not offer to.
+            // Register with the service only if the desktop is available.
             guard await desktop.canShow() else {
                 sayThatNobodyShows()
                 await wait(Self.longestPause)
@@ -91,7 +92,7 @@ actor DesktopAgent {
         await desktop.stop()
     }
 
-    /// Once until it changes: who waits in silence is taken for one who works.
+    /// Reports once that there is no desktop.
     private func sayThatNobodyShows() {
         guard !hasNobodyToShow, !Task.isCancelled else { return }
         hasNobodyToShow = true
@@ -104,7 +105,7 @@ actor DesktopAgent {
                 : "Nobody on the session's bus shows notifications: a notification server is waited for.")
     }
 
-    /// Until the service goes, or the desktop's server does.
+    /// Handles the service's stream until the service or the desktop's server has gone.
     /// - Returns: whether there was a service.
     private func listen() async -> Bool {
         var agent: String?
@@ -145,7 +146,7 @@ actor DesktopAgent {
     private struct Close: Decodable { var id: String }
     private struct Done: Decodable { var done: Bool }
 
-    /// Looked for each time: the service may be another one by now.
+    /// Computed for each use, because the service might have restarted.
     private var service: ServiceSocket { ServiceSocket(path: ServiceSocket.path(forStore: store)) }
 
     private func pressed(_ press: DesktopPress) async {
@@ -155,8 +156,7 @@ actor DesktopAgent {
         await passOn()
     }
 
-    /// Brings the taps to the service, in their order. While it is away they wait here; it knows each by its key, so
-    /// none acts twice.
+    /// Sends presses to the service in order. They wait if it is unavailable. Their keys prevent duplicates.
     private func passOn() async {
         guard !isPassingOn else { return }
         isPassingOn = true
@@ -179,7 +179,7 @@ actor DesktopAgent {
         }
     }
 
-    /// - Returns: `false` where it was done before.
+    /// - Returns: `false` if it was a duplicate.
     private func bring(_ tap: KeptTaps.Tap) async throws -> Bool {
         var body = [
             JSONValue.Member("action", .string(tap.press.action.rawValue)), .init("key", .string(tap.press.key)),
@@ -195,13 +195,13 @@ actor DesktopAgent {
         await desktop.open(page + press.kind.page, token: press.activationToken)
     }
 
-    /// The day on the session's bus, from the service.
+    /// The actions of the D-Bus object, performed by the service.
     private var intents: SessionObject.Intents {
         @Sendable func ask(_ body: @escaping @Sendable (ServiceSocket) throws -> Data) async throws -> String {
             do {
                 return String(decoding: try await self.away(body), as: UTF8.self)
             } catch let failure as CommandFailure {
-                // The service's own word, and not what can be done about it on a command line.
+                // Return the service's message without the advice of the command line.
                 throw Refusal(
                     failure.code ?? "failed", failure.sentence,
                     category: failure.status == .refused ? .refused : .failed)
@@ -224,7 +224,7 @@ actor DesktopAgent {
         try await away { try $0.post(target, body, by: surface) }
     }
 
-    /// On a thread that may wait.
+    /// Runs a blocking closure on another thread.
     private func away(_ body: @escaping @Sendable (ServiceSocket) throws -> Data) async throws -> Data {
         let service = service
         return try await withCheckedThrowingContinuation { continuation in

@@ -6,14 +6,13 @@ import TrackerCore
 import TrackerService
 
 extension Desk {
-    /// One line on the day after a change.
+    /// One line about the day after a change.
     func standing(_ snapshot: TrackerSnapshot) -> String {
         let pace = snapshot.pace
         return "Today \(snapshot.amountText) (\(pace.percent) %). "
             + pace.statusText
     }
 
-    /// The same where the day is looked at afterwards.
     func standing() throws -> String { standing(try tracker.state()) }
 
     fileprivate func tell(_ outcome: DrinkOutcome, _ words: String) throws {
@@ -52,10 +51,9 @@ struct Log: AskingCommand {
 }
 
 extension Amount: ExpressibleByArgument {
-    /// From what stands behind an option.
     package init?(argument: String) { self.init(argument) }
 
-    /// As it is typed.
+    /// The amount as an option value.
     fileprivate var word: String {
         switch self {
         case .ml(let ml): "\(ml)"
@@ -84,7 +82,7 @@ struct Undo: AskingCommand {
 
     private struct Answer: Decodable { var undone: String }
 
-    /// The store remembers millilitres.
+    /// The store records millilitres.
     private static func words(_ undone: String, _ desk: Desk) -> String {
         let units = (try? desk.tracker.settingsInForce().amountUnits) ?? .ml
         let shown =

@@ -73,7 +73,7 @@ struct Export: WaitingCommand {
 
     private func write(_ desk: Desk) throws {
         let format = format?.file
-        // On standard output the drinks are the answer, and with --json that is one object.
+        // On standard output with --json, the drinks must be one object.
         let isAnswer = desk.isJSON && output ?? "-" == "-"
         guard !isAnswer || format ?? .json == .json else {
             throw CommandFailure(
@@ -121,7 +121,7 @@ struct Import: StoreCommand {
 }
 
 extension Desk {
-    /// The files of the open store: nobody but SQLite may open them, or its locks are gone.
+    /// The files of the open store. Only SQLite must open them, because closing a file releases its POSIX locks.
     var storeFiles: [String] { ["", "-wal", "-shm", "-journal"].map { path + $0 } }
 }
 
@@ -150,12 +150,12 @@ struct Purge: WaitingCommand {
     }
 }
 
-/// What `export` writes: files, and lines.
+/// The formats of `export`: files, and lines.
 enum ExportFormat: String, ExpressibleByArgument, CaseIterable {
     case appleHealth = "apple-health"
     case csv, json, jsonl, influx
 
-    /// As a whole file; `nil` where it is lines only.
+    /// `nil` for a format of lines.
     var file: HealthFiles.Format? { HealthFiles.Format(rawValue: rawValue) }
     var lines: DrinkLines.Format? { DrinkLines.Format(rawValue: rawValue) }
 }

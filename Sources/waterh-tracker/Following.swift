@@ -6,12 +6,11 @@ import TrackerCore
 import TrackerService
 import Utilities
 
-/// A command that goes on: looks at a store whenever somebody wrote to it, until it is stopped or nobody reads any
-/// more.
+/// A command that evaluates a store after each write, until it is stopped or its output is closed.
 struct StoreFollow: Sendable {
     let place: StorePlace
 
-    /// - Parameter look: says how long nothing will change by itself.
+    /// - Parameter look: returns the time until the next change.
     func run(_ look: @escaping @Sendable () -> Duration) async throws {
         guard let watch = StoreWatch(place.path) else {
             throw CommandFailure(
@@ -23,7 +22,7 @@ struct StoreFollow: Sendable {
         try await Self.whileRead { await follower.run() }
     }
 
-    /// Goes on until it is stopped, or nobody reads any more.
+    /// Runs until the command is stopped or its output is closed.
     static func whileRead(_ body: @escaping @Sendable () async -> Void) async throws {
         let signals = StopSignals.stream()
         let readers = TextOutput.standard.readerLeaves()
@@ -39,13 +38,13 @@ struct StoreFollow: Sendable {
             group.cancelAll()
             return first
         }
-        // A reader that is there and does not read keeps a line waiting: nobody waits for that.
+        // A reader that does not read blocks the write. Do not wait for it.
         work.cancel()
         if status != .done { throw ExitCode(status.rawValue) }
     }
 }
 
-/// Prints a line of output when it differs from the last one, and a warning likewise.
+/// Prints a line of output or a warning only if it differs from the last one.
 final class ChangeLines: Sendable {
     private let said = Mutex<(line: String?, trouble: String?)>((nil, nil))
 
@@ -68,15 +67,14 @@ final class ChangeLines: Sendable {
     }
 }
 
-/// `status --follow`. It opens the store for each look and closes it again, because the file might be replaced. A store
-/// that cannot be read leaves the last line as it is.
+/// `status --follow`. Opens and closes the store for each evaluation, because the file might be replaced. The last line
+/// stays if the store cannot be read.
 struct StatusFollow: Sendable {
     let options: StoreOptions
     let place: StorePlace
     let clock: DeskClock
     let line: @Sendable (_ state: String) throws -> String?
 
-    /// Runs until it is stopped, or standard output is closed.
     func run() async throws {
         let lines = ChangeLines()
         try await StoreFollow(place: place).run {
@@ -93,19 +91,19 @@ struct StatusFollow: Sendable {
     }
 }
 
-/// `status --follow` where only the service may read the store: the service sends each change.
+/// `status --follow` if only the service can read the store: the service sends each change.
 struct ServiceFollow: Sendable {
     let service: ServiceSocket
     let line: @Sendable (_ state: String) throws -> String?
 
-    /// Runs until it is stopped, or standard output is closed. It reconnects after the service restarts.
+    /// Reconnects after a restart of the service.
     func run() async throws {
         try await StoreFollow.whileRead {
             let lines = ChangeLines()
             var backoff = Backoff(first: .seconds(1), longest: .seconds(30))
             while !Task.isCancelled {
                 do {
-                    // A bar that shows the day does not look at it: no connection is held for it.
+                    // A status bar does not count as a viewer: the service keeps no connection to the bottle for it.
                     for try await event in service.events("/api/v1/events?looks=no") where event.name == "state" {
                         backoff.reset()
                         if let line = try line(event.data) { lines.line(line) }
@@ -120,10 +118,10 @@ struct ServiceFollow: Sendable {
     }
 }
 
-/// `export` as a stream of lines: what there is behind a position, and with `--follow` what comes. Between two looks
-/// nothing is open and nothing is kept: a reader that does not read costs one line that waits.
+/// `export` as a stream: the lines after a position, and with `--follow` new ones. The store is closed in between. A
+/// slow reader delays one line only.
 struct DrinkStream: Sendable {
-    /// So many bytes of whole lines go out in one piece: no more, so that a pipe takes them whole or not at all.
+    /// The maximum bytes of whole lines per write: `PIPE_BUF`, so that a write to a pipe is atomic.
     private static let piece = 4096
     private static let batch = 500
 
@@ -131,18 +129,17 @@ struct DrinkStream: Sendable {
     let place: StorePlace
     let format: DrinkLines.Format
 
-    /// How far the reader is.
+    /// The progress of the reader.
     private struct Reader {
         var format: DrinkLines
         var position: Int64
-        /// All that it was told, as of the last time that it had everything.
+        /// The position up to which all changes were written.
         var known: Int64
         var isAtBeginning: Bool
-        /// Of which file it was told.
+        /// The file of that position.
         var file: FileIdentity?
         var trouble: String?
-        /// Pieces of whole lines up to `position` that are still to be written; of the first a part may be: it goes on
-        /// from there.
+        /// Pending writes up to `position`. The first can be incomplete.
         var owed: [[UInt8]] = []
 
         mutating func pay(_ out: OutputFile) throws {
@@ -153,7 +150,7 @@ struct DrinkStream: Sendable {
         }
     }
 
-    /// - Parameter position: what the reader has already; `nil`: nothing.
+    /// - Parameter position: the last known change; `nil` for none.
     func run(after position: Int64?, isFollowing: Bool) async throws {
         let reader = Mutex(
             Reader(
@@ -169,20 +166,20 @@ struct DrinkStream: Sendable {
                 try tell(&reader)
                 reader.trouble = nil
             } catch is OutputFile.NobodyReads {
-                // Whoever watches the output ends us.
+                // A process that reads the output decides when to stop.
             } catch {
                 let sentence = Escaping.replacing("\(Failures.explained(error))", ["\n": " "])
                 if reader.trouble != sentence { Diagnostics.warning(sentence) }
                 reader.trouble = sentence
                 return DayFollower.longestPause
             }
-            // Time alone changes no drink.
+            // Drinks do not change by time.
             return .seconds(3600)
         }
     }
 
     private func tell(_ reader: inout Reader) throws {
-        // Before it is opened: of one that takes its place now, the next look tells.
+        // Before opening: if another file replaces this one now, the next evaluation detects it.
         let file = FileIdentity(place.path)
         let store = try DeskOpening(options, place: place).desk(for: .looking).store
         let out = try OutputFile("-")
@@ -191,7 +188,7 @@ struct DrinkStream: Sendable {
             reader.isAtBeginning = false
         }
         try reader.pay(out)
-        // It may come back as it was.
+        // The file might reappear.
         if store.found == .nothing, reader.position > 0 { return }
         let last = try store.lastDrinkPlace()
         let isAnother = reader.file != nil && file != nil && reader.file != file

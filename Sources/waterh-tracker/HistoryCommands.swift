@@ -40,7 +40,7 @@ struct HistoryCommand: StoreCommand {
         }
     }
 
-    /// Where it was seen, and where not.
+    /// The channels that showed the notification, and those that missed it.
     private static func places(_ line: ShownReport.Line) -> String {
         let missed = line.missed.sorted { $0.key < $1.key }.map { place, reason in
             "\(place) (missed: \(MissedReason(rawValue: reason).map(words) ?? reason))"
@@ -88,7 +88,7 @@ private enum DayView {
             guard !drinks.isEmpty else { return [head, MainView.emptyList] }
             return [head]
                 + drinks.reversed().map { drink in
-                    // The wall that the drink was drunk by, wherever one is now.
+                    // The time zone of the drink.
                     let zone = (try? Zone(drink.zone)) ?? desk.zone
                     let time = zone.wall(at: drink.at).timeText
                     return
@@ -125,7 +125,7 @@ private enum MonthView {
         try desk.say(report) { lines(report.days, report.metDays, desk) }
     }
 
-    /// A calendar: `#` met, `+` something, `.` nothing, blank to come; in colour on a terminal.
+    /// A calendar: `#` met, `+` partial, `.` none, blank for future days. A terminal shows colours.
     private static func lines(_ days: [DayReport], _ met: Int, _ desk: Desk) -> [String] {
         guard let first = days.first?.day else { return [] }
         let firstDay = (try? desk.tracker.settingsInForce().weekFirstDay.weekday) ?? 0

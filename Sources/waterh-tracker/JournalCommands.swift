@@ -196,7 +196,7 @@ extension Desk {
     }
 }
 
-/// The reasons for which records are not counted, in words.
+/// Texts for the reasons of quarantine.
 enum Doubts {
     static func short(_ reason: String) -> String {
         switch reason {

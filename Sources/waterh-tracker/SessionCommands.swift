@@ -195,9 +195,9 @@ struct SessionCommand: ParsableCommand {
     }
 }
 
-/// A session in words.
+/// Texts about a session.
 enum SessionWords {
-    /// What every change of entries answers: the session's new state.
+    /// Prints the result of a change: the new state of the session.
     static func tell(_ desk: Desk, _ session: SessionReport, _ words: String) throws {
         try desk.say(session) { change(desk, session, words) }
     }
@@ -316,7 +316,7 @@ struct PresetCommand: ParsableCommand {
         }
     }
 
-    /// A number, or the word that takes one back.
+    /// A number, or the word that removes one.
     enum Amount: ExpressibleByArgument, Equatable {
         case nothing
         case number(Double)

@@ -72,7 +72,7 @@ struct SettingsCommand: ParsableCommand {
         @Flag(help: "Read the value of one setting from standard input; other users can see arguments")
         var stdin = false
 
-        /// A bottle's own setting is given up.
+        /// Unsets a bottle's own setting.
         private static let asAll = "inherit"
 
         func validate() throws {
@@ -127,12 +127,12 @@ struct Setup: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            // Questions are asked of what is there: who breaks off leaves nothing behind, not even an empty store.
+            // Open for reading during the questions, so that cancelling creates no store.
             let looking = try Desk(options, for: .looking, isQuiet: true)
-            // On a copy of a service's day there is nothing to answer: that is said before anything is asked.
+            // A copy of a service's day cannot be changed. Report that before any question.
             if looking.service != nil { _ = try Desk(options, for: .writing) }
             let answers = try await answers(looking)
-            // All are answered: from here on something is written.
+            // From here on the store is written.
             try finish(Desk(options, for: .writing), answers)
         } catch {
             throw Failures.explained(error)
@@ -148,7 +148,7 @@ struct Setup: AsyncParsableCommand {
     private func answers(_ desk: Desk) async throws -> Answers {
         var changes = zip(TrackerDesk.setupNames, [waterEvery, timeReminders, interval, threshold, units, goal])
             .compactMap { name, value in value.map { (name: name, text: $0) } }
-        // What was given has to be possible before anything is asked.
+        // Validate the given settings before any question.
         var settings = try desk.tracker.settingsInForce()
         for change in changes { try settings.set(change.name, to: change.text) }
         let isFirst = try desk.tracker.isFirstVisit()
@@ -159,7 +159,7 @@ struct Setup: AsyncParsableCommand {
             desk.console.line("")
         }
         if isFirst, asks { changes += try ask(desk, except: changes.map(\.name)) }
-        // Who says oz or ml says it of the day, too, unless that has been said already.
+        // The unit of sessions also applies to the day, unless it has one.
         if settings.hydrationUnits == nil, let units = changes.last(where: { $0.name == "waterline.units" })?.text {
             changes.append(("hydration.units", units))
         }
@@ -209,13 +209,13 @@ struct Setup: AsyncParsableCommand {
         return changes
     }
 
-    /// The input ended (Ctrl-D): that answers nothing.
+    /// The end of input (Ctrl-D) is not an answer.
     private static func unanswered() -> Refusal {
         TextOutput.standard.line("")
         return Refusal("unanswered", "Not all questions were answered. Nothing was set up.")
     }
 
-    /// Shows what notifications are for, and sends a test where they are wanted.
+    /// Explains notifications, and sends a test notification if the user allows them.
     private func allowNotifications(_ desk: Desk, asks: Bool) async throws -> (words: String, choice: Notifications?) {
         var choice = notifications
         if choice == nil, asks {

@@ -67,7 +67,7 @@ struct Status: WaitingCommand {
     }
 
     /// - Parameter state: the state as JSON.
-    /// - Returns: `nil` for the text of many lines.
+    /// - Returns: `nil` for the text with several lines.
     private func line(_ state: String) throws -> String? {
         guard formatInForce != .json else { return state }
         let day = try JSONDecoder().decode(StatusFields.self, from: Data(state.utf8))
@@ -78,7 +78,6 @@ struct Status: WaitingCommand {
 }
 
 extension StatusText {
-    /// The status for a person.
     static func lines(_ snapshot: TrackerSnapshot, _ desk: Desk) throws -> [String] {
         let pace = snapshot.pace
         let console = desk.console
@@ -117,7 +116,7 @@ extension StatusText {
         return lines
     }
 
-    /// The bottles that the running service sees while the store has none of its own.
+    /// The bottles in range of the running service, while the store has none.
     private static func bottlesInRange(_ desk: Desk) -> [String] {
         struct State: Decodable {
             struct Service: Decodable { var bottlesInRange: [BottleInRange]? }
@@ -179,7 +178,7 @@ extension StatusText {
     }
 }
 
-/// The fields of the state that a line for a status bar shows.
+/// The fields of the state for a status bar.
 struct StatusFields: Decodable {
     struct Session: Decodable {
         var value: Double
@@ -200,20 +199,19 @@ struct StatusFields: Decodable {
     var waterline: Session?
 }
 
-/// What a status bar shows of the day, or of a Waterline session; how it is written is a matter of `StatusFormat`.
+/// The content of a status bar: the day, or a Waterline session.
 struct StatusItem: Equatable {
     var text: String
     var short: String
     var tooltip: String
-    /// What a bar's style sheet goes by.
+    /// The class for style sheets.
     var state: String
-    /// The phase of the day, or whether a session runs.
+    /// The phase of the day, or whether a session is active.
     var phase: String
     var percent: Int
-    /// `#RRGGBB` (tracker law B6).
+    /// `#RRGGBB` (tracker spec B6).
     var colour: String
 
-    /// The day.
     init(_ day: StatusFields) {
         text = day.litresText
         short = "\(day.percent) %"
@@ -231,7 +229,7 @@ struct StatusItem: Equatable {
             }
     }
 
-    /// The session that runs, or that none does (US-030).
+    /// `nil` means no active session (US-030).
     init(session: StatusFields.Session?) {
         guard let session else {
             (text, short, tooltip, state, phase, percent, colour) = ("No Session", "", "", "idle", "idle", 0, "#6B7B8D")
@@ -253,11 +251,11 @@ struct StatusItem: Equatable {
     }
 }
 
-/// How a status bar reads a line.
+/// The format of a status line.
 enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
     case text, json, waybar, i3blocks, polybar, tmux, plain
 
-    /// One line, as that program wants it; `nil` for the two that are no bar's.
+    /// One line in the format of a status bar; `nil` for the other two formats.
     func line(_ item: StatusItem) throws -> String? { try Self.lines[self]?(item) }
 
     private static let lines: [StatusFormat: @Sendable (StatusItem) throws -> String] = [
@@ -266,9 +264,9 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
                 Waybar(text: $0.text, alt: $0.phase, tooltip: $0.tooltip, class: $0.state, percentage: $0.percent))
         },
         .i3blocks: { try TrackerDesk.json(I3Block(full_text: $0.text, short_text: $0.short, color: $0.colour)) },
-        // %{ begins a word of polybar's own.
+        // `%{` begins a formatting tag of polybar.
         .polybar: { "%{F\($0.colour)}\(Escaping.replacing($0.text, ["%{": "%%{"]))%{F-}" },
-        // # begins a word of tmux' own.
+        // `#` begins a format of tmux.
         .tmux: { "#[fg=\($0.colour)]\(Escaping.replacing($0.text, ["#": "##"]))#[default]" },
         .plain: { $0.text },
     ]
@@ -278,7 +276,7 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
         var text: String
         var alt: String
         var tooltip: String
-        /// The CSS class: `onTrack`, `attention` or `overdue`; colours follow it.
+        /// The CSS class: `onTrack`, `attention` or `overdue`.
         var `class`: String
         var percentage: Int
     }
@@ -291,8 +289,7 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// The state, and beside it who could not be told of the day: where servers are is the business of whoever has the
-/// store, and not of all who see the state.
+/// The state, with the publishers that failed. Their addresses are for the store's owner only.
 struct OwnStatus: Encodable {
     let snapshot: TrackerSnapshot
     let troubles: [OutletTrouble]
