@@ -2,17 +2,16 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// The user, if there is one yet.
     package func profile() throws -> Profile? { try read { try ProfileTable.find($0) } }
 
-    /// The user, made on first use.
+    /// Creates the user at the first call.
     package func profile(_ context: WriteContext) throws -> Profile {
         if let known = try profile() { return known }
         return try write { try ProfileTable.findOrMake($0, context) }
     }
 
-    /// Whether the store was ever used: onboarded, with a setting, bottle, drink or session. Before that there are no
-    /// reminders.
+    /// Whether the store has been used: setup is finished, or there is a setting, bottle, drink or session. Before that
+    /// there are no reminders.
     package func hasBegun() throws -> Bool {
         try read { db in
             try Bool.fetchOne(
@@ -25,7 +24,7 @@ extension TrackerStore {
         }
     }
 
-    /// Marks the welcome as read and makes the five default presets, once: deleted ones stay deleted.
+    /// Marks setup as finished and adds the five default presets, once. Deleted presets stay deleted.
     /// - Returns: whether this was the first time.
     package func finishOnboarding(_ context: WriteContext) throws -> Bool {
         try write { db in
@@ -40,15 +39,13 @@ extension TrackerStore {
     }
 }
 
-/// The one user of a store, and the device that the store is (tracker specification E8).
 package struct Profile: Hashable, Sendable {
-    /// The user's id, made once.
+    /// Never changes.
     package var userID: String
-    /// Settles conflicts of equal `updatedAt`.
+    /// Resolves conflicts with equal `updatedAt` (tracker spec E8).
     package var deviceID: String
-    /// When the store was made.
     package var createdAt: Instant
-    /// When the welcome was read to its end; `nil` before.
+    /// The end of setup; `nil` before it.
     package var onboardedAt: Instant?
 }
 

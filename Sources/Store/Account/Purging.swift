@@ -2,9 +2,7 @@ import Foundation
 import GRDB
 
 extension TrackerStore {
-    /// Deletes all rows of all tables. Only the retained topics that are to be deleted at receivers stay. Readers by
-    /// position see
-    /// a new store.
+    /// Deletes all rows of all tables, except the stale retained topics. Readers of positions see a new store.
     package func purge() throws {
         try write { db in
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
@@ -13,11 +11,11 @@ extension TrackerStore {
             for table in try Self.tables(db) where !staying.contains(table) {
                 try db.execute(sql: "DELETE FROM \"\(table)\"")
             }
-            // The deletion of drinks is counted.
+            // Triggers have counted the deletion of drinks.
             try db.execute(sql: "DELETE FROM counter; DELETE FROM sqlite_sequence")
             try DrinkPlaces.begin(db)
         }
-        // The rows are gone from the tables; this takes their bytes out of the file and the log too.
+        // Also remove the deleted bytes from the file and the WAL.
         try writeWithoutTransaction { db in
             try db.execute(sql: "VACUUM")
             if path != ":memory:" { _ = try db.checkpoint(.truncate) }
@@ -25,9 +23,8 @@ extension TrackerStore {
     }
 }
 
-/// What a service's figures have of a store.
 extension TrackerStore {
-    /// The size of the file and of its WAL; `nil` if there is no file.
+    /// The size of the file and its WAL; `nil` if there is no file.
     package var bytes: Int? {
         func size(_ path: String) -> Int? {
             ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? NSNumber)?.intValue

@@ -6,15 +6,14 @@ import TrackerCore
 
 /// A request that is executed once, however often the client repeats it.
 ///
-/// The first write of a store that runs an errand stores its key in the same transaction. So both are on the disk or
-/// neither, after a crash and with several processes.
+/// The first write of a store that runs it stores its key in the same transaction. So both are on disk or neither,
+/// after a crash and with several processes.
 package final class Errand: Sendable {
     /// The number of stored requests; the oldest are deleted.
     static let limit = 5000
 
     /// The client's key of the request, for example a UUID.
     package let key: String
-    /// The fingerprint of the request.
     package let fingerprint: String
     let now: Instant
     private let noted = Mutex(false)
@@ -26,10 +25,9 @@ package final class Errand: Sendable {
         self.now = now
     }
 
-    /// The request was executed before.
+    /// Thrown for a request that was executed before.
     package struct Repeated: Error, Hashable {}
 
-    /// Whether its key is stored.
     package internal(set) var isNoted: Bool {
         get { noted.withLock { $0 } }
         set { noted.withLock { $0 = newValue } }
@@ -46,14 +44,13 @@ package final class Errand: Sendable {
 }
 
 extension TrackerStore {
-    /// The same store, whose next write executes this errand, or throws `Errand.Repeated`.
+    /// A copy whose next write executes this request, or throws `Errand.Repeated`.
     package func running(_ errand: Errand) -> TrackerStore {
         var store = self
         store.errand = errand
         return store
     }
 
-    /// A request that was executed.
     package struct KnownRequest: Hashable, Sendable {
         /// Another fingerprint with the same key is an error.
         package var fingerprint: String
@@ -62,7 +59,6 @@ extension TrackerStore {
 
         /// The response, for a client that repeats the request.
         package struct Answer: Hashable, Sendable {
-            /// The HTTP status.
             package var status: Int
             package var body: [UInt8]
 
@@ -89,19 +85,19 @@ extension TrackerStore {
         }
     }
 
-    /// Stores an errand before an action that writes nothing to the store, for example a command to the bottle.
+    /// Stores a request before an action outside the store, for example a command to the bottle.
     package func begin(_ errand: Errand) throws { try running(errand).write { _ in } }
 
-    /// Deletes an errand that failed, so that it can be tried again.
+    /// Deletes a failed request, so that the client can retry it.
     package func forget(_ errand: Errand) throws {
         guard errand.isNoted else { return }
         try write { db in try db.run("DELETE FROM request WHERE key = ?", [errand.key]) }
     }
 
-    /// Stores the response to an errand.
+    /// Stores the response to a request.
     /// - Parameter answer: `nil` for a response with a secret, which is sent once.
     package func keep(_ answer: KnownRequest.Answer?, to errand: Errand) throws {
-        // Also where what was done has removed the note itself, as a purge does.
+        // A purge has deleted the row itself.
         try write { db in
             try db.run(
                 """

@@ -4,22 +4,19 @@ import TrackerCore
 
 /// An access token, of which only the SHA-256 digest is stored.
 package struct TokenRecord: Hashable, Sendable {
-    /// A unique id.
     package var id: String
     package var label: String
-    /// The time of its creation.
     package var createdAt: Instant
-    /// When it was last used, to the day; `nil` before its first use.
+    /// The last use, to the day; `nil` before it.
     package var lastUsedAt: Instant?
-    /// When it was revoked; `nil` while it is valid.
+    /// `nil` while the token is valid.
     package var revokedAt: Instant?
-    /// What it allows: `widget`, `read`, `log`, `control` or `admin`, each with the ones before it.
+    /// `widget`, `read`, `log`, `control` or `admin`. Each includes the ones before it.
     package var scope: String
 
-    /// A token that is not used for so long expires, seconds.
+    /// Seconds without use after which a token expires.
     package static let unusedLimit: Double = 90 * 86_400
 
-    /// When it expires unless it is used.
     package var expiresAt: Instant { (lastUsedAt ?? createdAt).advanced(seconds: Self.unusedLimit) }
 }
 
@@ -33,7 +30,7 @@ extension TokenRecord {
 }
 
 extension TrackerStore {
-    /// Stores a new token by its SHA-256 digest. The caller shows the token once and never stores it.
+    /// Stores the SHA-256 digest of a new token. The caller shows the token once and never stores it.
     /// - Parameter token: random text of at least 128 bits.
     package func addToken(_ token: String, label: String, scope: String = "control", _ context: WriteContext) throws
         -> TokenRecord
@@ -47,8 +44,7 @@ extension TrackerStore {
         }
     }
 
-    /// Returns a valid token: one that was made, not revoked, and used within `TokenRecord.unusedLimit`. Stores its use
-    /// once a day.
+    /// Returns a token that is neither revoked nor expired. Stores its use once a day.
     package func use(token: String, at now: Instant) throws -> TokenRecord? {
         let record = try read { db in
             try Row.fetchOne(
@@ -58,7 +54,7 @@ extension TrackerStore {
         }
         guard let record, now < record.expiresAt else { return nil }
         guard record.lastUsedAt.map({ $0.seconds(to: now) >= 86_400 }) ?? true else { return record }
-        // A store that cannot be written at this moment does not lock its owner out.
+        // A store that cannot be written now must still accept the token.
         try? write { db in
             try db.execute(
                 sql: "UPDATE token SET lastUsedAt = ? WHERE id = ?", arguments: [now.milliseconds, record.id])
@@ -66,16 +62,16 @@ extension TrackerStore {
         return record
     }
 
-    /// All tokens, oldest first.
+    /// Oldest first.
     package func tokens() throws -> [TokenRecord] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY createdAt, id").readable(TokenRecord.init(row:))
         }
     }
 
-    /// Revokes the token whose id has this prefix, or all tokens.
+    /// Revokes the token whose id has this prefix; `nil` revokes all.
     /// - Returns: the number of revoked tokens.
-    /// - Throws: a refusal if none or several match; nothing is written then.
+    /// - Throws: `Refusal` if none or several match. Nothing is revoked then.
     package func revokeTokens(_ beginning: String?, _ context: WriteContext) throws -> Int {
         // Ids are hexadecimal. SQLite would stop at a NUL byte, and an empty prefix would match all.
         guard beginning?.isEmpty != true, beginning?.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) ?? true else {
