@@ -2,18 +2,16 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// A row with a value that the schema forbids, from a damaged page. Lists leave it out, and `PRAGMA integrity_check`
-/// names it.
+/// A row with a value that the schema forbids, from a damaged page. Lists leave it out, and `doctor` reports it.
 package struct UnreadableRow: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The row's number or identifier.
+    /// The row id or identifier.
     package var name: String
     package var reason: String
 
     package var description: String { "row \(name): \(reason)" }
 }
 
-/// A value of any type. Reading it first and converting it second spares GRDB's generic code, which took most of the
-/// time of reading a row.
+/// A value of any type. Reading it before the conversion avoids GRDB's generic code, which took most of the time.
 struct StoredValue: DatabaseValueConvertible, StatementColumnConvertible {
     let databaseValue: DatabaseValue
 
@@ -28,7 +26,7 @@ struct StoredValue: DatabaseValueConvertible, StatementColumnConvertible {
     static func fromDatabaseValue(_ value: DatabaseValue) -> StoredValue? { StoredValue(value) }
 }
 
-/// Each throws `UnreadableRow` for a value of another type, or outside its range.
+/// Accessors that throw `UnreadableRow` for a value of another type or outside its range.
 extension Row {
     func checked<Value: DatabaseValueConvertible>(_ column: String, _ type: Value.Type = Value.self) throws -> Value {
         if let stored = try? decode(StoredValue.self, forColumn: column),
@@ -40,7 +38,7 @@ extension Row {
         do { return try decode(type, forColumn: column) } catch { throw invalid(column) }
     }
 
-    /// - Parameter index: of the column, which is faster than its name.
+    /// - Parameter index: faster than the column's name.
     func checked<Value: DatabaseValueConvertible>(_ column: String, at index: Int, _ type: Value.Type = Value.self)
         throws -> Value
     {
@@ -56,14 +54,14 @@ extension Row {
         return value
     }
 
-    /// An amount that calculations take, 0 to 10,000.
+    /// An amount for calculations, 0 to 10,000.
     func amountIfAny(_ column: String) throws -> Double? {
         let value = try checked(column, Double?.self)
         guard value.map((0...10_000).contains) ?? true else { throw invalid(column) }
         return value
     }
 
-    /// A time of the years 1 to 9999, from milliseconds since 1970.
+    /// A time in the years 1 to 9999, from milliseconds since 1970.
     func instant(_ column: String, at index: Int? = nil) throws -> Instant {
         let instant = Instant(milliseconds: try index.map { try checked(column, at: $0) } ?? checked(column))
         guard Instant.storable.contains(instant) else { throw invalid(column) }
@@ -101,7 +99,6 @@ extension Row {
 }
 
 extension Sequence {
-    /// The rows that can be read, in order.
     func readable<Value>(_ read: (Element) throws -> Value) throws -> [Value] {
         try compactMap { element in
             do { return try read(element) } catch is UnreadableRow { return nil }
@@ -110,12 +107,11 @@ extension Sequence {
 }
 
 extension DatabaseValue {
-    /// A blob.
     init(bytes: [UInt8]) { self = Data(bytes).databaseValue }
 }
 
 extension Database {
-    /// Executes one statement, which SQLite parses once for each connection.
+    /// Executes one statement with SQLite's statement cache.
     func run(_ sql: String, _ arguments: StatementArguments = []) throws {
         try cachedStatement(sql: sql).execute(arguments: arguments)
     }
@@ -132,7 +128,7 @@ extension Statement {
         try execute(arguments: StatementArguments(values))
     }
 
-    /// The first column of the first row; `nil` if there is no row, or it is NULL.
+    /// The first column of the first row; `nil` without a row, or for NULL.
     func first<Found: DatabaseValueConvertible & StatementColumnConvertible>(
         _ type: Found.Type, _ values: (any DatabaseValueConvertible)?...
     ) throws -> Found? {
@@ -140,7 +136,6 @@ extension Statement {
     }
 }
 
-/// Named numbers.
 enum Counter {
     static func value(_ name: String, _ db: Database) throws -> Int {
         try Int.fetchOne(try db.cachedStatement(sql: "SELECT value FROM counter WHERE name = ?"), arguments: [name])
@@ -154,17 +149,16 @@ enum Counter {
     static func add(_ name: String, _ more: Int, _ db: Database) throws { try set(name, value(name, db) + more, db) }
 }
 
-/// Gives the drinks of a batch their positions (`DrinkPlaces`): the last position is read and written once for a batch.
+/// Assigns positions (`DrinkPlaces`) to a batch of drinks. The last position is read and written once per batch.
 struct GivenPlaces {
     private let db: Database
-    /// The last position that was given; `nil`: that of the store.
+    /// The last assigned position; `nil` before it is read.
     private var last: Int64?
-    /// Whether the store has an older one.
+    /// Whether `last` is not yet written.
     private var isAhead = false
 
     init(_ db: Database) { self.db = db }
 
-    /// The position of the next drink, which `take` uses up.
     mutating func next() throws -> Int64 {
         if let last { return last + 1 }
         let stored = try Int64.fetchOne(try db.cachedStatement(sql: "SELECT last FROM drink_sequence")) ?? 0
@@ -174,7 +168,7 @@ struct GivenPlaces {
 
     mutating func take() { (last, isAhead) = (last.map { $0 + 1 }, true) }
 
-    /// Writes the position back: at the end, and before a change that a trigger gives a position.
+    /// Writes the last position: at the end, and before a change to which a trigger assigns a position.
     mutating func settle() throws {
         if isAhead {
             try db.cachedStatement(

@@ -20,7 +20,6 @@ package struct StoreError: Problem, Hashable {
         case foreign
         /// A later version wrote the file.
         case newer
-        /// An I/O error of the disk.
         case inputOutput
         /// Any other error of SQLite.
         case other
@@ -32,7 +31,6 @@ package struct StoreError: Problem, Hashable {
     package var kind: Kind
     /// The event, as a clause.
     package var what: String
-    /// The store's path.
     package var path: String
     /// The name of the kind, or of a special case.
     package var code: String
@@ -44,12 +42,10 @@ package struct StoreError: Problem, Hashable {
         case .cannotOpen, .readOnly, .inputOutput, .other: .failed
         }
     }
-    /// The path as `path`.
     package var values: [String: String] { ["path": path] }
-    /// The event and the file.
     package var sentence: String { "\(what) (\(path))." }
 
-    /// - Parameter code: the code of a special case; otherwise that of the kind.
+    /// - Parameter code: of a special case; the default is the kind.
     package init(_ kind: Kind, _ what: String, at path: String, code: String? = nil) {
         self.kind = kind
         self.what = what
@@ -59,10 +55,9 @@ package struct StoreError: Problem, Hashable {
 }
 
 extension StoreError {
-    /// From an error of SQLite.
     init(_ error: DatabaseError, at path: String) {
         let said = "SQLite says: \(error.message ?? "nothing") (code \(error.extendedResultCode.rawValue))"
-        // A full disk has several error codes (the shared-memory file fails with an I/O error), so check the disk.
+        // A full disk has several error codes, because the shared-memory file fails with an I/O error. Check the disk.
         let outOfSpace =
             error.resultCode == .SQLITE_FULL
             || (!Self.mayStand(after: error) && [.SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode)
@@ -71,7 +66,7 @@ extension StoreError {
             self.init(.diskFull, "The disk with the store is full, nothing was written", at: path)
             return
         }
-        // An existing file that cannot be opened is one next to which no WAL can be created.
+        // An existing file that cannot be opened: SQLite cannot create its WAL.
         let isUnwritable =
             error.resultCode == .SQLITE_READONLY
             || (error.resultCode == .SQLITE_CANTOPEN && FileManager.default.fileExists(atPath: path))
@@ -101,7 +96,7 @@ extension StoreError {
         }
     }
 
-    /// Whether the write might be stored: it is complete, and only its synchronisation failed.
+    /// Whether the commit might be on disk, because only its fsync failed.
     static func mayStand(after error: DatabaseError) -> Bool { error.extendedResultCode == .SQLITE_IOERR_FSYNC }
 
     /// Free bytes for unprivileged users on the disk of `path` or its nearest existing parent; `nil` if unknown.
@@ -116,14 +111,14 @@ extension StoreError {
     }
 }
 
-/// What went wrong with a file, in the system's own words instead of Foundation's, which name a domain and a number.
+/// Texts for file errors from errno, because Foundation's contain a domain and a number.
 package enum FileTrouble {
-    /// A sentence's part: `No space left on device`. An error that has words of its own keeps them.
+    /// A clause: `No space left on device`. Other errors keep their description.
     package static func words(_ error: any Error) -> String {
         guard type(of: error) is NSError.Type || error is CocoaError || error is POSIXError else { return "\(error)" }
         let outer = error as NSError
         var error = outer
-        // What Foundation wraps is what happened. It never wraps deep.
+        // The underlying errors have the cause.
         for _ in 0..<4 { error = error.userInfo[NSUnderlyingErrorKey] as? NSError ?? error }
         let place = (outer.userInfo[NSFilePathErrorKey] as? String).map { ", at \($0)" } ?? ""
         guard let number = number(error) else {
@@ -142,7 +137,7 @@ package enum FileTrouble {
         case .fileWriteVolumeReadOnly: EROFS
         case .fileWriteFileExists: EEXIST
         case .fileReadTooLarge: EFBIG
-        // Foundation on Linux says no more than this where writing breaks off: mostly a disk that is full.
+        // Foundation on Linux has no more details. The usual cause is a full disk.
         case .fileWriteUnknown, .fileReadUnknown: EIO
         default: nil
         }
