@@ -4,21 +4,20 @@ import TrackerCore
 
 /// The decisions that one process has claimed for delivery.
 package struct Offer: Sendable {
-    /// Its decisions are the claimed ones.
+    /// With the claimed decisions only.
     package let evaluation: Evaluation
     let claims: Claims
-    /// Another process began this delivery and died. It is completed with the same texts before anything new is
-    /// delivered.
+    /// Whether another process ended during this delivery. It is completed with the same texts before new decisions.
     package let isLeft: Bool
 
-    /// One visible notification. Decisions with equal texts are one banner.
+    /// One visible notification. It answers all decisions with the same text.
     package struct Banner: Sendable {
         /// The most urgent of them.
         package fileprivate(set) var shown: TrackerNotification
         package fileprivate(set) var answers: [TrackerNotification]
     }
 
-    /// Most important first.
+    /// The most important first.
     package var banners: [Banner] { Self.banners(evaluation.decisions) }
 
     static func banners(_ decisions: [TrackerNotification]) -> [Banner] {
@@ -46,7 +45,6 @@ struct Claims {
     let claimant: String
     let now: Instant
 
-    /// Whether no other process has claimed it.
     func isFree(_ id: String, _ db: Database) throws -> Bool {
         let row = try Row.fetchOne(db, sql: "SELECT claimant, claimedAt FROM claim WHERE id = ?", arguments: [id])
         guard let row else { return true }
@@ -60,8 +58,8 @@ struct Claims {
         return claimedAt.seconds(to: now).magnitude >= Self.leaseSeconds
     }
 
-    /// Claims it; `false` if another process has it.
-    /// - Parameter decision: the notification, if its delivery must be completed by another process after a crash.
+    /// - Parameter decision: the notification, if another process must complete its delivery after a crash.
+    /// - Returns: `false` if another process has claimed it.
     func take(_ id: String, _ db: Database, telling decision: TrackerNotification? = nil) throws -> Bool {
         guard try isFree(id, db) else { return false }
         let text = try decision.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
@@ -85,16 +83,16 @@ struct Claims {
         return db.changesCount == 1
     }
 
-    /// Deliveries that were begun and not completed.
+    /// Deliveries without an end.
     enum Begun {
         case nothing
         case underWay
-        /// Their process died; in the order of delivery.
+        /// In the order of delivery; their process has ended.
         case left([TrackerNotification])
     }
 
     func begun(_ db: Database) throws -> Begun {
-        // Usually there is none; this runs at each evaluation.
+        // A fast path for each evaluation.
         let isAny = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM claim WHERE decision IS NOT NULL)")
         guard try Bool.fetchOne(isAny) == true else { return .nothing }
         let rows = try Row.fetchAll(db, sql: "SELECT * FROM claim WHERE decision IS NOT NULL ORDER BY place, id")
@@ -104,7 +102,7 @@ struct Claims {
                 try? JSONDecoder().decode(TrackerNotification.self, from: Data($0.utf8))
             }
         }
-        // Written by a later version, or damaged: it is ignored.
+        // Ignore a decision of a later version, or a damaged one.
         guard !left.isEmpty else { return .nothing }
         return .left(left)
     }

@@ -21,14 +21,13 @@ extension TrackerStore {
     }
 }
 
-/// A notification that at least one channel accepted.
+/// A notification that a channel accepted.
 package struct SentNotification: Hashable, Sendable {
     package var id: String
-    /// Which kind it was.
     package var kind: String
-    /// The time when the first channel accepted it.
+    /// The first acceptance.
     package var sentAt: Instant
-    /// The channels that accepted it, also later ones.
+    /// The channels that accepted it.
     package var sinks: [String]
     /// The channels that do not show it, with the reason.
     package var missed: [String: String] = [:]
@@ -51,10 +50,10 @@ extension SentNotification {
 package struct ToldNotification: Hashable, Sendable {
     /// With its position and the time of the decision.
     package var decision: TrackerNotification
-    /// Names of those who have it.
+    /// The names of the channels that accepted it.
     package var sinks: [String]
 
-    /// Its position in the order of all notifications.
+    /// Its position among all notifications.
     package var place: Int64 { decision.place }
 }
 
@@ -82,7 +81,7 @@ extension TrackerStore {
         }
     }
 
-    /// The last position, and the position up to which some notifications were deleted.
+    /// The newest position, and the last position whose notification was deleted.
     package func toldPlaces() throws -> (newest: Int64, forgotten: Int64) {
         try read { db in
             (try NotificationTable.newestPlace(db), Int64(try Counter.value(NotificationTable.forgotten, db)))
@@ -132,7 +131,7 @@ extension TrackerStore {
         }
     }
 
-    /// Lets a channel decide again about notifications that it missed: the clock was wrong at that time.
+    /// Deletes decisions of a channel about missed notifications, because the clock was wrong.
     package func forgetMissed(_ places: [Int64], _ outlet: String) throws {
         try write { db in
             for place in places {
@@ -152,13 +151,12 @@ extension TrackerStore {
         }
     }
 
-    /// Removes a channel. When it returns, it starts with the next notification.
+    /// Removes a channel. If it returns, it starts with the next notification.
     package func stopsHearing(_ outlet: String) throws {
         try write { try $0.run("DELETE FROM told_through WHERE outlet = ?", [outlet]) }
     }
 
-    /// Sets whether Waterline is shared with other machines. Notifications from the time when it was not are never
-    /// shared.
+    /// Sets whether Waterline is shared with other machines. Notifications from before are never shared.
     /// - Returns: the position after which notifications of a session can be shared; `nil` if they cannot.
     @discardableResult
     package func noteSharing(_ isShared: Bool) throws -> Int64? {
@@ -181,7 +179,7 @@ extension TrackerStore {
 
     private static let sharedFrom = "waterline.sharedFrom"
 
-    /// The decision with the text that a channel has sent already.
+    /// The decision with the text that a channel has already sent.
     static func asSent(_ decision: TrackerNotification, _ db: Database) throws -> TrackerNotification {
         let text = try String.fetchOne(
             db,
@@ -228,13 +226,13 @@ enum NotificationTable {
                 decision.notificationId, decision.kind.rawValue, context.now.milliseconds, sinks.joined(separator: ","),
                 place, text,
             ])
-        // What stays until it is over says how things stand now: who was away needs the last of them only.
+        // A resident notification shows the current state, so an unavailable channel needs the last one only.
         if let place, decision.kind.isResident {
             try db.run(
                 "UPDATE notification SET place = NULL, decision = NULL WHERE kind = ? AND place < ?",
                 [decision.kind.rawValue, place])
         }
-        // In the order of telling, which no clock turns.
+        // By position, because the clock can be set back.
         let old = "SELECT id FROM notification ORDER BY coalesce(place, sentAt) DESC LIMIT -1 OFFSET \(limit)"
         if let forgotten = try Int.fetchOne(db, sql: "SELECT max(place) FROM notification WHERE id IN (\(old))") {
             try Counter.set(Self.forgotten, max(forgotten, try Counter.value(Self.forgotten, db)), db)
@@ -251,7 +249,6 @@ enum NotificationTable {
             """, [sink, id])
     }
 
-    /// The last position that was used.
     static func newestPlace(_ db: Database) throws -> Int64 {
         let (told, begun) = (
             try Int64.fetchOne(db, sql: "SELECT max(place) FROM notification"),
@@ -260,10 +257,10 @@ enum NotificationTable {
         return max(told ?? 0, begun ?? 0, Int64(try Counter.value(forgotten, db)))
     }
 
-    /// The counter of the position up to which some notifications were deleted.
+    /// The counter of the last deleted position.
     static let forgotten = "notification.forgotten"
 
-    /// The counter of the time when notifications were last marked as read.
+    /// The counter of the last time that notifications were read.
     static let opened = "notification.opened"
     /// The counter of the last position at that time, because the clock can be wrong.
     static let openedThrough = "notification.openedThrough"

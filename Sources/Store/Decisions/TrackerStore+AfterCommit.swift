@@ -1,10 +1,8 @@
 import TrackerCore
 
 extension TrackerStore {
-    /// Evaluates the day and updates the files next to the store after a commit (tracker specification B8). It delivers
-    /// no
-    /// notification.
-    /// - Returns: the errors, as sentences: the commit is valid in any case.
+    /// Evaluates the day and updates the files next to the store after a commit (tracker spec B8). Delivers nothing.
+    /// - Returns: errors as sentences. They do not affect the commit.
     package func afterCommit(_ context: WriteContext) -> [String] {
         var troubles: [String] = []
         do {

@@ -3,12 +3,11 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// The input of a decision at one moment, read in one transaction.
+    /// The input of an evaluation, read in one transaction.
     package func facts(_ context: WriteContext) throws -> TrackerFacts {
         try read { db in try facts(context, db) }
     }
 
-    /// The intake of the current day.
     package func intake(_ context: WriteContext) throws -> DayIntake {
         try read { db in try intake(try SettingTable.settings(db), context, db) }
     }
@@ -20,16 +19,15 @@ extension TrackerStore {
             folding: try DrinkTable.drinks(on: today, db).map(\.drink).filter { $0.isKnown(at: context.asked) })
     }
 
-    /// Evaluates without delivering or saving: for `status`.
-    /// - Parameter canNotify: whether a notification would be shown (`notifications` in the state).
+    /// Evaluates without delivering or saving.
+    /// - Parameter canNotify: whether a notification channel is available (`notifications` in the state).
     package func look(_ context: WriteContext, canNotify: Bool = false) throws -> Evaluation {
         var facts = try facts(context)
         facts.hasNotificationServer = canNotify
         return Tracker.evaluate(facts, now: context.now)
     }
 
-    /// Evaluates, offers the decisions to in-memory channels, and saves what they accepted. `offer` and `settle` are
-    /// for real channels.
+    /// Evaluates, offers the decisions to in-memory channels, and saves the acceptances, for tests and simulations.
     /// - Returns: the evaluation with the offered decisions.
     package func evaluate(_ context: WriteContext, sinks: [MemorySink]) throws -> Evaluation {
         guard !sinks.isEmpty else { return try write { db in try evaluate(context, canNotify: false, db) } }
@@ -72,7 +70,7 @@ extension TrackerStore {
         }
     }
 
-    /// Assigns positions to the decisions. A decision that was already sent under its name keeps its text.
+    /// Assigns positions to the decisions. A decision that was already sent keeps its text.
     private func begin(_ decisions: [TrackerNotification], _ context: WriteContext, _ db: Database) throws
         -> [TrackerNotification]
     {
@@ -102,7 +100,7 @@ extension TrackerStore {
         throws
     {
         try write { db in
-            // The ended process might have shown it: its name must not stand for another text.
+            // The ended process might have shown it. Its id must keep its text.
             for decision in banner.answers
             where try offer.claims.giveBack(decision.notificationId, db) && (!names.isEmpty || offer.isLeft) {
                 try accept(decision, db)
@@ -112,7 +110,7 @@ extension TrackerStore {
         }
     }
 
-    /// Pauses the hydration reminders until `end`; `nil` ends a pause. Afterwards what is still due comes again.
+    /// Pauses the hydration reminders until `end`; `nil` ends a pause. Reminders that are still due come afterwards.
     package func snooze(until end: Instant?, _ context: WriteContext) throws {
         try write { db in
             try Counter.set(Self.snoozedUntil, Int(end?.milliseconds ?? 0), db)
@@ -161,7 +159,7 @@ extension TrackerStore {
         let snoozedUntil = try Counter.value(Self.snoozedUntil, db)
         facts.snoozedUntil = snoozedUntil > 0 ? Instant(milliseconds: Int64(snoozedUntil)) : nil
         (facts.sync, facts.syncReport) = try SyncStateTable.status(db)
-        // An unreadable connection state must not hide the day.
+        // An unreadable connection state must not fail the evaluation.
         facts.connection = (try? ConnectionTable.status(db)) ?? ConnectionStatus()
         facts.bottle = try? ConnectionTable.bottle(db)
         (facts.unread, facts.unreadOfSessions) = try NotificationTable.unread(
@@ -177,7 +175,7 @@ extension TrackerStore {
     }
 
     private func waterlineFacts(_ context: WriteContext, _ db: Database) throws -> WaterlineFacts? {
-        // Before its start (`--now`) there is no session.
+        // `--now` can be before the start of the session.
         guard let session = try SessionTable.active(db), context.asked.map({ session.startTime <= $0 }) ?? true else {
             return nil
         }
@@ -195,7 +193,6 @@ extension TrackerStore {
         return text.flatMap { try? JSONDecoder().decode(WaterlineReminderState.self, from: Data($0.utf8)) }
     }
 
-    /// Applies an accepted decision to the current stored state.
     private func accept(_ decision: TrackerNotification, _ db: Database) throws {
         var day = try engineDay(decision.dayKey, db) ?? EngineDay(dayKey: decision.dayKey)
         day.accept(decision)
@@ -215,7 +212,6 @@ extension TrackerStore {
         try saveReminders(state, db)
     }
 
-    /// Saves the state of the evaluation if it changed.
     private func save(_ evaluation: Evaluation, unless old: TrackerFacts, _ db: Database) throws {
         if old.engineDay != evaluation.engineDay { try save(evaluation.engineDay, db) }
         if let reminders = evaluation.waterlineReminders, old.waterline?.reminders != reminders {
