@@ -2,10 +2,10 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// A row as it was before and after a manual change; `before` is `nil` where the change made the row.
+/// A row before and after a manual change; `before` is `nil` for an added row.
 ///
-/// A change may be undone only while its rows are as it left them. So no undo passes over a later change of the same
-/// rows, whether a person, an import or the sync server made it.
+/// Undo requires that the rows are as the change left them. So it never reverts a later change by the user, an import
+/// or the sync server.
 enum ChangedRow: Codable {
     struct DrinkFields: Codable, Equatable {
         var instant: Int64
@@ -42,7 +42,7 @@ enum ChangedRow: Codable {
         .log(Int64(seq), before: try logFields(Int64(seq), db))
     }
 
-    /// With the row as it is now.
+    /// The change with the current row.
     func changed(_ db: Database) throws -> ChangedRow {
         switch self {
         case .drink(let number, let before, _): .drink(number, before: before, after: try Self.drinkFields(number, db))
@@ -51,11 +51,10 @@ enum ChangedRow: Codable {
         }
     }
 
-    /// Whether the row is as this change left it.
     func isUntouched(_ db: Database) throws -> Bool {
         switch self {
         case .drink(let number, _, let after): try after == nil || Self.drinkFields(number, db) == after
-        // Undoing the addition of an entry deletes it, whatever its values are by now.
+        // Undoing an addition deletes the entry, even if its values have changed.
         case .log(let seq, nil, _): try Self.logFields(seq, db)?.deleted == false
         case .log(let seq, _, let after): try after == nil || Self.logFields(seq, db) == after
         case .excluded: true
@@ -79,12 +78,12 @@ enum ChangedRow: Codable {
     }
 }
 
-/// The last manual changes and the rows that they changed, for `undo`.
+/// The last manual changes, for `undo`.
 enum ChangeLog {
-    /// How many changes can be undone.
+    /// The number of changes that can be undone.
     static let limit = 100
 
-    /// Records a change; call it after the rows were changed.
+    /// Records a change. Call it after changing the rows.
     static func remember(_ rows: [ChangedRow], _ what: String, _ context: WriteContext, _ db: Database) throws {
         let rows = try rows.map { try $0.changed(db) }
         let before = String(decoding: try JSONEncoder().encode(rows), as: UTF8.self)
@@ -97,12 +96,12 @@ enum ChangeLog {
 }
 
 extension TrackerStore {
-    /// Undoes the last manual change of drinks or session entries. It skips changes in a session that was sealed since.
+    /// Undoes the last manual change of drinks or session entries. Skips changes in a session that was sealed since.
     /// - Parameters:
     ///   - reach: the changes to consider; all others stay.
     ///   - asOf: the time of the request; a newer change is not undone.
     /// - Returns: the description of the change.
-    /// - Throws: `Refusal` where there is nothing to undo, or where a later change touched the same rows.
+    /// - Throws: `Refusal` if there is nothing to undo, or if a later change affected the same rows.
     package func undo(_ context: WriteContext, _ reach: UndoReach = .everything, asOf: Instant? = nil) throws -> String
     {
         try write { db in
@@ -112,7 +111,6 @@ extension TrackerStore {
                 db, sql: "SELECT * FROM change WHERE id < ? ORDER BY id DESC LIMIT 1", arguments: [before])
             {
                 before = try row.checked("id")
-                // An invalid row is skipped, as everywhere.
                 guard let text = try? row.checked("before", String.self),
                     let what = try? row.checked("what", String.self),
                     let rows = try? JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8))
@@ -133,7 +131,7 @@ extension TrackerStore {
                         "undo failed: a later change touched the same entry (\(what)). Nothing was changed.")
                 }
                 try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])
-                // First the row that the change made: at most one version of a drink counts at any time.
+                // Restore the added row first: at most one version of a drink counts at any time.
                 for changed in rows.reversed() { try restore(changed, context, db) }
                 return what
             }
@@ -159,7 +157,6 @@ extension TrackerStore {
         }
     }
 
-    /// Whether a change can still be undone.
     private func isOpen(_ changed: ChangedRow, _ db: Database) throws -> Bool {
         switch changed {
         case .drink: return true

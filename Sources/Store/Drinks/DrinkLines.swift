@@ -7,14 +7,15 @@ extension TrackerStore {
         try read { db in try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0 }
     }
 
-    /// Whether a reader can continue after this position: it is of this store, and not from before a purge or restore.
+    /// Whether a reader can resume at this position. A position of another store, or from before a purge or restore, is
+    /// invalid.
     package func isDrinkPlace(_ position: Int64) throws -> Bool {
         DrinkPlaces.fits(position, last: try lastDrinkPlace())
     }
 
     /// The changes after `position` up to `last`, in order.
     /// - Parameters:
-    ///   - known: the reader has all changes up to here; drinks that were added and deleted since are left out.
+    ///   - known: the reader has all changes up to here. Drinks that were added and deleted since are left out.
     ///   - limit: the largest number of rows.
     /// - Returns: the lines, and the position up to which they are complete.
     package func drinkLines(after position: Int64, known: Int64, through last: Int64, limit: Int) throws -> (
@@ -30,7 +31,7 @@ extension TrackerStore {
                 arguments: [position, last, limit])
             let lines = try rows.compactMap { row -> DrinkLine? in
                 let (place, isNew) = (try row.checked("place", Int64.self), try row.checked("born", Int64.self) > known)
-                // Rows that no program of ours writes are left out, as everywhere; the doctor names them.
+                // Skip invalid rows. `doctor` reports them.
                 guard let stored = try? StoredDrink(row: row), stored.ml > 0, !isNew || !stored.isDeleted else {
                     return nil
                 }
@@ -45,15 +46,14 @@ extension TrackerStore {
     }
 }
 
-/// Positions in the sequence of drink changes. The upper bits are random for each store and change with a purge or
-/// restore,
-/// so that a position of another store is recognised. Positions stay below 2^52, which JavaScript represents exactly.
+/// Positions in the sequence of drink changes. The upper bits are random and change with a purge or restore, so that a
+/// position of another store is detected. Positions stay below 2^52, which JavaScript represents exactly.
 enum DrinkPlaces {
-    /// The bits of the count: a thousand million changes.
+    /// The bits of the count: 2^30 changes.
     private static let bits: Int64 = 30
     private static let beginnings: Int64 = 1 << 22
 
-    /// Starts the positions; the table is empty.
+    /// Initialises the positions of an empty table.
     static func begin(_ db: Database) throws {
         try db.execute(
             sql:
@@ -61,7 +61,7 @@ enum DrinkPlaces {
         )
     }
 
-    /// Whether a reader can continue after this position; 0 is always valid.
+    /// Whether a reader can resume at this position; 0 is always valid.
     static func fits(_ position: Int64, last: Int64) -> Bool {
         position == 0 || (position <= last && position >> bits == last >> bits)
     }

@@ -1,40 +1,36 @@
 import GRDB
 import TrackerCore
 
-/// A day's drinks added up.
+/// The total of a day's counted drinks.
 package struct DayTotal: Hashable, Sendable {
-    /// The day.
     package var day: LocalDay
-    /// Sum of its drinks that count.
     package var totalMl: Int
-    /// How many of them there are.
     package var count: Int
 }
 
 extension TrackerStore {
-    /// The counted drinks of a day, oldest first, ties by key.
-    /// - Parameter asked: only those that are known at that moment; `nil`: all that are stored.
+    /// The counted drinks of a day, oldest first, then by key.
+    /// - Parameter asked: the moment of `--now`; `nil` counts all stored drinks.
     package func drinks(on day: LocalDay, knownAt asked: Instant? = nil) throws -> [StoredDrink] {
         try read { db in try DrinkTable.drinks(on: day, db) }.filter { $0.drink.isKnown(at: asked) }
     }
 
-    /// The number of drinks that count.
     package func countedDrinks() throws -> Int {
         try read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM drink WHERE deleted = 0 AND ml > 0") ?? 0 }
     }
 
-    /// The counted drinks from one instant to another, both included, oldest first.
+    /// The counted drinks between two instants, inclusive, oldest first.
     package func drinks(from first: Instant, through last: Instant) throws -> [StoredDrink] {
         try read { db in try DrinkTable.drinks(from: first, through: last, db) }
     }
 
-    /// Days with counted drinks between two days, both included, ascending. Days without drinks are left out.
-    /// - Parameter asked: only of drinks that are known at that moment; `nil`: of all that are stored.
+    /// The days with counted drinks between two days, inclusive, ascending.
+    /// - Parameter asked: the moment of `--now`; `nil` counts all stored drinks.
     package func totals(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws
         -> [DayTotal]
     {
         try read { db in
-            // As `Drink.isKnown(at:)`. Where nobody asks, the index has all that is needed.
+            // As in `Drink.isKnown(at:)`. Without a moment, the index covers the query.
             let known = asked == nil ? "" : "AND (instant <= ? OR updatedAt <= ?)"
             var arguments: StatementArguments = [first.description, last.description]
             if let asked { arguments += [asked.milliseconds, asked.milliseconds] }
@@ -51,12 +47,12 @@ extension TrackerStore {
         }
     }
 
-    /// The drinks that a name may mean, the one that it does mean first.
+    /// The drinks with this number or key; the number takes precedence.
     package func drinks(named name: String) throws -> [StoredDrink] {
         try read { db in try DrinkTable.meanings(of: name, db) }
     }
 
-    /// The last counted drink at all.
+    /// The latest counted drink of all days.
     package func lastDrink() throws -> StoredDrink? {
         try read { db in
             try Row.fetchOne(
@@ -68,26 +64,23 @@ extension TrackerStore {
     }
 }
 
-/// A drink and the row it is stored in.
+/// A drink and its row.
 @dynamicMemberLookup
 package struct StoredDrink: Hashable, Sendable {
-    /// The row's number, for people to point at; never used again.
+    /// The row id, shown to users and never reused.
     package var number: Int64
-    /// The drink itself.
     package var drink: Drink
 
-    /// What the drink says.
     package subscript<Value>(dynamicMember path: KeyPath<Drink, Value>) -> Value { drink[keyPath: path] }
 
-    /// What a statement selects first whose rows are read as drinks: they are read by their places, since a day has
-    /// many and a history all of them.
+    /// The first columns of a query for drinks. They are read by index, because a history has many rows.
     static let columns =
         """
         drink.id, drink.key, drink.instant, drink.zone, drink.localDay, drink.ml, drink.source, drink.deleted, \
         drink.updatedAt, drink.instead
         """
 
-    /// - Parameter row: with `columns` first.
+    /// - Parameter row: starts with `columns`.
     /// - Throws: `UnreadableRow`.
     init(row: Row) throws {
         number = try row.checked("id", at: 0)
@@ -102,12 +95,12 @@ package struct StoredDrink: Hashable, Sendable {
     }
 
     /// The key of the drink that a row corrects.
-    /// - Parameter row: with `columns` first.
+    /// - Parameter row: starts with `columns`.
     static func original(_ row: Row) throws -> String? { try row.checked("instead", at: 9) }
 }
 
 enum DrinkTable {
-    /// One sip, or a whole bottle of an import: what a row may say. A bottle's record holds 65,535 at most.
+    /// The valid amounts of a row: a record has at most 65,535 ml, and an import might have more.
     static let storableMl = 0...100_000
 
     static func drinks(on day: LocalDay, _ db: Database) throws -> [StoredDrink] {
@@ -126,10 +119,10 @@ enum DrinkTable {
         return try Row.readable(statement, arguments: [first.milliseconds, last.milliseconds], StoredDrink.init(row:))
     }
 
-    /// What a name means: first the number that our lists show (`d12`, `12`, `#12`), then a key.
+    /// Finds a drink by its number (`d12`, `12`, `#12`), then by its key.
     static func find(_ name: String, _ db: Database) throws -> StoredDrink? { try meanings(of: name, db).first }
 
-    /// All that a name may mean, what it means first: an imported key may look like a number.
+    /// All matches in order of precedence, because an imported key can look like a number.
     static func meanings(of name: String, _ db: Database) throws -> [StoredDrink] {
         let digits = name.first == "d" || name.first == "#" ? name.dropFirst() : Substring(name)
         return try Row.fetchAll(
@@ -139,7 +132,7 @@ enum DrinkTable {
         ).readable(StoredDrink.init(row:))
     }
 
-    /// The row with this number, tombstone or not, with the columns of `StoredDrink`.
+    /// The row with this number, including a tombstone, with the columns of `StoredDrink`.
     static func row(_ number: Int64, _ db: Database) throws -> Row? {
         try Row.fetchOne(db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE id = ?", arguments: [number])
     }

@@ -2,7 +2,7 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Logs a manual drink.
+    /// Logs a drink manually.
     /// - Throws: `Refusal` for an amount outside 1–2000 ml or a time in the future.
     package func logDrink(ml: Int, at instant: Instant? = nil, _ context: WriteContext) throws -> StoredDrink {
         let instant = instant ?? context.now
@@ -22,9 +22,8 @@ extension TrackerStore {
         }
     }
 
-    /// Changes a drink's amount or time: the old key gets a tombstone, and the changed drink a new key.
-    /// - Parameter time: the local time where it was drunk: the drink keeps its day and time zone (tracker spec T). Not
-    /// together with `instant`.
+    /// Changes a drink's amount or time. The old key gets a tombstone, and the changed drink a new key.
+    /// - Parameter time: the local time in the drink's time zone; its day stays (tracker spec T). Excludes `instant`.
     /// - Throws: `Refusal` if there is no such drink, or if a value is invalid.
     package func editDrink(
         _ name: String, ml: Int? = nil, at instant: Instant? = nil, time: TimeOfDay? = nil, _ context: WriteContext
@@ -46,7 +45,7 @@ extension TrackerStore {
             }
             if let moved { try Self.refuse(instant: moved, now: context.now, in: time == nil ? context.zone : place) }
             let newInstant = moved ?? old.at
-            // An unchanged time keeps its day, and so does a time that is corrected within its day.
+            // The day stays unless `instant` is given.
             let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
             let before = try ChangedRow.drink(old.number, db)
             try bury([old], context, db)
@@ -66,7 +65,7 @@ extension TrackerStore {
         }
     }
 
-    /// Deletes a drink, leaving a tombstone, so that the next poll does not add it again.
+    /// Replaces a drink by a tombstone, so that the next poll does not add it again.
     package func deleteDrink(_ name: String, _ context: WriteContext) throws -> StoredDrink {
         try write { db in
             let old = try found(name, db)
@@ -99,11 +98,11 @@ extension TrackerStore {
         try refreshSummaries(around: drinks.map(\.at), context, db)
     }
 
-    /// The instant of a local time on a drink's day; after midnight the date is the next one. If the time occurs twice,
+    /// The instant of a local time on a drink's day. Before the boundary hour it is on the next date. Of two instants,
     /// the one nearer to the old time.
-    /// - Parameter calendar: of the drink's time zone.
+    /// - Parameter calendar: in the drink's time zone.
     private static func moment(_ time: TimeOfDay, in drink: StoredDrink, _ calendar: DayCalendar) -> Instant {
-        // By today's boundary hour; a drink whose day follows from an older boundary keeps near its time.
+        // Uses the current boundary hour. A drink from before its change stays near its old time.
         let isByToday = calendar.day(of: drink.at) == drink.localDay
         let date = drink.localDay.adding(days: time.hour < calendar.boundaryHour ? 1 : 0)
         let near = calendar.date(of: drink.at)

@@ -1,13 +1,10 @@
-/// The changes that undo considers; it undoes the newest of them.
+/// The changes that undo considers. It undoes the newest one.
 package enum UndoReach: Hashable, Sendable {
-    /// Changes of drinks and of sessions.
     case everything
-    /// Changes of drinks.
     case drinks
     /// Changes of drinks of the current day.
     case today
-    /// Changes of sessions.
     case session
-    /// Changes of one drink, by its row.
+    /// Changes of one drink, by its row id.
     case drink(Int64)
 }
