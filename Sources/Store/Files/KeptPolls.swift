@@ -3,13 +3,13 @@ import TrackerCore
 
 /// A failed poll that was kept next to the store: its trace and a capture.
 package struct KeptPoll: Hashable, Sendable {
-    /// The capture's file name without its ending; it names this one among those of its store.
+    /// The capture's file name without its extension.
     package var id: String
-    /// The time by the host's clock then; `nil` if the name has none.
+    /// By the host's clock at that time; `nil` if the name has none.
     package var at: Instant?
-    /// The lines of the trace; the first one has the reason.
+    /// The lines of the trace. The first one has the reason.
     package var story: [String]
-    /// The capture's size in bytes.
+    /// The size of the capture.
     package var bytes: Int
 
     init(id: String, story: [String], bytes: Int) {
@@ -17,7 +17,7 @@ package struct KeptPoll: Hashable, Sendable {
         at = Self.time(id)
     }
 
-    /// `20261123T180102003` as a time: the recorder makes the name of it (UTC, with or without thousandths).
+    /// Parses a file name: `20261123T180102003` (UTC, with or without milliseconds).
     private static func time(_ id: String) -> Instant? {
         guard let parts = id.wholeMatch(of: /(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})?/)?.output else {
             return nil
@@ -31,18 +31,17 @@ package enum KeptPolls {
     /// The number of kept polls; a new one replaces the oldest.
     package static let limit = 16
 
-    /// The largest part of a trace that is read.
+    /// In bytes.
     private static let storyBytes = 10_000
-    /// The largest capture.
     private static let captureBytes = 16 << 20
 
     /// - Parameter store: the store's path.
     package static func folder(beside store: String) -> String { store + "-polls" }
 
-    /// Whether the name is one of ours: `20261123T180102003.btsnoop` or `.txt`.
+    /// Whether the file belongs to a kept poll: `20261123T180102003.btsnoop` or `.txt`.
     package static func isOurs(_ name: String) -> Bool { name.wholeMatch(of: /\d+T\d+\.(?:btsnoop|txt)/) != nil }
 
-    /// All kept polls, newest first by the time of writing: a clock can have been wrong.
+    /// All kept polls, newest first by modification time, because the host's clock can have been wrong.
     package static func all(beside store: String) -> [KeptPoll] {
         let (files, folder) = (FileManager.default, folder(beside: store))
         guard store.hasPrefix("/"), let names = try? files.contentsOfDirectory(atPath: folder) else { return [] }
@@ -68,7 +67,7 @@ package enum KeptPolls {
         return read("\(folder(beside: store))/\(id).btsnoop", upTo: captureBytes)
     }
 
-    /// Reads a regular file; does not follow a symbolic link.
+    /// Reads a regular file, and follows no symbolic link.
     private static func read(_ path: String, upTo limit: Int) -> Data? {
         let number = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard number >= 0 else { return nil }

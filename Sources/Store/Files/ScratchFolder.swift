@@ -1,10 +1,10 @@
 import Foundation
 import TrackerCore
 
-/// A private temporary directory that is deleted with this value.
+/// A private temporary directory, deleted with this value.
 ///
-/// A killed process leaves its directory; the next process deletes it. A lock on a file in the directory shows that its
-/// process is running.
+/// A killed process leaves its directory, which the next process deletes. A lock on a file in the directory shows that
+/// its process is running.
 package final class ScratchFolder: Sendable {
     package let path: String
     private let lock: Int32
@@ -12,9 +12,9 @@ package final class ScratchFolder: Sendable {
     private static let prefix = "waterh-"
     private static let lockName = "lock"
 
-    /// - Parameter store: the store in whose directory it is made: a temporary directory may be memory. `nil`, or a
-    ///   store in memory: in the temporary directory.
-    /// - Throws: `Refusal` (`noScratch`) where there is no place for one.
+    /// - Parameter store: the directory is next to this store, because the temporary directory might be in memory.
+    ///   `nil` or a store in memory selects the temporary directory.
+    /// - Throws: `Refusal` (`noScratch`) if no directory can be created.
     package init(besideStore store: String? = nil) throws {
         let place =
             store.flatMap { $0 == ":memory:" ? nil : URL(fileURLWithPath: $0).deletingLastPathComponent().path }
@@ -27,7 +27,7 @@ package final class ScratchFolder: Sendable {
                 category: errno == ENOSPC ? .diskFull : .failed)
         }
         path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // The file is locked before it gets its name, so that no other process sees it unlocked.
+        // Lock the file before its rename, so that no process sees it unlocked.
         let new = path + "/" + Self.lockName + ".new"
         lock = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 { rename(new, path + "/" + Self.lockName) }

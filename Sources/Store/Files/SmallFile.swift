@@ -1,22 +1,19 @@
 import Foundation
 
-/// Reads a small file that the user named, for example with a password. Only a regular file is read: a pipe would
-/// block, and
-/// a device has no end.
+/// Reads a small file that the user named, for example with a password. Rejects files that are not regular: a FIFO
+/// would block, and a device has no end.
 package enum SmallFile {
-    /// The reason why it cannot be read.
     package struct Trouble: Error, Hashable, Sendable {
-        /// The text after the file's name, for example "is a folder".
+        /// Follows the file's name, for example "is a folder".
         package var words: String
-        /// The file does not exist.
+        /// Whether the file does not exist.
         package var isAbsence = false
     }
 
-    /// Reads at most `limit` bytes. Ask for one byte more than allowed to recognise a file that is too large.
-    /// - Parameter limit: bytes.
+    /// Reads at most `limit` bytes. Request one byte more than allowed to detect a file that is too large.
     package static func read(_ path: String, limit: Int) throws(Trouble) -> Data {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-        // A socket cannot be opened.
+        // open(2) fails for a socket.
         guard descriptor >= 0 else {
             throw kind(of: path)
                 ?? Trouble(words: "cannot be read: \(String(cString: strerror(errno)))", isAbsence: errno == ENOENT)
@@ -34,7 +31,7 @@ package enum SmallFile {
         }
     }
 
-    /// The reason why the path is not a regular file; `nil` if it is, or does not exist.
+    /// The reason why the path is not a regular file; `nil` if it is one or does not exist.
     package static func kind(of path: String) -> Trouble? {
         var found = stat()
         let trouble = errno

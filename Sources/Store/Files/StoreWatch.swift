@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Utilities
 
-/// Reports writes to a store by any process, through inotify(7). The report can come before the commit is readable.
+/// Reports writes to a store by any process, by inotify(7). The report can precede the readable commit.
 package final class StoreWatch: Sendable {
     private let names: Set<String>
     private let source: DescriptorSource
@@ -15,8 +15,8 @@ package final class StoreWatch: Sendable {
         func yield() { for stream in all.withLock({ Array($0.values) }) { stream.yield() } }
     }
 
-    /// - Parameter path: a store in an existing directory; the file can be created later.
-    /// - Returns: `nil` if the directory does not exist, or the user's inotify watches are used up.
+    /// - Parameter path: a store in an existing directory. The file can be created later.
+    /// - Returns: `nil` if the directory does not exist, or the user's limit of inotify watches is reached.
     package init?(_ path: String) {
         let file = StoreFile.target(of: path)
         let name = (file as NSString).lastPathComponent
@@ -42,7 +42,7 @@ package final class StoreWatch: Sendable {
         for stream in streams.all.withLock({ Array($0.values) }) { stream.finish() }
     }
 
-    /// A stream with one element for any number of writes since the last one. It ends with the watch.
+    /// One element for any number of writes since the last one. The stream ends with the watch.
     package var writes: AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let (id, streams) = (UUID(), streams)
@@ -51,7 +51,7 @@ package final class StoreWatch: Sendable {
         return stream
     }
 
-    /// The names of the files that changed; `nil` for an event that names none, such as an overflow of the queue.
+    /// The names of the changed files; `nil` for an event without a name, such as an overflow of the queue.
     private static func changedNames(_ descriptor: Int32) -> [String?] {
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
         let count = Glibc.read(descriptor, &bytes, bytes.count)

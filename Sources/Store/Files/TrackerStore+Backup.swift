@@ -5,14 +5,14 @@ import TrackerCore
 extension TrackerStore {
     /// Writes a backup: a copy of the store without tokens, which belong to one installation.
     /// - Parameters:
-    ///   - file: must not exist, or be empty.
+    ///   - file: must not exist, or must be empty.
     ///   - secrets: keeps passwords of other services in the settings.
     package func backUp(to file: String, secrets: Bool = false) throws {
         try copy(to: file)
         try Self.sentences(at: file) {
             let backup = try DatabaseQueue(path: file.hasPrefix("/") ? file : "./" + file)
             try backup.writeWithoutTransaction { db in
-                // Deleted rows are overwritten, and not only taken out of their tables.
+                // Overwrite deleted rows.
                 try db.execute(sql: "PRAGMA secure_delete = ON; DELETE FROM token")
                 guard !secrets else { return }
                 for entry in Settings.catalogue where entry.isSecret {
@@ -23,7 +23,7 @@ extension TrackerStore {
         }
     }
 
-    /// Copies the whole store to a new file: one consistent state, while other connections read and write.
+    /// Copies the whole store to a new file in one consistent state, while other connections read and write.
     private func copy(to file: String) throws {
         try checkPlace()
         try Self.sentences(at: file) {
@@ -32,7 +32,7 @@ extension TrackerStore {
         }
     }
 
-    /// Whether the store has rows that a restore would replace.
+    /// Whether the store has data that a restore would replace.
     package func isUsed() throws -> Bool { try read(Self.isUsed) }
 
     private static func isUsed(_ db: Database) throws -> Bool {
@@ -42,17 +42,16 @@ extension TrackerStore {
         }
     }
 
-    /// Replaces the contents of this store with those of a backup, in one transaction. Other connections see the old
-    /// contents or the new ones.
+    /// Replaces the contents of this store by those of a backup, in one transaction.
     ///
-    /// What other systems received, revoked tokens and the numbers of drinks are not rewound (`Schema.Restoring`). A
-    /// publisher continues with the changes after the restore.
+    /// Data that other systems received, revoked tokens and the numbers of drinks are not rewound (`Schema.Restoring`).
+    /// A publisher continues with the changes after the restore.
     /// - Parameters:
-    ///   - file: a backup of this version or of 0.9; it is only read.
+    ///   - file: a backup of this version or of 0.9, opened for reading only.
     ///   - scratch: an existing directory for a copy that is converted and checked first.
-    ///   - now: the time for the name of the file that keeps the replaced contents; `nil`: they are not kept.
-    /// - Returns: the path of that file, a backup itself, and the names of settings of the backup that 0.10 removed.
-    /// - Throws: `StoreError`; the store is unchanged then.
+    ///   - now: the time in the name of the file with the replaced contents; `nil` keeps none.
+    /// - Returns: the path of that file, which is a backup, and the names of settings of the backup that 0.10 removed.
+    /// - Throws: `StoreError`. The store is unchanged then.
     @discardableResult
     package func restore(from file: String, scratch: String, keepingAt now: Instant? = nil) throws -> (
         kept: String?, removedSettings: [String]
@@ -63,13 +62,13 @@ extension TrackerStore {
         return try writeWithoutTransaction { db in
             try db.run("ATTACH ? AS backup", [copy])
             defer { try? db.execute(sql: "DETACH backup") }
-            // The rows of the copy were checked as a whole. Table by table the references are incomplete.
+            // The copy was checked as a whole. References are incomplete while tables are replaced.
             try db.execute(sql: "PRAGMA foreign_keys = OFF")
             defer { try? db.execute(sql: "PRAGMA foreign_keys = ON") }
             var kept: String?
             do {
                 try db.inTransaction(.immediate) {
-                    // The lock for writing is held, so the copy has the rows that the restore replaces.
+                    // The write lock is held, so this copy has exactly the replaced rows.
                     if let now, try Self.isUsed(db), let name = StoreCopy.beforeRestore(of: path, at: now) {
                         try StoreCopy.write(path, to: name)
                         kept = name
@@ -85,9 +84,9 @@ extension TrackerStore {
         }
     }
 
-    /// Copies a backup, and converts and checks the copy.
+    /// Copies a backup, converts the copy and checks it.
     private func check(_ file: String, _ copy: String) throws -> [String] {
-        // Another process can have it open, and it can be a store in use.
+        // The backup can be a store in use by another process.
         let source = try TrackerStore(path: file, for: .looking)
         guard source.found != .nothing else {
             throw StoreError(.foreign, "There is no backup in the file", at: file)
@@ -107,7 +106,7 @@ extension TrackerStore {
     }
 
     private static func replaceRows(_ db: Database) throws {
-        // A backup without passwords does not delete those of this store.
+        // A backup without passwords keeps those of this store.
         let secrets = try Row.fetchAll(db, sql: "SELECT name, value FROM main.setting").filter { row in
             let name: String = try row.checked("name")
             return Settings.catalogue.contains { $0.isSecret && $0.name == name }
@@ -117,7 +116,7 @@ extension TrackerStore {
             if rule == .replaced { try db.execute(sql: "DELETE FROM main.\(table)") }
             guard rule != .kept else { continue }
             let columns = try Schema.columns(of: table, db).filter { rule == .replaced || $0 != "seq" }
-            // A notification that waited when the backup was made is not sent.
+            // Do not send notifications that were waiting at the time of the backup.
             let values = columns.map { $0 == "state" ? "iif(state = 'waiting', 'dropped', state)" : $0 }
             try db.execute(
                 sql: """
@@ -130,7 +129,7 @@ extension TrackerStore {
                 "INSERT OR IGNORE INTO main.setting (name, value) VALUES (?, ?)",
                 [try row.checked("name", String.self), try row.checked("value", String.self)])
         }
-        // Readers by position start again: nothing reports the drinks that are gone.
+        // Readers of positions start again, because no position reports the removed drinks.
         try db.execute(sql: "DELETE FROM main.drink_sequence")
         try DrinkPlaces.begin(db)
         try db.execute(
@@ -154,7 +153,7 @@ extension TrackerStore {
                 """)
     }
 
-    /// Errors of the opening name the backup and give no advice about the store.
+    /// Names the backup in errors, without advice about the store.
     private static func namingTheBackup<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -182,16 +181,16 @@ extension TrackerStore {
     }
 }
 
-/// Copies of a store that the program makes next to it.
+/// Copies of a store in its directory.
 enum StoreCopy {
     private static let unfinished = ".new"
 
-    /// Copies the store, for its owner only, and synchronises the copy to the disk. The caller holds the store's lock
-    /// for writing. The copy has another name until it is complete. An older copy is replaced.
-    /// - Throws: `StoreError`; there is no copy then.
+    /// Copies the store with permissions for its owner only, and calls fsync. The caller holds the write lock. The copy
+    /// has a temporary name until it is complete. An older copy is replaced.
+    /// - Throws: `StoreError`. There is no copy then.
     static func write(_ store: String, to file: String) throws {
         let new = file + unfinished
-        // The lock is held: no other process is writing one.
+        // The write lock is held, so no other process is writing one.
         try remove(of: store, onlyUnfinished: true)
         let descriptor = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw trouble(file) }
@@ -216,10 +215,10 @@ enum StoreCopy {
             at: file)
     }
 
-    /// The copy of a store of 0.9 that is made before the conversion: `STORE-schema-30`.
+    /// The copy of a store of 0.9 before its conversion: `STORE-schema-30`.
     static func beforeConversion(of store: String) -> String { "\(store)-schema-\(Schema.release09)" }
 
-    /// A free name for the contents that a restore replaces: `STORE-replaced-20261124T172437Z`, then with `-2`, `-3` …
+    /// An unused name for the replaced contents: `STORE-replaced-20261124T172437Z`, then with `-2`, `-3` …
     /// - Returns: `nil` for a store in memory.
     static func beforeRestore(of store: String, at now: Instant) -> String? {
         guard store != ":memory:" else { return nil }
@@ -228,7 +227,7 @@ enum StoreCopy {
         return ([name] + (2...).lazy.prefix(1000).map { "\(name)-\($0)" }).first { access($0, F_OK) != 0 }
     }
 
-    /// Deletes the copies of a store, also those that a killed process did not finish.
+    /// Deletes the copies of a store, including incomplete ones of killed processes.
     static func remove(of store: String, onlyUnfinished: Bool = false) throws {
         let url = URL(fileURLWithPath: store)
         let folder = url.deletingLastPathComponent().path

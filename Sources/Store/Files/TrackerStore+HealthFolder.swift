@@ -3,8 +3,8 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Updates `health/STORE-drinks.xml` and `.csv` next to the store (tracker spec D4): appends new drinks, and
-    /// rewrites both files after an edit or deletion. Does nothing unless `health.enabled` is set.
+    /// Updates `health/STORE-drinks.xml` and `.csv` next to the store (tracker spec D4) if `health.enabled` is set.
+    /// Appends new drinks, and rewrites both files after an edit or deletion.
     ///
     /// Call it after a commit. An error does not affect the store, and the next call repairs the files.
     package func updateHealthFiles() throws {
@@ -15,7 +15,7 @@ extension TrackerStore {
             HealthFile.both(beside: path), madeFolder: HealthFile.makeFolder(beside: path), known: look.written)
         let turn = try HealthFile.takeTurn(beside: path)
         defer { close(turn) }
-        // Another program might have done it, or the setting might be off.
+        // Check again under the lock.
         let now = try healthLook()
         if now.isWanted, !now.isDone { try bringHealthFiles(to: now) }
     }
@@ -27,7 +27,7 @@ extension TrackerStore {
                 try file.append { take in try forEachDrink(after: look.reached, through: look.through, take) }
             }
         } else {
-            // Only the drinks that were counted; later ones are appended next time.
+            // Only the drinks of `look`; the next call appends later ones.
             for file in files { try file.replace { take in try forEachDrink(after: 0, through: look.through, take) } }
         }
         try WrittenFiles.remove(look.written.intersection(HealthFile.formerNames), beside: path)
@@ -54,15 +54,15 @@ extension TrackerStore {
         }
     }
 
-    /// Deletes the files that the store or its service has written next to it, and the health directory if it created
-    /// it and it is empty (purge). Waits for a running writer; later writers wait.
-    /// - Parameter body: runs before files can be written again.
+    /// Deletes the files that the store or its service has written next to it, and the health directory if the store
+    /// created it and it is empty (purge). Waits for a running writer.
+    /// - Parameter body: runs before other writers continue.
     package func removeWrittenFiles(then body: () throws -> Void = {}) throws {
         guard path != ":memory:" else { return try body() }
         let madeFolder = try settings().healthEnabled && (try? HealthFile.makeFolder(beside: path)) == true
         let turn = HealthFile.isFolder(beside: path) ? try HealthFile.takeTurn(beside: path) : nil
         defer { if let turn { close(turn) } }
-        // A copied store has the names of the original's files, which are not its own.
+        // The files that a copied store has recorded belong to the original.
         let state = StateFile.name(beside: path)
         let own = HealthFile.both(beside: path).map(\.name) + [HealthFile.folder, state] + HealthFile.formerNames
         var found = try read { db in try WrittenFiles.names(db) }.intersection(own)
@@ -98,14 +98,12 @@ extension TrackerStore {
 
 /// The state of the health files.
 private struct HealthLook {
-    /// Whether the setting is on.
     var isWanted: Bool
-    /// The row of the last drink.
+    /// The row id of the last drink.
     var through: Int
     var rewrites: Int
-    /// The names of the written files.
     var written: Set<String>
-    /// The row of the last drink in the files.
+    /// The row id of the last drink in the files.
     var reached: Int
     /// Whether the files are unchanged and complete.
     var isInStep: Bool
@@ -113,7 +111,7 @@ private struct HealthLook {
     var isDone: Bool { isInStep && through <= reached }
 }
 
-/// The state of the health files in the store: last drink, number of rewrites, sizes.
+/// Counters of the health files: last drink, rewrites, sizes.
 private enum HealthCounter: String, CaseIterable {
     case through = "health.through"
     case rewrites = "health.rewrites"
@@ -121,13 +119,13 @@ private enum HealthCounter: String, CaseIterable {
     case csvBytes = "health.csvSize"
 }
 
-/// Files that the store wrote next to itself.
+/// Files that the store wrote to its directory.
 private enum WrittenFiles {
     static func names(_ db: Database) throws -> Set<String> {
         try Set(String.fetchAll(db, sql: "SELECT name FROM written_file"))
     }
 
-    /// Deletes regular files, then empty directories. Anything else is not ours.
+    /// Deletes regular files, then empty directories. Other types do not belong to the store.
     static func remove(_ names: Set<String>, beside path: String) throws {
         let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
         for name in names.sorted(by: >) {
@@ -171,7 +169,6 @@ private struct HealthFile {
         URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent(folder).path
     }
 
-    /// - Returns: whether it was created.
     static func makeFolder(beside store: String) throws -> Bool {
         let folder = folder(beside: store)
         if mkdir(folder, 0o700) == 0 { return true }
@@ -184,7 +181,7 @@ private struct HealthFile {
         return stat(folder(beside: store), &found) == 0 && found.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Serialises the writers, because each continues from the stored state.
+    /// Waits for the lock of writers.
     /// - Returns: a descriptor that holds the lock until it is closed.
     static func takeTurn(beside store: String) throws -> Int32 {
         let folder = folder(beside: store)
@@ -200,7 +197,7 @@ private struct HealthFile {
             at: folder)
     }
 
-    /// The pause between attempts in microseconds, and their number.
+    /// The pause between attempts in microseconds.
     private static let pause: UInt32 = 5000
     private static let turns = 1000
 
@@ -210,7 +207,7 @@ private struct HealthFile {
 
     var size: Int { ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int) ?? 0 }
 
-    /// Writes a new file, synchronises it and renames it.
+    /// Writes a temporary file, calls fsync and renames it.
     func replace(_ drinks: ((Drink, String?, ExportedRecord?) throws -> Void) throws -> Void) throws {
         let new = path + ".new"
         unlink(new)

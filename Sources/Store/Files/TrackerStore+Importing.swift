@@ -3,46 +3,44 @@ import TrackerCore
 
 /// The result of an import.
 package struct ImportOutcome: Hashable, Sendable {
-    /// The number of new drinks.
     package var added = 0
-    /// Drinks that are known already: by our own key, by start, value and source, or from the bottle.
+    /// The number of known drinks: by our own key, by start, value and source, or from the bottle.
     package var known = 0
-    /// Samples of 0 ml, which are not drinks.
+    /// The number of samples with 0 ml, which are not drinks.
     package var empty = 0
-    /// Those of the known ones that a bottle delivered.
+    /// The known ones that a bottle delivered.
     package var fromBottle = 0
-    /// Drinks of an older export that the newer one no longer has.
+    /// The drinks of an older export that the newer one no longer has.
     package var removed = 0
-    /// Samples of excluded sources.
+    /// The samples of excluded sources.
     package var excluded = 0
 }
 
 extension TrackerStore {
-    /// All counted drinks, oldest first.
+    /// Counted drinks, oldest first.
     package func allDrinks() throws -> [Drink] {
         var drinks: [Drink] = []
         try forEachDrink { drink, _, _ in drinks.append(drink) }
         return drinks
     }
 
-    /// Passes every counted drink to `body`, oldest first, of one state of the store, with the key of the drink that it
-    /// corrects and the bottle's record that it came from.
+    /// Passes every counted drink to `body`, oldest first, from one consistent state, with the key of its original and
+    /// the bottle's record.
     package func forEachDrink(_ body: (Drink, _ original: String?, _ record: ExportedRecord?) throws -> Void) throws {
         try readAtLength { db in
             try DrinkTable.exported("", [], db).forEachDrink(body)
         }
     }
 
-    /// Imports samples: all of them, or none (tracker law D4).
+    /// Imports samples: all or none (tracker spec D4).
     ///
-    /// A sample of ours keeps its key, so that a store restored from an export knows the bottle's records again and a
-    /// deleted drink stays deleted. It also keeps its zone, day, source and the drink that it corrects, where the file
-    /// has them. Another program's sample is known by start, value and source, or as a bottle's drink of the same
-    /// minute and amount. A newer Apple Health export of a source replaces what an older one brought for the days that
-    /// it covers, except drinks that a person corrected or deleted here.
-    /// - Parameter produce: passes on the samples one by one; an error that it throws leaves the store as it was. Other
-    ///   writers do not wait for it: until the last sample has come all are in a temporary table. It returns the time
-    ///   of the export where the file is Apple Health's, else `nil`.
+    /// An exported drink keeps its key. So a restored store recognises the bottle's records, and a deleted drink stays
+    /// deleted. It also keeps its zone, day, source and original, if the file has them. Another program's sample is
+    /// identified by start, value and source, or as a bottle's drink of the same minute and amount. A newer Apple
+    /// Health export replaces an older one of the same source for the days that it covers, except drinks that the user
+    /// corrected or deleted.
+    /// - Parameter produce: passes the samples, and returns the time of an Apple Health export, else `nil`. An error
+    ///   leaves the store unchanged. Samples first go to a temporary table, so that other writers do not wait.
     package func importSamples(
         _ context: WriteContext, _ produce: (_ take: (HealthSample) throws -> Void) throws -> Instant?
     ) throws -> ImportOutcome {
@@ -72,10 +70,10 @@ extension TrackerStore {
         }
     }
 
-    /// The maximum time by which another device's clock can be ahead, in seconds.
+    /// The maximum lead of another device's clock, in seconds.
     static let sampleAheadSeconds: Double = 600
 
-    /// Our own samples were dated when they were written.
+    /// Does not apply to exported drinks, whose time is known.
     private static func refuseAhead(_ sample: HealthSample, _ context: WriteContext) throws {
         guard sample.uuid != sample.importKey, context.now.seconds(to: sample.at) > sampleAheadSeconds else { return }
         throw Refusal(
@@ -99,7 +97,7 @@ extension TrackerStore {
 }
 
 extension DrinkTable {
-    /// Counted drinks, oldest first, each with the bottle's record that it came from.
+    /// Counted drinks, oldest first, each with the bottle's record.
     /// - Parameter condition: begins with `AND`.
     static func exported(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws -> RowCursor {
         try Row.fetchCursor(
@@ -118,7 +116,7 @@ extension DrinkTable {
 }
 
 extension RowCursor {
-    /// Invalid rows are skipped, as everywhere; `doctor` reports them.
+    /// Skips invalid rows. `doctor` reports them.
     func forEachDrink(_ body: (Drink, _ original: String?, _ record: ExportedRecord?) throws -> Void) throws {
         while let row = try next() {
             let (drink, original): (Drink, String?)
@@ -131,7 +129,7 @@ extension RowCursor {
 }
 
 extension ExportedRecord {
-    /// `nil` where the row has no record.
+    /// `nil` if the row has no record.
     fileprivate init?(row: Row) throws {
         guard row.hasColumn("raw"), let origin: String = try row.checked("origin"), row["raw"] != nil else {
             return nil
@@ -141,9 +139,9 @@ extension ExportedRecord {
     }
 }
 
-/// The samples of an import.
+/// The samples of an import, in a temporary table.
 private struct ImportTable {
-    /// `origin` is the source of another program's sample; `bottle` and `raw` name the record of one of ours.
+    /// `origin` is the source of another program's sample. `bottle` and `raw` identify the record of an exported drink.
     static let sql = """
         CREATE TEMPORARY TABLE sample (
             key TEXT NOT NULL, uuid TEXT, instant INTEGER NOT NULL, ml INTEGER NOT NULL, zone TEXT, localDay TEXT, \
@@ -154,7 +152,7 @@ private struct ImportTable {
     private let insert: Statement
     private let excludedSources: Set<String>
     private var samples = 0
-    /// The number of other programs' samples with one of our keys.
+    /// The number of other programs' samples with our keys.
     private var keyed = 0
     private var corrected = 0
     private var foreign = 0
@@ -199,7 +197,7 @@ private struct ImportTable {
         ])
     }
 
-    /// A bottle keeps its first name, because the keys of its drinks start with it.
+    /// Replaces a bottle's name by its first one, with which the keys of its drinks start.
     private static func rename(_ db: Database) throws {
         let names = try Row.fetchAll(
             db,
@@ -223,10 +221,9 @@ private struct ImportTable {
         }
     }
 
-    /// One statement for all samples, because SQLite saves the changed pages for each statement.
+    /// Uses one statement for all samples, because SQLite saves the changed pages for each statement.
     ///
-    /// Another program's sample with one of our keys is known if the store has that drink, or gets it from the same
-    /// file.
+    /// Another program's sample with one of our keys is known if the store or the file has that drink.
     func land(
         _ outcome: inout ImportOutcome, exportedAt: Instant?, hostZone: String?, _ context: WriteContext,
         _ calendar: DayCalendar, _ db: Database
@@ -240,7 +237,7 @@ private struct ImportTable {
         if recorded > 0 { try useLocalKeys(hostZone, context, db) }
         if foreign > 0 { try settleForeign(&outcome, exportedAt, context, calendar, db) }
         if keyed > 0 { try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL") }
-        // Samples that the phone returns are removed here and counted as known below.
+        // Samples that a phone returns are removed here and counted as known below.
         try TrackerStore.takeGivenAway(db)
         if corrected > 0 { try buryCorrected(context, db) }
         let isNew =
@@ -263,7 +260,7 @@ private struct ImportTable {
             arguments: [context.zone.id, DrinkSource.health.rawValue, context.now.milliseconds, last, last])
         outcome.added += db.changesCount
         outcome.known += samples - db.changesCount - outcome.excluded
-        // Positions of known samples stay empty.
+        // Positions of known samples stay unused.
         try db.execute(
             sql:
                 """
@@ -274,9 +271,8 @@ private struct ImportTable {
         if recorded > 0 { try journalRecords(hostZone, context, db) }
     }
 
-    /// Tombstones the drinks that corrections of the file replace, also if a bottle still has them. A correction of a
-    /// drink that a person corrected or deleted here is left out. Of several corrections in the file the last one
-    /// counts.
+    /// Adds tombstones for the originals of the file's corrections, also if a bottle has yet to deliver them. The
+    /// user's own correction or deletion takes precedence. The last of several corrections in the file counts.
     private func buryCorrected(_ context: WriteContext, _ db: Database) throws {
         let isNewCorrection =
             """
@@ -302,8 +298,8 @@ private struct ImportTable {
 
     // MARK: - Records of bottles
 
-    /// Renames drinks from bottles to the keys that they have, or will have, here: the bottle may be known by another
-    /// address, and a person may have dated the record.
+    /// Renames drinks of bottles to their keys in this store, because the bottle can have another address here, or the
+    /// user can have dated the record.
     private func useLocalKeys(_ hostZone: String?, _ context: WriteContext, _ db: Database) throws {
         let update = try db.makeStatement(
             sql: """
@@ -317,7 +313,7 @@ private struct ImportTable {
         }
     }
 
-    /// Stores the records in the journal: when the bottle delivers one, it is known.
+    /// Stores the records in the journal, so that a later delivery is a duplicate.
     private func journalRecords(_ hostZone: String?, _ context: WriteContext, _ db: Database) throws {
         let update = try db.makeStatement(
             sql: "UPDATE drink SET bottle = :bottle WHERE (key = :key OR instead = :key) AND bottle IS NULL")
@@ -356,11 +352,11 @@ private struct ImportTable {
 
     // MARK: - Samples of other programs
 
-    /// What deleted a drink of another program; only this brings it back.
+    /// The causes of a deletion that the same cause can revert.
     private static let (byExport, byBottle) = ("export", "bottle")
 
-    /// Sorts out samples of other programs that are no new drinks, and brings what an older export of the same source
-    /// brought up to date.
+    /// Removes samples of other programs that are not new, and updates the drinks of an older export of the same
+    /// source.
     private func settleForeign(
         _ outcome: inout ImportOutcome, _ exportedAt: Instant?, _ context: WriteContext, _ calendar: DayCalendar,
         _ db: Database
@@ -386,14 +382,14 @@ private struct ImportTable {
         }
     }
 
-    /// The sources of the file whose last import was not of a newer export.
+    /// The sources for which this export is newer than the last imported one.
     private static func newerSources(_ exportedAt: Instant?, _ db: Database) throws -> [String] {
         try String.fetchAll(
             db, sql: "SELECT DISTINCT origin FROM temp.sample WHERE origin <> '' AND key GLOB 'health|*'"
         ).filter { try Counter.value("healthSource." + $0, db) <= Int(exportedAt?.milliseconds ?? 0) }
     }
 
-    /// The days that the file covers: from its first sample of another program to the time of the export.
+    /// The days that the export covers: from its first sample of another program to its time.
     private static func days(through exportedAt: Instant, _ calendar: DayCalendar, _ db: Database) throws -> (
         first: String, last: String
     )? {
@@ -406,7 +402,7 @@ private struct ImportTable {
         )
     }
 
-    /// The newer export of a source wins, but not over what a person did here.
+    /// Replaces the drinks of an older export, except those that the user changed.
     private func replaceOlder(
         _ name: String, _ days: (first: String, last: String), _ outcome: inout ImportOutcome, _ context: WriteContext,
         _ db: Database
@@ -426,7 +422,7 @@ private struct ImportTable {
                     AND NOT \(isInFile)
                 """, arguments: [Self.byExport, now, days.first, days.last, name])
         outcome.removed += db.changesCount
-        // A sample at the time of a drink that a person corrected or deleted here is that drink.
+        // A sample at the time of a drink that the user corrected or deleted is that drink.
         try db.execute(
             sql: """
                 DELETE FROM temp.sample WHERE origin = ?
@@ -437,8 +433,8 @@ private struct ImportTable {
                 """, arguments: [name, name])
     }
 
-    /// Removes samples that are a bottle's drinks: of the same minute and amount, each drink once for each source.
-    /// - Returns: how many there were.
+    /// Removes samples of the same minute and amount as a bottle's drink; each drink matches one sample of each source.
+    /// - Returns: the number of removed samples.
     private func takeBottleDrinks(_ context: WriteContext, _ db: Database) throws -> Int {
         let rows = try Row.fetchCursor(
             db,
@@ -461,7 +457,7 @@ private struct ImportTable {
         }
         for (sample, key) in found {
             try db.execute(sql: "DELETE FROM temp.sample WHERE rowid = ?", arguments: [sample])
-            // An import from before the bottle's poll.
+            // The drink was imported before the bottle delivered it.
             try db.execute(
                 sql: "UPDATE drink SET deleted = 1, deletedWith = ?, updatedAt = ? WHERE key = ? AND deleted = 0",
                 arguments: [Self.byBottle, context.now.milliseconds, key])

@@ -2,13 +2,12 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// A phone stores health records: our own records come back among those of other programs, without an origin (tracker
-/// spec D4).
+/// Drinks that a phone writes to its health records and later returns without their origin (tracker spec D4).
 extension TrackerStore {
     /// The maximum age in days.
     package static let longestLookBack = 3650
 
-    /// Drinks that the phone does not have, oldest first. Drinks from health records are excluded.
+    /// The drinks that the phone does not have, oldest first, without those from health records.
     /// - Parameter sparingSessions: excludes the water of sessions.
     package func drinksNotGiven(since: Instant, limit: Int, sparingSessions: Bool = false) throws -> [Drink] {
         let spared =
@@ -48,8 +47,8 @@ extension TrackerStore {
         }
     }
 
-    /// Samples that the phone wrote for us: each of our drinks matches one of the same minute and amount, because a
-    /// phone might not store seconds.
+    /// Removes samples that the phone wrote for this store. Each drink matches one of the same minute and amount,
+    /// because a phone might not store seconds.
     static func takeGivenAway(_ db: Database) throws {
         guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM health_given)") == true else { return }
         try db.execute(
@@ -67,7 +66,7 @@ extension TrackerStore {
 
     // MARK: - Inbox files
 
-    /// The mark of an imported inbox file, or `nil`.
+    /// Identifies the size and modification time of an imported inbox file; `nil` if it was not imported.
     package func inboxMark(_ name: String) throws -> String? {
         try read { db in try String.fetchOne(db, sql: "SELECT mark FROM inbox_file WHERE name = ?", arguments: [name]) }
     }

@@ -3,10 +3,10 @@ import GRDB
 import Synchronization
 
 extension TrackerStore {
-    /// The file with the state for other programs: `STORE-state.json` next to the store; `nil` for a store in memory.
+    /// `STORE-state.json` next to the store, for other programs; `nil` for a store in memory.
     package var stateFile: String? { path == ":memory:" ? nil : path + StateFile.ending }
 
-    /// Replaces the state file, for its owner only. It is not synchronised to the disk: each change writes it again.
+    /// Replaces the state file, readable by its owner only. No fsync, because each change writes it again.
     package func writeStateFile(_ bytes: [UInt8]) throws {
         guard let file = stateFile else { return }
         try rememberFile(StateFile.name(beside: path))
@@ -28,7 +28,7 @@ extension TrackerStore {
         }
     }
 
-    /// Records a file before it is made, so that a purge deletes it.
+    /// Records a file before it is created, so that a purge deletes it.
     private func rememberFile(_ name: String) throws {
         guard
             try !read({ db in
@@ -40,18 +40,16 @@ extension TrackerStore {
     }
 }
 
-/// The state file of a store.
 enum StateFile {
     static let ending = "-state.json"
-    /// The suffix of a file that is being written, or that a killed program left.
+    /// The suffix of an incomplete file.
     static let unfinished = ".new"
     /// Serialises the writers of this process.
     static let turn = Mutex(())
 
-    /// The name relative to the store's directory.
     static func name(beside store: String) -> String { URL(fileURLWithPath: store).lastPathComponent + ending }
 
-    /// The files that killed programs left.
+    /// The incomplete files of killed processes.
     static func leftovers(_ name: String, in folder: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter {
             $0.hasPrefix(name + ".") && $0.hasSuffix(unfinished)
