@@ -14,7 +14,6 @@ extension TrackerStore {
     }
 }
 
-/// The result of the last attempt to connect, and the bottle of the last poll.
 enum ConnectionTable {
     static func status(_ db: Database) throws -> ConnectionStatus {
         var status = ConnectionStatus()
@@ -24,11 +23,10 @@ enum ConnectionTable {
 
     static func problem(_ db: Database) throws -> ConnectionProblem? {
         let row = try Row.fetchOne(try db.cachedStatement(sql: "SELECT problem, message FROM connection_state"))
-        // A code of a later version, or of nobody's: the next poll writes over it.
+        // Ignores an unknown code, for example of a later version. The next poll replaces it.
         return try row.map { try ConnectionProblem(code: $0.checked("problem"), message: $0.checked("message")) } ?? nil
     }
 
-    /// The bottle that was polled last.
     static func bottle(_ db: Database) throws -> BottleStanding? {
         let row = try Row.fetchOne(
             try db.cachedStatement(
@@ -36,7 +34,7 @@ enum ConnectionTable {
                     SELECT name, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll
                     FROM bottle WHERE lastPoll IS NOT NULL AND isOwn ORDER BY lastPoll DESC LIMIT 1
                     """))
-        // One that cannot be read is told by the doctor, and says nothing here.
+        // Skips an unreadable row. `doctor` reports it.
         return try [row].compactMap { $0 }.readable { row in
             BottleStanding(
                 name: try row.checked("name"), advertisedName: try row.checked("advertisedName"),
@@ -48,7 +46,6 @@ enum ConnectionTable {
     }
 }
 
-/// What bottles' lights show.
 extension TrackerStore {
     /// The last light that was written to the bottle; `off` if there is none.
     package func light(ofBottle bottle: String) throws -> BottleLight {

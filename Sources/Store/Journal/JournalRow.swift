@@ -1,27 +1,24 @@
 import GRDB
 import TrackerCore
 
-/// A record of the journal, for the commands about quarantined records.
+/// A record of the journal, for the subcommands about quarantine.
 package struct JournalRow: Hashable, Sendable {
-    /// The row number.
     package var id: Int64
     /// The current name of its bottle.
     package var bottle: String
-    /// The received bytes.
     package var raw: [UInt8]
-    /// The decoded wall-clock time, if there is one.
+    /// The decoded wall-clock time, if valid.
     package var wall: String?
-    /// The decoded amount.
     package var amountMl: Int
     /// `drink`, `notADrink`, `quarantined` or `superseded`.
     package var verdict: String
-    /// The reason why it does not count; `nil` if it does.
+    /// `nil` if the record counts.
     package var reason: String?
-    /// The time of receipt by the clock of that moment.
+    /// By the host's clock at that time.
     package var received: Instant
-    /// The interpretation: `calendar/u16be`.
+    /// For example `calendar/u16be`.
     package var reading: String?
-    /// The probable time, if the date is implausible.
+    /// The estimated time, if the date is not trusted.
     package var about: Instant?
 
     /// - Throws: `UnreadableRow`.
@@ -35,7 +32,7 @@ package struct JournalRow: Hashable, Sendable {
         reason = try row.checked("reason")
         received = try row.instant("received")
         reading = try row.checked("reading")
-        // The time by an untrusted clock is not shown.
+        // Hide a time by an untrusted clock.
         about = reason == JournalDoubt.hostClock ? nil : try row.instantIfAny("about")
     }
 }
@@ -53,7 +50,7 @@ extension TrackerStore {
         }
     }
 
-    /// The number of uncounted records by reason.
+    /// The number of quarantined records by reason.
     package func doubts() throws -> [(reason: String, count: Int)] {
         try read { db in
             try Row.fetchAll(
@@ -66,14 +63,13 @@ extension TrackerStore {
         }
     }
 
-    /// A record by its number, or `nil`.
     package func journalRecord(_ id: Int64) throws -> JournalRow? {
         try read { db in
             try Row.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]).map(JournalRow.init(row:))
         }
     }
 
-    /// The last time of receipt by a trusted clock.
+    /// The last receipt by a trusted clock.
     package func newestReceipt() throws -> Instant? {
         try read { db in try BottleTable.memory(of: "", db).newestReceipt }
     }
@@ -107,7 +103,7 @@ extension TrackerStore {
                     """
                 )
             }
-            // Its own bytes are in its key: no wall clock that another record may have.
+            // The key contains the bytes, because another record can have the same wall-clock time.
             let name = record.raw.map { String($0, radix: 16) }.joined(separator: " ")
             let key = Drink.bottleKey(bottle: try row.checked("origin"), wall: name, amountMl: record.amountMl)
             try db.execute(
@@ -127,7 +123,7 @@ extension TrackerStore {
                     record.amountMl, try row.checked("bottle", Int64.self), context.now.milliseconds,
                 ])
             try refreshSummaries(around: [instant], received: context.now, db)
-            // An import may have brought the drink, which a person may have corrected or deleted since.
+            // An import might have added the drink, and the user might have changed it since.
             let found = try Row.fetchOne(
                 db,
                 sql: """

@@ -5,7 +5,6 @@ import TrackerCore
 struct JournalWriter {
     /// The instants of new or changed drinks.
     private(set) var touched: [Instant] = []
-    /// Whether the last entry added a drink.
     private var hasAddedDrink = false
 
     private let db: Database
@@ -13,10 +12,10 @@ struct JournalWriter {
     private let boundaryHour: Int
     private var bottles: [String: (id: Int64, origin: String)] = [:]
     private var homes: [[String]: [String]] = [:]
-    /// A drink of another store keeps its day.
+    /// Whether a drink of another store keeps its day.
     private var isFrozen = false
     private var calendars: [String: DayCalendar] = [:]
-    /// Whether there are undated records; most stores have none.
+    /// Whether there are undated records.
     private var hasUndated: Bool
 
     private var places: GivenPlaces
@@ -26,7 +25,7 @@ struct JournalWriter {
     private let insertRecord: Statement
     private let insertDrink: Statement
 
-    /// Writes the whole batch as if each change were made separately.
+    /// Writes a batch with the same result as separate changes.
     static func write<T>(_ db: Database, hostZone: String?, _ batch: (inout JournalWriter) throws -> T) throws -> (
         result: T, writer: JournalWriter
     ) {
@@ -65,12 +64,10 @@ struct JournalWriter {
     mutating func append(_ entry: JournalEntry) throws -> JournalOutcome {
         let bottle = try known(entry.bottle)
         let found = try dated(entry, of: bottle.id)
-        // As a rule it was read in the same way, and then its row is not even looked at: this is asked for each record
-        // of each poll.
+        // A fast path for polls: the row is not read if the reading is the same.
         let dated = try found.flatMap { try saysNothingNew(entry, of: $0) ? nil : try row($0) }
         if case .quarantined(let reason) = entry.verdict {
-            // A record that was accepted once is final (A2 rule 5): growing old, or a narrower dialect, does not bring
-            // it here.
+            // An accepted record is final (A2 rule 5), even if it is too old by now or invalid in another dialect.
             if found != nil {
                 guard let dated else { return .duplicate }
                 try noteReading(dated, entry)
@@ -102,8 +99,8 @@ struct JournalWriter {
             hasUndated = true
             return .stored
         }
-        // The time of receipt by a clock that was not trusted is replaced. A record that a wrong bottle's clock dated
-        // stays quarantined. A record that was received whole does not become a piece again.
+        // Replaces a time of receipt by an untrusted clock. A record with a wrong date of the bottle stays quarantined.
+        // A record that was received completely does not become a fragment.
         let update = try db.cachedStatement(
             sql: """
                 UPDATE bottle_record SET reason = :reason, reading = :reading, wall = :wall, amountMl = :ml, \
@@ -137,7 +134,7 @@ struct JournalWriter {
         ])
     }
 
-    /// The same drink is stored under its identity, with other bytes.
+    /// Another record of the same drink is stored, with other bytes.
     private func supersede(_ raw: [UInt8], _ bottle: Int64) throws {
         let update = try db.cachedStatement(
             sql:
@@ -171,8 +168,7 @@ struct JournalWriter {
             ), arguments: [id])
     }
 
-    /// A new interpretation of the same bytes changes the row and its drink (guarantee 3). The same interpretation
-    /// changes nothing.
+    /// A new reading of the same bytes changes the row and its drink. The same reading changes nothing.
     private mutating func reread(_ row: Row, _ entry: JournalEntry, _ bottle: (id: Int64, origin: String)) throws {
         guard let reading = entry.reading, try row.checked("reading", String?.self) != reading, try !Self.isByHand(row)
         else { return }
@@ -194,7 +190,7 @@ struct JournalWriter {
             if let old = try Int64.fetchOne(db, sql: "SELECT instant FROM drink WHERE key = ?", arguments: [oldKey]) {
                 touched.append(Instant(milliseconds: old))
             }
-            // A tombstone stays: if the old reading returns, the drink stays deleted.
+            // Keep a tombstone: the drink stays deleted if the old reading returns.
             try db.execute(sql: "DELETE FROM drink WHERE key = ? AND deleted = 0", arguments: [oldKey])
         case (_, .drink):
             try addDrink(entry, bottle)
@@ -203,7 +199,7 @@ struct JournalWriter {
         }
     }
 
-    /// Changes the drink of a record with a new interpretation. An unchanged wall-clock time keeps its instant and day.
+    /// Changes the drink of a record after a new reading. An unchanged wall-clock time keeps its instant and day.
     private mutating func rewrite(
         _ oldKey: String, _ entry: JournalEntry, at instant: Instant, _ zone: String, isMoved: Bool,
         _ bottle: (id: Int64, origin: String)
@@ -236,7 +232,7 @@ struct JournalWriter {
     private static func isByHand(_ row: Row) throws -> Bool { try row.checked("reason", String?.self) == byHand }
     // MARK: - Entries of another journal
 
-    /// Adds unknown entries. Known ones keep their interpretation here.
+    /// Adds an unknown entry. A known one keeps its reading.
     mutating func take(_ wire: WireEntry) throws -> JournalOutcome {
         var (entry, waits) = (wire.entry, nil as String?)
         let homes = try homes(of: wire)
@@ -251,7 +247,7 @@ struct JournalWriter {
         defer { isFrozen = false }
         hasAddedDrink = false
         let outcome = try append(entry)
-        // A drink that is here already, for example by an import, is as a person left it here.
+        // The user's version of an existing drink takes precedence.
         guard outcome.isNew, wire.isDeleted, hasAddedDrink else { return outcome }
         let key = try Drink.bottleKey(
             bottle: known(entry.bottle).origin, wall: Self.wall(entry), amountMl: entry.amountMl)
@@ -272,7 +268,7 @@ struct JournalWriter {
         return outcome
     }
 
-    /// The key that the drink of another journal's record has here, or will have.
+    /// The key of the record's drink in this store.
     mutating func key(of wire: WireEntry) throws -> String {
         let homes = try homes(of: wire)
         for home in homes {
@@ -286,10 +282,9 @@ struct JournalWriter {
             bottle: try known(homes[0]).origin, wall: Self.wall(wire.entry), amountMl: wire.entry.amountMl)
     }
 
-    /// The row of the bottle that delivered another journal's record.
     mutating func bottle(of wire: WireEntry) throws -> Int64 { try known(homes(of: wire)[0]).id }
 
-    /// The bottles here that have one of the entry's names, or a new one. The store's own bottle gets no further names,
+    /// The names of the entry's bottle in this store, or a new one. The store's own bottle gets no further names,
     /// because it would be polled by them.
     private mutating func homes(of wire: WireEntry) throws -> [String] {
         let names = [wire.entry.bottle] + wire.names
@@ -321,7 +316,7 @@ struct JournalWriter {
         guard case .drink(let instant, let readIn) = entry.verdict else { return }
         let zone = isFrozen ? readIn : dayZone ?? readIn
         let day = try calendar(zone).day(of: instant).description
-        // With its position, which avoids the trigger: a quarter of the time of a batch.
+        // A given position avoids the trigger, which takes a quarter of the time of a batch.
         try insertDrink.run(
             Drink.bottleKey(bottle: bottle.origin, wall: Self.wall(entry), amountMl: entry.amountMl),
             instant.milliseconds, zone, day, entry.amountMl,
@@ -333,7 +328,7 @@ struct JournalWriter {
         try replaceSamples(of: entry, at: instant)
     }
 
-    /// Another program's samples of the same minute and amount are this drink: one of each source.
+    /// Removes another program's samples of the same minute and amount, one of each source.
     private mutating func replaceSamples(of entry: JournalEntry, at instant: Instant) throws {
         let minute = instant.milliseconds - instant.milliseconds % 60_000
         let rows = try Row.fetchAll(
@@ -369,7 +364,6 @@ struct JournalWriter {
         entry.wall?.description ?? entry.raw.map { String($0, radix: 16) }.joined(separator: " ")
     }
 
-    /// The reason of a manually dated drink.
     static let byHand = "byHand"
 
     private static func columns(_ entry: JournalEntry) -> (verdict: String, reason: String?) {

@@ -1,23 +1,22 @@
 import GRDB
 import TrackerCore
 
-/// Bytes that could not be decoded, kept for a better decoder.
+/// Bytes that could not be decoded, kept for a later decoder.
 package struct QuarantinedBytes: Hashable, Sendable {
     package var bottle: String
-    /// The bytes, at most `TrackerStore.quarantineByteLimit`.
+    /// At most `TrackerStore.quarantineByteLimit` bytes.
     package var bytes: [UInt8]
-    /// The original length.
+    /// The original length in bytes.
     package var length: Int
-    /// The reason why they are not a record.
     package var reason: String
-    /// The time of the last receipt.
+    /// The last receipt.
     package var received: Instant
     /// The number of receipts.
     package var times: Int
 }
 
 extension TrackerStore {
-    /// The maximum number of byte sequences; the oldest are deleted and counted.
+    /// The maximum number of byte sequences. The oldest are deleted and counted.
     package static let quarantineRowLimit = 1000
     /// The maximum number of bytes of each.
     package static let quarantineByteLimit = 4096
@@ -44,7 +43,7 @@ extension TrackerStore {
         }
     }
 
-    /// The stored bytes, newest first.
+    /// Newest first.
     package func quarantinedBytes() throws -> [QuarantinedBytes] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM quarantine ORDER BY received DESC, id DESC").readable { row in
@@ -56,7 +55,7 @@ extension TrackerStore {
         }
     }
 
-    /// The number of received byte sequences, and of deleted ones.
+    /// The numbers of received and of deleted byte sequences.
     package func quarantineCounts() throws -> (received: Int, evicted: Int) {
         try read { db in
             (try Counter.value("quarantine.received", db), try Counter.value("quarantine.evicted", db))

@@ -1,19 +1,16 @@
 import GRDB
 import TrackerCore
 
-/// A bottle in the store.
 package struct KnownBottle: Hashable, Sendable {
-    /// The first identity; it never changes.
+    /// The first identity, which never changes.
     package var origin: String
-    /// The current identity.
+    /// The alias, or the current identity.
     package var name: String
-    /// All current and earlier identities.
     package var names: [String]
     /// The addresses and serial numbers among them. The others are aliases.
     package var identities: [String]
-    /// Whether it answered a poll or was adopted; `false` for a bottle of a recording.
+    /// Whether the bottle answered a poll or was adopted; `false` for a bottle of a recording.
     package var isOwn: Bool
-    /// The advertised name.
     package var advertisedName: String?
     /// The model in lower case, if known.
     package var model: String?
@@ -21,7 +18,7 @@ package struct KnownBottle: Hashable, Sendable {
     package var batteryPercent: Int?
     /// The bottle's clock minus the host's, in seconds.
     package var clockDriftSeconds: Int?
-    /// The end of the last poll in milliseconds UTC.
+    /// In milliseconds UTC.
     package var lastPollMilliseconds: Int64?
     /// The end of the last poll that read the whole log, in milliseconds UTC.
     package var lastCompletePollMilliseconds: Int64?
@@ -30,7 +27,7 @@ package struct KnownBottle: Hashable, Sendable {
 }
 
 extension TrackerStore {
-    /// All bottles in the order of their first record.
+    /// In the order of the first record.
     package func bottles() throws -> [KnownBottle] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM bottle ORDER BY id").readable { row in
@@ -57,10 +54,10 @@ extension TrackerStore {
 
     /// Adopts a bottle before its first poll, or adds an identity to a bottle.
     /// - Parameters:
-    ///   - identity: its address, or its name in `scan`.
+    ///   - identity: the address, or the name in `scan`.
     ///   - other: the bottle that gets the identity; `nil` for a new bottle.
-    /// - Returns: `false` if it was adopted already.
-    /// - Throws: `Refusal` if `other` is unknown, or if the identity belongs to another bottle with a history.
+    /// - Returns: `false` if it was already adopted.
+    /// - Throws: `Refusal` if `other` is unknown, or if the identity belongs to another bottle with records.
     @discardableResult
     package func adoptBottle(_ identity: String, as other: String? = nil) throws -> Bool {
         try write { db in
@@ -84,11 +81,10 @@ extension TrackerStore {
         }
     }
 
-    /// A bottle is this store's own no more: polls leave it alone, and nobody is told of it among the store's bottles.
-    /// Its records and drinks stay.
-    /// - Parameter name: any that it is known by.
-    /// - Returns: `false` where it was not this store's own.
-    /// - Throws: `Refusal` for a name that no bottle has.
+    /// Releases a bottle: it is no longer polled. Its records and drinks stay.
+    /// - Parameter name: any of its names.
+    /// - Returns: `false` if the store did not own it.
+    /// - Throws: `Refusal` for an unknown name.
     @discardableResult
     package func releaseBottle(_ name: String) throws -> Bool {
         try write { db in
@@ -102,17 +98,15 @@ extension TrackerStore {
         }
     }
 
-    /// Gives a bottle another identity. The old one stays known, so that records under either are duplicates.
+    /// Adds an identity to a bottle. The old one stays known, so that records under either are duplicates.
     /// - Throws: `Refusal` if `old` is unknown or `new` is another bottle.
     package func renameBottle(_ old: String, to new: String) throws {
         try write { db in try BottleTable.rename(old, to: new, db) }
     }
 }
 
-/// The number of records of each kind.
 package struct JournalCounts: Hashable, Sendable {
     package var drinks: Int
-    /// Records that are not drinks.
     package var notDrinks: Int
     /// Records without a date.
     package var quarantined: Int
@@ -125,7 +119,7 @@ package struct JournalCounts: Hashable, Sendable {
 }
 
 extension TrackerStore {
-    /// Counts the bottles' records, without manual drinks.
+    /// Counts bottles' records, without manual drinks.
     package func journalCounts() throws -> JournalCounts {
         try read { db in
             let row = try Row.fetchOne(

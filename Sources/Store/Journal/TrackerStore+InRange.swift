@@ -1,13 +1,13 @@
 import GRDB
 import TrackerCore
 
-/// What the store remembers about the bottles in range while it has none of its own.
+/// The bottles in range while the store owns none.
 package struct InRangeNotes: Hashable, Sendable {
-    /// When each bottle was first in range, by address.
+    /// The first advertisement, by address.
     package var since: [String: Instant] = [:]
-    /// The bottles that the user marked as not theirs.
+    /// The addresses that the user has hidden.
     package var hidden: Set<String> = []
-    /// The user was notified that a bottle waits for adoption.
+    /// Whether the user was notified about a bottle to adopt.
     package var isNotified = false
 }
 
@@ -32,12 +32,12 @@ extension TrackerStore {
         }
     }
 
-    /// Notes bottles that are in range for the first time.
+    /// Records the first time of new addresses.
     package func noteInRange(_ addresses: [String], at now: Instant) throws {
         try noteOnce(addresses.map { Self.since + $0 }, Int(now.milliseconds))
     }
 
-    /// Leaves a bottle out of the list of bottles in range.
+    /// Hides a bottle from the list.
     package func hideInRange(_ address: String) throws { try noteOnce([Self.hidden + address], 1) }
 
     package func noteInRangeNotified() throws { try noteOnce([Self.notified], 1) }

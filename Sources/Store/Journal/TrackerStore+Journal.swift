@@ -2,13 +2,11 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore: Journal {
-    /// Appends a batch in one transaction, which is on the disk when this returns (guarantee 1).
+    /// Appends a batch in one transaction, which is on disk when this returns.
     ///
-    /// The identity of a dated record is the bottle, its first eight bytes and whether it is a drink (guarantee 2). A
-    /// tombstone
-    /// keeps its identity, so a deleted drink stays a duplicate. The identity of a record without a date is all its
-    /// bytes; a
-    /// later delivery that can be dated promotes it.
+    /// The identity of a dated record is the bottle, its first eight bytes and whether it is a drink. A tombstone keeps
+    /// its identity, so a deleted drink stays a duplicate. The identity of an undated record is all its bytes; a later
+    /// delivery with a date promotes it.
     package func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
         guard !entries.isEmpty else { return [] }
         return try write { db in
@@ -20,9 +18,9 @@ extension TrackerStore: Journal {
         }
     }
 
-    /// Sips that arrive or change after a session's end count in it (tracker specification X1).
+    /// Updates summaries after a change of drinks, because late drinks of a session count in it (tracker spec X1).
     func refreshSummaries(around instants: [Instant], received: Instant?, _ db: Database) throws {
-        // The identifiers are not used: a session has a user and a device.
+        // No identifier is created here.
         let context = WriteContext(
             now: received ?? Instant(milliseconds: 0), zone: .utc, source: "bottle", makeID: { "unknown" })
         try refreshSummaries(around: instants, context, db)
@@ -33,7 +31,7 @@ extension TrackerStore: Journal {
     }
 
     package func adopt(_ names: BottleNames) throws {
-        // Writes only if something is new, so that a known bottle does not wait for another process.
+        // Write only if something is new, so that a known bottle does not wait for another process.
         let isDone = try read { db in
             guard try BottleTable.isKnown(names, db), let bottle = try BottleTable.identified(names.identity, db) else {
                 return false
@@ -56,7 +54,7 @@ extension TrackerStore: Journal {
         try read { db in try BottleTable.identified(bottle, db).map { try BottleTable.isOwn($0, db) } ?? true }
     }
 
-    /// The end of this bottle's last poll that read the whole log.
+    /// The end of the last poll that read the whole log.
     package func lastCompletePoll(of bottle: String) throws -> Instant? {
         try read { db in try BottleTable.memory(of: bottle, db).lastCompletePoll }
     }
@@ -65,7 +63,7 @@ extension TrackerStore: Journal {
     {
         try read { db in
             guard let number = try BottleTable.known(bottle, db) else { return [] }
-            // Two index ranges, because most records are settled.
+            // Two index ranges, because most records need no new reading.
             let columns = "SELECT id, bottle, raw, received, reason, verdict FROM bottle_record"
             let rows = try Row.fetchAll(
                 try db.cachedStatement(
@@ -87,9 +85,8 @@ extension TrackerStore: Journal {
         }
     }
 
-    /// Records the end of a poll. Values that the bottle did not send stay as they are. An end by a trusted clock
-    /// replaces later
-    /// ends by a clock that was ahead.
+    /// Records the end of a poll. Values that the bottle did not send do not change. An end by a trusted clock replaces
+    /// later ones by a clock that was ahead.
     package func finishPoll(_ report: PollRecord) throws {
         try write { db in
             let bottle = try BottleTable.identifier(of: report.bottle, db)

@@ -3,17 +3,14 @@ import TrackerCore
 
 /// The result of a journal import.
 package struct WireOutcome: Hashable, Sendable {
-    /// The number of new entries.
     package var added = 0
-    /// The number of known entries.
     package var known = 0
 
     package init() {}
 }
 
-/// Export and import of the journal.
 extension TrackerStore {
-    /// Passes every record of every bottle to `body` in its order, from one consistent state.
+    /// Passes every record of every bottle to `body` in order, from one consistent state.
     /// - Parameter gateway: the id of the receiving gateway.
     package func forEachWireEntry(gateway: String, _ body: (WireEntry) throws -> Void) throws {
         try readAtLength { db in
@@ -30,7 +27,7 @@ extension TrackerStore {
             while let row = try rows.next() {
                 guard let bottle = try? row.checked("bottle", Int64.self) else { continue }
                 if names[bottle] == nil { names[bottle] = try BottleTable.identities(of: bottle, db) }
-                // Invalid rows are skipped, as everywhere; `doctor` reports them.
+                // Skip invalid rows. `doctor` reports them.
                 guard let entry = try? WireEntry(row: row, names: names[bottle] ?? [], gateway: gateway) else {
                     continue
                 }
@@ -39,8 +36,8 @@ extension TrackerStore {
         }
     }
 
-    /// Imports entries of another journal in one transaction: all or none. Known entries keep their state; deletions
-    /// and corrections are taken over. The bottles become known, but are not adopted.
+    /// Imports entries of another journal in one transaction: all or none. Known entries do not change. Deletions and
+    /// corrections are imported. New bottles are known and not adopted.
     package func take(_ entries: [WireEntry]) throws -> WireOutcome {
         guard !entries.isEmpty else { return WireOutcome() }
         return try write { db in
@@ -73,7 +70,7 @@ extension WireEntry {
             received: try row.instant("received"), verdict: verdict, reading: try row.checked("reading"),
             about: try row.instantIfAny("about"))
         if case .drink = verdict { entry.isByHand = reason == JournalWriter.byHand }
-        // It belongs to a clock of this computer and has no meaning elsewhere.
+        // The time is by the clock of this host and is meaningless elsewhere.
         if verdict == .quarantined(reason: JournalDoubt.hostClock) { entry.about = nil }
         let edit: Edit? =
             if let key = try row.checked("editKey") as String? {
