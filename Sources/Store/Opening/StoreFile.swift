@@ -4,10 +4,9 @@ import Utilities
 /// The file at a store's path, examined with stat(2), never opened.
 ///
 /// POSIX locks belong to the process. Closing any descriptor of the database file releases the locks of all connections
-/// of
-/// this process, so only SQLite opens the file, and SQLite creates it.
+/// of this process. So only SQLite opens and creates the file.
 struct StoreFile {
-    /// The path without symbolic links: the WAL is next to the link's target.
+    /// The path without symbolic links, because the WAL is next to the link's target.
     let path: String
     let exists: Bool
     let isEmpty: Bool
@@ -54,7 +53,7 @@ struct StoreFile {
         guard access(path, R_OK) == 0 else {
             throw StoreError(.cannotOpen, "The store cannot be read", at: given, code: "notReadable")
         }
-        // SQLite treats a file of one byte as empty (a workaround), but it belongs to another program.
+        // SQLite treats a file of one byte as empty, but it is not a store.
         guard status.st_size != 1 else {
             throw StoreError(.damaged, "The file is not a SQLite database", at: given, code: "notADatabase")
         }
@@ -66,9 +65,8 @@ struct StoreFile {
     /// Whether SQLite can create and delete the WAL.
     var takesWrites: Bool { access(path, W_OK) == 0 && access(Self.folder(of: Self.target(of: path)), W_OK) == 0 }
 
-    /// SQLite derives the names of the WAL and the locks from the path. Two programs that use two names of one file do
-    /// not see
-    /// each other and lose commits.
+    /// Rejects a file with several names. SQLite derives the names of the WAL and the locks from the path, so two
+    /// processes with two names of one file lose commits.
     func refuseOtherNames(_ given: String) throws {
         if exists, let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8),
             Self.isMounted(path, in: mounts)
@@ -101,15 +99,15 @@ struct StoreFile {
         }
     }
 
-    /// Creates the empty file and its directories, for the owner only: the contents are private.
+    /// Creates the empty file and its directories with permissions for the owner only.
     func make() throws {
         guard !exists else { return }
         try Self.makeFolders(Self.folder(of: path), store: path)
-        // Not open(2), which would need close(2). SQLite reports an error of this call.
+        // open(2) would need close(2), which releases locks. SQLite reports an error of mknod(2).
         _ = mknod(path, S_IFREG | 0o600, 0)
     }
 
-    /// Removes the rights of group and others from the file, the WAL and the shared memory.
+    /// Removes the permissions of group and others from the file, the WAL and the shared memory.
     func tighten() {
         let file = Self.target(of: path)
         for name in [file, file + "-wal", file + "-shm"] {
@@ -130,7 +128,6 @@ struct StoreFile {
         return "file:\(name.hasPrefix("/") ? "//" : "")\(escaped)?\(parameter)"
     }
 
-    /// The path without symbolic links.
     static func target(of path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
@@ -157,12 +154,12 @@ struct StoreFile {
     }
 }
 
-/// The device and inode of a file: another file at the same path has another identity.
+/// The device and inode of a file, which identify it across replacements of its path.
 package struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
 
-    /// - Returns: `nil` if there is no file at the path, or it cannot be examined.
+    /// - Returns: `nil` if there is no file, or it cannot be examined.
     package init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

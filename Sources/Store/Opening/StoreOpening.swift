@@ -1,13 +1,11 @@
 import Foundation
 import GRDB
 
-/// Opens connections.
 enum StoreOpening {
-    /// An open store.
     struct Opened {
         var database: any DatabaseWriter
         var found: TrackerStore.Found
-        /// The names of the removed settings that the conversion of a store of 0.9 deleted.
+        /// The names of settings that the conversion from 0.9 deleted.
         var removedSettings: [String] = []
     }
 
@@ -49,7 +47,7 @@ enum StoreOpening {
             } catch let error as StoreError
                 where [.readOnly, .diskFull, .cannotOpen, .inputOutput].contains(error.kind)
             {
-                // The next way might work: a failure to create the WAL does not prevent reading.
+                // The next way might work: reading is possible without a WAL.
                 problem = problem ?? error
             }
         }
@@ -58,10 +56,9 @@ enum StoreOpening {
                 .readOnly, "The store cannot be read without writing beside it", at: path, code: "logLeftBehind")
     }
 
-    /// A commit is on the disk when it returns (guarantee 1). With NORMAL a power cut loses the last commits.
+    /// A commit is on disk when it returns. With NORMAL, a power failure loses the last commits.
     private static func syncEachCommit(_ db: Database) throws { try db.execute(sql: "PRAGMA synchronous = FULL") }
 
-    /// A further connection to an open store.
     static func connection(_ path: String, isReadOnly: Bool) throws -> DatabaseQueue {
         var configuration = basics()
         configuration.readonly = isReadOnly
@@ -125,7 +122,7 @@ enum StoreOpening {
     private static func basics() -> Configuration {
         var configuration = Configuration()
         configuration.label = "waterh.store"
-        // SQLite's own handler waits up to 100 ms between two attempts and rarely succeeds next to a busy writer.
+        // SQLite's own handler waits up to 100 ms between attempts, and rarely succeeds next to a busy writer.
         let attempts = Int(StoreError.busySeconds / 0.005)
         configuration.busyMode = .callback { tries in
             usleep(5000)
@@ -148,9 +145,8 @@ enum StoreOpening {
         return configuration
     }
 
-    /// Rejects the database of another program or of a newer version before anything changes. One transaction: another
-    /// process
-    /// can be creating the tables.
+    /// Rejects the database of another program or of a newer version before any change. Uses one transaction, because
+    /// another process can be creating the tables.
     private static func refuseForeign(_ db: Database, path: String) throws {
         try db.inTransaction(.deferred) {
             _ = try Schema.state(db, path: path)
@@ -158,7 +154,7 @@ enum StoreOpening {
         }
     }
 
-    /// Tries again while another process creates, opens or closes the file: SQLite does not always call the busy
+    /// Retries while another process creates, opens or closes the file, because SQLite does not always call the busy
     /// handler then.
     private static func patiently<Result>(_ body: () throws -> Result) throws -> Result {
         let limit = ContinuousClock.now.advanced(by: .seconds(StoreError.busySeconds))

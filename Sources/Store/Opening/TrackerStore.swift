@@ -3,28 +3,27 @@ import GRDB
 import Synchronization
 import TrackerCore
 
-/// The journal and the tracker's tables in one SQLite file (tracker specification, section 9).
+/// The journal and the tracker's tables in one SQLite file (tracker spec, section 9).
 ///
-/// Each write is a named method and one transaction. The file is in WAL mode with `synchronous=FULL`: a write that
-/// returned survives `kill -9` and a power cut. Reads use connections of their own and do not wait for writes. Several
-/// processes can have the store open; a write waits at most `StoreError.busySeconds` for another process. The store
-/// reads no clock and no time zone: callers pass both.
+/// Each write is a method and one transaction. The file is in WAL mode with `synchronous=FULL`: a completed write
+/// survives `kill -9` and a power failure. Reads have their own connections and do not wait for writes. Several
+/// processes can use the store; a write waits at most `StoreError.busySeconds`. Callers pass the time and the time
+/// zone.
 package struct TrackerStore: Sendable {
-    /// The purpose of opening a store.
     package enum Access: Sendable {
-        /// Reads and writes. Creates file and directory if they are missing, and converts an older schema.
+        /// Reads and writes. Creates missing files and directories, and converts an older schema.
         case writing
-        /// Reads only: nothing is created, converted or changed, and every write throws. This also works for a store
-        /// that cannot be written, for example on a full disk.
+        /// Reads only. Nothing is created, converted or changed, and every write throws. Also works for a store that
+        /// cannot be written, for example on a full disk.
         case looking
     }
 
-    /// The contents of the path when the store was opened.
+    /// The contents of the path at the opening.
     package enum Found: Hashable, Sendable {
         case store
-        /// No file, or an empty one: reads return what a new store would.
+        /// No file, or an empty one. Reads return what a new store would.
         case nothing
-        /// A store of 0.9. The next write converts it; reads use a converted copy in memory.
+        /// A store of 0.9. The next write converts it, and reads use a converted copy in memory.
         case older
     }
 
@@ -32,13 +31,13 @@ package struct TrackerStore: Sendable {
     package let path: String
     package let access: Access
     package let found: Found
-    /// The removed settings that opening a store of 0.9 deleted.
+    /// The names of settings that the conversion from 0.9 deleted.
     package let removedSettings: [String]
     let database: any DatabaseWriter
     /// The identity of the file that was opened for writing; `nil` in memory and for `Access.looking`.
     private let file: FileIdentity?
     private let shared: Shared
-    /// The request that the next write belongs to, if it must be executed only once.
+    /// A request that the next write executes once.
     var errand: Errand?
 
     /// State that all copies of one open store share.
@@ -56,11 +55,8 @@ package struct TrackerStore: Sendable {
         }
     }
 
-    /// Opens the store.
-    /// - Parameters:
-    ///   - path: a file path.
-    ///   - hostZone: the IANA identifier that "system" in the settings stands for.
-    /// - Throws: `StoreError`; the file is unchanged then.
+    /// - Parameter hostZone: the IANA id for "system" in the settings.
+    /// - Throws: `StoreError`. The file is unchanged then.
     package init(path: String, hostZone: String? = nil, for access: Access = .writing) throws {
         let opened =
             switch access {
@@ -71,7 +67,7 @@ package struct TrackerStore: Sendable {
     }
 
     /// Opens the store for writing.
-    /// - Parameter beforeStatement: is called before each SQL statement of a write, for tests that fail there.
+    /// - Parameter beforeStatement: called before each SQL statement of a write, for fault injection in tests.
     init(path: String, hostZone: String?, beforeStatement: (@Sendable (Database) -> Void)?) throws {
         self.init(
             try StoreOpening.toWrite(path, beforeStatement: beforeStatement), path, hostZone, .writing, beforeStatement)
@@ -92,40 +88,39 @@ package struct TrackerStore: Sendable {
         file = access == .writing && path != ":memory:" ? FileIdentity(path) : nil
     }
 
-    /// The host's zone, for settings with the value "system"; `nil`: each drink uses the zone of its entry.
+    /// The IANA id for "system" in the settings; `nil`: each drink uses the time zone of its entry.
     package var hostZone: String? { shared.zone.withLock { $0 } }
 
-    /// Sets the host's zone. Drinks that are stored from now on belong to it.
+    /// Sets `hostZone` for later drinks.
     package func travel(to zone: String?) { shared.zone.withLock { $0 = zone } }
 
-    /// The unit of amounts if the store's settings have none; `nil`: millilitres.
+    /// The default unit of amounts; `nil` for millilitres.
     package var usualUnits: AmountUnits? {
         get { shared.units.withLock { $0 } }
         nonmutating set { shared.units.withLock { $0 = newValue } }
     }
 
-    /// The calendar of the settings, in the given zone.
     func dayCalendar(_ zone: Zone, _ db: Database) throws -> DayCalendar {
         DayCalendar(zone: zone, boundaryHour: try SettingTable.settings(db).boundaryHour)
     }
 
     // MARK: - Transactions
 
-    /// Reads one consistent state. Writes do not wait for it.
+    /// Reads one consistent state without blocking writes.
     func read<T>(_ body: (Database) throws -> T) throws -> T {
         try checkPlace()
         return try Self.sentences(at: path) { try database.read(body) }
     }
 
-    /// Reads one consistent state on a connection of its own: for exports, whose reader can be slow. Other reads do not
-    /// wait for it either.
+    /// Reads one consistent state on a separate connection, for exports with slow readers. Other reads do not wait for
+    /// it.
     func readAtLength<T>(_ body: (Database) throws -> T) throws -> T {
         guard let pool = database as? DatabasePool else { return try read(body) }
         try checkPlace()
         return try Self.sentences(at: path) { try pool.makeSnapshot().read(body) }
     }
 
-    /// Writes in one transaction: all or nothing, and on the disk when this returns.
+    /// Writes in one transaction, which is on disk when this returns.
     func write<T>(_ body: (Database) throws -> T) throws -> T {
         try mustWrite()
         let result = try Self.sentences(at: path) {
@@ -138,12 +133,12 @@ package struct TrackerStore: Sendable {
             }
         }
         errand?.isNoted = true
-        // A commit into a file that was deleted in the meantime is lost.
+        // A commit to a file that was deleted in the meantime is lost.
         try checkPlace()
         return result
     }
 
-    /// Executes statements of SQLite that cannot be in a transaction, and transactions of the caller.
+    /// For SQLite statements that cannot run in a transaction, and transactions of the caller.
     func writeWithoutTransaction<T>(_ body: (Database) throws -> T) throws -> T {
         try mustWrite()
         shared.hasChanged.withLock { $0 = true }
@@ -152,7 +147,7 @@ package struct TrackerStore: Sendable {
         return result
     }
 
-    /// The same on a connection of its own: for a write whose preparation takes long.
+    /// As `writeWithoutTransaction` on a separate connection, for a write with a long preparation.
     func writeAtLength<T>(_ body: (Database) throws -> T) throws -> T {
         guard database is DatabasePool else { return try writeWithoutTransaction(body) }
         try mustWrite()
@@ -170,8 +165,7 @@ package struct TrackerStore: Sendable {
     }
 
     /// - Throws: `StoreError` with the code `storeWasRemoved` if the file was deleted or replaced. SQLite would
-    ///   continue
-    ///   to write to the deleted file.
+    ///   continue to write to the deleted file.
     package func checkPlace() throws {
         guard let file, FileIdentity(path) != file else { return }
         throw StoreError(.cannotOpen, "Store file missing or replaced", at: path, code: "storeWasRemoved")
@@ -194,7 +188,7 @@ package struct TrackerStore: Sendable {
         } catch let row as UnreadableRow {
             throw StoreError(.damaged, "A row of the store cannot be read (\(row))", at: path, code: "unreadableRow")
         } catch let value as RowDecodingError {
-            // The rest of the row must not be in a message.
+            // Messages must not contain the rest of the row.
             let problem = "\(value)".split(separator: ", row: ", maxSplits: 1).first.map(String.init) ?? ""
             throw StoreError(
                 .damaged, "A value of the store is of another kind than its column holds (\(problem))", at: path,
@@ -204,10 +198,10 @@ package struct TrackerStore: Sendable {
 
     // MARK: - Changes
 
-    /// Whether this store has written since it was opened.
+    /// Whether this value has written since it was opened.
     package func hasChanged() throws -> Bool { shared.hasChanged.withLock { $0 } }
 
-    /// Changes with every write to the store, by this process or another. Does not wait for a write.
+    /// Changes with every write by any process. Does not wait for a write.
     package func changeMark() throws -> ChangeMark {
         try checkPlace()
         return try Self.sentences(at: path) {
@@ -227,9 +221,9 @@ package struct TrackerStore: Sendable {
             others: try Int.fetchOne(try db.cachedStatement(sql: "PRAGMA data_version")) ?? 0)
     }
 
-    /// A state of the store: equal marks mean that nothing was written between them.
+    /// Equal marks mean that nothing was written in between.
     package struct ChangeMark: Hashable, Sendable {
-        /// The number of rows that the observing connection changed, which only a store in memory does.
+        /// The number of rows changed by the observing connection, which writes only in memory.
         var ours: Int
         /// Changes with each commit of another connection.
         package var others: Int
@@ -237,7 +231,7 @@ package struct TrackerStore: Sendable {
 
     // MARK: - Integrity
 
-    /// The problems that SQLite finds in the file, including rows that break a constraint; empty if there are none.
+    /// The results of SQLite's integrity check, including rows that violate a constraint; empty if there are none.
     package func integrityProblems() throws -> [String] { try readAtLength(Self.integrityProblems) }
 
     static func integrityProblems(_ db: Database) throws -> [String] {
