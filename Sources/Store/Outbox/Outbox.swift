@@ -3,7 +3,7 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// All changes for the sync server, including rejected ones.
+    /// Includes rejected changes.
     package func outbox() throws -> Outbox { try read { try OutboxTable.outbox($0) } }
 
     /// Records the result of sending an item. A newer change of the same entity stays.
@@ -26,10 +26,9 @@ extension TrackerStore {
 }
 
 extension TrackerStore {
-    /// Records the result of a synchronisation.
     package func finishSyncPass(_ merged: MergeOutcome, trouble: String?, at now: Instant) throws {
         try write { db in
-            // Rows that were not even asked for this time are as they were.
+            // Keep the count of rejected rows if the pass ended early.
             let refused = trouble == nil ? merged.refused : try SyncStateTable.refused(db)
             try db.run(
                 "INSERT OR REPLACE INTO sync_state (only, passedAt, trouble, refused) VALUES (1, ?, ?, ?)",
@@ -44,7 +43,6 @@ extension TrackerStore {
         }
     }
 
-    /// The status and its details.
     package func syncReport() throws -> (status: SyncStatus, report: SyncReport) {
         try read { try SyncStateTable.status($0) }
     }
@@ -84,7 +82,7 @@ enum OutboxTable {
 }
 
 enum SyncStateTable {
-    /// How many refusals the state names; all are counted.
+    /// The number of rejected rows in the state; all are counted.
     static let shown = 5
 
     static func status(_ db: Database) throws -> (SyncStatus, SyncReport) {
@@ -120,13 +118,11 @@ enum SyncStateTable {
     }
 }
 
-/// Changes for the server at `sync.url`, written in the transaction of the change (tracker specification E8).
+/// Queues changes for the server at `sync.url`, in the transaction of the change (tracker spec E8).
 ///
-/// A newer change of an entity replaces the waiting one and keeps its position, so that nothing overtakes what it
-/// depends
-/// on. Without `sync.url` nothing is written.
+/// A newer change of an entity replaces the waiting one and keeps its position, because later changes depend on it.
+/// Without `sync.url` nothing is queued.
 enum OutboxWriter {
-    /// Something that is synchronised.
     enum Entity {
         case user(String)
         case session(String)
@@ -149,12 +145,12 @@ enum OutboxWriter {
         }
     }
 
-    /// Queues the present state of an entity.
+    /// Queues the current state of an entity.
     static func put(
         _ entity: Entity, op operation: OutboxItem.Operation, at updatedAt: Instant, _ db: Database
     ) throws {
         guard try isWanted(db), let payload = try payload(entity, updatedAt, db) else { return }
-        // As `TrackerCore.Outbox.enqueue` says: a newer upsert takes the place of the entity's last one.
+        // As in `TrackerCore.Outbox.enqueue`: a newer upsert replaces the entity's last one.
         try db.run(
             """
             UPDATE outbox SET payload = :payload, updatedAt = :at, attempts = 0, notBefore = 0, parked = NULL
@@ -187,7 +183,7 @@ enum OutboxWriter {
         }
     }
 
-    /// The settings that are synchronised with the user (tracker specification E2), by the server's names.
+    /// The settings that are synchronised (tracker spec E2), by the server's names.
     static func travelling(_ settings: Settings) -> [String: SettingValue] {
         let names = [
             "waterEveryNDrinks": "waterline.waterEveryNDrinks", "timeRemindersEnabled": "waterline.timeReminders",
@@ -203,7 +199,7 @@ enum OutboxWriter {
         try db.has("FROM setting WHERE name = 'sync.url'")
     }
 
-    /// The row as a JSON object with the columns' names; `deleted` says that it is a tombstone.
+    /// The row as a JSON object with the names of the columns; `deleted` marks a tombstone.
     private static func payload(_ entity: Entity, _ updatedAt: Instant, _ db: Database) throws -> String? {
         let table =
             switch entity {
@@ -229,7 +225,6 @@ enum OutboxWriter {
     }
 }
 
-/// One value of a payload.
 private enum PayloadValue: Encodable {
     case column(JSONScalar)
     case settings([String: SettingValue])
@@ -242,7 +237,7 @@ private enum PayloadValue: Encodable {
     }
 }
 
-/// A column's value in JSON. Flags stay 0 and 1, as they are stored.
+/// A column's value in JSON. Flags are 0 and 1, as they are stored.
 enum JSONScalar: Codable {
     case null
     case integer(Int64)

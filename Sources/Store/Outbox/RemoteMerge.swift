@@ -2,38 +2,35 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// What a merge made of the server's rows.
+/// The result of a merge of the server's rows.
 package struct MergeOutcome: Hashable, Sendable {
-    /// Newer than ours, taken.
+    /// The number of newer rows, which replaced ours.
     package var taken = 0
-    /// Ours is as new or newer.
+    /// The number of rows that are not newer than ours.
     package var kept = 0
-    /// Against a rule of the store, or not understood; ours stays.
+    /// The number of invalid rows.
     package var refused = 0
-    /// The first of those, with the reason.
+    /// The first hundred of them, with the reason.
     package var refusals: [RemoteRefusal] = []
 
-    /// With nothing merged.
     package init() {}
 
-    /// Counts a row that was not taken, and remembers the first hundred.
     mutating func refuse(_ entity: RemoteEntity, _ id: String, _ reason: String) {
         refused += 1
         if refusals.count < 100 { refusals.append(RemoteRefusal(entity: entity, id: id, reason: reason)) }
     }
 }
 
-/// A row of the server that was not taken.
+/// A rejected row of the server.
 package struct RemoteRefusal: Hashable, Sendable {
-    /// What kind of row it is.
     package var entity: RemoteEntity
-    /// As the server has it; empty where it has none.
+    /// Empty if the row has none.
     package var id: String
-    /// What is wrong with it, the end of a sentence.
+    /// The end of a sentence.
     package var reason: String
 }
 
-/// Things that come back from the server.
+/// The types of entities from the server.
 package enum RemoteEntity: String, Sendable, CaseIterable {
     case session, logEntry, preset
 
@@ -45,7 +42,7 @@ package enum RemoteEntity: String, Sendable, CaseIterable {
         }
     }
 
-    /// The columns that travel; `id`, `updatedAt` and `deviceId` always do.
+    /// The synchronised columns, in addition to `id`, `updatedAt` and `deviceId`.
     var columns: [String] {
         switch self {
         case .session:
@@ -64,10 +61,9 @@ package enum RemoteEntity: String, Sendable, CaseIterable {
 }
 
 extension TrackerStore {
-    /// Merges the server's rows (a JSON list of objects): the last write wins by `updatedAt`, ties by device id; a
-    /// deletion is a write like any other (tracker law E8). A row that breaks a rule of the store is refused alone,
-    /// with its reason.
-    /// - Throws: `Refusal` where the text is no list.
+    /// Merges the server's rows (a JSON list of objects). The last write wins by `updatedAt`, then by device id. A
+    /// deletion is a write (tracker spec E8). An invalid row is rejected alone, with its reason.
+    /// - Throws: `Refusal` if the text is not a list.
     package func merge(_ entity: RemoteEntity, json: String, _ context: WriteContext) throws -> MergeOutcome {
         guard let elements = try? JSONDecoder().decode([RemoteElement].self, from: Data(json.utf8)) else {
             throw Refusal("syncAnswer", "The server's answer is not a list of \(entity.rawValue) objects.")
@@ -83,7 +79,7 @@ extension TrackerStore {
                 var id = ""
                 if case .text(let text) = row["id"], RemoteRow.isName(text) { id = text }
                 do {
-                    // A savepoint for each: one bad row takes no other down.
+                    // A savepoint per row, so that an invalid one does not affect others.
                     try db.inSavepoint {
                         if try take(row, entity, context.now, db) {
                             outcome.taken += 1
@@ -102,7 +98,7 @@ extension TrackerStore {
                     outcome.refuse(entity, id, Self.rule(brokenBy: error, entity))
                 }
             }
-            // Ended sessions whose entries came from elsewhere get their summary anew.
+            // Update the summaries of ended sessions with new entries.
             for id in sessions {
                 if let session = try SessionTable.find(id, db) { try summarise(session, context, db) }
             }
@@ -122,7 +118,7 @@ extension TrackerStore {
         guard WriteStamp.wins(remote.stamp, over: remote.storedStamp) else { return false }
         try remote.check(entity, db)
         let id = remote.id
-        // Absent keys keep what is there, so that an older server need not know every column.
+        // Absent keys keep their value, so that an older server need not know every column.
         let columns = entity.columns.filter { row[$0] != nil } + ["updatedAt", "deviceId"]
         let values = columns.map { row[$0]?.databaseValue ?? .null }
         let list = columns.joined(separator: ", ")
@@ -137,7 +133,7 @@ extension TrackerStore {
     }
 }
 
-/// One row of the server's answer, as JSON has it.
+/// A row in the JSON of the server.
 enum RemoteElement: Decodable {
     case row([String: JSONScalar])
     /// Not an object of plain values.
@@ -149,14 +145,14 @@ enum RemoteElement: Decodable {
     }
 }
 
-/// Why a row was not taken: the end of the sentence "session abc: …".
+/// The reason for a rejected row: the end of the sentence "session abc: …".
 struct UnfitRow: Error {
     var reason: String
     init(_ reason: String) { self.reason = reason }
 }
 
-/// A row of the server over the one that is stored: what the table would hold afterwards. Every column is checked
-/// before anything is written, because a row that breaks a rule would be there at every start.
+/// A server's row merged with the stored one. Every column is validated before the write, because an invalid row would
+/// fail at every start.
 struct RemoteRow {
     let id: String
     let stamp: WriteStamp
@@ -164,7 +160,7 @@ struct RemoteRow {
     private let arriving: [String: JSONScalar]
     private let now: Instant
 
-    /// A write may be dated that far ahead of this machine's clock: other devices' clocks are not ours.
+    /// The maximum lead of another device's clock, in seconds.
     static let aheadSeconds = RecordResolver.aheadSeconds
 
     init(_ row: [String: JSONScalar], _ entity: RemoteEntity, now: Instant, _ db: Database) throws {
@@ -192,7 +188,7 @@ struct RemoteRow {
         _ = try time("updatedAt", stamp.updatedAt)
     }
 
-    /// What the store has of it; `nil` where it is new.
+    /// `nil` for a new row.
     var storedStamp: WriteStamp? {
         stored.map {
             WriteStamp(
@@ -259,8 +255,7 @@ struct RemoteRow {
     private func checkPreset() throws {
         try name("userId")
         let label = try optionalText("name") ?? ""
-        // Characters as they are seen: older versions counted so, and took more code points than `PresetTable.check`
-        // does.
+        // Counts characters, as older versions did. They accepted more code points than `PresetTable.check`.
         guard (1...64).contains(label.count), PrintableText.hasNoControls(label) else {
             throw UnfitRow("its name must have 1 to 64 printable characters")
         }
@@ -278,7 +273,7 @@ struct RemoteRow {
 
     // MARK: - Columns
 
-    /// The column as it would be stored; an absent key keeps what is there.
+    /// The new value; an absent key keeps the stored one.
     private func value(_ column: String) -> DatabaseValue {
         if let scalar = arriving[column] { return scalar.databaseValue }
         guard let stored, stored.hasColumn(column) else { return .null }
