@@ -1,14 +1,14 @@
 import GRDB
 import TrackerCore
 
-/// Retained topics at a receiver that are to be deleted.
+/// Stale retained topics at a broker, which a service deletes.
 package struct Leavings: Hashable, Sendable {
-    /// The receiver's address; empty if unknown.
+    /// The broker's address; empty if unknown.
     package var place: String
-    /// The client identifier that published them.
+    /// The client ID that published them.
     package var id: String
     package var topics: [String]
-    /// The seconds that services have tried to delete them.
+    /// The seconds of attempts to delete them.
     package var tried: Int
 
     package init(place: String, id: String, topics: [String], tried: Int = 0) {
@@ -17,10 +17,9 @@ package struct Leavings: Hashable, Sendable {
 }
 
 extension TrackerStore {
-    /// Sets the receiver's address. Topics at the old address are to be deleted; topics that were left at this address
-    /// belong to
-    /// the outlet again.
-    /// - Parameter isHere: whether a stored address is this one.
+    /// Sets the broker's address. Topics at the old address become stale. Stale topics at the new address belong to the
+    /// publisher again.
+    /// - Parameter isHere: whether a stored address is the new one.
     package func speak(_ outlet: String, at place: String, isHere: (String) -> Bool) throws {
         func known(_ db: Database) throws -> (place: String?, keepsSomething: Bool, left: [String])? {
             let row = try Row.fetchOne(
@@ -57,13 +56,13 @@ extension TrackerStore {
         }
     }
 
-    /// Marks all retained topics of an outlet for deletion.
+    /// Marks all retained topics of a publisher as stale.
     package func leave(_ outlet: String) throws {
         guard try !keptTopics(of: outlet).isEmpty else { return }
         try write { db in try Self.leave(outlet, db) }
     }
 
-    /// All topics that are to be deleted, by address and client identifier.
+    /// All stale topics, by address and client ID.
     package func leavings() throws -> [Leavings] {
         let rows = try read { db in
             try Row.fetchAll(
@@ -85,7 +84,6 @@ extension TrackerStore {
         }
     }
 
-    /// Adds to the time of the attempts.
     package func noteTried(_ leavings: Leavings, seconds: Int) throws {
         try write { db in
             try db.run(
@@ -96,7 +94,6 @@ extension TrackerStore {
         }
     }
 
-    /// Removes topics that were deleted or given up.
     package func forget(_ leavings: Leavings) throws {
         try write { db in
             try db.run("DELETE FROM leaving_tried WHERE place = ? AND id = ?", [leavings.place, leavings.id])

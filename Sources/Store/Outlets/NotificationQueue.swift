@@ -6,17 +6,14 @@ import TrackerCore
 package struct QueuedNotification: Hashable, Sendable {
     package enum State: String, Hashable, Sendable {
         case waiting, sent
-        /// It was no longer relevant.
+        /// The notification no longer applied.
         case dropped
         /// The channel rejected it permanently.
         case refused
     }
 
-    /// Its number in the queue.
     package var sequence: Int64
-    /// Its text and kind.
     package var announcement: Announcement
-    /// The time of the decision.
     package var since: Instant
     /// The secret that authorises its buttons, and nothing else.
     package var key: String
@@ -37,15 +34,15 @@ extension QueuedNotification {
 }
 
 extension TrackerStore {
-    /// The largest number of waiting notifications of a channel; then the oldest is dropped.
+    /// The maximum number of waiting notifications of a channel. Above it, the oldest is dropped.
     package static let queueLimit = 1000
-    /// The number of finished notifications that are kept for each channel.
+    /// The number of finished notifications kept for each channel.
     private static let queueMemory = 400
 
-    /// Queues a notification. A known one keeps its position and takes the new text, unless it was sent.
+    /// Queues a notification. A known one keeps its position and gets the new text, unless it was sent.
     /// - Parameters:
-    ///   - keepsAll: otherwise the waiting notifications of the same kind are dropped.
-    ///   - makeKey: makes a secret for its buttons.
+    ///   - keepsAll: `false` drops the waiting notifications of the same kind.
+    ///   - makeKey: creates a secret for its buttons.
     /// - Returns: its state and number, and the number of dropped notifications because of `queueLimit`.
     package func post(
         _ announcement: Announcement, to outlet: String, keepsAll: Bool, at now: Instant, makeKey: () -> String
@@ -93,21 +90,20 @@ extension TrackerStore {
         }
     }
 
-    /// The next step of a channel.
     package enum QueueTurn: Sendable {
         case nothing
-        /// Another process delivers one, or died while it did.
+        /// Another process is delivering, or ended while it did.
         case busy
         case message(QueuedNotification)
     }
 
-    /// Claims the oldest waiting notification until `endPost`, or until the claim expires (tracker specification B7).
+    /// Claims the oldest waiting notification until `endPost`, or until the claim expires (tracker spec B7).
     package func nextPost(from outlet: String, as claimant: String, at now: Instant) throws -> QueueTurn {
         let sql = "SELECT * FROM pocket_message WHERE outlet = ? AND state = 'waiting' ORDER BY seq LIMIT 1"
         return try write { db in
             guard let row = try Row.fetchOne(db, sql: sql, arguments: [outlet]) else { return .nothing }
             guard let message = try? QueuedNotification(row: row) else {
-                // Nobody can read it: it goes nowhere.
+                // Drop an unreadable notification.
                 try db.run(
                     "UPDATE pocket_message SET state = 'dropped' WHERE seq = ?", [try row.checked("seq", Int64?.self)])
                 return .busy
@@ -117,7 +113,7 @@ extension TrackerStore {
         }
     }
 
-    /// Ends a delivery; with `waiting` it is tried again.
+    /// Ends a delivery. `waiting` causes another attempt.
     package func endPost(
         _ message: QueuedNotification, from outlet: String, as claimant: String, at now: Instant,
         _ state: QueuedNotification.State
@@ -126,12 +122,12 @@ extension TrackerStore {
             _ = try Claims(claimant: claimant, now: now).giveBack(Self.claim(message, outlet), db)
             guard state != .waiting else { return }
             try db.run("UPDATE pocket_message SET state = ? WHERE seq = ?", [state.rawValue, message.sequence])
-            // Also when nobody waited for it any more. Where others are being told yet, whoever notes that looks here.
+            // Also after the time limit of the delivery. A delivery to other channels in progress reads this state when
+            // it is recorded.
             if state == .sent { try NotificationTable.add(outlet, to: message.announcement.id, db) }
         }
     }
 
-    /// The state of a notification at a channel.
     package func postState(_ id: String, at outlet: String) throws -> QueuedNotification.State? {
         try read { db in
             try String.fetchOne(
@@ -140,7 +136,7 @@ extension TrackerStore {
         }
     }
 
-    /// The states of all notifications at a channel, by their identifiers.
+    /// The states of all notifications at a channel, by notification id.
     package func postStates(at outlet: String) throws -> [String: QueuedNotification.State] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT id, state FROM pocket_message WHERE outlet = ?", arguments: [outlet])
@@ -151,7 +147,7 @@ extension TrackerStore {
         }
     }
 
-    /// The numbers of all waiting notifications of a channel.
+    /// The sequence numbers of waiting notifications of a channel.
     package func waitingPosts(for outlet: String) throws -> [Int64] {
         try read { db in
             try Int64.fetchAll(
@@ -160,7 +156,7 @@ extension TrackerStore {
         }
     }
 
-    /// Drops the waiting notifications of a kind, because their reason is gone.
+    /// Drops the waiting notifications of a kind that no longer apply.
     package func dropPosts(_ place: String, from outlet: String) throws {
         try write { db in
             try db.run(

@@ -3,11 +3,10 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// The machine and file that a store is published from. A copied store has the same identity, and only one of the two
-/// is
-/// known to the receiver.
+/// The machine and file that a store is published from. A copied store has the same identity, and a broker accepts only
+/// one client with it.
 package struct OutletHome: Hashable, Sendable {
-    /// A fingerprint of the machine ID. Without a machine ID, of the file: its file system and inode.
+    /// A hash of the machine ID. Without a machine ID, of the file system and inode.
     package var machine: String
     /// The path without symbolic links.
     package var path: String
@@ -22,7 +21,7 @@ package struct OutletHome: Hashable, Sendable {
         machine = number.map { String(SHA256.hex(("waterh " + $0).utf8).prefix(16)) } ?? ""
     }
 
-    /// Constant across restarts and renames; different for each copy.
+    /// The same after restarts and renames; different for each copy.
     private static func number(ofFile path: String) -> String? {
         var (file, disk) = (stat(), statvfs())
         guard stat(path, &file) == 0, statvfs(path, &disk) == 0 else { return nil }
@@ -40,23 +39,23 @@ package struct OutletHome: Hashable, Sendable {
 
 /// Whether a store is published from the same place as before.
 package enum OutletStanding: Hashable, Sendable {
-    /// The same place, or a moved file, or a store that was never published.
+    /// The same location, a moved file, or a store that was never published.
     case known
     /// The original file still exists.
     case copy(of: String)
-    /// A file of another machine, where a service can still run.
+    /// A file of another machine, where a service might still run.
     case fromElsewhere(String)
 }
 
 extension TrackerStore {
-    /// Compares the place with the last one. A new outlet and a moved file take this place.
+    /// Compares the location with the last one. A new publisher and a moved file adopt this location.
     package func standing(of outlet: String, at here: OutletHome) throws -> OutletStanding {
         guard let known = try home(of: outlet) else {
             try move(outlet, to: here)
             return .known
         }
         guard known != here else { return .known }
-        // Noted when a machine without a number had nothing else in its place.
+        // The last location was stored on a machine without an ID.
         guard !known.machine.isEmpty || known.path != here.path else {
             try move(outlet, to: here)
             return .known
@@ -69,16 +68,15 @@ extension TrackerStore {
         return .copy(of: known.path)
     }
 
-    /// Takes this place with the same identity.
+    /// Adopts this location with the same identity.
     package func move(_ outlet: String, to here: OutletHome) throws {
         try write { db in
             try db.run("UPDATE outlet SET home = ? WHERE name = ?", [here.text, outlet])
         }
     }
 
-    /// Takes this place with another identity: the retained topics belong to the original. Both publish what waits,
-    /// because the
-    /// store does not know which of them stored it.
+    /// Adopts this location with a new identity. The retained topics belong to the original. Both publish waiting
+    /// changes, because the store does not know which of them added these.
     package func beginAnew(_ outlet: String, id: String, at here: OutletHome) throws {
         try write { db in
             try db.run("UPDATE outlet SET home = ?, id = ? WHERE name = ?", [here.text, id, outlet])
@@ -86,7 +84,7 @@ extension TrackerStore {
         }
     }
 
-    /// The retained topics of the original store, as far as this store and the original know them.
+    /// The retained topics of the original, as far as both stores know them.
     package func keptByOriginal(of outlet: String, at here: OutletHome) throws -> Set<String> {
         var topics = Set(try keptTopics(of: outlet))
         if let known = try home(of: outlet), known.path != here.path, known.machine == here.machine,
@@ -97,7 +95,7 @@ extension TrackerStore {
         return topics
     }
 
-    /// The identity of an outlet, also of a closed one; `nil` if there is none.
+    /// The identity of a publisher, even if it is closed; `nil` if there is none.
     package func identity(of outlet: String) throws -> (id: String, path: String?)? {
         let row = try read { db in
             try Row.fetchOne(db, sql: "SELECT id, home FROM outlet WHERE name = ?", arguments: [outlet])
@@ -112,7 +110,7 @@ extension TrackerStore {
             .flatMap(OutletHome.init)
     }
 
-    /// Whether the original store still exists: another file with the same identity, or one that cannot be read.
+    /// Whether the original exists: another file with the same identity, or an unreadable one.
     private func isThere(_ path: String, as outlet: String, beside own: String) throws -> Bool {
         var (other, mine) = (stat(), stat())
         guard stat(path, &other) == 0 else { return errno != ENOENT && errno != ENOTDIR }

@@ -2,13 +2,13 @@ import Cryptography
 import GRDB
 import TrackerCore
 
-/// A receiver that could not be reached at the last attempt.
+/// A publisher that failed at the last attempt.
 package struct OutletTrouble: Hashable, Sendable {
     /// `mqtt`, `ntfy` or `webhook`.
     package var outlet: String
-    /// The reason, for the user.
+    /// A message for the user.
     package var words: String
-    /// The first failure, by the host's clock at that time; `nil` if unknown.
+    /// The first failure by the host's clock at that time; `nil` if unknown.
     package var since: Instant?
     /// The number of waiting drinks (MQTT) or notifications (others).
     package var waiting: Int
@@ -19,8 +19,7 @@ package struct OutletTrouble: Hashable, Sendable {
 }
 
 extension TrackerStore {
-    /// Sets or clears (`nil`) the reason why an outlet cannot be reached. Another reason does not change the start
-    /// time.
+    /// Sets or clears (`nil`) the error of a publisher. Another error does not change the start time.
     package func noteTrouble(_ words: String?, of outlet: String, at now: Instant) throws {
         let words = words.map { String($0.prefix(Self.longestTrouble)) }
         try write { db in
@@ -32,8 +31,8 @@ extension TrackerStore {
         }
     }
 
-    /// Sets or clears (`nil`) the reason why a notification channel cannot be reached.
-    /// - Parameter settings: the settings of the attempt; only a fingerprint is stored.
+    /// Sets or clears (`nil`) the error of a notification channel.
+    /// - Parameter settings: the settings of the attempt, stored as a hash.
     package func noteChannelTrouble(_ words: String?, of outlet: String, with settings: String, at now: Instant) throws
     {
         guard let words = words.map({ String($0.prefix(Self.longestTrouble)) }) else {
@@ -51,13 +50,13 @@ extension TrackerStore {
         }
     }
 
-    /// Clears the reason, unless it is from these settings; `nil`: in any case.
+    /// Clears the error, unless it is from these settings; `nil` always clears it.
     package func forgetChannelTrouble(of outlet: String, unlessWith settings: String? = nil) throws {
         let mark = settings.map(Self.mark)
         try write { try $0.run("DELETE FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?", [outlet, mark]) }
     }
 
-    /// All receivers that cannot be reached, by name.
+    /// Sorted by name.
     package func outletTroubles() throws -> [OutletTrouble] {
         try read { db in
             try Row.fetchAll(

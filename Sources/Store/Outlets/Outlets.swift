@@ -1,23 +1,21 @@
 import GRDB
 import TrackerCore
 
-/// A receiver of drink changes, for example MQTT. It gets each change at least once, in order.
+/// A publisher of drink changes, for example MQTT. It sends each change at least once, in order.
 package struct Outlet: Hashable, Sendable {
-    /// Its key in the store.
     package var name: String
-    /// The client identifier of this store at the receiver, made once.
+    /// The client ID of this store, created once.
     package var id: String
-    /// The last change that the receiver confirmed.
+    /// The last confirmed change.
     package var position: Int64
 }
 
-/// A drink that was added, changed or deleted.
+/// An added, changed or deleted drink.
 package struct DrinkChange: Hashable, Sendable {
-    /// Its position in the sequence of all changes.
+    /// The position in the sequence of all changes.
     package var sequence: Int64
-    /// The drink's key, which is constant.
     package var key: String
-    /// The present drink; `nil` if its row is gone, with `isDeleted` for a tombstone.
+    /// The current drink; `nil` if its row is gone, with `isDeleted` for a tombstone.
     package var drink: StoredDrink?
 
     package init(sequence: Int64, key: String, drink: StoredDrink?) {
@@ -26,8 +24,8 @@ package struct DrinkChange: Hashable, Sendable {
 }
 
 extension TrackerStore {
-    /// Opens an outlet. A new or reopened outlet starts with the next change.
-    /// - Parameter tellsAll: a new outlet starts with all stored drinks, for example after a purge.
+    /// Opens a publisher. A new or reopened one starts with the next change.
+    /// - Parameter tellsAll: a new one starts with all stored drinks, for example after a purge.
     package func openOutlet(_ name: String, tellsAll: Bool = false, makeID: () -> String) throws -> Outlet {
         if let known = try read({ db in try Self.outlet(name, db) }) { return known }
         return try write { db in
@@ -38,7 +36,7 @@ extension TrackerStore {
             try beginTold(name, from: tellsAll && isAnew ? 0 : nil, db)
             if tellsAll, isAnew {
                 try db.run("INSERT INTO outlet (name, id, position) VALUES (?, ?, 0)", [name, makeID()])
-                // What was put back since is no news.
+                // Changes that were reverted since are not sent.
                 try db.execute(
                     sql: """
                         INSERT INTO drink_change (key) SELECT key FROM drink WHERE born > coalesce((SELECT putBack
@@ -59,8 +57,8 @@ extension TrackerStore {
         }
     }
 
-    /// Stops recording changes for an outlet. Its identity and its retained topics stay known.
-    /// - Parameter limit: up to this number of undelivered changes keep it open.
+    /// Stops recording changes for a publisher. Its identity and its retained topics stay known.
+    /// - Parameter limit: it stays open if it has waiting changes, up to this number.
     /// - Returns: whether it was open and is closed now.
     @discardableResult
     package func closeOutlet(_ name: String, sparing limit: Int = 0) throws -> Bool {
@@ -74,10 +72,10 @@ extension TrackerStore {
         return true
     }
 
-    /// Whether changes are recorded for this outlet.
+    /// Whether changes are recorded for this publisher.
     package func isOutletOpen(_ name: String) throws -> Bool { try read { db in try Self.outlet(name, db) } != nil }
 
-    /// The undelivered changes of an outlet, in order.
+    /// The waiting changes, in order.
     package func changes(for outlet: String, limit: Int) throws -> [DrinkChange] {
         try read { db in
             let statement = try db.cachedStatement(
@@ -87,7 +85,7 @@ extension TrackerStore {
                     ORDER BY changed.seq
                     """)
             return try Row.fetchAll(statement, arguments: ["outlet": outlet, "limit": limit]).map { row in
-                // A row that nobody can read is told as gone: it counts nowhere, and the doctor names it.
+                // Report an unreadable row as deleted. It is not counted, and `doctor` reports it.
                 let drink = try? StoredDrink(row: row)
                 return DrinkChange(
                     sequence: try row.checked("changeSeq"), key: try row.checked("changeKey"), drink: drink)
@@ -95,18 +93,17 @@ extension TrackerStore {
         }
     }
 
-    /// The number of undelivered changes of an outlet.
     package func waiting(for outlet: String) throws -> Int {
         try read { db in
             try Int.fetchOne(db, sql: "SELECT count(*) FROM (\(Self.changed))", arguments: ["outlet": outlet]) ?? 0
         }
     }
 
-    /// The undelivered changes of an outlet.
+    /// A query for the waiting changes.
     private static let changed =
         "SELECT key, seq FROM drink_change WHERE seq > (SELECT position FROM outlet WHERE name = :outlet)"
 
-    /// Confirms all changes up to a position, and deletes those that every outlet has.
+    /// Confirms all changes up to a position, and deletes those that every publisher has confirmed.
     package func delivered(_ outlet: String, through sequence: Int64) throws {
         try write { db in
             try db.run("UPDATE outlet SET position = max(position, ?) WHERE name = ?", [sequence, outlet])
@@ -114,7 +111,7 @@ extension TrackerStore {
         }
     }
 
-    /// The sum of all drinks, or the largest sum that was sent before: a meter never decreases.
+    /// The sum of all drinks; never less than a sum that was sent before, because a meter must not decrease.
     package func lifetime(for outlet: String) throws -> Int {
         let (sum, told) = try read { db in
             (
@@ -131,7 +128,6 @@ extension TrackerStore {
 
     // MARK: - What the other end keeps
 
-    /// The retained topics of an outlet at its receiver.
     package func keptTopics(of outlet: String) throws -> [String] {
         try read { db in
             try String.fetchAll(
@@ -155,7 +151,6 @@ extension TrackerStore {
         }
     }
 
-    /// Removes topics that the receiver no longer retains.
     package func forgetKept(_ topics: [String], of outlet: String) throws {
         guard !topics.isEmpty else { return }
         try write { db in
