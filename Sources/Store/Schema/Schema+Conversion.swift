@@ -15,7 +15,8 @@ extension Schema {
     /// - Returns: the names of the removed settings that the conversion deleted.
     static func convert(_ database: any DatabaseWriter, path: String, keep: () throws -> Void) throws -> [String] {
         try database.writeWithoutTransaction { db in
-            // Both have an effect outside of a transaction only. Views of other programs keep the names of the tables.
+            // These pragmas have no effect in a transaction. `legacy_alter_table` keeps table names in other programs'
+            // views.
             try db.execute(sql: "PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON")
             defer { try? db.execute(sql: "PRAGMA legacy_alter_table = OFF; PRAGMA foreign_keys = ON") }
             var removed: [String] = []
@@ -32,7 +33,7 @@ extension Schema {
         }
     }
 
-    /// Makes today's tables and copies the rows of the old ones, with the columns that both have.
+    /// Creates the current tables and copies the columns that old and new ones have.
     private static func replaceTables(_ db: Database, path: String) throws {
         guard try columns(of: "migration", db) == ["name"], try columns(of: "grdb_migrations", db).isEmpty else {
             throw wrongTable("migration", path: path)
@@ -77,7 +78,7 @@ extension Schema {
         for (name, last) in sequences where tableNames.contains(name) {
             try db.execute(sql: "INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", arguments: [name, last])
         }
-        // 0.9 allowed an alias that is an address, and two versions of one drink that count.
+        // 0.9 allowed an address as an alias, and two counted versions of one drink.
         try db.execute(
             sql: """
                 INSERT OR IGNORE INTO bottle_name (name, bottle) SELECT origin, id FROM bottle;
@@ -86,7 +87,7 @@ extension Schema {
                     AND id NOT IN (SELECT max(id) FROM drink WHERE deleted = 0 GROUP BY coalesce(instead, key))
                 """)
         for part in [indexes, triggers] { try db.execute(sql: part) }
-        // As `DatabaseMigrator` makes it: a backup is compared with the store statement by statement.
+        // The same text as in `DatabaseMigrator`, because a restore compares the statements of backup and store.
         try db.execute(
             sql: """
                 CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
@@ -99,7 +100,7 @@ extension Schema {
     private static func deleteRemovedFeatures(_ db: Database) throws -> [String] {
         let removed = try SettingTable.texts(db).keys.filter(Settings.isRemoved).sorted()
         for name in removed { try db.execute(sql: "DELETE FROM setting WHERE name = ?", arguments: [name]) }
-        // An open outlet that nothing reads would keep every change.
+        // An open publisher without a service would keep every change.
         try db.execute(
             sql: """
                 DELETE FROM outlet WHERE name = 'fleet';

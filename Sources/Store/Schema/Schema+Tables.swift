@@ -1,5 +1,5 @@
 extension Schema {
-    /// All tables. One empty line separates two statements, as in `statements(_:)`.
+    /// All tables. An empty line separates statements, as in `statements(_:)`.
     ///
     /// Times are milliseconds since 1970 in UTC. `WITHOUT ROWID` tables are read by their keys only.
     static let tables = """
@@ -340,8 +340,8 @@ extension Schema {
         CREATE INDEX health_given_minute ON health_given (instant / 60000, ml);
         """
 
-    /// They note each change of a drink: its position, its key for the open outlets, and `drink.rewrites`, by which the
-    /// health files are rewritten. A drink that is inserted with a position keeps it.
+    /// Record each change of a drink: its position, its key for open publishers, and `drink.rewrites`, which triggers a
+    /// rewrite of the health files. A drink that is inserted with a position keeps it.
     static let triggers = """
         CREATE TRIGGER drink_place_insert AFTER INSERT ON drink WHEN NEW.place IS NULL BEGIN
             INSERT INTO drink_sequence (only, last) VALUES (1, 1) ON CONFLICT (only) DO UPDATE SET last = last + 1;

@@ -5,20 +5,18 @@ import TrackerCore
 ///
 /// `application_id` marks the file. `user_version` is 30 in a store of 0.9, and 30 plus the number of migrations since.
 enum Schema {
-    /// "WATH" as a big-endian number: SQLite's `application_id` of a store.
+    /// "WATH" in big-endian order: SQLite's `application_id` of a store.
     static let applicationID: Int32 = 0x5741_5448
     /// `user_version` of a store that 0.9 wrote.
     static let release09 = 30
-    /// `user_version` of a store that this version writes.
+    /// `user_version` of the current schema.
     static let version = release09 + migrator(path: ":memory:").migrations.count
 
-    /// What a file contains.
     enum State {
-        /// Nothing: the first write makes a store of it.
+        /// The first write creates a store.
         case empty
         /// A store of 0.9, which the first write converts.
         case release09
-        /// A store of this version.
         case current
     }
 
@@ -27,7 +25,7 @@ enum Schema {
         migrator.registerMigration("v1", foreignKeyChecks: .immediate) { db in
             for part in [tables, indexes, triggers] { try db.execute(sql: part) }
             try mark(db)
-            // Readers never see positions of a store in memory, so its positions need no random beginning.
+            // A store in memory has no readers of positions and needs no random start.
             if path != ":memory:" { try DrinkPlaces.begin(db) }
         }
         return migrator
@@ -37,9 +35,9 @@ enum Schema {
         try db.execute(sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
     }
 
-    /// Makes a store of an empty file, and converts a store of 0.9.
-    /// - Parameter keep: copies a store of 0.9 before it is converted, while it is locked for writing.
-    /// - Returns: the names of the removed settings that the conversion deleted.
+    /// Creates a store in an empty file, and converts a store of 0.9.
+    /// - Parameter keep: copies a store of 0.9 before its conversion, under the write lock.
+    /// - Returns: the names of settings that the conversion deleted.
     @discardableResult
     static func bringUpToDate(_ database: any DatabaseWriter, path: String, keep: () throws -> Void = {}) throws
         -> [String]
@@ -51,21 +49,21 @@ enum Schema {
             do {
                 try migrator(path: path).migrate(database)
             } catch {
-                // `DatabaseMigrator` reads the applied migrations before it locks the file: another process might
-                // have made the tables in between.
+                // `DatabaseMigrator` reads the applied migrations before it locks the file. Another process might have
+                // created the tables in between.
                 guard (try? database.read { try state($0, path: path) }) == .current else { throw error }
             }
             return []
         }
     }
 
-    /// Call this in a transaction: it reads several values that belong together.
-    /// - Parameter checksTables: whether the columns of all tables are checked.
+    /// Call this in a transaction, because it reads several related values.
+    /// - Parameter checksTables: checks the columns of all tables.
     /// - Throws: `StoreError` of kind `foreign`, `newer` or `damaged`.
     static func state(_ db: Database, path: String, checksTables: Bool = true) throws -> State {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == applicationID else {
-            // `DatabaseMigrator` makes its own table in a transaction of its own, before those of the first migration.
+            // `DatabaseMigrator` creates its own table in a separate transaction before the first migration.
             let sql = "SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'grdb_migrations'"
             guard try Int32.fetchOne(db, sql: "PRAGMA application_id") == 0, version == 0,
                 try Int.fetchOne(db, sql: sql) == 0
@@ -101,11 +99,11 @@ enum Schema {
 
     /// The effect of a restore on a table.
     enum Restoring {
-        /// The backup's rows replace the rows here.
+        /// The backup's rows replace the store's rows.
         case replaced
-        /// The rows here stay, and the backup adds those that are missing: what other systems received.
+        /// The store's rows stay, and the backup adds missing ones, for data that other systems received.
         case merged
-        /// The rows here stay: what belongs to this installation.
+        /// The store's rows stay, for data of this installation.
         case kept
     }
 
@@ -130,7 +128,7 @@ enum Schema {
             ),
         ].flatMap { (rule: Restoring, names: [String]) in names.map { ($0, rule) } })
 
-    /// The names of the tables, in the order in which they are made.
+    /// In the order of creation.
     static let tableNames = tables.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }
         .map { String($0.split(separator: " ")[2]) }
 
@@ -138,7 +136,6 @@ enum Schema {
         try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?) ORDER BY cid", arguments: [table])
     }
 
-    /// The statements of all tables, as in `tables`.
     static func statements(_ db: Database) throws -> String? {
         try String.fetchOne(
             db,
@@ -149,11 +146,11 @@ enum Schema {
                 """)
     }
 
-    /// Checks that every table has its columns: a missing column would end the program at the first row. Tables of
-    /// other programs are allowed.
+    /// Checks the columns of every table, because a missing one would crash the process. Tables of other programs are
+    /// allowed.
     /// - Throws: `StoreError` of kind `damaged`.
     private static func checkTables(_ db: Database, path: String) throws {
-        // Equal statements have equal columns. Asking for the columns of each table takes as long as opening the file.
+        // Equal statements have equal columns. Reading the columns of each table takes as long as opening the file.
         guard try statements(db) != tables else { return }
         try DatabaseQueue().write { model in
             try model.execute(sql: tables)
