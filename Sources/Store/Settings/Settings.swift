@@ -2,24 +2,21 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// The settings in force. An invalid stored value counts as the default and is reported.
+    /// The effective settings. An invalid stored value counts as the default and is reported.
     package func settingsAndRefused() throws -> (settings: Settings, refused: [SettingRefusal]) {
         let (settings, refused) = try read { db in Settings.restored(from: try SettingTable.texts(db)) }
         return (settings.usually(usualUnits), refused)
     }
 
-    /// The settings in force; an invalid stored value counts as the default.
     package func settings() throws -> Settings { try settingsAndRefused().settings }
 
-    /// Changes settings: all of them or, if a rule refuses one, none.
+    /// Changes settings: all, or none if a rule rejects one.
     ///
-    /// A new goal applies from the current day; earlier days keep theirs (tracker specification D3). Another Waterline
-    /// interval
-    /// restarts the grid of an active session (E4). A new alias renames the bottle if there is one only; without an
-    /// alias the
-    /// bottle has its identity as a name.
-    /// - Parameter isFirstChoice: the first goal, chosen in setup: it applies to earlier days, too.
-    /// - Throws: `SettingRefusal` with the rule and the present value.
+    /// A new goal applies from the current day on (tracker spec D3). Another Waterline interval restarts the grid of an
+    /// active session (E4). A new alias renames the bottle if there is only one; without an alias, its name is its
+    /// identity.
+    /// - Parameter isFirstChoice: the first goal, chosen in setup, also applies to earlier days.
+    /// - Throws: `SettingRefusal` with the rule and the current value.
     @discardableResult
     package func changeSettings(
         _ changes: [(name: String, text: String)], isFirstChoice: Bool = false, _ context: WriteContext
@@ -49,7 +46,7 @@ extension TrackerStore {
                 try SyncStateTable.forget(db)
                 try OutboxWriter.putAll(at: context.now, db)
             } else if changes.contains(where: { $0.name.lowercased().hasPrefix("sync.") }) {
-                // Set again to the same address, or another credential: what that server had refused goes again.
+                // The user changed the credential or confirmed the address: retry rejected changes.
                 try OutboxTable.unpark(db)
             }
             if OutboxWriter.travelling(new) != OutboxWriter.travelling(old), let profile = try ProfileTable.find(db) {
@@ -59,8 +56,8 @@ extension TrackerStore {
         }
     }
 
-    /// Totals and goals of the days from one to another, both included, as history shows them.
-    /// - Parameter asked: what was known at that moment; `nil`: all that is stored.
+    /// Totals and goals between two days, inclusive.
+    /// - Parameter asked: the moment of `--now`; `nil` counts all stored drinks.
     package func history(from first: LocalDay, through last: LocalDay, knownAt asked: Instant? = nil) throws -> History
     {
         let totals = try totals(from: first, through: last, knownAt: asked)
@@ -68,7 +65,7 @@ extension TrackerStore {
             totals: Dictionary(totals.map { ($0.day, $0.totalMl) }, uniquingKeysWith: +), goals: try goalHistory())
     }
 
-    /// Which goal was in force at the end of which day.
+    /// The goal at the end of each known day.
     package func goalHistory() throws -> GoalHistory {
         try read { db in
             let rows = try Row.fetchAll(try db.cachedStatement(sql: "SELECT localDay, goalMl FROM day"))
@@ -79,14 +76,13 @@ extension TrackerStore {
         }
     }
 
-    /// Whether a goal was ever chosen, be it the usual one.
+    /// Whether the user ever set a goal, including the default.
     package func hasChosenGoal() throws -> Bool {
         try read { db in try db.has("FROM day") }
     }
 
-    /// The number of consecutive days that met their goal (tracker specification D3). Reads back only as far as the
-    /// streak.
-    /// - Parameter asked: what was known at that moment; `nil`: all that is stored.
+    /// The number of consecutive days that met their goal (tracker spec D3). Reads only the days of the streak.
+    /// - Parameter asked: the moment of `--now`; `nil` counts all stored drinks.
     package func streak(today: LocalDay, knownAt asked: Instant? = nil) throws -> Int {
         var days = 32
         while true {
@@ -98,10 +94,9 @@ extension TrackerStore {
     }
 }
 
-/// Settings of one bottle: its own, over those of the store.
 extension TrackerStore {
-    /// The settings by which this bottle is read, and the names of those that are its own.
-    /// - Throws: `Refusal` where no bottle goes by that name.
+    /// The effective settings of a bottle, and the names of its own ones.
+    /// - Throws: `Refusal` for an unknown bottle.
     package func settings(ofBottle bottle: String) throws -> (settings: Settings, own: Set<String>) {
         try read { db in
             let id = try known(bottle, db)
@@ -110,7 +105,7 @@ extension TrackerStore {
         }
     }
 
-    /// The settings of this bottle if it has its own; `nil` if not, or if there is no such bottle.
+    /// The effective settings of a bottle with its own; `nil` if it has none or is unknown.
     package func ownSettings(ofBottle bottle: String) throws -> BottleSettings? {
         try read { db in
             guard let id = try BottleTable.known(bottle, db) else { return nil }
@@ -119,11 +114,9 @@ extension TrackerStore {
         }
     }
 
-    /// Gives a bottle settings of its own: all of them or, where a rule refuses one, none. A new alias renames it.
-    /// - Parameter changes: names that begin with `bottle.`; `nil` for a text takes the bottle's own back, so that it
-    ///   follows the store's again.
-    /// - Throws: `SettingRefusal`, which names the rule and the value that stays; `Refusal` where no bottle goes by
-    ///   that name.
+    /// Changes a bottle's own settings: all, or none if a rule rejects one. A new alias renames it.
+    /// - Parameter changes: the names begin with `bottle.`; the text `nil` unsets the bottle's own value.
+    /// - Throws: `SettingRefusal` with the rule and the current value; `Refusal` for an unknown bottle.
     @discardableResult
     package func changeSettings(_ changes: [(name: String, text: String?)], ofBottle bottle: String) throws -> (
         settings: Settings, own: Set<String>
@@ -171,7 +164,6 @@ extension TrackerStore {
 }
 
 enum SettingTable {
-    /// A setting's name and value.
     /// - Throws: `UnreadableRow`.
     static func pair(_ row: Row) throws -> (name: String, value: String) {
         (try row.checked("name"), try row.checked("value"))
@@ -182,10 +174,9 @@ enum SettingTable {
         return Dictionary(pairs, uniquingKeysWith: { _, last in last })
     }
 
-    /// The settings in force; an invalid stored value counts as the default.
     static func settings(_ db: Database) throws -> Settings { Settings.restored(from: try texts(db)).settings }
 
-    /// What a bottle has of its own.
+    /// A bottle's own settings.
     static func texts(ofBottle bottle: Int64, _ db: Database) throws -> [String: String] {
         let pairs = try Row.readable(
             try db.cachedStatement(sql: "SELECT name, value FROM bottle_setting WHERE bottle = ?"), arguments: [bottle],
@@ -193,7 +184,7 @@ enum SettingTable {
         return Dictionary(pairs, uniquingKeysWith: { _, last in last })
     }
 
-    /// Gives a bottle a setting of its own, or takes it back.
+    /// Sets or unsets (`nil`) a bottle's own setting.
     static func save(_ text: String?, as name: String, ofBottle bottle: Int64, _ db: Database) throws {
         guard let text else {
             return try db.run("DELETE FROM bottle_setting WHERE bottle = ? AND name = ?", [bottle, name])
@@ -202,7 +193,7 @@ enum SettingTable {
             "INSERT OR REPLACE INTO bottle_setting (bottle, name, value) VALUES (?, ?, ?)", [bottle, name, text])
     }
 
-    /// Keeps what differs from the defaults.
+    /// Stores the values that differ from the defaults.
     static func save(_ settings: Settings, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM setting")
         for (name, value) in settings.stored {
@@ -211,7 +202,7 @@ enum SettingTable {
     }
 }
 
-/// Rows of `day`: from which day on which goal holds.
+/// The table `day`: the goals and the day from which each applies.
 enum DayGoals {
     /// - Throws: `UnreadableRow`.
     static func goal(_ row: Row) throws -> (LocalDay, Int) {
@@ -220,12 +211,12 @@ enum DayGoals {
         return (day, try row.checked("goalMl"))
     }
 
-    /// The day from which on the first goal applies.
+    /// The day from which the first goal applies.
     static let beginning = "0001-01-01"
 
     static func change(from old: Int, to new: Int, on day: LocalDay, isFirstChoice: Bool, _ db: Database) throws {
         let isFirst = try Int.fetchOne(db, sql: "SELECT count(*) FROM day") == 0
-        // A person who sets the program up on its first day has chosen the goal for what is imported later, too.
+        // A goal from setup on the first day also applies to imported earlier days.
         let isNew =
             try isFirstChoice
             && !(Bool.fetchOne(
