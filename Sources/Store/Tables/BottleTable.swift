@@ -1,12 +1,11 @@
 import GRDB
 import TrackerCore
 
-/// Bottles by their identities.
 enum BottleTable {
     /// The counter with `BottleMemory.newestReceipt`, in milliseconds UTC.
     static let newestReceipt = "journal.newestReceipt"
 
-    /// The row of the bottle with this identity; a new bottle if there is none.
+    /// The row id of the bottle with this identity; adds an unknown one.
     static func identifier(of name: String, _ db: Database) throws -> Int64 {
         if let known = try identified(name, db) { return known }
         guard !["health", "session"].contains(name) else {
@@ -18,14 +17,14 @@ enum BottleTable {
         return id
     }
 
-    /// The bottle with this identity, or else with this alias: for names that a person enters.
+    /// Finds a bottle by identity, then by alias, for names from the user.
     static func known(_ name: String, _ db: Database) throws -> Int64? {
         try Int64.fetchOne(
             try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ? ORDER BY isAlias LIMIT 1"),
             arguments: [name])
     }
 
-    /// The bottle with this identity: for bottles that answer a poll. An alias never takes their place.
+    /// Finds a bottle by identity only, for bottles that answer a poll.
     static func identified(_ name: String, _ db: Database) throws -> Int64? {
         try Int64.fetchOne(
             try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ? AND isAlias = 0"),
@@ -37,7 +36,7 @@ enum BottleTable {
         text.contains(/[0-9A-Fa-f]:[0-9A-Fa-f]{2}:[0-9A-Fa-f]/)
     }
 
-    /// Gives a bottle an alias, or shows it by one of its identities again. Its earlier names stay known.
+    /// Sets or removes a bottle's alias. Its earlier names stay known.
     /// - Throws: `Refusal` if no bottle has the name `old`, or `new` is an address or names another bottle.
     static func rename(_ old: String, to new: String, _ db: Database) throws {
         guard let id = try known(old, db) else {
@@ -59,7 +58,6 @@ enum BottleTable {
         try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [new, id])
     }
 
-    /// The addresses and serial numbers of a bottle.
     static func identities(of bottle: Int64, _ db: Database) throws -> [String] {
         try String.fetchAll(
             db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [bottle])
@@ -98,13 +96,11 @@ enum BottleTable {
             ?? false
     }
 
-    /// Adopts a known bottle.
     static func setOwn(_ bottle: Int64, _ db: Database) throws {
         try db.execute(sql: "UPDATE bottle SET isOwn = 1 WHERE id = ?", arguments: [bottle])
         try TrackerStore.forgetInRange(db)
     }
 
-    /// Releases a bottle.
     static func release(_ bottle: Int64, _ db: Database) throws {
         try db.execute(sql: "UPDATE bottle SET isOwn = 0 WHERE id = ?", arguments: [bottle])
     }
