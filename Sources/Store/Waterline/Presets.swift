@@ -2,7 +2,7 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// The presets, in the order they were made.
+    /// In the order of creation.
     package func presets() throws -> [DrinkPreset] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id").readable(
@@ -10,19 +10,18 @@ extension TrackerStore {
         }
     }
 
-    /// A preset by its id, or by its name whatever the case.
+    /// Finds a preset by id, or by name without regard to case.
     package func preset(named name: String) throws -> DrinkPreset? {
         let all = try presets()
-        // A store of an earlier version, or of two devices, may hold names that differ in that only: the one that is
-        // written so is meant.
+        // Stores of earlier versions, or of two devices, can have names that differ in case only. The exact match takes
+        // precedence.
         return all.first { $0.id == name } ?? all.first { $0.name.utf8.elementsEqual(name.utf8) } ?? all.first {
             $0.name == name
         }
             ?? all.first { $0.name.lowercased() == name.lowercased() }
     }
 
-    /// Adds a preset.
-    /// - Throws: `Refusal` for an empty or taken name, a size, strength or estimate out of range.
+    /// - Throws: `Refusal` for an empty or used name, or a size, strength or estimate out of range.
     package func addPreset(
         name: String, drinkType: DrinkType, sizeOz: Double?, abv: Double?, estimate: Double, _ context: WriteContext
     ) throws -> DrinkPreset {
@@ -38,7 +37,7 @@ extension TrackerStore {
         }
     }
 
-    /// Replaces a preset's values. Entries logged with it keep theirs.
+    /// Changes a preset. Existing entries keep their values.
     package func savePreset(_ preset: DrinkPreset, _ context: WriteContext) throws {
         try write { db in
             let profile = try ProfileTable.findOrMake(db, context)
@@ -59,7 +58,7 @@ extension TrackerStore {
         }
     }
 
-    /// Deletes a preset; a default that named it is unset.
+    /// Deletes a preset, and unsets a default that names it.
     package func deletePreset(_ id: String, _ context: WriteContext) throws {
         try write { db in
             let profile = try ProfileTable.findOrMake(db, context)
@@ -106,14 +105,14 @@ enum PresetTable {
     static func check(
         name: String, sizeOz: Double?, abv: Double?, estimate: Double, except id: String?, _ db: Database
     ) throws {
-        // Older versions took other names, too: such a preset can be changed in everything else.
+        // Older versions accepted other names. Such a preset can still be changed in other values.
         guard
             try PrintableText.isName(name, limit: 64)
                 || name == String.fetchOne(db, sql: "SELECT name FROM preset WHERE id = ?", arguments: [id])
         else {
             throw Refusal("presetName", "A preset's name must have 1 to 64 printable characters.")
         }
-        // As `preset(named:)` looks: whatever the case and the normal form, of which SQL's lower() knows ASCII's only.
+        // As in `preset(named:)`: ignores case and normal form. SQL's lower() handles ASCII only.
         let others = try String.fetchAll(
             db, sql: "SELECT name FROM preset WHERE deleted = 0 AND id <> ?", arguments: [id ?? ""])
         guard !others.contains(where: { $0.lowercased() == name.lowercased() }) else {
@@ -125,11 +124,11 @@ enum PresetTable {
         if let abv, !(0...100).contains(abv) {
             throw Refusal("presetStrength", "A preset's strength must be 0 to 100 percent by volume.")
         }
-        // Last: it may follow from the two.
+        // Last, because it can follow from the other two.
         guard StandardDrinks.range.contains(estimate) else { throw WaterlineSession.Refusal.estimate }
     }
 
-    /// Names of the presets of a session's entries, by id.
+    /// The names of the presets in a session, by id.
     static func names(inSession id: String, _ db: Database) throws -> [String: String] {
         let rows = try Row.fetchAll(
             db, sql: "SELECT id, name FROM preset WHERE id IN (SELECT presetId FROM log_entry WHERE sessionId = ?)",

@@ -2,32 +2,29 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// A session with everything that counts in it.
+/// A session with its entries.
 package struct SessionView: Hashable, Sendable {
-    /// The session itself.
     package var session: WaterlineSession
-    /// Entered logs and the waters derived from bottle sips, in the order of time.
+    /// Logged entries and derived waters, by time.
     package var logs: [LogEntry]
-    /// Names of the presets that entries were logged with, by id; deleted presets included.
+    /// The names of used presets by id, including deleted ones.
     package var presetNames: [String: String]
-    /// Millilitres of sips still short of the next derived water.
+    /// The millilitres that do not make a water yet.
     package var carryMl: Int
-    /// N of the rule and the warning threshold in force (frozen once ended).
+    /// N of the rule; fixed at the end of the session.
     package var everyNDrinks: Int
-    /// The warning threshold in force.
+    /// Fixed at the end of the session.
     package var warningThreshold: Int
 
-    /// The engine's state over all logs.
     package var state: WaterlineState { .computeState(logs, warningThreshold: warningThreshold) }
 }
 
 extension TrackerStore {
-    /// The active session, with logs.
     package func activeSession(at now: Instant) throws -> SessionView? {
         try read { db in try SessionTable.active(db).map { try view($0, at: now, db) } }
     }
 
-    /// A session by its id or an unambiguous beginning of it.
+    /// - Parameter name: an id or an unambiguous prefix of one.
     package func session(named name: String, at now: Instant) throws -> SessionView? {
         try read { db in
             let ids = try String.fetchAll(
@@ -38,7 +35,7 @@ extension TrackerStore {
         }
     }
 
-    /// Ended sessions, newest first; `limit` 5 is what the screens show.
+    /// Newest first.
     package func pastSessions(limit: Int = 5) throws -> [WaterlineSession] {
         try read { db in
             try Row.fetchAll(
@@ -48,7 +45,7 @@ extension TrackerStore {
         }
     }
 
-    /// All logs of a session: entered ones, and waters derived from its sips (tracker specification X1).
+    /// Logged entries and derived waters (tracker spec X1).
     func view(_ session: WaterlineSession, at now: Instant, _ db: Database) throws -> SessionView {
         let rules = try SessionRules(of: session, db)
         let derived = BottleWater(
@@ -62,7 +59,7 @@ extension TrackerStore {
             everyNDrinks: everyNDrinks, warningThreshold: rules.threshold)
     }
 
-    /// Updates the summaries of ended sessions in a period: late sips count there, also in a sealed session.
+    /// Updates the summaries of ended sessions in a period, also sealed ones, because late drinks count there.
     func refreshSummaries(from first: Instant, through last: Instant, _ context: WriteContext, _ db: Database) throws {
         let rows = try Row.fetchAll(
             try db.cachedStatement(sql: "SELECT * FROM session WHERE isActive = 0 AND startTime <= ? AND endTime >= ?"),
@@ -70,13 +67,12 @@ extension TrackerStore {
         for session in try rows.readable(SessionTable.session) { try summarise(session, context, db) }
     }
 
-    /// The same for single instants.
     func refreshSummaries(around instants: [Instant], _ context: WriteContext, _ db: Database) throws {
         guard let first = instants.min(), let last = instants.max() else { return }
         try refreshSummaries(from: first, through: last, context, db)
     }
 
-    /// Recomputes and stores one ended session's summary, if it changed.
+    /// Recomputes an ended session's summary, and stores it if it changed.
     func summarise(_ session: WaterlineSession, _ context: WriteContext, _ db: Database) throws {
         guard !session.isActive else { return }
         let view = try view(session, at: context.now, db)
@@ -87,14 +83,13 @@ extension TrackerStore {
 }
 
 extension TrackerStore {
-    /// Starts a session, or returns the active one (`started` is `false`): a unique index allows only one. The start
-    /// seals all
-    /// ended sessions (tracker specification E3).
+    /// Starts a session, or returns the active one (`started` is `false`). A unique index allows only one. Seals all
+    /// ended sessions (tracker spec E3).
     package func startSession(_ context: WriteContext) throws -> (session: WaterlineSession, started: Bool) {
         try write { db in
             if let active = try sessionByTheClock(context, db) { return (active, false) }
             let profile = try ProfileTable.findOrMake(db, context)
-            // One that nobody can read would forbid every other for ever.
+            // An unreadable active session would prevent any other.
             try db.execute(sql: "UPDATE session SET isActive = 0 WHERE isActive = 1")
             try seal("isActive = 0 AND sealed = 0", [], context, db)
             let session = WaterlineSession(id: context.makeID(), userID: profile.userID, startTime: context.now)
@@ -109,8 +104,8 @@ extension TrackerStore {
         }
     }
 
-    /// Ends the active session with its summary; the rules in force are frozen with it.
-    /// - Parameter atLastLog: ends it at its last entry rather than now.
+    /// Ends the active session with its summary, and stores the current rules with it.
+    /// - Parameter atLastLog: the end is the time of the last entry, not now.
     package func endSession(atLastLog: Bool = false, _ context: WriteContext) throws -> SessionView {
         try write { db in
             guard let active = try sessionByTheClock(context, db) else {
@@ -127,7 +122,7 @@ extension TrackerStore {
         }
     }
 
-    /// "Done": the summary has been read, the session is a past one from now on.
+    /// Seals a session after the user has read its summary.
     package func sealSession(_ id: String, _ context: WriteContext) throws {
         try write { db in
             try seal("isActive = 0 AND sealed = 0 AND id = ?", [id], context, db)
@@ -146,12 +141,11 @@ extension TrackerStore {
 }
 
 extension TrackerStore {
-    /// The longest way that a session is moved, seconds: a larger difference is not a corrected clock.
+    /// The largest correction in seconds. A larger one does not come from the clock.
     private static let farthestBack: Double = 24 * 3600
 
-    /// The active session. One that started while the clock was fast is in the future when the clock is corrected, and
-    /// would
-    /// accept no entry. It is moved back so that its last entry is now; the intervals between its entries stay.
+    /// The active session. If it started while the clock was ahead, it would be in the future and accept no entry. It
+    /// is then moved so that its last entry is now; the intervals between entries stay.
     func sessionByTheClock(_ context: WriteContext, _ db: Database) throws -> WaterlineSession? {
         guard var session = try SessionTable.active(db) else { return nil }
         guard session.startTime > context.now else { return session }
@@ -179,7 +173,6 @@ extension TrackerStore {
     }
 }
 
-/// Sessions and their entries as rows.
 enum SessionTable {
     static func active(_ db: Database) throws -> WaterlineSession? {
         try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM session WHERE isActive = 1")).readable(session)
@@ -200,7 +193,7 @@ enum SessionTable {
             ruleN: try row.checkedIfAny("ruleN", in: SessionRules.storable), sealed: try row.checked("sealed"))
     }
 
-    /// Writes an ended or active session back and queues it for the server.
+    /// Updates a session and queues it for the server.
     static func save(_ session: WaterlineSession, _ settings: SessionRules?, _ context: WriteContext, _ db: Database)
         throws
     {
@@ -234,7 +227,7 @@ enum SessionTable {
             updatedAt: try row.instant("updatedAt"), seq: try row.checked("seq"))
     }
 
-    /// The entered logs of a session, in the order of time.
+    /// By time.
     static func enteredLogs(_ id: String, _ db: Database) throws -> [LogEntry] {
         let statement = try db.cachedStatement(
             sql: "SELECT * FROM log_entry WHERE sessionId = ? AND deleted = 0 ORDER BY timestamp, seq")
@@ -243,25 +236,25 @@ enum SessionTable {
 }
 
 extension SessionTable {
-    /// The bottle's sips from the session's start to its end, or to now.
+    /// The bottle's drinks from the session's start to its end, or to now.
     static func sips(of session: WaterlineSession, at now: Instant, _ db: Database) throws -> [Sip] {
         try DrinkTable.drinks(from: session.startTime, through: session.endTime ?? now, db)
             .filter { $0.source == .bottle }.map { Sip(key: $0.key, at: $0.at, ml: $0.ml) }
     }
 
-    /// Ids of derived waters that a person took out.
+    /// The ids of derived waters that the user removed.
     static func excluded(_ id: String, _ db: Database) throws -> Set<String> {
         try String.fetchSet(db, sql: "SELECT id FROM excluded_log WHERE sessionId = ?", arguments: [id])
     }
 }
 
-/// The settings that a session's derived waters and warning rest on: live while it is active, frozen at its end.
+/// The settings for a session's derived waters and warning: the current ones while it is active, fixed at its end.
 struct SessionRules {
     var bottleWater: BottleWaterMode
     var waterOz: Int
     var threshold: Int
 
-    /// What any of the numbers may be in a row; anything else reads as the setting.
+    /// The valid range of a stored number. For any other the setting is used.
     static let storable = 1...10_000
 
     init(_ settings: Settings) {
@@ -270,7 +263,7 @@ struct SessionRules {
         threshold = settings.warningThreshold
     }
 
-    /// The rules of a stored session: what was frozen at its end, today's settings for the rest.
+    /// The stored rules of an ended session; the current settings for missing ones.
     init(of session: WaterlineSession, _ db: Database) throws {
         self.init(try SettingTable.settings(db))
         guard !session.isActive else { return }

@@ -6,15 +6,14 @@ package struct LogDraft: Hashable, Sendable {
     package var kind: LogEntry.Kind
     /// `nil` for water.
     package var drinkType: DrinkType?
-    /// The volume in US fluid ounces.
+    /// In US fluid ounces.
     package var sizeOz: Double?
     /// Percent by volume (0–100).
     package var abv: Double?
     /// Standard drinks; `nil` computes them from volume and strength, or uses 1.
     package var standardDrinkEstimate: Double?
-    /// The preset.
     package var presetID: String?
-    /// The volume of water in US fluid ounces.
+    /// The volume of a water in US fluid ounces.
     package var amountOz: Double?
 
     /// An alcoholic drink of a preset, with another estimate if given.
@@ -31,7 +30,6 @@ package struct LogDraft: Hashable, Sendable {
         LogDraft(kind: .alcohol, drinkType: drinkType, sizeOz: sizeOz, abv: abv, standardDrinkEstimate: estimate)
     }
 
-    /// Water, in US fluid ounces.
     package static func water(oz: Double) -> LogDraft { LogDraft(kind: .water, amountOz: oz) }
 }
 
@@ -63,7 +61,7 @@ extension TrackerStore {
         }
     }
 
-    /// Changes an entry; `nil` values stay. Recomputes the session.
+    /// Changes an entry and recomputes the session. `nil` values stay.
     package func editLog(
         _ name: String, at instant: Instant? = nil, estimate: Double? = nil, amountOz: Double? = nil,
         _ context: WriteContext
@@ -125,12 +123,11 @@ extension TrackerStore {
         try summarise(session, context, db)
     }
 
-    /// Counts session water as a drink of the day, where `hydration.countSessionWater` asks for it (tracker law X1).
+    /// Adds the water of a session as a drink of the day, if `hydration.countSessionWater` is set (tracker spec X1).
     ///
-    /// The drink follows its entry while it counts, whatever the setting says by then. A drink that a person corrected
-    /// or deleted no longer follows: only the entry's deletion takes it away, its corrections too, and only their
-    /// return brings back what the deletion took (`deletedWith`). Waters derived from sips are never counted: the sips
-    /// are.
+    /// The drink follows changes of its entry, also after a change of the setting. A drink that the user corrected or
+    /// deleted no longer follows. Only the deletion of the entry deletes it, with its corrections, and only its return
+    /// reverts that (`deletedWith`). Derived waters are not added, because the bottle's drinks count.
     func countWater(_ id: String, _ context: WriteContext, _ db: Database) throws {
         let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id])
         let settings = try SettingTable.settings(db)
@@ -177,7 +174,7 @@ extension TrackerStore {
         return (log, session)
     }
 
-    /// Derived entries are named `SESSION|DRINK KEY`, with `|INDEX` if one drink made several.
+    /// The session in the name of a derived entry: `SESSION|DRINK KEY`, with `|INDEX` if one drink made several.
     private func derivedSession(of name: String, _ db: Database) throws -> WaterlineSession? {
         guard let bar = name.firstIndex(of: "|") else { return nil }
         return try SessionTable.find(String(name[..<bar]), db)
