@@ -21,7 +21,7 @@ struct CommandAnswer: Hashable {
             ], transaction)
     }
 
-    /// The answer of an earlier request, without the session if Waterline is no longer shared.
+    /// The stored answer of an earlier request, without the session if Waterline is no longer shared.
     init(kept body: [UInt8], seesWaterline: Bool) {
         text = String(decoding: body, as: UTF8.self)
         guard !seesWaterline, var object = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any],

@@ -3,13 +3,13 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// Executes commands: each is a method of `TrackerDesk` or of the service.
+/// Executes commands by calling `TrackerDesk` or the service.
 struct CommandHandler: Sendable {
     /// Commands on the store.
     static let stored = [
         "delete", "drink", "edit", "end", "goal", "log", "reminders", "settings", "snooze", "start", "undo", "water",
     ]
-    /// Commands on the service or the bottle, which take their time.
+    /// Commands on the service or the bottle, which take time.
     static let outside = ["bottle-reminder", "check", "flash", "light"]
     static let waterline: Set = ["drink", "end", "start", "water"]
 
@@ -50,7 +50,7 @@ struct CommandHandler: Sendable {
                 keep(answer, errand, desk)
                 return answer
             } catch {
-                // The sender gets the error, and may try the same again.
+                // The sender gets the error and can retry.
                 try? desk.store.forget(errand)
                 throw error
             }
@@ -105,7 +105,7 @@ struct CommandHandler: Sendable {
                 """
             )
         }
-        // It was done, and the process ended before it answered.
+        // The process ended after the action, before it stored the answer.
         return try CommandAnswer(
             ["state": try desk.state()], transaction: request.transaction, seesWaterline: sharesWaterline())
     }
@@ -131,7 +131,7 @@ struct CommandHandler: Sendable {
             let at = try Self.moment(&request, desk)
             return try finished(request) { try desk.logDrink(amount, at: at) }
         case "undo":
-            // A change after the press is not meant.
+            // Changes after the press are not undone.
             let pressed = Self.lateness(of: request, desk.now, atMost: .infinity).map {
                 desk.now.advanced(seconds: -$0)
             }

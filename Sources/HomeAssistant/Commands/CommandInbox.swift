@@ -5,7 +5,7 @@ import TrackerService
 /// Messages from the broker. A command on the store is executed before the broker gets its PUBACK: a command that the
 /// broker has confirmed is never lost.
 final class CommandInbox: Sendable {
-    /// Commands on the bottle that may wait.
+    /// The maximum number of waiting commands on the bottle.
     private static let outsideLimit = 8
 
     private struct State {
@@ -17,7 +17,6 @@ final class CommandInbox: Sendable {
         var isDisturbed = false
     }
 
-    /// Commands on the service or the bottle.
     let outside: AsyncStream<CommandRequest>
     private let queue: AsyncStream<CommandRequest>.Continuation
     private let state: Mutex<State>
@@ -79,7 +78,7 @@ final class CommandInbox: Sendable {
         }
         guard plan.obeysCommands, message.topic.hasPrefix(plan.topics.prefix + "/cmd/") else { return }
         guard !message.isRetained else {
-            // It would be executed again at each connection.
+            // A retained command would be executed again at each connection.
             return warn(
                 message.topic,
                 "A retained command is ignored (\(message.topic.prefix(200))). Publish it without retain.")

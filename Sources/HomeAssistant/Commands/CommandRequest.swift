@@ -4,7 +4,7 @@ import TrackerService
 
 /// A command: its name from the topic, and a JSON object, one plain word, or nothing.
 struct CommandRequest: Hashable {
-    /// The largest payload, in bytes.
+    /// In bytes.
     static let limit = 1 << 14
     static let lights = ["blue", "breathe", "calm", "rainbow", "warmth", "christmas"]
     static let bottleReminders = ["off", "periodic", "smart"]
@@ -47,10 +47,10 @@ struct CommandRequest: Hashable {
     let name: String
     /// The sender's id of the request: a repetition gets the first answer, and is not done again.
     let transaction: String?
-    /// The time of the press by the sender's clock, in seconds since 1970. It may have waited at the broker.
+    /// The time of the press by the sender's clock, in seconds since 1970. The message can have waited at the broker.
     let pressed: Double?
     let payload: [UInt8]
-    /// Fields that were not read yet.
+    /// Fields that were not read yet. `finish` rejects the rest.
     private var fields: [String: Value]
 
     /// - Throws: `WrongInput`.
@@ -108,7 +108,7 @@ struct CommandRequest: Hashable {
     /// The plain word, or the value of a key.
     mutating func main(_ key: String) throws -> String? { try word(Self.plainKey) ?? word(key) }
 
-    /// `null` is refused, here and below: as an absent key, a drink without its time would be logged now.
+    /// Rejects `null`, because it differs from an absent key: a drink without its time would be logged now.
     mutating func text(_ key: String) throws -> String? {
         switch fields.removeValue(forKey: key) {
         case nil: return nil
@@ -134,7 +134,6 @@ struct CommandRequest: Hashable {
         return whole
     }
 
-    /// A number, a switch or a word, as a user would type it.
     mutating func word(_ key: String) throws -> String? {
         switch fields.removeValue(forKey: key) {
         case nil: return nil
@@ -143,7 +142,6 @@ struct CommandRequest: Hashable {
         }
     }
 
-    /// All fields with their words.
     mutating func all() throws -> [(name: String, text: String)] {
         defer { fields = [:] }
         return try fields.sorted { $0.key < $1.key }.map { key, value in
