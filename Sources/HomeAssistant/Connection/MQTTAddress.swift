@@ -3,7 +3,6 @@ package struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
     /// A name, or an address without brackets.
     package var host: String
     package var port: UInt16
-    /// TLS.
     package var isEncrypted: Bool
 
     package init(host: String, port: UInt16, isEncrypted: Bool = false) {
@@ -12,7 +11,7 @@ package struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// - Throws: `MQTTFailure` with the reason.
     package init(_ text: String) throws(MQTTFailure) {
-        // No message shows what may be a password.
+        // The message does not contain the text, because it might include a password.
         guard !text.contains("@") else {
             throw MQTTFailure(.wrongUse, "A broker's address has no user and no password: set mqtt.user instead")
         }

@@ -7,34 +7,32 @@ import Synchronization
 ///
 /// libmosquitto runs the connection on its own thread (`mosquitto_loop_start`).
 package final class MQTTConnection: Sendable {
-    /// Messages on the way to the broker at once.
+    /// The maximum number of unacknowledged outgoing messages.
     private static let sendMaximum: Int32 = 100
-    /// libmosquitto waits with `select`, which cannot use a descriptor from here on.
+    /// libmosquitto uses select(2), which does not support descriptors from this number on.
     private static let descriptorLimit: Int32 = 1024
-    /// The time that a disconnect may take.
     private static let closingLimit = Duration.seconds(2)
 
     private typealias Reply = @Sendable (Result<Int32, MQTTFailure>) -> Void
 
     private struct State {
-        /// The answer to CONNECT: whether the broker knew the session. `nil` until it came.
+        /// Whether the broker knew the session, from CONNACK; `nil` until it came.
         var admission: Result<Bool, MQTTFailure>?
         var isRetainAvailable = true
         var maximumQoS: Int32 = 1
         var end: MQTTFailure?
-        /// Awaited acknowledgements, by packet identifier.
+        /// Expected acknowledgements by packet identifier.
         var replies: [Int32: Reply] = [:]
-        /// Reason codes that came before the call returned that sent the packet.
+        /// Reason codes that arrived before the sending call returned.
         var early: [Int32: Int32] = [:]
         var waitsForAdmission: [@Sendable (Result<Bool, MQTTFailure>) -> Void] = []
         var waitsForEnd: [@Sendable (MQTTFailure) -> Void] = []
     }
 
-    /// The address of the library's client; 0 once the connection is over. A lock of its own, because callbacks take
-    /// the other.
+    /// The address of the library's client; 0 after the end. It has its own lock, because callbacks hold the other.
     private let client: Mutex<Int>
     private let state = Mutex(State())
-    /// Errors that the library logs: the only place with the reason of a TLS failure.
+    /// The last error that the library logged, which has the reason of a TLS failure.
     private let complaint = Mutex<String?>(nil)
     private let options: MQTTOptions
     private let receive: @Sendable (MQTTMessage) -> Void
@@ -48,7 +46,7 @@ package final class MQTTConnection: Sendable {
         client = Mutex(Int(bitPattern: made))
         mosquitto_user_data_set(made, Unmanaged.passRetained(self).toOpaque())
         Self.listen(made)
-        // The lookup of the host's name blocks.
+        // DNS resolution blocks.
         DispatchQueue.global().async { self.connect() }
         fail(after: options.limit, "did not answer") { $0.admission == nil }
     }
@@ -148,7 +146,6 @@ package final class MQTTConnection: Sendable {
     /// Why the connection is over; `nil` while it lasts.
     package var failure: MQTTFailure? { state.withLock { $0.end } }
 
-    /// Waits for the end of the connection.
     package func ended() async -> MQTTFailure {
         await withCheckedContinuation { continuation in
             let known = state.withLock { state in
@@ -220,7 +217,7 @@ package final class MQTTConnection: Sendable {
         return try result.get()
     }
 
-    /// Ends the connection after a time, if the broker's answer is still missing.
+    /// Ends the connection after a timeout if the broker's response is still missing.
     private func fail(after limit: Duration, _ what: String, if isMissing: @escaping @Sendable (State) -> Bool) {
         let failure = MQTTFailure(
             .noAnswer, "The broker at \(options.address) \(what) in \(limit.components.seconds) s")
@@ -231,7 +228,7 @@ package final class MQTTConnection: Sendable {
         }
     }
 
-    /// Answers everyone that waits, and releases the library's client.
+    /// Ends all waits with the failure, and releases the library's client.
     private func end(_ failure: MQTTFailure) {
         let old = state.withLock { state -> State? in
             guard state.end == nil else { return nil }
@@ -250,7 +247,7 @@ package final class MQTTConnection: Sendable {
             return client
         }
         guard address != 0 else { return }
-        // Not on the library's thread, which has to end first.
+        // Not on the library's thread, which must end first.
         DispatchQueue.global().async {
             let ended = OpaquePointer(bitPattern: address)
             mosquitto_disconnect(ended)
@@ -317,7 +314,7 @@ extension MQTTConnection {
         }
         mosquitto_disconnect_callback_set(client) { client, owner, code in
             let number = errno
-            // The library connects again otherwise.
+            // Otherwise the library reconnects.
             mosquitto_disconnect(client)
             guard let connection = MQTTConnection.of(owner) else { return }
             connection.end(connection.failure(code, number))
@@ -377,7 +374,7 @@ extension MQTTConnection {
         reply?(.success(code))
     }
 
-    /// The failure that the library's error code stands for.
+    /// Converts an error code of the library.
     private func failure(_ code: Int32, _ errno: Int32) -> MQTTFailure {
         let place = "The broker at \(options.address)"
         let (words, isAdmitted) = (complaint.withLock { $0 }, state.withLock { $0.admission != nil })

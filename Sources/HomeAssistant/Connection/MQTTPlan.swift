@@ -2,12 +2,12 @@ import Foundation
 import Store
 import TrackerCore
 
-/// The settings `mqtt.…` (tracker specification, Section 11).
+/// The settings `mqtt.…` (tracker spec Section 11).
 package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
     package var address: MQTTAddress
     package var topics: Topics
     package var obeysCommands: Bool
-    /// The prefix of Home Assistant's discovery; `nil`: off.
+    /// The discovery prefix of Home Assistant; `nil` if discovery is off.
     package var discovery: String?
     package var user: String?
     package var password: String?
@@ -37,10 +37,8 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The client ID of a store.
     static func client(_ id: String) -> String { "waterh-\(id)" }
 
-    /// - Parameter id: the store's id at brokers.
     func options(id: String) -> MQTTOptions {
         var options = MQTTOptions(address: address, clientID: Self.client(id))
         (options.user, options.password) = (user, password)

@@ -1,28 +1,26 @@
 import CMosquitto
 
-/// How to connect to a broker.
+/// The options of a connection to a broker.
 package struct MQTTOptions: Hashable, Sendable {
     package var address: MQTTAddress
-    /// Always the same, because the broker keeps the session for it.
+    /// Constant, because the broker keeps the session for it.
     package var clientID: String
     package var user: String?
     package var password: String?
-    /// PEM file of the authorities; `nil`: those of the system.
+    /// A PEM file of certification authorities; `nil` for the system's.
     package var authorities: String?
     /// PEM files of the client certificate and its key.
     package var certificate: String?
     package var key: String?
-    /// Published by the broker when the connection is lost.
+    /// The last will.
     package var will: MQTTMessage?
-    /// The broker drops the session at the end of the connection.
+    /// Whether the session ends with the connection.
     package var isTemporary = false
-    /// MQTT 3.1.1 instead of 5.
     package var isVersion3 = false
-    /// Whether messages are retained.
     package var mayRetain = true
-    /// The quality of service of what is published: 0 or 1.
+    /// The quality of service of published messages: 0 or 1.
     package var qos: Int32 = 1
-    /// The time limit for each answer of the broker.
+    /// The time limit for each response of the broker.
     package var limit = Duration.seconds(15)
 
     package init(address: MQTTAddress, clientID: String) { (self.address, self.clientID) = (address, clientID) }
@@ -49,7 +47,7 @@ package struct MQTTMessage: Hashable, Sendable {
     /// The broker keeps the last one for later subscribers; an empty payload clears it.
     package var isRetained: Bool
 
-    /// The largest incoming packet, in bytes. Of a larger one only the beginning is handed on.
+    /// In bytes. A larger message is truncated.
     package static let incomingLimit = 1 << 16
 
     package init(_ topic: String, _ payload: [UInt8], isRetained: Bool = false) {
@@ -95,31 +93,30 @@ package enum MQTTDelivery: Hashable, Sendable {
     package var isTaken: Bool { if case .taken = self { true } else { false } }
 }
 
-/// Why there is no connection with a broker.
+/// The reason why there is no connection.
 package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: String, Hashable, Sendable {
         /// An address, a topic or a file is invalid.
         case wrongUse
         case unreachable
         case refused
-        /// A certificate, a host name, a key.
+        /// A certificate, a host name or a key is invalid.
         case tls
         /// The broker disconnected before it answered.
         case noGreeting
-        /// Another client connected with our client ID.
+        /// Another client connected with the same client ID.
         case takenOver
         case lost
         case noAnswer
-        /// A limit of this process.
+        /// A limit of this process was exceeded.
         case tooMuch
-        /// We closed the connection.
+        /// This process closed the connection.
         case closed
     }
 
     package let kind: Kind
-    /// What failed and why, for a user.
+    /// A message for the user.
     package let sentence: String
-    /// The broker's reason code.
     package let code: Int32?
 
     package init(_ kind: Kind, _ sentence: String, code: Int32? = nil) {
@@ -128,6 +125,6 @@ package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { sentence }
 
-    /// The user has to change something first.
+    /// Whether a retry does not help, because the user has to change something.
     package var needsPerson: Bool { [.wrongUse, .refused, .tls].contains(kind) }
 }

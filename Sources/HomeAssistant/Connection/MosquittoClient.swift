@@ -1,12 +1,11 @@
 import CMosquitto
 import Glibc
 
-/// Sets up libmosquitto's client.
 enum MosquittoClient {
-    /// Once for the process, before the first client.
+    /// Runs once per process.
     private static let start: Void = { _ = mosquitto_lib_init() }()
 
-    /// A client that is set up and not yet connected.
+    /// Returns a configured client that is not connected.
     static func make(_ options: MQTTOptions, sendMaximum: Int32) throws(MQTTFailure) -> OpaquePointer {
         _ = start
         guard let client = mosquitto_new(options.clientID, options.isTemporary, nil) else {
@@ -17,7 +16,7 @@ enum MosquittoClient {
             try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, version), "the version of MQTT")
             if !options.isVersion3 { try request(client, isTemporary: options.isTemporary) }
             try check(mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, sendMaximum), "the send maximum")
-            // A command is confirmed before the broker sends the next one.
+            // So that a command is confirmed before the broker sends the next one.
             try check(mosquitto_int_option(client, MOSQ_OPT_RECEIVE_MAXIMUM, 1), "the receive maximum")
             try check(mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1), "TCP_NODELAY")
             if let user = options.user {
@@ -43,7 +42,7 @@ enum MosquittoClient {
         mosquitto_strerror(code).map { String(cString: $0) } ?? "error \(code)"
     }
 
-    /// CONNECT's properties: how long the broker keeps the session, and the largest packet for us.
+    /// Sets the properties of CONNECT: session expiry, and maximum packet size.
     private static func request(_ client: OpaquePointer, isTemporary: Bool) throws(MQTTFailure) {
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
@@ -75,7 +74,7 @@ enum MosquittoClient {
         guard (options.certificate == nil) == (options.key == nil) else {
             throw MQTTFailure(.wrongUse, "A client certificate needs its key: one of them is not set")
         }
-        // A key with a passphrase fails, because no user can be asked.
+        // A key with a passphrase fails, because the service cannot ask for it.
         let code = mosquitto_tls_set(
             client, options.authorities, options.authorities == nil ? "/etc/ssl/certs" : nil, options.certificate,
             options.key, { _, _, _, _ in 0 })
