@@ -1,4 +1,4 @@
-/// One entity of a Home Assistant device, as its discovery message has it.
+/// An entity in Home Assistant's discovery message.
 struct HomeComponent: Encodable {
     enum Value: Hashable, Encodable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
         ExpressibleByBooleanLiteral
@@ -29,7 +29,7 @@ struct HomeComponent: Encodable {
     var fields: [String: Value]
 
     /// - Parameters:
-    ///   - isOffered: otherwise the entity has no fields, and Home Assistant removes it.
+    ///   - isOffered: `false` leaves out all fields, so that Home Assistant removes the entity.
     ///   - kind: fields that several entities share.
     init(
         _ platform: String, _ key: String, _ name: String, isOffered: Bool = true, like kind: [String: Value] = [:],

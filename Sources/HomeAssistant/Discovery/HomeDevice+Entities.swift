@@ -4,7 +4,7 @@ import TrackerService
 extension HomeDevice {
     typealias Fields = [String: HomeComponent.Value]
 
-    /// Values of the moment expire after this time without an update, in seconds.
+    /// Seconds without an update after which current values expire.
     static let expirySeconds = 900
 
     private static let expires: Fields = ["expire_after": .whole(expirySeconds)]
@@ -12,7 +12,7 @@ extension HomeDevice {
     private static let amount: Fields = ["device_class": "volume_storage", "unit_of_measurement": "mL"]
     private static let amountNow = amount.merging(["state_class": "measurement"]) { $1 }
 
-    /// The day of a store.
+    /// The device for the day of a store.
     static func day(id: String, version: String, topics: Topics, commands: Bool, waterline: Bool) -> HomeDevice {
         let both = waterline && commands
         let components: [HomeComponent] = [
@@ -131,8 +131,8 @@ extension HomeDevice {
             slug: PlainName.of(topics.prefix), topics: topics, stateTopic: topics.state, components: components)
     }
 
-    /// A bottle.
-    /// - Parameter isOnly: the only bottle of the store, for which commands are meant.
+    /// The device for a bottle.
+    /// - Parameter isOnly: whether it is the store's only bottle, to which commands apply.
     static func bottle(
         _ bottle: BottleReport, id: String, version: String, topics: Topics, commands: Bool, isOnly: Bool
     ) -> HomeDevice {
@@ -194,12 +194,12 @@ extension HomeDevice {
             ])
     }
 
-    /// Each press has its own id, so that a repetition counts once, and its time, because it may wait at the broker.
+    /// Each press has its own id, so that a duplicate counts once, and its time, because it can wait at the broker.
     private static func press(_ fields: String) -> HomeComponent.Value {
         .text(#"{"transaction": "{{ now().timestamp() }}", "pressed": {{ now().timestamp() }}\#(fields)}"#)
     }
 
-    /// A field of the payload. Home Assistant warns about an undefined variable after an empty message.
+    /// A template for a field. It has a default, because Home Assistant warns about undefined variables.
     private static func value(_ field: String, _ otherwise: String = "none") -> HomeComponent.Value {
         .text("{{ (value_json | default({})).get('\(field)', \(otherwise)) }}")
     }

@@ -1,24 +1,24 @@
 import TrackerService
 
-/// A device of Home Assistant with its entities: one retained message (Home Assistant's "MQTT device discovery"), or
-/// one per entity where a broker does not take a message of that length.
+/// A device of Home Assistant with its entities, as one retained discovery message, or as one per entity if the broker
+/// rejects a message of that length.
 struct HomeDevice: Encodable {
     let id: String
     let name: String
     let model: String
     let version: String
-    /// The start of each `default_entity_id`.
+    /// The prefix of each `default_entity_id`.
     let slug: String
     let topics: Topics
     let stateTopic: String
     let components: [HomeComponent]
 
-    /// Platforms that read the device's topic. The others show the last press or choice: the bottle does not report it.
+    /// Platforms with state from the device's topic. Others are optimistic, because the bottle does not report it.
     private static let stateful: Set = ["sensor", "binary_sensor", "number", "switch"]
 
     func topic(_ discovery: String) -> String { "\(discovery)/device/\(id)/config" }
 
-    /// One message per entity that is offered.
+    /// One message per offered entity.
     func messages(_ discovery: String) throws -> [(topic: String, text: String)] {
         try components.filter(\.isOffered).map { component in
             (
@@ -48,7 +48,6 @@ struct HomeDevice: Encodable {
         let sw_version: String
     }
 
-    /// An entity with the fields of its device.
     private struct Single: Encodable {
         let device: HomeDevice
         let component: HomeComponent
@@ -71,7 +70,7 @@ struct HomeDevice: Encodable {
         try container.encode(
             Maker(identifiers: [id], name: name, model: model, sw_version: version), forKey: Key("device"))
         try container.encode(Origin(sw_version: version), forKey: Key("origin"))
-        // The service is available for a bottle that sleeps.
+        // The availability of the service, because the bottle sleeps.
         try container.encode(topics.availability, forKey: Key("availability_topic"))
         try container.encode(1, forKey: Key("qos"))
     }
