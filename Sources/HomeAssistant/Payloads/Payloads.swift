@@ -3,14 +3,14 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// An event is `historical` if it is published later than this after it happened, in seconds.
+/// The age in seconds from which an event is `historical` when it is published.
 private let lateSeconds: Double = 900
 
-/// `<p>/sip`: one drink, or one change of a drink. Repetitions have the same id.
+/// `<p>/sip`: one drink, or one change of a drink. Duplicates have the same id.
 struct SipPayload: Encodable {
     var change: DrinkChange
     var isHistorical: Bool
-    /// Otherwise the water of a session looks like any other water.
+    /// `false` shows the water of a session as any other water.
     var seesWaterline: Bool
 
     /// - Parameter now: the time of publishing.
@@ -21,7 +21,6 @@ struct SipPayload: Encodable {
 
     enum Event: String, CaseIterable {
         case sip, historical
-        /// The drink no longer counts.
         case deleted
     }
 
@@ -55,11 +54,10 @@ struct SipPayload: Encodable {
     }
 }
 
-/// `<p>/notify`: one notification. The only copy of the state with `shouldNotify` (tracker specification, B7).
+/// `<p>/notify`: one notification. The only payload with `shouldNotify` (tracker spec B7).
 struct NotifyPayload: Encodable {
     var notification: TrackerNotification
     var snapshot: TrackerSnapshot
-    /// The time of publishing.
     var now: Instant
 
     /// All values of `event_type`.
@@ -94,16 +92,15 @@ struct NotifyPayload: Encodable {
     }
 }
 
-/// `<p>/state`: the day, and what a meter needs in addition.
+/// `<p>/state`: the day, and values for a meter.
 struct StatePayload: Encodable {
     var snapshot: TrackerSnapshot
     var service: ServiceStatus?
-    /// The start of the day that totals count.
+    /// The start of the tracker's day.
     var dayStart: Instant
-    /// All drinks ever; never decreases.
+    /// The sum of all drinks; never decreases.
     var lifetimeMl: Int
     var remindersEnabled: Bool
-    /// The setting `bottle.light`.
     var bottleLight: Bool
 
     private enum CodingKeys: String, CodingKey {
@@ -121,10 +118,10 @@ struct StatePayload: Encodable {
         try container.encode(bottleLight, forKey: .bottleLight)
     }
 
-    /// Equal except for the passing of time: nothing to publish (tracker specification, B8).
+    /// Whether only times differ, so that there is nothing to publish (tracker spec B8).
     func says(theSameAs other: StatePayload) -> Bool {
         var calm = other
-        // The next poll is computed at each request, and differs by a second.
+        // The next poll is computed at each request and can differ by a second.
         if let mine = service?.nextPoll, let next = other.service?.nextPoll, abs(mine.seconds(to: next)) <= 2 {
             calm.service?.nextPoll = mine
         }
@@ -180,9 +177,9 @@ struct BottlePayload: Encodable {
 struct BridgeInfo: Encodable, Hashable {
     var name = "waterh-bench"
     var version: String
-    /// The store's id at brokers; never changes.
+    /// The store's id at brokers, which never changes.
     var id: String
-    /// Another one for each connection.
+    /// A new value for each connection.
     var connection: String
     var prefix: String
     /// Accepted commands; empty if commands are off.
@@ -194,11 +191,11 @@ struct BridgeInfo: Encodable, Hashable {
 
 /// `<p>/bridge/health`.
 struct BridgeHealth: Encodable, Hashable {
-    /// Seconds since the service started to publish.
+    /// Seconds since the start of the publisher.
     var uptime: Int
     var connections: Int
     var published: Int
     var received: Int
-    /// Drinks that wait to be published.
+    /// The number of unpublished drinks.
     var waiting: Int
 }

@@ -1,27 +1,24 @@
-/// The topics of a store at a broker (tracker specification, Section 10.5).
+/// The topics of a store at a broker (tracker spec Section 10.5).
 package struct Topics: Hashable, Sendable {
-    /// The first levels of each topic.
     package let prefix: String
 
     package init(prefix: String) { self.prefix = prefix }
 
-    /// The state of the day; retained.
+    /// Retained.
     package var state: String { "\(prefix)/state" }
-    /// The state of the session; retained.
+    /// Retained.
     package var waterline: String { "\(prefix)/waterline" }
-    /// Notifications.
     package var notify: String { "\(prefix)/notify" }
-    /// Drinks.
     package var sip: String { "\(prefix)/sip" }
     /// `online` or `offline`; retained, and the last will.
     package var availability: String { "\(prefix)/availability" }
-    /// The service starts or stops.
+    /// The start and end of the service.
     package var bridgeState: String { "\(prefix)/bridge/state" }
-    /// The publisher: version, id, commands; retained.
+    /// The publisher's version, id and commands; retained.
     package var bridgeInfo: String { "\(prefix)/bridge/info" }
     /// Counters of the publisher, every ten minutes.
     package var bridgeHealth: String { "\(prefix)/bridge/health" }
-    /// The state of a bottle; retained.
+    /// Retained.
     package func bottle(_ id: String) -> String { "\(prefix)/bottle/\(id)" }
 
     package func command(_ name: String) -> String { "\(prefix)/cmd/\(name)" }
