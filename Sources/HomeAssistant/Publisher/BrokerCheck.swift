@@ -2,17 +2,17 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// The broker's answer to `doctor`, on a connection of its own that leaves nothing there.
+/// The broker check of `doctor`, on a separate connection that changes nothing at the broker.
 package enum BrokerCheck: Sendable {
     /// The broker accepts the connection, and no other store uses the prefix.
     case good(String)
     /// Another store publishes at the prefix.
     case taken(String)
-    /// A sentence, and the kind for advice.
+    /// A message, and the kind for advice.
     case failed(String, MQTTFailure.Kind)
 
     /// - Parameters:
-    ///   - store: is only read.
+    ///   - store: read only.
     ///   - nonce: makes the client ID unique.
     package static func ask(_ plan: MQTTPlan, for store: TrackerStore, nonce: String) async -> BrokerCheck {
         let own = (try? store.identity(of: MQTTPublisher.name)) ?? nil
@@ -24,7 +24,7 @@ package enum BrokerCheck: Sendable {
                 _ = other.withLock { $0.take(message) }
             }
             do {
-                // Retained messages come before the second answer.
+                // Retained messages arrive before the second acknowledgement.
                 for _ in 0..<2 {
                     try await connection.subscribe(OtherStore.filters(plan.topics), isOwnIgnored: true)
                 }
@@ -40,7 +40,7 @@ package enum BrokerCheck: Sendable {
             let place = "\(plan.topics.prefix)/…"
             return .taken("\(plan): lets us in, and another store (\(MQTTPlan.client(id))) is published at \(place)")
         }
-        // What the running service could not publish.
+        // The errors of the running service.
         let trouble = try? store.outletTroubles().first { $0.outlet == MQTTPublisher.name }?.words
         return trouble.flatMap { $0 }.map { .failed($0, .refused) } ?? .good("\(plan): lets us in")
     }

@@ -1,7 +1,7 @@
 import Synchronization
 import Utilities
 
-/// What a broker does not accept, with its reasons. A denied topic is tried again after a growing pause.
+/// Topics and features that a broker rejects, with its reasons. A rejected topic is retried after a growing pause.
 final class Denials: Sendable {
     private struct Denial {
         var sentence: String
@@ -12,19 +12,19 @@ final class Denials: Sendable {
     private struct State {
         var address = ""
         var denied: [String: Denial] = [:]
-        /// Topics whose messages are too long for the broker, and are split.
+        /// Topics with messages that are too long for the broker and must be split.
         var tooLong: Set<String> = []
     }
 
     private let state = Mutex(State())
     private let changed: @Sendable (_ sentence: String, _ isDenied: Bool) -> Void
 
-    /// - Parameter changed: called when a topic is denied for the first time or with another reason, and when the
-    ///   broker accepts it again.
+    /// - Parameter changed: called when a topic is rejected for the first time or with another reason, and when it is
+    ///   accepted again.
     init(changed: @escaping @Sendable (_ sentence: String, _ isDenied: Bool) -> Void) { self.changed = changed }
 
-    /// A connection starts.
-    /// - Parameter limitations: what the broker does not support, with its reasons.
+    /// Starts a connection.
+    /// - Parameter limitations: the features that the broker does not support, with its reasons.
     func begin(at address: MQTTAddress, _ limitations: [String: String]) {
         state.withLock { state in
             if state.address != "\(address)" { state = State(address: "\(address)") }
@@ -32,7 +32,7 @@ final class Denials: Sendable {
         for what in ["retained messages", "QoS 1"] { note(what, limitations[what], verb: "support") }
     }
 
-    /// One sentence for each denial; `nil` if there is none.
+    /// One sentence per rejection; `nil` without any.
     var words: String? {
         let all = state.withLock { $0.denied.sorted { $0.key < $1.key }.map(\.value.sentence) }
         return all.isEmpty ? nil : all.joined(separator: " ")
@@ -42,13 +42,13 @@ final class Denials: Sendable {
     func mayTry(_ topic: String) -> Bool { state.withLock { $0.denied[topic].map { $0.until <= .now } ?? true } }
     func isTooLong(_ topic: String) -> Bool { state.withLock { $0.tooLong.contains(topic) } }
 
-    /// Whether a denied topic is to be tried again now.
+    /// Whether it is time to retry a rejected topic.
     func isDue(_ topics: some Sequence<String>) -> Bool {
         state.withLock { state in topics.contains { state.denied[$0].map { $0.until <= .now } ?? false } }
     }
 
-    /// The broker's answer for a topic.
-    /// - Parameter canSplit: a message that is too long is sent in parts, and is no denial.
+    /// Records the broker's response for a topic.
+    /// - Parameter canSplit: a message that is too long is sent in parts, and is not a rejection.
     func note(_ topic: String, _ delivery: MQTTDelivery, canSplit: Bool = false) {
         switch delivery {
         case .taken: note(topic, nil)
@@ -57,7 +57,7 @@ final class Denials: Sendable {
         }
     }
 
-    /// - Parameter reason: `nil`: accepted.
+    /// - Parameter reason: `nil` for an acceptance.
     func note(_ what: String, _ reason: String?, verb: String = "accept") {
         let news: (String, Bool)? = state.withLock { state in
             let place = "The broker at \(state.address)"

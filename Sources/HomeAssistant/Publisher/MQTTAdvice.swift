@@ -1,12 +1,12 @@
 import TrackerCore
 
-/// A broker's failure with the setting to change.
+/// Errors of a broker, with the setting to change.
 enum MQTTAdvice {
     static let otherClient = """
         Another client may use our client ID: a second service of this store, or of a copy of it.
         """
 
-    /// - Parameter isRepeated: the connection broke again soon after it was made.
+    /// - Parameter isRepeated: whether the connection was lost again soon after its start.
     static func words(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool = false) -> String {
         guard let failure = error as? MQTTFailure, let plan else {
             return (error as? any Problem)?.sentence ?? "\(error)"

@@ -6,13 +6,11 @@ import TrackerService
 import Utilities
 
 /// The broker as a notification channel. A notification counts if the broker has confirmed it and a client subscribes
-/// to the topic (tracker specification, B7, K-B15). Notifications that others showed while the broker was away are
-/// published first, in their order.
+/// to the topic (tracker spec B7, K-B15). Missed notifications are published first, in order.
 package final class MQTTChannel: NotificationSink {
     package let name = "mqtt"
     package let limit: Duration
 
-    /// The connection of the publisher.
     struct Link: Sendable {
         var connection: MQTTConnection
         var topics: Topics
@@ -22,18 +20,19 @@ package final class MQTTChannel: NotificationSink {
 
     private struct State {
         var link: Link?
-        /// Counts connections.
+        /// The number of connections.
         var number = 0
-        /// Published in this connection, with the result, oldest first: the broker may confirm after the limit.
+        /// The published notifications of this connection, oldest first. The broker can confirm them after the time
+        /// limit.
         var sent: [(what: Announcement, isHeard: Task<Bool, Never>)] = []
-        /// Heard in this connection.
+        /// The ids of the confirmed notifications of this connection.
         var heard: [String] = []
-        /// Until then older notifications are not offered again, because no client subscribes.
+        /// Missed notifications are not published until then, because no client subscribes.
         var restsUntil: ContinuousClock.Instant?
         var backoff = MQTTChannel.pauses
     }
 
-    /// Notifications that are remembered in one connection.
+    /// The maximum length of `sent` and `heard`.
     private static let memory = 64
     private static let batch = 20
     private static let pauses = Backoff(first: .milliseconds(500), longest: .seconds(300))
@@ -42,7 +41,6 @@ package final class MQTTChannel: NotificationSink {
 
     package convenience init() { self.init(limit: .seconds(6)) }
 
-    /// - Parameter limit: the time limit for the broker's confirmation.
     init(limit: Duration) { self.limit = limit }
 
     func connect(_ link: Link?) { state.withLock { $0 = State(link: link, number: $0.number + 1) } }
@@ -75,8 +73,8 @@ package final class MQTTChannel: NotificationSink {
         return await result?.value ?? false
     }
 
-    /// Publishes what others showed while the broker was away.
-    /// - Parameter atOnce: a client may have subscribed.
+    /// Publishes missed notifications.
+    /// - Parameter atOnce: ignores the pause, because a client might have subscribed.
     func catchUp(atOnce: Bool) async {
         let found: (Link, Int)? = state.withLock { state in
             if atOnce { (state.restsUntil, state.backoff) = (nil, Self.pauses) }
@@ -89,7 +87,7 @@ package final class MQTTChannel: NotificationSink {
 
     // MARK: - Parts
 
-    /// - Returns: whether the broker and a client have everything.
+    /// - Returns: whether the broker has confirmed everything and a client subscribes.
     private func bring(_ link: Link, _ number: Int) async -> Bool {
         guard let desk = try? link.around.desk(), let through = try? desk.store.toldThrough(name),
             let told = try? desk.store.told(after: through)
@@ -98,7 +96,7 @@ package final class MQTTChannel: NotificationSink {
         let sharedFrom = try? desk.store.noteSharing(link.around.sharesWaterline())
         let session = (try? desk.store.activeSession(at: desk.now))?.session.id
         var waiting = told.filter { one in
-            // A session's notification stays private if Waterline was not shared at that time.
+            // Notifications of a session stay private if Waterline was not shared at that time.
             !one.sinks.contains(name)
                 && (one.decision.sessionID == nil || sharedFrom.flatMap { $0 }.map { one.place > $0 } ?? false)
                 && (!one.decision.kind.isResident || session == one.decision.sessionID)
@@ -134,7 +132,7 @@ package final class MQTTChannel: NotificationSink {
         }
     }
 
-    /// - Returns: whether the broker has all of them, and a client subscribes.
+    /// - Returns: whether the broker has confirmed all of them and a client subscribes.
     private func send(_ notifications: [TrackerNotification], _ link: Link) async -> Bool {
         let topic = link.topics.notify
         guard link.denials.mayTry(topic), let desk = try? link.around.desk(), let snapshot = try? desk.state() else {

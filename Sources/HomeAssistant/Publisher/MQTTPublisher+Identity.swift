@@ -2,11 +2,11 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// The identity of a store at brokers: its client ID, and the file that it belongs to.
+/// The identity of a store at brokers: its client ID, bound to its file.
 extension MQTTPublisher {
-    /// The code of the error that two stores would publish at the same topics.
+    /// The error code for two stores with the same topics.
     package static let prefixTaken = "mqttPrefixTaken"
-    /// The code of the error that a store may be a copy.
+    /// The error code for a store that might be a copy.
     private static let copied = "mqttCopied"
 
     /// - Returns: `nil` if the store has never been published.
@@ -44,7 +44,7 @@ extension MQTTPublisher {
 
     nonisolated func isCopy(_ error: any Error) -> Bool { (error as? any Problem)?.code == Self.copied }
 
-    /// - Throws: `Refusal` if the store may be a copy: two clients with one ID would disconnect each other.
+    /// - Throws: `Refusal` if the store might be a copy. Two clients with one ID would disconnect each other.
     nonisolated func checkHome(_ id: String) throws {
         guard let home = around.home() else { return }
         let client = MQTTPlan.client(id)

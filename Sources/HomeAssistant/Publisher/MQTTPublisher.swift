@@ -4,29 +4,28 @@ import TrackerCore
 import TrackerService
 import Utilities
 
-/// Publishes a store at a broker while a service runs, and executes commands from there if that is switched on (tracker
-/// specification, Section 10.5).
+/// Publishes a store at a broker while a service runs, and executes commands from it if that is enabled (tracker spec
+/// Section 10.5).
 package actor MQTTPublisher {
-    /// What the publisher needs of the service.
+    /// The environment of the publisher.
     package struct Surroundings: Sendable {
-        /// Makes a desk for one request.
+        /// Creates an application API for one request.
         package var desk: @Sendable () throws -> TrackerDesk
         /// Applies the configuration to the settings.
         package var overlay: @Sendable (Settings) throws -> Settings
-        /// The service that polls.
         package var service: ServiceDoor?
         package var sharesWaterline: @Sendable () -> Bool
         package var version: String
-        /// Called after a command changed something.
+        /// Called after a command has changed something.
         package var wrote: @Sendable () async -> Void
-        /// Reserves a client ID on this machine for as long as the result is kept.
+        /// Reserves a client ID on this host until the result is released.
         package var claim: @Sendable (_ client: String) throws -> (any Sendable)?
-        /// The machine and file of the store; `nil` if the store cannot be copied.
+        /// The location of the store; `nil` if the store cannot be copied.
         package var home: @Sendable () -> OutletHome?
-        /// Reports each write of the store; `nil`: the store is read at intervals.
+        /// Reports writes to the store; `nil`: the store is polled.
         package var watch: @Sendable () -> StoreWatch?
         package var say: @Sendable (Word) -> Void
-        /// A random number from 0 to 1.
+        /// Returns a random number from 0 to 1.
         package var chance: @Sendable () -> Double
 
         package init(
@@ -47,43 +46,42 @@ package actor MQTTPublisher {
         }
     }
 
-    /// Messages for the log; each once, until it changes.
+    /// Events for the log; a repeated one is reported once.
     package enum Word: Hashable, Sendable {
         case connected(String)
         case trouble(String)
-        /// The broker does not accept a topic.
+        /// The broker rejects a topic.
         case denied(String)
         /// The broker accepts a topic again.
         case accepted(String)
-        /// Another client seems to use our client ID.
+        /// Another client seems to use the same client ID.
         case nameShared(String)
-        /// Another store publishes at the same topics.
+        /// Another store publishes to the same topics.
         case prefixShared(String)
-        /// The store may be a copy: the user has to choose an identity.
+        /// The store might be a copy. The user must choose an identity.
         case copied(String)
         /// No broker is set.
         case off
-        /// Retained messages remain at a broker.
+        /// Retained messages stay at a broker.
         case stays(String)
-        /// A message is not a command that is obeyed.
+        /// A message was ignored, because it is not a valid command.
         case ignored(String)
     }
 
-    /// The publisher's name in the store.
     static let name = "mqtt"
     private static let lookEvery = Duration.milliseconds(150)
-    /// If writes are reported.
+    /// The interval between checks if writes are reported.
     private static let lookSeldom = Duration.seconds(2)
     private static let lookAtSettings = Duration.seconds(1)
-    /// Drinks that wait if no broker is set; some three years of them.
+    /// The maximum number of waiting drinks without a broker: about three years of them.
     private static let mostWaiting = 20_000
-    /// A connection that ends earlier was brief.
+    /// A shorter connection counts as brief.
     private static let briefly = Duration.seconds(60)
 
     nonisolated let around: Surroundings
     nonisolated let channel: MQTTChannel
     nonisolated let denials: Denials
-    /// The store has had an id at brokers: without one it was purged.
+    /// Whether the store has had an id at brokers. If it has none now, it was purged.
     private nonisolated let isKnown = Mutex(false)
     private var pause: Task<Void, Never>?
     private var isPoked = false
@@ -93,12 +91,12 @@ package actor MQTTPublisher {
     private var hasLooked = false
     private var isFollowing = false
     private var saidStays: Set<String> = []
-    /// Brief connections in a row.
+    /// The number of consecutive brief connections.
     private var brief = 0
     private var topics: Topics?
     private(set) var connections = 0
     private(set) var published = 0
-    /// Changes that the broker has, and the store does not know that yet.
+    /// Changes that the broker has confirmed and the store has not recorded yet.
     private(set) var unnoted: Set<DrinkChange> = []
     nonisolated let began = ContinuousClock.now
 
@@ -107,7 +105,7 @@ package actor MQTTPublisher {
         denials = Denials { sentence, isDenied in around.say(isDenied ? .denied(sentence) : .accepted(sentence)) }
     }
 
-    /// From here on every drink is published, also without a connection: call it before anything is stored.
+    /// Starts to record drinks for publication. Call it before any drink is stored.
     package nonisolated func prepare() {
         guard let desk = try? around.desk(), (try? plan()) != nil else { return }
         _ = try? open(desk)
@@ -141,13 +139,13 @@ package actor MQTTPublisher {
         }
     }
 
-    /// Something was written: publishes at once.
+    /// Publishes after a write.
     package func poke() {
         isPoked = true
         pause?.cancel()
     }
 
-    /// Asks the broker that the settings name; `nil` if none is set.
+    /// Checks the broker of the settings; `nil` without one.
     package static func check(_ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String) async throws
         -> BrokerCheck?
     {
@@ -161,7 +159,7 @@ package actor MQTTPublisher {
         try MQTTPlan(try around.overlay(around.desk().store.settings()).service)
     }
 
-    /// The store's id at brokers. After a purge, drinks since then are published.
+    /// Opens the publisher in the store. After a purge, all drinks since are published.
     nonisolated func open(_ desk: TrackerDesk) throws -> Outlet {
         try desk.store.noteSharing(around.sharesWaterline())
         return try isKnown.withLock { isKnown in
@@ -171,12 +169,12 @@ package actor MQTTPublisher {
         }
     }
 
-    /// Whether retained messages are to be cleared, because the settings name another broker or none.
+    /// Whether to delete retained messages, because the settings have another broker or none.
     nonisolated func isDone(with plan: MQTTPlan) -> Bool {
         do { return try self.plan()?.address != plan.address } catch { return false }
     }
 
-    /// - Returns: the name of the connection in `bridge/info`.
+    /// - Returns: the connection's value in `bridge/info`.
     func connected(_ plan: MQTTPlan, _ connection: MQTTConnection) -> String {
         connections += 1
         (lastTrouble, otherStore) = (nil, nil)
@@ -186,7 +184,7 @@ package actor MQTTPublisher {
         return "\(connections)-\(String(UInt32(min(1, max(0, around.chance())) * Double(UInt32.max)), radix: 36))"
     }
 
-    /// Another store publishes at the same topics, or no longer does.
+    /// Records whether another store publishes to the same topics.
     func meet(_ other: String?, at topics: Topics) {
         if other != otherStore {
             (otherStore, self.topics) = (other, topics)
@@ -204,7 +202,7 @@ package actor MQTTPublisher {
         }
     }
 
-    /// Stores what `status` and `doctor` show.
+    /// Stores the errors for `status` and `doctor`.
     private func noteTrouble() {
         let words = lastTrouble ?? topics.flatMap(sharedPrefix) ?? denials.words
         if let desk = try? around.desk() { try? desk.store.noteTrouble(words, of: Self.name, at: desk.now) }
@@ -216,10 +214,9 @@ package actor MQTTPublisher {
 
     func forgetTaken(through sequence: Int64) { unnoted = unnoted.filter { $0.sequence > sequence } }
 
-    /// Waits until there may be something to publish.
     func restBetweenLooks() async { await rest(isFollowing ? Self.lookSeldom : Self.lookEvery) }
 
-    /// Retained messages at other brokers, which cannot be cleared from here.
+    /// Reports retained messages at other brokers, which cannot be deleted from here.
     func sayWhatStays(except plan: MQTTPlan?) {
         for left in (try? around.desk().store.leavings()) ?? []
         where !left.place.isEmpty && !(plan.map { Self.isPlace(left.place, $0.address) } ?? false)
@@ -235,14 +232,13 @@ package actor MQTTPublisher {
         }
     }
 
-    /// Whether a place in the store is this broker. Version 0.9 stored JSON with the address.
+    /// Whether a stored address is this broker. Version 0.9 stored JSON with the address.
     static func isPlace(_ place: String, _ address: MQTTAddress) -> Bool {
         place.isEmpty || place == "\(address)" || place.contains("\"\(address)\"")
     }
 
     // MARK: - Parts
 
-    /// Publishes after each write of the store.
     private func follow() -> Task<Void, Never>? {
         guard let watch = around.watch() else { return nil }
         isFollowing = true
@@ -263,7 +259,7 @@ package actor MQTTPublisher {
         guard isOn || wasOpen || !hasLooked else { return }
         if isOn || wasOpen { around.say(.off) }
         (isOn, hasLooked) = (false, true)
-        // A start without the configuration that names the broker must not lose what waits.
+        // Keep waiting drinks, because the service might have been started without its configuration.
         if try store.isOutletOpen(Self.name) {
             let waiting = try store.waiting(for: Self.name)
             around.say(.stays("No broker is set, and \(counted(waiting, "drink")) wait for one."))
@@ -282,7 +278,7 @@ package actor MQTTPublisher {
                 ? .copied(words) : words.contains(MQTTAdvice.otherClient) ? .nameShared(words) : .trouble(words))
     }
 
-    /// Waits; a change of the settings ends it.
+    /// Waits until the time has passed or the settings change.
     private func wait(_ length: Duration, while plan: MQTTPlan?) async {
         let end = ContinuousClock.now + length
         while !Task.isCancelled, ContinuousClock.now < end {
@@ -291,7 +287,7 @@ package actor MQTTPublisher {
         }
     }
 
-    /// Waits, or until `poke`.
+    /// Waits until the time has passed or `poke` is called.
     private func rest(_ length: Duration) async {
         guard !isPoked, !Task.isCancelled else {
             isPoked = false

@@ -2,12 +2,12 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// One connection of the publisher: everything is published at its start, then what changes, until it ends or the
-/// settings change.
+/// One connection of the publisher. It publishes everything at its start, then changes, until it ends or the settings
+/// change.
 struct MQTTVisit {
-    /// The state is computed at least this often (tracker specification, B8).
+    /// The maximum interval between evaluations of the state (tracker spec B8).
     private static let tick = Duration.seconds(60)
-    /// The state is published at least this often, because values of the moment expire.
+    /// The maximum interval between publications of the state, because values expire in Home Assistant.
     private static let heartbeat = Duration.seconds(300)
     private static let healthEvery = Duration.seconds(600)
     private static let settingsEvery = Duration.seconds(1)
@@ -17,20 +17,20 @@ struct MQTTVisit {
     private let outlet: Outlet
     private let connection: MQTTConnection
     private let inbox: CommandInbox
-    /// The name of the connection in `bridge/info`.
+    /// The connection's value in `bridge/info`.
     private let name: String
 
-    /// What the state was computed from.
+    /// The values from which the state was computed.
     private struct Basis: Hashable {
         var mark: TrackerStore.ChangeMark
         var service: ServiceStatus?
         var sharesWaterline: Bool
     }
 
-    /// Retained texts that the broker has accepted in this connection, by topic.
+    /// The retained texts that the broker has accepted in this connection, by topic.
     private var said: [String: String] = [:]
     private var lastState: StatePayload?
-    /// Topics with a retained message of this store.
+    /// The topics with a retained message of this store.
     private var kept: Set<String>
     private var basis: Basis?
     private var lastTick = ContinuousClock.now
@@ -43,7 +43,7 @@ struct MQTTVisit {
     private var denials: Denials { owner.denials }
 
     /// Connects, and publishes until the settings change, the store is purged, or the task is cancelled.
-    /// - Throws: why the connection could not be made, or ended.
+    /// - Throws: the reason why the connection failed or ended.
     static func run(_ owner: MQTTPublisher, _ plan: MQTTPlan) async throws {
         let around = owner.around
         let outlet = try owner.open(around.desk())
@@ -69,7 +69,7 @@ struct MQTTVisit {
             inbox.connect(nil)
             outside.cancel()
         }
-        // The first message may come with the CONNACK.
+        // The first message can arrive with CONNACK.
         let connection = try await MQTTConnection.open(
             plan.options(id: outlet.id), made: { inbox.connect($0) }, receive: { inbox.take($0) })
         do {
@@ -120,7 +120,7 @@ struct MQTTVisit {
             await owner.meet(inbox.otherStore, at: topics)
             try await publishSips()
             try await publishDay()
-            // After the devices, whose entities show it.
+            // After the devices, whose entities show the notification.
             await owner.channel.catchUp(atOnce: news.isHomeBack)
             try await publishHealth()
             if ContinuousClock.now - lastSettings > Self.settingsEvery {
@@ -131,7 +131,7 @@ struct MQTTVisit {
         }
     }
 
-    /// Whether the store still has the id of this connection. A purge makes a new one.
+    /// Whether the store still has the id of this connection. A purge changes it.
     private func isStillOurs() throws -> Bool { try around.desk().store.identity(of: outlet.name)?.id == outlet.id }
 
     private func subscribe(_ filters: [String], isOwnIgnored: Bool = false) async throws {
@@ -149,7 +149,7 @@ struct MQTTVisit {
         while !Task.isCancelled, denials.mayTry(topics.sip) {
             let desk = try around.desk()
             let queue = SipQueue(desk.store, of: outlet.name)
-            // After a denial one drink first: the broker may have accepted nothing of a batch, or a part.
+            // After a rejection send one drink first: the broker might have accepted part of a batch.
             let limit = denials.isDenied(topics.sip) ? 1 : SipQueue.batch
             let due = try queue.due(now: desk.now, seesWaterline: around.sharesWaterline(), limit: limit)
             guard let last = due.last else { return }
@@ -160,7 +160,7 @@ struct MQTTVisit {
             await owner.noteTaken(answers.filter { $1.isTaken }.map(\.0.change))
             let denied = answers.first { !$1.isTaken }?.0.change.sequence
             let through = denied.map { denied in due.last { $0.change.sequence < denied }?.change } ?? last.change
-            // If this fails, as on a full disk, the drinks are not published again.
+            // If this fails (full disk), the drinks are not published again.
             if let through {
                 try queue.confirmed(through: through.sequence)
                 await owner.forgetTaken(through: through.sequence)
@@ -197,7 +197,7 @@ struct MQTTVisit {
         }
         let bottles = try desk.bottles().filter(\.isOwn)
         let devices = try devices(bottles, sharesWaterline: sharesWaterline)
-        // Devices first, because the others fill them; availability after what it is about.
+        // Devices before their values, and availability last.
         var all = devices.messages
         all.append((topics.state, try text(topics.state, state)))
         for bottle in bottles {
@@ -209,20 +209,20 @@ struct MQTTVisit {
         all.append((topics.bridgeInfo, try TrackerDesk.json(info(bottles, sharesWaterline))))
         try await keep(all, again: isBeat, devices: devices.whole, desk.store)
         basis = now
-        // A device's message was too long: it is sent in parts.
+        // Split a device's message that was too long.
         if devices.whole.contains(where: denials.isTooLong) {
             basis = nil
             try await publishDay()
         }
     }
 
-    /// Publishes what has changed, and clears what is not wanted.
+    /// Publishes changed messages, and deletes others.
     private mutating func keep(
         _ all: [(topic: String, text: String)], again: Bool, devices: Set<String>, _ store: TrackerStore
     ) async throws {
         let wanted = Set(all.map(\.topic))
         if !wanted.isSubset(of: kept) {
-            // Before publishing, so that they can be cleared whatever happens.
+            // Before publishing, so that a crash does not leave unknown retained messages.
             try store.noteKept(all.map(\.topic), of: outlet.name)
             kept.formUnion(wanted)
         }
@@ -241,7 +241,7 @@ struct MQTTVisit {
         for topic in stale { said[topic] = nil }
     }
 
-    /// - Returns: the discovery messages, and the topics of those that describe a whole device.
+    /// - Returns: the discovery messages, and the topics of those for whole devices.
     private func devices(_ bottles: [BottleReport], sharesWaterline: Bool) throws -> (
         messages: [(topic: String, text: String)], whole: Set<String>
     ) {
@@ -291,7 +291,7 @@ struct MQTTVisit {
 
     // MARK: - Clearing
 
-    /// Clears all retained messages of this store.
+    /// Deletes all retained messages of this store.
     private mutating func clear() async throws {
         _ = try await publish([MQTTMessage(topics.bridgeState, #"{"state":"offline"}"#)])
         try await clear(kept)
@@ -301,7 +301,7 @@ struct MQTTVisit {
         kept = []
     }
 
-    /// Clears what the store published here before a purge.
+    /// Deletes the retained messages from before a purge.
     private func clearOldIdentities() async throws {
         let store = try around.desk().store
         for left in try store.leavings() where MQTTPublisher.isPlace(left.place, plan.address) {

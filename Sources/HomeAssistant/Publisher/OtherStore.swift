@@ -1,22 +1,20 @@
 import Foundation
 
-/// Detects another store that publishes at the same topics.
+/// Detects another store that publishes to the same topics.
 struct OtherStore: Sendable {
-    /// Topics to subscribe to, in this order: availability tells whether a retained `bridge/info` is current.
+    /// The topics to subscribe to in this order: availability shows whether a retained `bridge/info` is current.
     static func filters(_ topics: Topics) -> [String] { [topics.availability, topics.bridgeInfo] }
 
     private struct Info: Decodable { var id: String }
 
     let topics: Topics
-    /// The id of this store.
     let own: String
     private var isOnline = false
-    /// The id of the other store.
     private(set) var id: String?
 
     init(_ topics: Topics, own: String) { (self.topics, self.own) = (topics, own) }
 
-    /// - Returns: whether the message was for this.
+    /// - Returns: whether the message was handled.
     mutating func take(_ message: MQTTMessage) -> Bool {
         switch message.topic {
         case topics.availability:

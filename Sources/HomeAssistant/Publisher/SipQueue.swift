@@ -2,16 +2,15 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// Changes of drinks that the broker has not confirmed yet, in order.
+/// Changes of drinks that the broker has not confirmed, in order.
 package struct SipQueue: Sendable {
-    /// One change as it is published.
     package struct Message: Hashable, Sendable {
         package var change: DrinkChange
-        /// The payload: JSON.
+        /// JSON.
         package var text: String
     }
 
-    /// Messages that are published at once.
+    /// The maximum number of messages per publication.
     package static let batch = 200
 
     private let store: TrackerStore
@@ -19,7 +18,7 @@ package struct SipQueue: Sendable {
 
     init(_ store: TrackerStore, of outlet: String) { (self.store, self.outlet) = (store, outlet) }
 
-    /// From here on every drink of the store is published.
+    /// Starts to record drinks for publication.
     /// - Parameter id: the store's id at brokers, if it has none yet.
     package init(opening store: TrackerStore, id: String) throws {
         self.init(store, of: MQTTPublisher.name)
@@ -28,7 +27,7 @@ package struct SipQueue: Sendable {
 
     /// The oldest unconfirmed changes.
     /// - Parameters:
-    ///   - now: the time of publishing, by the host's clock.
+    ///   - now: the time of publication, by the host's clock.
     ///   - seesWaterline: whether Waterline is shared.
     package func due(now: Instant, seesWaterline: Bool, limit: Int = batch) throws -> [Message] {
         try store.changes(for: outlet, limit: limit).map {
@@ -36,7 +35,7 @@ package struct SipQueue: Sendable {
         }
     }
 
-    /// The broker has all changes up to this one.
+    /// Confirms all changes up to this one.
     package func confirmed(through sequence: Int64) throws { try store.delivered(outlet, through: sequence) }
 
     /// The number of unconfirmed changes.
