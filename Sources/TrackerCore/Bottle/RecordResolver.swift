@@ -44,7 +44,7 @@ package struct RecordResolver: Sendable {
         case impossibleDate
         /// The record's year is not in 2015–2099.
         case implausibleYear
-        /// The record is more than 24 h in the future or too old, or no year fits.
+        /// The record is more than 26 h in the future or too old, or no year fits.
         case implausibleTimestamp
     }
 
@@ -54,7 +54,6 @@ package struct RecordResolver: Sendable {
         package var wall: WallTime?
         /// The instant; `nil` if no year fits.
         package var instant: Instant?
-        /// The rule that selected one of several instants.
         package var rule: Rule
         /// `nil` if the record counts.
         package var doubt: Doubt?
@@ -101,7 +100,7 @@ package struct RecordResolver: Sendable {
         }
     }
 
-    /// The latest year, from the one after the receiving clock's backwards, in which the date exists and is at most 24
+    /// The latest year, from the one after the receiving clock's backwards, in which the date exists and is at most 26
     /// h in the future. Leap days are at most eight years apart.
     private func latest(_ fields: RecordFields, received: Instant, evidence: Evidence) -> Resolution? {
         let newest = zone.wall(at: received).year + 1
@@ -155,14 +154,12 @@ extension RecordResolver.Resolution {
     }
 }
 
-/// The time fields of a record. Only the `calendar` dialect has a year.
+/// The time fields of a record, not validated. Only the `calendar` dialect has a year.
 package struct RecordFields: Hashable, Sendable {
     /// `nil` in the `strict` dialect.
     package var year: Int?
     package var month: Int
-    /// 1–31 where the date is possible.
     package var day: Int
-    /// 0–23 where the time is possible. `minute` and `second` are 0–59.
     package var hour: Int
     package var minute: Int
     package var second: Int

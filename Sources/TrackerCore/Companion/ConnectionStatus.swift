@@ -100,7 +100,6 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
 /// The last state of the connection, with advice that stays until a poll succeeds.
 package struct ConnectionStatus: Hashable, Sendable {
     package var state: ConnectionState
-    /// Advice for the last failed poll.
     package var hint: String?
 
     package init(state: ConnectionState = .disconnected, hint: String? = nil) {
@@ -173,7 +172,6 @@ package struct BottleStanding: Hashable, Sendable, Encodable {
         try container.encode(lastCompletePoll?.wholeSeconds, forKey: .lastCompletePoll)
     }
 
-    /// The same without the times of polls.
     var timeless: BottleStanding {
         var copy = self
         (copy.lastPoll, copy.lastCompletePoll) = (nil, nil)

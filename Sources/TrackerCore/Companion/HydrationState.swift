@@ -2,10 +2,8 @@
 /// `GlassLabel`, `Percent` and `NextDrink`.
 package struct HydrationState: Hashable, Sendable, Codable {
     package var dailyGoalMl: Int
-    /// The size of one glass of the ring.
     package var glassSizeMl: Int
     package var totalMl: Int
-    /// The time of today's last drink.
     package var lastDrink: Instant?
     package var wake: TimeOfDay
     package var sleep: TimeOfDay
@@ -83,7 +81,6 @@ package struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
         consumed = totalMl >= goalMl ? max(drunk, goal) : drunk
     }
 
-    /// `3/8`.
     package var description: String { "\(consumed)/\(goal)" }
 }
 

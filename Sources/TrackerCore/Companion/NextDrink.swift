@@ -1,7 +1,6 @@
 /// The due time of the next drink (tracker spec A5). It starts at the last drink, so that the countdown ends and a
 /// reminder follows. The original arithmetic started again at every "now" (K-A5).
 package struct NextDrink: Hashable, Sendable {
-    /// The phase of the countdown.
     package enum Phase: String, Hashable, Sendable, Codable, CaseIterable {
         case counting, alerting, outsideHours, goalReached
     }

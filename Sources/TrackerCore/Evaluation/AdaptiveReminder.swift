@@ -4,7 +4,6 @@ package struct AdaptiveReminder: Hashable, Sendable {
     /// The start, inclusive; the end is exclusive.
     package var start: Instant
     package var end: Instant
-    /// The hours without a drink before a reminder.
     package var intervalHours: Double
 
     package init(start: Instant, end: Instant, intervalHours: Double = 2) {
@@ -49,7 +48,6 @@ package struct AdaptiveReminder: Hashable, Sendable {
         return passed >= 1 ? Instant(milliseconds: anchor.milliseconds.saturatingAdd(passed * interval)) : nil
     }
 
-    /// The first reminder time after now.
     package func nextFiring(after now: Instant, lastDrink: Instant?) -> Instant? {
         guard let interval = intervalMilliseconds, now < end else { return nil }
         let anchor = max(start, min(lastDrink ?? start, now))

@@ -2,7 +2,6 @@
 /// countdown is `null` if there is none, so that the watch shows no old one (K-A17).
 package struct CompanionSnapshot: Hashable, Sendable, Codable {
     package var state: HydrationState
-    /// Whether a drink is due.
     package var isAlerting: Bool
     /// Seconds until the next drink is due, at least 0.
     package var timeUntilNext: Double?

@@ -10,9 +10,7 @@ package struct EngineDay: Hashable, Sendable, Codable {
     package var goalNotified = false
     /// The anchor of the last accepted interval reminder.
     package var lastDueAnchor: Instant?
-    /// The last accepted adaptive reminder time.
     package var lastAdaptiveSlot: Instant?
-    /// The number of accepted notifications about being back on pace.
     package var backOnTrackSent = 0
     /// A drink brought the day back on pace, and the notification is pending. Older versions do not store it.
     package var recoveryIsDue: Bool?
@@ -21,7 +19,6 @@ package struct EngineDay: Hashable, Sendable, Codable {
 
     package init(dayKey: LocalDay) { self.dayKey = dayKey }
 
-    /// This state if it belongs to the day, else a new one.
     package func rolled(to day: LocalDay) -> EngineDay { dayKey == day ? self : EngineDay(dayKey: day) }
 
     /// Allows all announcements again: the user paused the reminders.

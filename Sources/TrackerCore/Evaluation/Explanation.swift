@@ -15,13 +15,11 @@ package struct Explanation: Hashable, Sendable {
         package var kind: NotificationKind
         /// The conditions in the order of their evaluation.
         package var conditions: [Condition]
-        /// Whether all conditions hold.
         package var isTold: Bool { conditions.allSatisfy(\.holds) }
         /// The conditions that do not hold, in order.
         package var deciding: [Condition] { conditions.filter { !$0.holds } }
     }
 
-    /// The explained moment.
     package var at: Instant
     /// The IANA id of the time zone.
     package var zone: String

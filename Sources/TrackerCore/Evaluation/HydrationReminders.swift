@@ -15,7 +15,6 @@ struct HydrationReminders {
     /// Includes changes that need no acceptance: falling urgency, the goal flag, the last total.
     private(set) var state: EngineDay
     private(set) var decisions: [TrackerNotification] = []
-    /// The ids of notifications to close.
     private(set) var closes: [String] = []
     /// The conditions of each kind at its decision.
     private(set) var guards: [NotificationKind: [ReminderGuard]] = [:]

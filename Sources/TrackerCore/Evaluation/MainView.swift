@@ -28,10 +28,8 @@ package enum RelativeAge {
 /// The texts of the main view (tracker spec A9).
 package struct MainView: Hashable, Sendable {
     package static let title = "Hydration"
-    /// The heading of the list.
     package static let sectionTitle = "Today"
     package static let emptyList = "No drinks recorded yet"
-    /// The text during a poll.
     package static let polling = "Checking bottle..."
 
     /// The large text: a countdown, or its replacement.
@@ -41,7 +39,6 @@ package struct MainView: Hashable, Sendable {
     /// Whether the whole ring is a rainbow (K-A15).
     package var isRainbow: Bool
     package var isPolling: Bool
-    /// The error line.
     package var error: String?
 
     package init(_ snapshot: TrackerSnapshot) {

@@ -11,7 +11,6 @@ package struct PaceSnapshot: Hashable, Sendable {
     package var dailyGoalMl: Int
     package var lastDrinkTime: Instant?
     package var expectedMl: Int
-    /// The level of the deficit.
     package var urgency: Urgency
     package var displayUrgency: Urgency
     /// At least 0; 0 once the goal is met.

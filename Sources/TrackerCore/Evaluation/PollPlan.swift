@@ -6,7 +6,6 @@ package enum PollRhythm: Hashable, Sendable {
     case resting(seconds: Double)
 }
 
-/// The schedule of polls (tracker spec A7).
 package enum PollPlan {
     /// The interval at a moment. Call it again after a change of settings, a drink, a manual poll or a resume.
     package static func rhythm(_ facts: TrackerFacts, now: Instant) -> PollRhythm {

@@ -10,7 +10,6 @@ package struct TrackerFacts: Sendable {
     /// `nil` without an active session.
     package var waterline: WaterlineFacts?
     package var connection: ConnectionStatus
-    /// The bottle that was polled last.
     package var bottle: BottleStanding?
     package var sync: SyncStatus
     package var syncReport = SyncReport()
@@ -52,7 +51,6 @@ package struct TrackerFacts: Sendable {
     /// Uses the current time zone and the configured boundary hour.
     package var calendar: DayCalendar { DayCalendar(zone: zone, boundaryHour: settings.boundaryHour) }
 
-    /// The intake of the tracker's day at an instant.
     package func today(at now: Instant) -> DayIntake {
         let day = calendar.day(of: now)
         return days[day] ?? DayIntake(day: day)

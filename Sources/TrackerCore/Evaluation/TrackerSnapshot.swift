@@ -1,9 +1,7 @@
 /// The state of the day for all interfaces. The JSON has the fields of system B's payload (B7) and of system A's (A12),
 /// and the session under `waterline`.
 package struct TrackerSnapshot: Hashable, Sendable, Encodable {
-    /// The payload of system B (B7).
     package var pace: PaceSnapshot
-    /// The data of the second screen.
     package var companion: CompanionSnapshot
     package var nextDrink: NextDrink
     /// The IANA id of the time zone.
@@ -11,20 +9,17 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     /// The label of the ring (K-A7).
     package var glasses: GlassLabel
     package var drinkCount: Int
-    /// The number of accepted reminders of the day.
     package var remindersSent: Int
     /// Outside the active hours.
     package var isQuiet: Bool
     /// `nil` without an active session.
     package var waterline: WaterlineSnapshot?
     package var connection: ConnectionStatus
-    /// The bottle that was polled last.
     package var bottle: BottleStanding?
     package var sync: SyncStatus
     package var syncReport: SyncReport
     package var cupMl: Int
     package var quickAddMl: [Int]
-    /// Whether a notification server is available.
     package var hasNotificationServer: Bool
     /// The end of the reminders' pause, while it lasts.
     package var snoozedUntil: Instant?

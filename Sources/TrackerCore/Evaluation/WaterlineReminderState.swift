@@ -3,7 +3,6 @@ package struct WaterlineReminderState: Hashable, Sendable, Codable {
     package var sessionID: String
     /// The session's start, or the time of the last change of the interval.
     package var gridStart: Instant
-    /// Minutes between two points of the grid.
     package var gridIntervalMinutes: Int
     package var lastSlot: Instant?
     /// The sequence number of the newest alcohol entry that the per-drink reminder has handled.
@@ -11,9 +10,7 @@ package struct WaterlineReminderState: Hashable, Sendable, Codable {
     /// The value that the warning has handled, and the sequence number of its newest entry.
     package var lastValueThousandths = 0
     package var lastValueSeq = 0
-    /// The time at which the user chose "Keep Going".
     package var keepGoingAt: Instant?
-    /// Whether a channel accepted the question about an abandoned session.
     package var abandonedNotified = false
     /// The last accepted text of the resident notification.
     package var lastLiveText: String?

@@ -8,7 +8,6 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     package var sinceWater: Int
     package var drinks: Int
     package var waters: Int
-    /// The number of standard drinks.
     package var standardDrinks: Double
     /// Whether the value has reached the warning threshold.
     package var isWarning: Bool

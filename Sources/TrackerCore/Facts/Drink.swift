@@ -12,7 +12,6 @@ package struct Drink: Hashable, Sendable, Codable, Identifiable {
     package var source: DrinkSource
     /// A deleted drink stays as a tombstone, so that the next poll does not add it again.
     package var isDeleted: Bool
-    /// The time of the last change.
     package var updatedAt: Instant
 
     package var id: String { key }
@@ -37,7 +36,6 @@ package struct Drink: Hashable, Sendable, Codable, Identifiable {
             updatedAt: updatedAt)
     }
 
-    /// Whether the drink counts in totals.
     package var counts: Bool { !isDeleted && ml > 0 }
 
     /// Whether the drink counts for the moment `asked` (`--now`): it was drunk or stored by then. The second condition
@@ -69,14 +67,10 @@ package struct DrinkSource: RawRepresentable, Hashable, Sendable, Codable {
     package static let bottle = DrinkSource(rawValue: "bottle")
     package static let cli = DrinkSource(rawValue: "cli")
     package static let web = DrinkSource(rawValue: "web")
-    /// A button of a notification.
     package static let notification = DrinkSource(rawValue: "notification")
     package static let mqtt = DrinkSource(rawValue: "mqtt")
-    /// A client of the HTTP API.
     package static let http = DrinkSource(rawValue: "http")
-    /// A client over D-Bus.
     package static let dbus = DrinkSource(rawValue: "dbus")
-    /// A health file.
     package static let health = DrinkSource(rawValue: "health")
     /// Water of a Waterline session that counts for the day.
     package static let session = DrinkSource(rawValue: "session")

@@ -44,7 +44,6 @@ package struct DrinkLedger: Hashable, Sendable {
 
     package func intake(on day: LocalDay) -> DayIntake { DayIntake(day: day, folding: drinks.values) }
 
-    /// The totals by day.
     package var totals: [LocalDay: Int] {
         drinks.values.reduce(into: [:]) { if $1.counts { $0[$1.localDay, default: 0] += $1.ml } }
     }

@@ -22,7 +22,6 @@ package struct JournalEntry: Hashable, Sendable {
     /// Whether the user dated this drink. Readings and polls do not change its date.
     package var isByHand = false
 
-    /// The classification of a record.
     package enum Verdict: Hashable, Sendable {
         /// A counted drink. `zone` is the IANA id of the time zone in which it was resolved.
         case drink(at: Instant, zone: String)
@@ -53,7 +52,6 @@ package struct JournalEntry: Hashable, Sendable {
     /// The length of date, time and amount, which identify a drink. The other bytes might change.
     package static let identityLength = 8
 
-    /// The bytes of date, time and amount.
     package var identity: ArraySlice<UInt8> { raw.prefix(Self.identityLength) }
     /// Whether byte 12 is zero, which marks a drink (0 ml included). A bookkeeping record of the same second and amount
     /// is another record.
@@ -62,7 +60,6 @@ package struct JournalEntry: Hashable, Sendable {
         return Self.isFlaggedDrink(raw)
     }
 
-    /// Whether byte 12 is zero.
     package static func isFlaggedDrink(_ raw: [UInt8]) -> Bool { raw.count <= 12 || raw[12] == 0 }
 }
 
@@ -188,7 +185,6 @@ package struct UnsettledRecord: Hashable, Sendable {
 /// The result of a poll, except its drinks.
 package struct PollRecord: Hashable, Sendable {
     package var bottle: String
-    /// The advertised name.
     package var name: String?
     /// In lower case; `nil` if unknown.
     package var model: String?
@@ -198,7 +194,6 @@ package struct PollRecord: Hashable, Sendable {
     package var clockDriftSeconds: Int?
     /// By the host's clock.
     package var endedAt: Instant
-    /// Whether the whole log was read.
     package var complete: Bool
     /// The host's clock contradicts the store or the bottle, so `endedAt` is not evidence.
     package var isClockDoubtful: Bool

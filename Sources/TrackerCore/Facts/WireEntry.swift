@@ -17,9 +17,9 @@ package struct WireEntry: Hashable, Sendable {
     /// The maximum length of a name or reason in characters.
     package static let textLimit = 128
 
-    /// The device id of the receiving store's owner.
+    /// The device id of the store that received the record from the bottle.
     package var gateway: String
-    /// The entry in the receiving store's journal.
+    /// The entry in that store's journal.
     package var entry: JournalEntry
     /// The bottle's other identities, at most `namesLimit`.
     package var names: [String]
@@ -57,7 +57,6 @@ package struct WireEntry: Hashable, Sendable {
         }
     }
 
-    /// Invalid JSON of an entry.
     package struct Malformed: Error, Hashable, CustomStringConvertible {
         package var description: String
     }

@@ -9,8 +9,8 @@ package struct WriteContext: Sendable {
     package var makeID: @Sendable () -> String
     /// Why a service holds back hydration notifications; `nil` if it does not.
     package var hold: ReminderHold?
-    /// Whether the user set this moment (`--now`). Drinks after it do not count. Otherwise all drinks
-    /// count, because the clock might have been set back.
+    /// Whether the user set this moment (`--now`). Drinks after it do not count. Otherwise all drinks count, because
+    /// the clock might have been set back.
     package var isAsked: Bool
 
     package init(

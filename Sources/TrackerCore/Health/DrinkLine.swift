@@ -1,6 +1,5 @@
 /// A change of a drink as one line of a stream.
 package struct DrinkLine: Hashable, Sendable {
-    /// The kind of change.
     package enum Change: String, Hashable, Sendable {
         case added
         /// The user's correction of a drink. The original is reported as deleted.

@@ -13,7 +13,6 @@ package struct DrinkLines: Sendable {
         format == .csv ? "position,change,startDate,value_ml,uuid,original,zone,day,drinkSource\n" : ""
     }
 
-    /// Appends one line with its end.
     package mutating func append(_ line: DrinkLine, to bytes: inout [UInt8]) {
         let (drink, zone) = (line.drink, zones[line.drink.zone])
         switch format {

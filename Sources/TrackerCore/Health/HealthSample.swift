@@ -13,7 +13,6 @@ package struct HealthSample: Hashable, Sendable {
     package var original: String?
     /// The addresses of the bottle, separated by `|`.
     package var bottle: String?
-    /// The bytes of the bottle's record.
     package var raw: [UInt8]?
 
     package init(at: Instant, ml: Int, uuid: String? = nil, sourceName: String? = nil) {
@@ -84,13 +83,11 @@ package struct HealthFileError: Problem, Hashable {
     package var sentence: String { (line.map { "Line \($0): " } ?? "") + reason }
 }
 
-/// Names and units of the three formats.
 package enum HealthFiles {
     package enum Format: String, Hashable, Sendable, CaseIterable { case appleHealth = "apple-health", csv, json }
 
     /// The `sourceName` of exported records.
     package static let sourceName = "waterh-bench"
-    /// Apple Health's type of water records.
     package static let waterType = "HKQuantityTypeIdentifierDietaryWater"
 
     /// The key of metadata for a drink key that XML cannot hold, next to `HKExternalUUID`. The value is `escaped`.
@@ -174,7 +171,6 @@ package enum HealthFiles {
         return ml >= 0 && ml <= 100_000 ? Int((ml + 0.5).rounded(.down)) : nil
     }
 
-    /// Whether a file can use this unit.
     package static func isUnit(_ unit: String) -> Bool { millilitres(per: unit) != nil }
 
     /// ISO 8601 with the offset in its time zone: `2026-10-25T02:30:00+02:00`.

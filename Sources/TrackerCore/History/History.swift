@@ -91,7 +91,6 @@ package struct History: Hashable, Sendable {
         return length
     }
 
-    /// The seven days of the week with this day.
     package static func week(containing day: LocalDay, firstDay: WeekStart) -> [LocalDay] {
         let first = day.adding(days: -((day.weekday - firstDay.weekday + 7) % 7))
         return (0..<7).map(first.adding(days:))

@@ -19,9 +19,7 @@ package final class MemorySink: NotificationSink {
         set { contents.withLock { $0.accepts = newValue } }
     }
 
-    /// All accepted notifications, oldest first.
     package var delivered: [TrackerNotification] { contents.withLock { $0.delivered } }
-    /// The number of rejected notifications.
     package var refused: Int { contents.withLock { $0.refused } }
     /// The notifications that are not closed or replaced, by id.
     package var shown: [String: TrackerNotification] { contents.withLock { $0.shown } }

@@ -32,10 +32,8 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
         }
     }
 
-    /// Whether it counts towards the daily limit.
     package var countsInLimit: Bool { id == "hydration-reminder" }
 
-    /// Whether it is held back in quiet hours.
     package var isHeldInQuietHours: Bool { countsInLimit || self == .recovery }
 
     /// Whether it stays until closed, is replaced when its text changes, and has no sound.

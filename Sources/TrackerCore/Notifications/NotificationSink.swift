@@ -3,7 +3,6 @@
 package protocol NotificationSink: Sendable {
     /// The name in the store: `desktop`, `output`, `mqtt`. Must not contain a comma.
     var name: String { get }
-    /// The time limit of a call.
     var limit: Duration { get }
     /// Whether the channel is available (`false`: no server, blocked, or down). If no channel is available,
     /// `notifications` in the state is `disabled`.

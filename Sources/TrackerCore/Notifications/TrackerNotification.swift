@@ -12,7 +12,6 @@ package struct TrackerNotification: Hashable, Sendable, Codable {
     package var dayKey: LocalDay
     /// The session of a Waterline notification.
     package var sessionID: String?
-    /// The state that acceptance changes.
     package var acceptance: Acceptance
     /// The due time of the interval engine at the decision. With `reminders.engine` = `all`, one notification answers
     /// all engines, so that others do not follow a minute later.

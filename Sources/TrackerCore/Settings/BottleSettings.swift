@@ -14,7 +14,6 @@ package struct BottleSettings: Hashable, Sendable {
     package internal(set) var connectTimeoutSeconds = 5.0
     /// The delay before a response is read in the draft profile (0–5 s).
     package internal(set) var readDelaySeconds = 0.5
-    /// Whether the connection is kept after a poll.
     package internal(set) var hold = BottleHold.watching
     /// Whether the bottle is polled outside the drinking hours.
     package internal(set) var pollWhenIdle = true
@@ -34,7 +33,6 @@ package struct BottleSettings: Hashable, Sendable {
     package static let prefix = "bottle."
 }
 
-/// How the gateway uses a bottle.
 package enum BottleMode: String, Hashable, Sendable, CaseIterable {
     /// Records are acknowledged. The phone app no longer receives them.
     case takeOver = "take-over"

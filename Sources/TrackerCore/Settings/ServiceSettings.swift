@@ -13,7 +13,6 @@ package struct ServiceSettings: Hashable, Sendable {
     /// The mqtt or mqtts address; `nil` for none.
     package internal(set) var mqttURL: String?
     package internal(set) var mqttPrefix = "hydration"
-    /// Whether commands from the broker are accepted.
     package internal(set) var mqttCommands = false
     package internal(set) var mqttUser: String?
     /// Never displayed.
@@ -25,7 +24,6 @@ package struct ServiceSettings: Hashable, Sendable {
     package internal(set) var mqttCertificateFile: String?
     /// The PEM file with the client key.
     package internal(set) var mqttKeyFile: String?
-    /// Whether Home Assistant discovery messages are published.
     package internal(set) var mqttDiscovery = true
     package internal(set) var mqttDiscoveryPrefix = "homeassistant"
     package internal(set) var ntfy = ChannelSettings()

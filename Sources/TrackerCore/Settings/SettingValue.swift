@@ -59,14 +59,12 @@ package struct SettingRefusal: Problem, Hashable {
     }
 }
 
-/// One setting of the table.
 package struct SettingEntry: Sendable {
     package let name: String
     /// The rule as a sentence: `It must be a whole number from 500 to 5000 ml.`
     package let rule: String
     let read: @Sendable (Settings) -> SettingValue
     let write: @Sendable (inout Settings, String) -> Bool
-    /// Whether the value is never displayed.
     package private(set) var isSecret = false
     /// The range of an amount in millilitres, also displayed in other units.
     var amounts: ClosedRange<Int>?

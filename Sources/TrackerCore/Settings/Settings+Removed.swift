@@ -5,7 +5,6 @@ extension Settings {
         "webhook.templateFile",
     ]
 
-    /// Whether 0.10 removed this setting; upper and lower case are equal.
     package static func isRemoved(_ name: String) -> Bool {
         removedNames.contains { $0.lowercased() == name.lowercased() }
     }

@@ -34,20 +34,16 @@ package struct Settings: Hashable, Sendable {
     /// The end of the adaptive reminder's hours, a full hour; `nil` for the active hours.
     package internal(set) var adaptiveEnd: TimeOfDay?
 
-    /// Whether there are hydration reminders.
     package internal(set) var remindersEnabled = true
-    /// The selected reminder engines.
     package internal(set) var engine = ReminderEngine.pace
-    /// Whether the number of reminders per day is limited.
     package internal(set) var dailyLimit = true
-    /// The limit (1–24).
+    /// The limit of reminders per day (1–24), if `dailyLimit` is set.
     package internal(set) var maxPerDay = 8
     /// Whether there is a notification about being back on pace.
     package internal(set) var backOnTrack = false
     /// The minimum deficit for a reminder (0–500 ml).
     package internal(set) var minDeficitMl = 50
 
-    /// Whether the expected amount increases continuously or hourly.
     package internal(set) var paceMode = Pace.Mode.continuous
     /// The percentage of the goal from which a deficit is red (1–100).
     package internal(set) var thresholdPercent = 20
@@ -56,9 +52,7 @@ package struct Settings: Hashable, Sendable {
 
     /// The hours without a drink before an adaptive reminder (0.5–6 in halves).
     package internal(set) var adaptiveIntervalHours = 2.0
-    /// Whether notifications are shown on the desktop.
     package internal(set) var desktopNotifications = true
-    /// Whether notifications have a sound.
     package internal(set) var sound = true
     /// Whether time-sensitive notifications are critical.
     package internal(set) var timeSensitiveCritical = true
@@ -76,15 +70,12 @@ package struct Settings: Hashable, Sendable {
     package internal(set) var warningThreshold = 2
     /// The default amount of a water (1–32 oz).
     package internal(set) var defaultWaterOz = 8
-    /// The unit of a session's amounts.
     package internal(set) var units = VolumeUnits.oz
     /// Whether a session's notifications are discreet.
     package internal(set) var discreet = true
     /// Whether Waterline is also shown on phones and other computers.
     package internal(set) var isWaterlineShared = false
-    /// The id of the default preset.
     package internal(set) var defaultPreset: String?
-    /// How the bottle's drinks count as water of a session.
     package internal(set) var bottleWater = BottleWaterMode.accumulate
 
     package internal(set) var weekFirstDay = WeekStart.monday

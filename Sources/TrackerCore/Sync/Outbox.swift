@@ -26,9 +26,7 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     /// JSON.
     package var payload: String
     package var updatedAt: Instant
-    /// The number of failed attempts.
     package var attempts: Int
-    /// The earliest time of the next attempt.
     package var notBefore: Instant?
     /// The server rejected the change (4xx): it is kept, displayed, and not retried automatically.
     package var parkedReason: String?
@@ -57,7 +55,6 @@ package enum SendOutcome: Hashable, Sendable {
     case unauthorised(status: Int)
     /// A response that is not from a sync server, such as a captive portal.
     case nonsense
-    /// No connection or no response.
     case unreachable
 }
 

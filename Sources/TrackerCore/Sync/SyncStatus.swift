@@ -19,9 +19,7 @@ package enum SyncStatus: Hashable, Sendable {
 }
 
 package struct SyncReport: Hashable, Sendable, Encodable {
-    /// The number of unsent changes.
     package var waiting: Int
-    /// The error of the last attempt, or `nil`.
     package var trouble: String?
     /// The number of the server's rows that were rejected at the last attempt.
     package var refused: Int

@@ -16,7 +16,6 @@ package struct Instant: Hashable, Comparable, Sendable, Codable {
 
     package static func < (left: Instant, right: Instant) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Elapsed seconds to the other instant.
     package func seconds(to other: Instant) -> Double {
         let (difference, overflow) = other.milliseconds.subtractingReportingOverflow(milliseconds)
         return (overflow ? Double(other.milliseconds) - Double(milliseconds) : Double(difference)) / 1000
@@ -33,7 +32,6 @@ extension Instant {
     /// inputs reject other instants: `--now`, `--at`, imports, rows of a sync server.
     package static let supported = Instant(milliseconds: 0)...Instant(milliseconds: 4_417_977_600_000 - 1)
 
-    /// Whether the instant is in the range of input.
     package var isSupported: Bool { Self.supported.contains(self) }
 
     package func checked() throws(UnsupportedInstant) -> Instant {

@@ -40,7 +40,6 @@ package struct LocalDay: Hashable, Comparable, Sendable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// This many days later; negative is earlier.
     package func adding(days: Int) -> LocalDay { LocalDay(daysSince1970: daysSince1970.saturatingAdd(days)) }
 
     /// 0 = Monday … 6 = Sunday.

@@ -3,7 +3,6 @@ package enum Onboarding {
     package static let welcome = "Waterline helps you pace and drink less by adding water breaks."
     package static let guardrail =
         "This is a pacing tool. It does not estimate intoxication or guarantee how you'll feel tomorrow."
-    /// The text before the choice between Enable and Skip.
     package static let notifications =
         "Waterline sends gentle reminders to drink water during your session. Allow notifications to get pacing nudges."
 }

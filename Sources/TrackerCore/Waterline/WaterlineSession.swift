@@ -41,7 +41,6 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
         summarise(logs, warningThreshold: settings.warningThreshold)
     }
 
-    /// Recomputes the summary of an ended session.
     package mutating func summarise(_ logs: [LogEntry], warningThreshold: Int) {
         guard let endTime else { return }
         computedSummary = SessionSummary(
@@ -112,7 +111,6 @@ package struct SessionSummary: Hashable, Sendable, Codable {
         finalValue = state.value
     }
 
-    /// `3h 25m`.
     package var durationText: String { Self.text(durationSeconds) }
 
     enum CodingKeys: String, CodingKey {

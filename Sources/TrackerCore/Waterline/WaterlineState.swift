@@ -8,7 +8,6 @@ package struct WaterlineState: Hashable, Sendable {
     package var waters: Int
     /// The sum of the estimates in thousandths.
     package var standardThousandths: Int
-    /// Whether the value has reached the warning threshold.
     package var isWarning: Bool
 
     package var value: Double { Double(valueThousandths) / 1000 }
@@ -47,7 +46,6 @@ package struct WaterlineState: Hashable, Sendable {
 
 /// The texts of the session screen (tracker spec E5).
 extension WaterlineState {
-    /// The text next to the gauge during a warning.
     package static let warningText = "Drink water to return to center"
 
     /// The number of drinks until water is due by the rule "every N drinks"; 0 means now.
