@@ -40,7 +40,6 @@ extension TrackerStore {
 }
 
 package struct Profile: Hashable, Sendable {
-    /// Never changes.
     package var userID: String
     /// Resolves conflicts with equal `updatedAt` (tracker spec E8).
     package var deviceID: String

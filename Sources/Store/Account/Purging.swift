@@ -32,6 +32,5 @@ extension TrackerStore {
         return size(path).map { $0 + (size(path + "-wal") ?? 0) }
     }
 
-    /// The number of changes for the sync server.
     package func outboxDepth() throws -> Int { try read { try SyncStateTable.waiting($0) } }
 }

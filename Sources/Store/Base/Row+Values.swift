@@ -4,7 +4,6 @@ import TrackerCore
 
 /// A row with a value that the schema forbids, from a damaged page. Lists leave it out, and `doctor` reports it.
 package struct UnreadableRow: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The row id or identifier.
     package var name: String
     package var reason: String
 

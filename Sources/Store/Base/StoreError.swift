@@ -4,7 +4,6 @@ import TrackerCore
 
 /// An error of the store. Nothing of the failed write was stored.
 package struct StoreError: Problem, Hashable {
-    /// The kind of error, for exit codes and retries.
     package enum Kind: String, Sendable {
         /// The path cannot be a store: a directory, a missing parent directory, no permission.
         case cannotOpen
@@ -21,7 +20,6 @@ package struct StoreError: Problem, Hashable {
         /// A later version wrote the file.
         case newer
         case inputOutput
-        /// Any other error of SQLite.
         case other
     }
 

@@ -83,7 +83,6 @@ struct Claims {
         return db.changesCount == 1
     }
 
-    /// Deliveries without an end.
     enum Begun {
         case nothing
         case underWay

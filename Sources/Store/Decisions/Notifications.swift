@@ -48,7 +48,6 @@ extension SentNotification {
 
 /// A delivered notification, for channels that were not connected.
 package struct ToldNotification: Hashable, Sendable {
-    /// With its position and the time of the decision.
     package var decision: TrackerNotification
     /// The names of the channels that accepted it.
     package var sinks: [String]
@@ -144,7 +143,6 @@ extension TrackerStore {
         }
     }
 
-    /// Records that a channel has processed everything up to a position.
     package func hasPassed(_ outlet: String, through place: Int64) throws {
         try write { db in
             try db.run("UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", [place, outlet])
@@ -240,7 +238,6 @@ enum NotificationTable {
         try db.execute(sql: "DELETE FROM notification WHERE id IN (\(old))")
     }
 
-    /// Adds a channel to a stored notification.
     static func add(_ sink: String, to id: String, _ db: Database) throws {
         try db.run(
             """

@@ -80,7 +80,6 @@ enum ChangedRow: Codable {
 
 /// The last manual changes, for `undo`.
 enum ChangeLog {
-    /// The number of changes that can be undone.
     static let limit = 100
 
     /// Records a change. Call it after changing the rows.

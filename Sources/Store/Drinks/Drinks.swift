@@ -64,7 +64,6 @@ extension TrackerStore {
     }
 }
 
-/// A drink and its row.
 @dynamicMemberLookup
 package struct StoredDrink: Hashable, Sendable {
     /// The row id, shown to users and never reused.

@@ -9,7 +9,6 @@ package struct KeptPoll: Hashable, Sendable {
     package var at: Instant?
     /// The lines of the trace. The first one has the reason.
     package var story: [String]
-    /// The size of the capture.
     package var bytes: Int
 
     init(id: String, story: [String], bytes: Int) {
@@ -31,11 +30,9 @@ package enum KeptPolls {
     /// The number of kept polls; a new one replaces the oldest.
     package static let limit = 16
 
-    /// In bytes.
     private static let storyBytes = 10_000
     private static let captureBytes = 16 << 20
 
-    /// - Parameter store: the store's path.
     package static func folder(beside store: String) -> String { store + "-polls" }
 
     /// Whether the file belongs to a kept poll: `20261123T180102003.btsnoop` or `.txt`.
@@ -61,7 +58,6 @@ package enum KeptPolls {
         return found.sorted { ($0.written, $0.poll.id) > ($1.written, $1.poll.id) }.prefix(limit).map(\.poll)
     }
 
-    /// The btsnoop capture of a kept poll; `nil` if there is none.
     package static func capture(_ id: String, beside store: String) -> Data? {
         guard store.hasPrefix("/"), isOurs("\(id).btsnoop") else { return nil }
         return read("\(folder(beside: store))/\(id).btsnoop", upTo: captureBytes)

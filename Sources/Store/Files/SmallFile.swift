@@ -6,7 +6,6 @@ package enum SmallFile {
     package struct Trouble: Error, Hashable, Sendable {
         /// Follows the file's name, for example "is a folder".
         package var words: String
-        /// Whether the file does not exist.
         package var isAbsence = false
     }
 

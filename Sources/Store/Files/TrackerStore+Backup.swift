@@ -84,7 +84,6 @@ extension TrackerStore {
         }
     }
 
-    /// Copies a backup, converts the copy and checks it.
     private func check(_ file: String, _ copy: String) throws -> [String] {
         // The backup can be a store in use by another process.
         let source = try TrackerStore(path: file, for: .looking)

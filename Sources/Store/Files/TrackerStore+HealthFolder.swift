@@ -96,7 +96,6 @@ extension TrackerStore {
     }
 }
 
-/// The state of the health files.
 private struct HealthLook {
     var isWanted: Bool
     /// The row id of the last drink.
@@ -146,7 +145,6 @@ private enum WrittenFiles {
 /// A private file that is replaced as a whole or appended to.
 private struct HealthFile {
     static let folder = "health/"
-    /// The names in earlier versions.
     static let formerNames = ["health/drinks.xml", "health/drinks.csv"]
 
     let format: HealthFiles.Format

@@ -1,7 +1,6 @@
 import GRDB
 import TrackerCore
 
-/// The result of an import.
 package struct ImportOutcome: Hashable, Sendable {
     package var added = 0
     /// The number of known drinks: by our own key, by start, value and source, or from the bottle.
@@ -12,7 +11,6 @@ package struct ImportOutcome: Hashable, Sendable {
     package var fromBottle = 0
     /// The drinks of an older export that the newer one no longer has.
     package var removed = 0
-    /// The samples of excluded sources.
     package var excluded = 0
 }
 
@@ -85,7 +83,6 @@ extension TrackerStore {
         )
     }
 
-    /// Imports the samples of a list.
     package func importSamples(_ samples: [HealthSample], exportedAt: Instant? = nil, _ context: WriteContext) throws
         -> ImportOutcome
     {
@@ -129,7 +126,6 @@ extension RowCursor {
 }
 
 extension ExportedRecord {
-    /// `nil` if the row has no record.
     fileprivate init?(row: Row) throws {
         guard row.hasColumn("raw"), let origin: String = try row.checked("origin"), row["raw"] != nil else {
             return nil

@@ -66,7 +66,7 @@ extension TrackerStore {
 
     // MARK: - Inbox files
 
-    /// Identifies the size and modification time of an imported inbox file; `nil` if it was not imported.
+    /// The size and modification time of an imported inbox file; `nil` if it was not imported.
     package func inboxMark(_ name: String) throws -> String? {
         try read { db in try String.fetchOne(db, sql: "SELECT mark FROM inbox_file WHERE name = ?", arguments: [name]) }
     }

@@ -56,7 +56,6 @@ extension TrackerStore {
         }
     }
 
-    /// Records the light that was written to the bottle.
     package func noteLight(_ light: BottleLight, ofBottle bottle: String) throws {
         try write { db in
             guard let id = try BottleTable.known(bottle, db) else { return }

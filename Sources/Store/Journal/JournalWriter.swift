@@ -15,7 +15,6 @@ struct JournalWriter {
     /// Whether a drink of another store keeps its day.
     private var isFrozen = false
     private var calendars: [String: DayCalendar] = [:]
-    /// Whether there are undated records.
     private var hasUndated: Bool
 
     private var places: GivenPlaces

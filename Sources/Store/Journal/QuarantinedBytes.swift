@@ -11,7 +11,6 @@ package struct QuarantinedBytes: Hashable, Sendable {
     package var reason: String
     /// The last receipt.
     package var received: Instant
-    /// The number of receipts.
     package var times: Int
 }
 

@@ -119,7 +119,6 @@ package struct JournalCounts: Hashable, Sendable {
 }
 
 extension TrackerStore {
-    /// Counts bottles' records, without manual drinks.
     package func journalCounts() throws -> JournalCounts {
         try read { db in
             let row = try Row.fetchOne(

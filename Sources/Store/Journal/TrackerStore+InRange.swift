@@ -32,12 +32,10 @@ extension TrackerStore {
         }
     }
 
-    /// Records the first time of new addresses.
     package func noteInRange(_ addresses: [String], at now: Instant) throws {
         try noteOnce(addresses.map { Self.since + $0 }, Int(now.milliseconds))
     }
 
-    /// Hides a bottle from the list.
     package func hideInRange(_ address: String) throws { try noteOnce([Self.hidden + address], 1) }
 
     package func noteInRangeNotified() throws { try noteOnce([Self.notified], 1) }

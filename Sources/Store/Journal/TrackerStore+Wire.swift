@@ -1,7 +1,6 @@
 import GRDB
 import TrackerCore
 
-/// The result of a journal import.
 package struct WireOutcome: Hashable, Sendable {
     package var added = 0
     package var known = 0

@@ -122,7 +122,6 @@ struct StoreFile {
     /// A name that SQLite does not interpret (`:memory:`, `file:…`).
     var name: String { path.hasPrefix("/") ? path : "./" + path }
 
-    /// The name as a URI with a parameter.
     func uri(_ parameter: String) -> String {
         let escaped = name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? name
         return "file:\(name.hasPrefix("/") ? "//" : "")\(escaped)?\(parameter)"

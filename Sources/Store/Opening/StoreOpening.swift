@@ -5,7 +5,6 @@ enum StoreOpening {
     struct Opened {
         var database: any DatabaseWriter
         var found: TrackerStore.Found
-        /// The names of settings that the conversion from 0.9 deleted.
         var removedSettings: [String] = []
     }
 
@@ -33,7 +32,6 @@ enum StoreOpening {
         return opened
     }
 
-    /// Opens an existing file and changes nothing.
     static func toLook(_ path: String) throws -> Opened {
         let file = try StoreFile(path)
         guard file.exists, !file.isEmpty || file.logBytes != nil else {

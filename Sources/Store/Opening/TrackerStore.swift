@@ -73,7 +73,6 @@ package struct TrackerStore: Sendable {
             try StoreOpening.toWrite(path, beforeStatement: beforeStatement), path, hostZone, .writing, beforeStatement)
     }
 
-    /// A store in memory, for tests and demonstrations.
     package init(inMemory hostZone: String?) throws {
         self.init(
             StoreOpening.Opened(database: try StoreOpening.inMemory(), found: .store), ":memory:", hostZone, .writing)
@@ -91,7 +90,6 @@ package struct TrackerStore: Sendable {
     /// The IANA id for "system" in the settings; `nil`: each drink uses the time zone of its entry.
     package var hostZone: String? { shared.zone.withLock { $0 } }
 
-    /// Sets `hostZone` for later drinks.
     package func travel(to zone: String?) { shared.zone.withLock { $0 = zone } }
 
     /// The default unit of amounts; `nil` for millilitres.
@@ -241,7 +239,6 @@ package struct TrackerStore: Sendable {
             }
     }
 
-    /// The number of rows of each table.
     package func rowCounts() throws -> [(table: String, rows: Int)] {
         try read { db in
             try Self.tables(db).map { ($0, try Int.fetchOne(db, sql: "SELECT count(*) FROM \"\($0)\"") ?? 0) }

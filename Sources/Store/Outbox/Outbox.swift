@@ -145,7 +145,6 @@ enum OutboxWriter {
         }
     }
 
-    /// Queues the current state of an entity.
     static func put(
         _ entity: Entity, op operation: OutboxItem.Operation, at updatedAt: Instant, _ db: Database
     ) throws {

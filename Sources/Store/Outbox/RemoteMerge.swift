@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// The result of a merge of the server's rows.
 package struct MergeOutcome: Hashable, Sendable {
     /// The number of newer rows, which replaced ours.
     package var taken = 0
@@ -21,7 +20,6 @@ package struct MergeOutcome: Hashable, Sendable {
     }
 }
 
-/// A rejected row of the server.
 package struct RemoteRefusal: Hashable, Sendable {
     package var entity: RemoteEntity
     /// Empty if the row has none.
@@ -30,7 +28,6 @@ package struct RemoteRefusal: Hashable, Sendable {
     package var reason: String
 }
 
-/// The types of entities from the server.
 package enum RemoteEntity: String, Sendable, CaseIterable {
     case session, logEntry, preset
 

@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import TrackerCore
 
-/// A notification in the queue of a channel.
 package struct QueuedNotification: Hashable, Sendable {
     package enum State: String, Hashable, Sendable {
         case waiting, sent

@@ -75,8 +75,8 @@ extension TrackerStore {
         }
     }
 
-    /// Adopts this location with a new identity. The retained topics belong to the original. Both publish waiting
-    /// changes, because the store does not know which of them added these.
+    /// Adopts this location with a new identity. The retained topics belong to the original. Both stores publish
+    /// waiting changes, because it is unknown which of them recorded these.
     package func beginAnew(_ outlet: String, id: String, at here: OutletHome) throws {
         try write { db in
             try db.run("UPDATE outlet SET home = ?, id = ? WHERE name = ?", [here.text, id, outlet])

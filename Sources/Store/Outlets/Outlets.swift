@@ -10,7 +10,6 @@ package struct Outlet: Hashable, Sendable {
     package var position: Int64
 }
 
-/// An added, changed or deleted drink.
 package struct DrinkChange: Hashable, Sendable {
     /// The position in the sequence of all changes.
     package var sequence: Int64
@@ -72,7 +71,6 @@ extension TrackerStore {
         return true
     }
 
-    /// Whether changes are recorded for this publisher.
     package func isOutletOpen(_ name: String) throws -> Bool { try read { db in try Self.outlet(name, db) } != nil }
 
     /// The waiting changes, in order.

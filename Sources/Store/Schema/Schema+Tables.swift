@@ -340,8 +340,8 @@ extension Schema {
         CREATE INDEX health_given_minute ON health_given (instant / 60000, ml);
         """
 
-    /// Record each change of a drink: its position, its key for open publishers, and `drink.rewrites`, which triggers a
-    /// rewrite of the health files. A drink that is inserted with a position keeps it.
+    /// The triggers. Each change of a drink records its position, its key for open publishers, and `drink.rewrites`,
+    /// which causes a rewrite of the health files. A drink that is inserted with a position keeps it.
     static let triggers = """
         CREATE TRIGGER drink_place_insert AFTER INSERT ON drink WHEN NEW.place IS NULL BEGIN
             INSERT INTO drink_sequence (only, last) VALUES (1, 1) ON CONFLICT (only) DO UPDATE SET last = last + 1;

@@ -176,7 +176,6 @@ enum SettingTable {
 
     static func settings(_ db: Database) throws -> Settings { Settings.restored(from: try texts(db)).settings }
 
-    /// A bottle's own settings.
     static func texts(ofBottle bottle: Int64, _ db: Database) throws -> [String: String] {
         let pairs = try Row.readable(
             try db.cachedStatement(sql: "SELECT name, value FROM bottle_setting WHERE bottle = ?"), arguments: [bottle],

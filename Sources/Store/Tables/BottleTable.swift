@@ -63,7 +63,6 @@ enum BottleTable {
             db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name", arguments: [bottle])
     }
 
-    /// Whether the names of a poll are all known.
     static func isKnown(_ names: BottleNames, _ db: Database) throws -> Bool {
         guard let id = try identified(names.identity, db) else { return false }
         guard let alias = names.alias else { return true }

@@ -128,7 +128,6 @@ enum PresetTable {
         guard StandardDrinks.range.contains(estimate) else { throw WaterlineSession.Refusal.estimate }
     }
 
-    /// The names of the presets in a session, by id.
     static func names(inSession id: String, _ db: Database) throws -> [String: String] {
         let rows = try Row.fetchAll(
             db, sql: "SELECT id, name FROM preset WHERE id IN (SELECT presetId FROM log_entry WHERE sessionId = ?)",

@@ -1,7 +1,6 @@
 import GRDB
 import TrackerCore
 
-/// A new session entry.
 package struct LogDraft: Hashable, Sendable {
     package var kind: LogEntry.Kind
     /// `nil` for water.
