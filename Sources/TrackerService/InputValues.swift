@@ -126,14 +126,12 @@ package struct ZoneChoice: Hashable, Sendable {
 
 /// A change of a drink or of a session's entry. `nil` fields stay.
 package struct EntryChange: Hashable, Sendable {
-    /// The amount of a drink.
     package var ml: Int?
     package var at: Instant?
     /// The local time of a drink, in its own time zone. Its day stays.
     package var time: TimeOfDay?
     /// The time as text. A time of day is on the drink's day; for an entry of a session it is the latest past one.
     package var typed: String?
-    /// The standard drinks of an alcohol entry.
     package var estimate: Double?
     /// The US fluid ounces of a water.
     package var oz: Double?
@@ -171,7 +169,6 @@ package struct PresetValues: Hashable, Sendable {
         )
     }
 
-    /// Standard drinks of a size and a strength.
     static func estimate(_ sizeOz: Double?, _ abv: Double?) -> Double? {
         guard let sizeOz, let abv, sizeOz.isFinite, abv.isFinite else { return nil }
         return StandardDrinks.estimate(sizeOz: sizeOz, abvPercent: abv)

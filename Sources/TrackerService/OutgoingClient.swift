@@ -117,7 +117,6 @@ package struct OutgoingFailure: Error, Hashable, Sendable, CustomStringConvertib
     }
 
     package let kind: Kind
-    /// The message.
     package let sentence: String
 
     package init(_ kind: Kind, _ sentence: String) { (self.kind, self.sentence) = (kind, sentence) }

@@ -29,17 +29,13 @@ package struct SyncClient: Sendable {
         self.timeoutSeconds = timeoutSeconds
     }
 
-    /// The result of a pass.
     package struct Pass: Hashable, Sendable {
-        /// The number of accepted changes.
         package var sent = 0
         /// The number of rejected changes.
         package var parked = 0
-        /// The changes of other devices.
         package var merged = MergeOutcome()
         /// The error that ended the pass early.
         package var trouble: String?
-        /// The state of the outbox afterwards.
         package var status: SyncStatus = .idle
 
         package init() {}
@@ -193,7 +189,6 @@ extension SyncClient {
     }
 }
 
-/// The error of an exchange with the server.
 package struct SyncTrouble: Problem, Hashable {
     /// Names the server.
     package var sentence: String
@@ -213,11 +208,9 @@ extension MergeOutcome {
 
 /// Runs the sync exchange independently of polls.
 package struct SyncLoop: Sendable {
-    /// An event for the log.
     package enum Word: Hashable, Sendable {
         /// Sync failed, with the reason. A repeated reason is reported once.
         case trouble(String)
-        /// Sync works again.
         case goesOn
         /// The number of the server's rows that were rejected.
         case refused(Int)

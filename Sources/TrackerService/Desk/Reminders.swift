@@ -124,7 +124,6 @@ package struct Telling: Sendable {
     package struct Banner: Sendable {
         let offered: Offer.Banner
         let offer: Offer
-        /// The names of the channels that accepted it.
         package let shownBy: [String]
 
         package var notification: TrackerNotification { offered.shown }
@@ -501,7 +500,6 @@ package final class Turns: Sendable {
 
     package init() {}
 
-    /// Runs a closure after all earlier ones.
     package func take<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> Result {
         await begin(body).value
     }

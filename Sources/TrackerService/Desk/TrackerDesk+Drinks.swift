@@ -252,8 +252,8 @@ extension TrackerDesk {
     /// of one notification, each once, for one day.
     package func press(_ action: NotificationAction, withKey key: String) throws -> Bool? {
         guard let message = try store.post(withKey: key) else { return nil }
-        // A message from a clock that was ahead counts as new. The session of a Waterline message is unknown in that
-        // case.
+        // A message from a clock that was ahead counts as new. If it is more than a day ahead, its Waterline session is
+        // unknown.
         let age = message.since.seconds(to: now)
         guard age < Self.buttonLifetime, age > -Self.buttonLifetime || !message.announcement.kind.isWaterline else {
             throw Refusal(

@@ -57,7 +57,6 @@ extension TrackerDesk {
     }
 }
 
-/// Export and import of the journal as JSON Lines.
 extension TrackerDesk {
     /// The maximum length of a line in bytes. An entry has a few hundred.
     static let wireLineLimit = 4096
@@ -107,7 +106,6 @@ extension TrackerDesk {
     }
 }
 
-/// Splits bytes into lines and decodes the entries.
 private struct WireLines {
     let now: Instant
     private var line: [UInt8] = []
@@ -168,7 +166,6 @@ package struct JournalImportReport: Hashable, Sendable, Encodable {
 }
 
 extension TrackerDesk {
-    /// The options of a poll from the settings of the store.
     package func pollOptions() throws -> PollOptions {
         let settings = try store.settings()
         var options = PollOptions(settings: settings.bottle, zone: zone, goalMl: settings.goalMl)
@@ -202,7 +199,6 @@ extension TrackerDesk {
     /// - Returns: whether it was one.
     package func releaseBottle(_ name: String) throws -> Bool { try change { try store.releaseBottle(name) } }
 
-    /// The current interval between polls.
     package func pollRhythm() throws -> PollRhythm { PollPlan.rhythm(try store.facts(context), now: now) }
 
     /// Records the result of a poll, evaluates the day and writes files, as after a change.

@@ -7,7 +7,6 @@ extension TrackerDesk {
         return SettingsReport(Settings.catalogue.map { Self.line($0.name, settings) }, refused: refused)
     }
 
-    /// The effective settings.
     package func settingsInForce() throws -> Settings { try store.settings() }
 
     package func setting(_ name: String) throws -> SettingsReport {
@@ -74,10 +73,8 @@ extension TrackerDesk {
     /// - Returns: the changed settings.
     package func save(_ form: GoalForm) throws -> SettingsReport { try set(try form.changes(of: store.settings())) }
 
-    /// Whether setup has not been completed.
     package func isFirstVisit() throws -> Bool { try store.profile()?.onboardedAt == nil }
 
-    /// The settings of the first-time setup.
     package static let setupNames = [
         "waterline.waterEveryNDrinks", "waterline.timeReminders", "waterline.intervalMinutes",
         "waterline.warningThreshold", "waterline.units",

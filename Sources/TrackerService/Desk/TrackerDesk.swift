@@ -171,7 +171,6 @@ extension TrackerDesk {
     /// The number of stale retained topics, which the service deletes from their brokers.
     package func leftBehind() throws -> Int { try store.leavings().reduce(0) { $0 + $1.topics.count } }
 
-    /// Whether the store has data that a restore would replace.
     package func isUsed() throws -> Bool { try store.isUsed() }
 
     /// Whether the store has data or setup is finished. Before that, the user has no goal.
@@ -220,7 +219,6 @@ extension TrackerDesk {
             streak: try store.streak(today: today, knownAt: context.asked))
     }
 
-    /// The month that contains a day.
     package func month(of day: LocalDay) throws -> MonthReport {
         let first = day.adding(days: 1 - day.day)
         let last = first.adding(days: LocalDay.length(ofMonth: first.month, year: first.year) - 1)
@@ -231,7 +229,6 @@ extension TrackerDesk {
             metDays: days.count { $0.record?.isMet ?? false })
     }
 
-    /// The number of consecutive days that met their goal.
     package func streak() throws -> StreakReport {
         let today = try today()
         return StreakReport(

@@ -315,7 +315,6 @@ struct XMLRepair {
             || value >= 32 && value != 0xFFFE && value != 0xFFFF && Unicode.Scalar(value) != nil
     }
 
-    /// Handles a multi-byte character.
     private mutating func character(_ bytes: UnsafeMutableBufferPointer<UInt8>, _ at: Int, isLast: Bool) -> Int? {
         let lead = bytes[at]
         let count = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2

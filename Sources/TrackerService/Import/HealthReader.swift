@@ -106,9 +106,7 @@ protocol FormatReader: AnyObject {
     func feed(_ bytes: UnsafeRawBufferPointer) throws
     /// - Throws: `HealthFileError` if the file is incomplete.
     func finish() throws
-    /// What was skipped or replaced, one sentence each.
     var remarks: [String] { get }
-    /// The time of the export, if the file has it.
     var exportedAt: Instant? { get }
 }
 
@@ -280,11 +278,9 @@ struct TextDecoder {
     private static let damaged = HealthFileError(reason: "The text is no whole UTF-16: the file is cut or damaged.")
 }
 
-/// Parsers for the fields of a sample.
 struct SampleFields {
     typealias Text = UnsafeRawBufferPointer
 
-    /// A cache.
     private var zones: [String: Zone] = [:]
 
     /// - Parameters:

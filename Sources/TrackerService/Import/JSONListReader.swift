@@ -20,10 +20,8 @@ final class JSONListReader: FormatReader {
     /// The last string of the outer object, and the one before the last colon.
     private var string: [UInt8] = []
     private var key: [UInt8] = []
-    /// All bytes except the entries.
     private var outside: [UInt8] = []
     private var entry: [UInt8] = []
-    /// The number of entries so far.
     private var count = 0
     private let decoder = JSONDecoder()
 

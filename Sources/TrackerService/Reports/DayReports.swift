@@ -39,7 +39,6 @@ package struct DrinkReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// The result of a change of one drink, with the state of the day.
 package struct DrinkOutcome: Hashable, Sendable, Encodable {
     package let drink: DrinkReport, state: TrackerSnapshot
 
@@ -48,7 +47,6 @@ package struct DrinkOutcome: Hashable, Sendable, Encodable {
 }
 
 package struct UndoOutcome: Hashable, Sendable, Encodable {
-    /// A description of the undone change.
     package let undone: String, state: TrackerSnapshot
 }
 
@@ -205,10 +203,8 @@ package struct WhyReport: Sendable, Encodable {
     }
 }
 
-/// A notification, and whether a channel accepted it.
 package struct NotificationReport: Hashable, Sendable, Encodable {
     package let notification: TrackerNotification
-    /// Whether a channel accepted the notification, so that it counts.
     package let isShown: Bool
 
     package init(_ notification: TrackerNotification, isShown: Bool) {

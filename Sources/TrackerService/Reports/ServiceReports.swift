@@ -1,6 +1,5 @@
 import TrackerCore
 
-/// The current state of polling.
 package struct ServiceStatus: Hashable, Sendable, Encodable {
     package var version: String
     /// `idle`, `connected` if the connection is kept, or the stage of the current poll: `scanning`, `connecting`,

@@ -35,7 +35,6 @@ package struct JunkReport: Hashable, Sendable, Encodable {
 
 /// Records and bytes that do not count.
 package struct JournalReport: Hashable, Sendable, Encodable {
-    /// Quarantined records.
     package let records: [RecordReport]
     package let junk: [JunkReport]
     /// The number of quarantined records by reason.
@@ -61,7 +60,6 @@ package struct JournalReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// The result of resolving the journal again.
 package struct ResolveOutcome: Hashable, Sendable, Encodable {
     package let resolved: Int
     /// `changed`: the number of updated records.
@@ -136,17 +134,13 @@ package struct UpkeepReport: Sendable {
     /// The errors of SQLite's integrity check; empty if there are none.
     package let damage: [String]
     package let journal: JournalCounts
-    /// The number of quarantined records by reason.
     package let doubts: [JournalReport.Doubt]
-    /// The number of byte sequences that are not records.
     package let junkReceived: Int
-    /// The number of them that were not kept.
     package let junkNotKept: Int
     /// Stored settings that are no longer valid.
     package let refused: [SettingRefusal]
     package let outbox: Outbox
     package let sync: SyncReport
-    /// The publishers that failed at their last attempt.
     package let troubles: [OutletTrouble]
     /// The address and port of the page.
     package let listen: String
@@ -174,7 +168,6 @@ package struct SettingsReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// The effective settings of one bottle.
 package struct BottleSettingsReport: Hashable, Sendable, Encodable {
     package let bottle: String, settings: SettingsReport
     /// The names of the bottle's own settings. The others are the store's.
@@ -213,7 +206,6 @@ package struct TokenList: Hashable, Sendable, Encodable {
 package struct NewToken: Hashable, Sendable, Encodable {
     /// `id` identifies the token for revocation.
     package let id: String, label: String, scope: Scope
-    /// The secret.
     package let token: String
 }
 
@@ -235,7 +227,6 @@ package enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
 
     package static func < (left: Scope, right: Scope) -> Bool { left.rank < right.rank }
 
-    /// A description of the permissions.
     package var words: String {
         switch self {
         case .widget: "see the widgets and use their buttons"
@@ -250,7 +241,6 @@ package enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
 }
 
 extension OutletTrouble: Encodable {
-    /// The name of the publisher for users.
     package var title: String {
         switch outlet {
         case "mqtt": "MQTT"
@@ -281,7 +271,6 @@ extension OutletTrouble: Encodable {
 
 package struct ImportReport: Hashable, Sendable, Encodable {
     package let added: Int
-    /// The number of known drinks.
     package let known: Int
     /// The number of samples with 0 ml, which are not drinks.
     package let empty: Int
@@ -341,7 +330,7 @@ package struct PhoneDrink: Hashable, Sendable, Encodable {
     package let start: String, ml: Int
 
     init(_ drink: Drink) {
-        // iOS Shortcuts cannot parse fractions of a second.
+        // Apple's Shortcuts app cannot parse fractions of a second.
         let second = Instant(milliseconds: drink.at.wholeSeconds * 1000)
         (key, start, ml) = (drink.key, HealthFiles.dateText(second, (try? Zone(drink.zone)) ?? .utc), drink.ml)
     }

@@ -34,7 +34,6 @@ package struct BottleContents: Hashable, Sendable, Codable {
     package var address: String
     /// The advertised name.
     package var name: String?
-    /// The number of records in the log.
     package var records: Int
     /// `nil` for an empty log.
     package var newest: Record?
