@@ -4,7 +4,6 @@ import TrackerCore
 
 /// A notification in the form of the Desktop Notifications Specification 1.2 (tracker spec C).
 struct DesktopMessage {
-    /// The capabilities of the notification server.
     let capabilities: Set<String>
     /// Whether a process receives the signals of buttons.
     let hearsPresses: Bool

@@ -12,7 +12,6 @@ package actor DesktopNotifications: NotificationSink {
     /// The maximum number of attempts while the owner of the name changes.
     private static let questions = 4
 
-    /// Callbacks.
     package struct Outlets: Sendable {
         /// Receives a log line for each notification and press.
         package var log: @Sendable (String) -> Void = { _ in }
@@ -40,7 +39,6 @@ package actor DesktopNotifications: NotificationSink {
         var longestPause = Duration.seconds(300)
     }
 
-    /// An available notification server.
     struct Server: Sendable {
         let connection: DBusConnection
         /// Bus id and unique name. Notification ids are valid for one owner only.

@@ -49,9 +49,8 @@ package final class NoticeMemory: Sendable {
 
     /// - Parameters:
     ///   - file: `nil` keeps the content in memory only.
-    ///   - day: returns the user id of the store, which changes in a purge. It is empty if there is none, and `nil` if
-    ///     unknown.
-    ///     Notifications of another user id are discarded.
+    ///   - day: returns the user id of the store, or an empty text without a user; `nil` if unknown. A purge changes
+    ///     it, and notifications of another user id are discarded.
     package convenience init(file: String? = nil, day: @escaping @Sendable () -> String? = { nil }) {
         self.init(file: file, day: day, now: { Date().timeIntervalSince1970 })
     }

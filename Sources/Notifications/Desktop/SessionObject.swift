@@ -16,7 +16,6 @@ package actor SessionObject {
         package var logWater: @Sendable () async throws -> String
         package var startSession: @Sendable () async throws -> String
         package var endSession: @Sendable () async throws -> String
-        /// The state of the day.
         package var state: @Sendable () async throws -> String
 
         package init(

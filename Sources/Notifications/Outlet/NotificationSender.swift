@@ -11,13 +11,11 @@ import TrackerCore
 /// old, that no longer applies, or that a later one of its kind replaced. A webhook gets every notification that is
 /// less than a day old.
 package actor NotificationSender: NotificationSink {
-    /// The environment of the sender.
     package struct Surroundings: Sendable {
         /// Creates an application API for one request.
         package var desk: @Sendable () throws -> TrackerDesk
         /// Applies the configuration to the settings.
         package var overlay: @Sendable (Settings) throws -> Settings
-        /// The service's instance name.
         package var person: String?
         /// Whether Waterline is shown on other machines.
         package var sharesWaterline: @Sendable () -> Bool
@@ -27,7 +25,6 @@ package actor NotificationSender: NotificationSink {
         package var say: @Sendable (Word) -> Void
         /// Returns a random number from 0 to 1.
         package var chance: @Sendable () -> Double
-        /// The time limit of a request.
         package var limit: Duration
 
         package init(

@@ -1,12 +1,10 @@
 import Foundation
 import TrackerCore
 
-/// The result of an attempt to send.
 enum DeliveryOutcome: Hashable, Sendable {
     case sent
     /// A retry can succeed, not before the server's pause.
     case later(String, after: Duration?)
-    /// A retry cannot succeed.
     case refused(String)
 
     /// The maximum pause in seconds, whatever the server requires.

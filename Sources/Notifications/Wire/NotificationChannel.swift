@@ -4,7 +4,6 @@ import TrackerCore
 package enum NotificationChannel: String, Hashable, Sendable, CaseIterable {
     case ntfy, webhook
 
-    /// For users.
     package var title: String {
         switch self {
         case .ntfy: "ntfy"

@@ -31,7 +31,6 @@ extension NotificationTarget {
         token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
     }
 
-    /// The outcome for a response.
     func outcome(_ answer: OutgoingAnswer, now: Instant) -> DeliveryOutcome {
         let place = OutgoingURL.place(url)
         switch answer.status {

@@ -11,7 +11,6 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     let authorities: String?
     /// The service's address for a phone; `nil` means no links and no buttons.
     let publicURL: String?
-    /// The service's instance name.
     let person: String?
 
     /// `nil` if the settings name no server.
@@ -56,7 +55,6 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
             limit: limit, answerLimit: 64 << 10, cutsAnswers: channel == .webhook, authorities: authorities)
     }
 
-    /// The public address of a page.
     func page(_ path: String) -> String? {
         publicURL.map { $0 + path }
     }
