@@ -195,7 +195,6 @@ private enum Doctor {
                 : "When the server is corrected, set sync.url again: they are sent again.")
     }
 
-    /// Checks the permissions for polling and notifications.
     private static func rights(_ desk: Desk) async -> [Finding] {
         let files = FileManager.default
         let adapters = ((try? files.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []).filter {
@@ -274,7 +273,6 @@ enum TrackerDesktop {
         NoticeMemory(file: ServiceSocket.file(forStore: store, "notices.json"))
     }
 
-    /// Shows a test notification.
     static func tryOut(title: String, body: String, on desk: TrackerDesk) async throws -> Bool {
         let (desktop, day) = (await open(store: desk.path) { _ in }, try desk.today())
         return await desktop.deliver(

@@ -75,6 +75,5 @@ extension String {
     /// Padded on the right to a width in characters.
     func padded(_ width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
 
-    /// Padded on the left.
     func aligned(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 }

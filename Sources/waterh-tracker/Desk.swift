@@ -6,7 +6,6 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// The options for the store and the configuration.
 struct PlaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -64,7 +63,6 @@ struct Desk {
     /// The moment of `--now`.
     private let given: Instant?
 
-    /// The clock of a command that keeps running.
     func clock(speed: Double) -> DeskClock { DeskClock(from: given, speed: speed) }
 
     var path: String { tracker.path }
@@ -90,7 +88,6 @@ struct Desk {
         if !isQuiet { for remark in try Self.remarks(tracker.store, place) { Diagnostics.warning(remark) } }
     }
 
-    /// Warnings in addition to the output.
     private static func remarks(_ store: TrackerStore, _ place: StorePlace) throws -> [String] {
         var remarks: [String] = []
         if store.found == .nothing {
@@ -143,7 +140,6 @@ struct Desk {
     }
 }
 
-/// Opens the store from the options of a command.
 struct DeskOpening {
     let place: StorePlace
     private let options: StoreOptions

@@ -50,7 +50,6 @@ actor DesktopAgent {
     private var page: String?
     private var waiting: Task<Void, Never>?
     private var trouble: String?
-    /// Presses until the service has accepted them.
     private let taps: KeptTaps
     private var isPassingOn = false
     /// Whether the missing desktop was reported.
@@ -92,7 +91,6 @@ actor DesktopAgent {
         await desktop.stop()
     }
 
-    /// Reports once that there is no desktop.
     private func sayThatNobodyShows() {
         guard !hasNobodyToShow, !Task.isCancelled else { return }
         hasNobodyToShow = true

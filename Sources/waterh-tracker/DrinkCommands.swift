@@ -53,7 +53,6 @@ struct Log: AskingCommand {
 extension Amount: ExpressibleByArgument {
     package init?(argument: String) { self.init(argument) }
 
-    /// The amount as an option value.
     fileprivate var word: String {
         switch self {
         case .ml(let ml): "\(ml)"

@@ -129,7 +129,6 @@ struct DrinkStream: Sendable {
     let place: StorePlace
     let format: DrinkLines.Format
 
-    /// The progress of the reader.
     private struct Reader {
         var format: DrinkLines
         var position: Int64
@@ -166,7 +165,7 @@ struct DrinkStream: Sendable {
                 try tell(&reader)
                 reader.trouble = nil
             } catch is OutputFile.NobodyReads {
-                // A process that reads the output decides when to stop.
+                // The output is closed, which ends the command elsewhere.
             } catch {
                 let sentence = Escaping.replacing("\(Failures.explained(error))", ["\n": " "])
                 if reader.trouble != sentence { Diagnostics.warning(sentence) }

@@ -40,7 +40,6 @@ struct HistoryCommand: StoreCommand {
         }
     }
 
-    /// The channels that showed the notification, and those that missed it.
     private static func places(_ line: ShownReport.Line) -> String {
         let missed = line.missed.sorted { $0.key < $1.key }.map { place, reason in
             "\(place) (missed: \(MissedReason(rawValue: reason).map(words) ?? reason))"

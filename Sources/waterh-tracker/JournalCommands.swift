@@ -196,7 +196,6 @@ extension Desk {
     }
 }
 
-/// Texts for the reasons of quarantine.
 enum Doubts {
     static func short(_ reason: String) -> String {
         switch reason {

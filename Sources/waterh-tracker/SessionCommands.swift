@@ -195,7 +195,6 @@ struct SessionCommand: ParsableCommand {
     }
 }
 
-/// Texts about a session.
 enum SessionWords {
     /// Prints the result of a change: the new state of the session.
     static func tell(_ desk: Desk, _ session: SessionReport, _ words: String) throws {
