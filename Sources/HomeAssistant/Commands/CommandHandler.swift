@@ -5,7 +5,6 @@ import TrackerService
 
 /// Executes commands by calling `TrackerDesk` or the service.
 struct CommandHandler: Sendable {
-    /// Commands on the store.
     static let stored = [
         "delete", "drink", "edit", "end", "goal", "log", "reminders", "settings", "snooze", "start", "undo", "water",
     ]

@@ -48,7 +48,7 @@ final class CommandInbox: Sendable {
 
     var received: Int { state.withLock { $0.received } }
 
-    /// The id of another store that publishes at our topics.
+    /// The id of another store that publishes to the same topics.
     var otherStore: String? { state.withLock { $0.other.id } }
 
     /// Whether Home Assistant has started, and whether everything is to be published again, since the last call.
@@ -59,7 +59,7 @@ final class CommandInbox: Sendable {
         }
     }
 
-    /// On the connection's thread.
+    /// Runs on the connection's thread.
     func take(_ message: MQTTMessage) {
         let isOurs = state.withLock { state in
             guard state.other.take(message) else { return false }

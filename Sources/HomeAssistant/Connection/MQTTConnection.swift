@@ -129,7 +129,7 @@ package final class MQTTConnection: Sendable {
         }
     }
 
-    /// What the broker does not support, in its own words, by what is missing.
+    /// The features that the broker does not support, with its reasons.
     package var limitations: [String: String] {
         state.withLock { state in
             var all: [String: String] = [:]
@@ -143,7 +143,7 @@ package final class MQTTConnection: Sendable {
         }
     }
 
-    /// Why the connection is over; `nil` while it lasts.
+    /// The reason for the end of the connection; `nil` before it.
     package var failure: MQTTFailure? { state.withLock { $0.end } }
 
     package func ended() async -> MQTTFailure {
@@ -258,7 +258,6 @@ package final class MQTTConnection: Sendable {
         }
     }
 
-    /// Collects the reason codes of several acknowledgements.
     private final class Batch: Sendable {
         private let state:
             Mutex<(codes: [Int32?], left: Int, done: (@Sendable (Result<[Int32], MQTTFailure>) -> Void)?)>
@@ -374,7 +373,6 @@ extension MQTTConnection {
         reply?(.success(code))
     }
 
-    /// Converts an error code of the library.
     private func failure(_ code: Int32, _ errno: Int32) -> MQTTFailure {
         let place = "The broker at \(options.address)"
         let (words, isAdmitted) = (complaint.withLock { $0 }, state.withLock { $0.admission != nil })

@@ -1,6 +1,5 @@
 import CMosquitto
 
-/// The options of a connection to a broker.
 package struct MQTTOptions: Hashable, Sendable {
     package var address: MQTTAddress
     /// Constant, because the broker keeps the session for it.
@@ -12,7 +11,6 @@ package struct MQTTOptions: Hashable, Sendable {
     /// PEM files of the client certificate and its key.
     package var certificate: String?
     package var key: String?
-    /// The last will.
     package var will: MQTTMessage?
     /// Whether the session ends with the connection.
     package var isTemporary = false
@@ -40,7 +38,6 @@ package struct MQTTOptions: Hashable, Sendable {
     }
 }
 
-/// A message at a broker.
 package struct MQTTMessage: Hashable, Sendable {
     package var topic: String
     package var payload: [UInt8]
@@ -66,7 +63,7 @@ package struct MQTTMessage: Hashable, Sendable {
 package enum MQTTDelivery: Hashable, Sendable {
     /// - isHeard: a client subscribes to the topic, as far as the broker says.
     case taken(isHeard: Bool)
-    /// - isTooLong: a shorter message may be accepted.
+    /// - isTooLong: the broker might accept a shorter message.
     case denied(reason: String, isTooLong: Bool)
 
     /// Marks a message that needs no packet.
@@ -115,7 +112,6 @@ package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package let kind: Kind
-    /// A message for the user.
     package let sentence: String
     package let code: Int32?
 

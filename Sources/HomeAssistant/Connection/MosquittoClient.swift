@@ -5,7 +5,6 @@ enum MosquittoClient {
     /// Runs once per process.
     private static let start: Void = { _ = mosquitto_lib_init() }()
 
-    /// Returns a configured client that is not connected.
     static func make(_ options: MQTTOptions, sendMaximum: Int32) throws(MQTTFailure) -> OpaquePointer {
         _ = start
         guard let client = mosquitto_new(options.clientID, options.isTemporary, nil) else {

@@ -12,7 +12,6 @@ extension HomeDevice {
     private static let amount: Fields = ["device_class": "volume_storage", "unit_of_measurement": "mL"]
     private static let amountNow = amount.merging(["state_class": "measurement"]) { $1 }
 
-    /// The device for the day of a store.
     static func day(id: String, version: String, topics: Topics, commands: Bool, waterline: Bool) -> HomeDevice {
         let both = waterline && commands
         let components: [HomeComponent] = [

@@ -196,6 +196,5 @@ struct BridgeHealth: Encodable, Hashable {
     var connections: Int
     var published: Int
     var received: Int
-    /// The number of unpublished drinks.
     var waiting: Int
 }

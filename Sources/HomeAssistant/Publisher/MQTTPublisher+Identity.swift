@@ -4,9 +4,7 @@ import TrackerService
 
 /// The identity of a store at brokers: its client ID, bound to its file.
 extension MQTTPublisher {
-    /// The error code for two stores with the same topics.
     package static let prefixTaken = "mqttPrefixTaken"
-    /// The error code for a store that might be a copy.
     private static let copied = "mqttCopied"
 
     /// - Returns: `nil` if the store has never been published.

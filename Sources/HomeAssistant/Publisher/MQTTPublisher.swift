@@ -7,11 +7,9 @@ import Utilities
 /// Publishes a store at a broker while a service runs, and executes commands from it if that is enabled (tracker spec
 /// Section 10.5).
 package actor MQTTPublisher {
-    /// The environment of the publisher.
     package struct Surroundings: Sendable {
         /// Creates an application API for one request.
         package var desk: @Sendable () throws -> TrackerDesk
-        /// Applies the configuration to the settings.
         package var overlay: @Sendable (Settings) throws -> Settings
         package var service: ServiceDoor?
         package var sharesWaterline: @Sendable () -> Bool
@@ -50,9 +48,7 @@ package actor MQTTPublisher {
     package enum Word: Hashable, Sendable {
         case connected(String)
         case trouble(String)
-        /// The broker rejects a topic.
         case denied(String)
-        /// The broker accepts a topic again.
         case accepted(String)
         /// Another client seems to use the same client ID.
         case nameShared(String)
@@ -91,7 +87,6 @@ package actor MQTTPublisher {
     private var hasLooked = false
     private var isFollowing = false
     private var saidStays: Set<String> = []
-    /// The number of consecutive brief connections.
     private var brief = 0
     private var topics: Topics?
     private(set) var connections = 0
@@ -139,7 +134,6 @@ package actor MQTTPublisher {
         }
     }
 
-    /// Publishes after a write.
     package func poke() {
         isPoked = true
         pause?.cancel()

@@ -17,7 +17,6 @@ struct MQTTVisit {
     private let outlet: Outlet
     private let connection: MQTTConnection
     private let inbox: CommandInbox
-    /// The connection's value in `bridge/info`.
     private let name: String
 
     /// The values from which the state was computed.

@@ -38,6 +38,5 @@ package struct SipQueue: Sendable {
     /// Confirms all changes up to this one.
     package func confirmed(through sequence: Int64) throws { try store.delivered(outlet, through: sequence) }
 
-    /// The number of unconfirmed changes.
     package func waiting() throws -> Int { try store.waiting(for: outlet) }
 }
