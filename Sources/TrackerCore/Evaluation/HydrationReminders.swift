@@ -62,8 +62,8 @@ struct HydrationReminders {
     }
 
     /// Once a day, also in quiet hours, because the user has just logged a drink (K-B19). The flag is set when a
-    /// channel accepts, or at once if reminders are off. So a command without a channel leaves the notification to the
-    /// service.
+    /// channel accepts, or at once if reminders are off. So the service delivers the notification after a command
+    /// without a channel.
     private mutating func reachedGoal() {
         if holds(.goal, goalGuards) { return add(.goal, NotificationTexts.goal, number: 1, .goal) }
         if pace.isGoalAchieved, !settings.remindersEnabled { state.goalNotified = true }

@@ -1,4 +1,4 @@
-/// A pause of the hydration reminders that the user asked for. Waterline reminders are not paused.
+/// A pause of the hydration reminders by the user. Waterline reminders are not paused.
 package enum Snooze: Hashable, Sendable {
     /// From now on; 0 ends a pause.
     case minutes(Int)

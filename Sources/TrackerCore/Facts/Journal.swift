@@ -94,8 +94,8 @@ package enum JournalOutcome: Hashable, Sendable {
 ///
 /// When `append` returns, the entries are on disk. When it throws, none of the batch is stored.
 ///
-/// A record keeps one row. Its first date is final. A row without a date accepts the first date of a later entry, and a
-/// row with another `JournalEntry.reading` accepts the result of the new reading.
+/// A record keeps one row. Its first date is final. A row without a date accepts the first date of a later entry. A new
+/// `JournalEntry.reading` updates the row.
 package protocol Journal: Sendable {
     /// Appends a batch in one transaction. Returns one outcome per entry, in order.
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]

@@ -1,8 +1,9 @@
-/// The scope of a setting, which determines who may change it over a network or broker (tracker spec Section 10.1).
+/// The scope of a setting, which determines the permission to change it over a network or broker (tracker spec Section
+/// 10.1).
 package enum SettingReach: Sendable, Comparable {
-    /// The day, the person, the bottle.
+    /// Settings of the day, the user and the bottle.
     case day
-    /// Addresses and credentials of other systems, to which the person's data could be sent.
+    /// Addresses and credentials of other systems, which could receive the user's data.
     case others
     /// A file or directory of this machine that the service reads.
     case files

@@ -1,5 +1,5 @@
 extension Settings {
-    /// Names of settings that 0.10 removed. Stores and backups of earlier versions may contain them; they are ignored.
+    /// Names of settings that 0.10 removed. Stores and backups of earlier versions can contain them. They are ignored.
     package static let removedNames: Set<String> = [
         "gotify.caFile", "gotify.token", "gotify.tokenFile", "gotify.url", "notify.tray", "push.caFile", "push.contact",
         "webhook.templateFile",

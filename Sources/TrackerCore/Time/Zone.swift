@@ -3,9 +3,8 @@ import Synchronization
 
 /// The offsets of one IANA time zone.
 ///
-/// The table of offset changes from 1970 to 2110 is read once from Foundation. The conversion from local time to an
-/// instant is ours, because Foundation moves skipped times to another date. Before and after the table its first and
-/// last offsets apply.
+/// The table of offset changes from 1970 to 2110 is read once from Foundation. `moments(of:)` does not use Foundation,
+/// because Foundation moves skipped times to another date. Before and after the table its first and last offsets apply.
 package struct Zone: Sendable {
     /// The IANA id: `Europe/Berlin`.
     package let id: String
