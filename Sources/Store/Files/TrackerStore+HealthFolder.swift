@@ -54,8 +54,8 @@ extension TrackerStore {
         }
     }
 
-    /// Deletes the files that the store or its service has written next to it, and the health directory if the store
-    /// created it and it is empty (purge). Waits for a running writer.
+    /// Deletes the files that the store or its service has written next to it (purge). Also deletes the health
+    /// directory if it is empty and the store created it. Waits for a running writer.
     /// - Parameter body: runs before other writers continue.
     package func removeWrittenFiles(then body: () throws -> Void = {}) throws {
         guard path != ":memory:" else { return try body() }

@@ -35,8 +35,8 @@ extension TrackerStore {
     /// An exported drink keeps its key. So a restored store recognises the bottle's records, and a deleted drink stays
     /// deleted. It also keeps its zone, day, source and original, if the file has them. Another program's sample is
     /// identified by start, value and source, or as a bottle's drink of the same minute and amount. A newer Apple
-    /// Health export replaces an older one of the same source for the days that it covers, except drinks that the user
-    /// corrected or deleted.
+    /// Health export replaces an older one of the same source for its days. Drinks that the user corrected or deleted
+    /// do not change.
     /// - Parameter produce: passes the samples, and returns the time of an Apple Health export, else `nil`. An error
     ///   leaves the store unchanged. Samples first go to a temporary table, so that other writers do not wait.
     package func importSamples(
@@ -294,8 +294,8 @@ private struct ImportTable {
 
     // MARK: - Records of bottles
 
-    /// Renames drinks of bottles to their keys in this store, because the bottle can have another address here, or the
-    /// user can have dated the record.
+    /// Renames drinks of bottles to their keys in this store. They differ if the bottle has another address here, or if
+    /// the user dated the record.
     private func useLocalKeys(_ hostZone: String?, _ context: WriteContext, _ db: Database) throws {
         let update = try db.makeStatement(
             sql: """

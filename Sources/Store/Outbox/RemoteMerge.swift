@@ -3,9 +3,9 @@ import GRDB
 import TrackerCore
 
 package struct MergeOutcome: Hashable, Sendable {
-    /// The number of newer rows, which replaced ours.
+    /// The number of newer rows, which replaced stored ones.
     package var taken = 0
-    /// The number of rows that are not newer than ours.
+    /// The number of rows that are not newer than the stored ones.
     package var kept = 0
     /// The number of invalid rows.
     package var refused = 0
@@ -115,7 +115,7 @@ extension TrackerStore {
         guard WriteStamp.wins(remote.stamp, over: remote.storedStamp) else { return false }
         try remote.check(entity, db)
         let id = remote.id
-        // Absent keys keep their value, so that an older server need not know every column.
+        // Absent keys keep their value, so that an older server need not support every column.
         let columns = entity.columns.filter { row[$0] != nil } + ["updatedAt", "deviceId"]
         let values = columns.map { row[$0]?.databaseValue ?? .null }
         let list = columns.joined(separator: ", ")

@@ -84,7 +84,7 @@ extension TrackerStore {
         }
     }
 
-    /// The retained topics of the original, as far as both stores know them.
+    /// The retained topics of the original that both stores have recorded.
     package func keptByOriginal(of outlet: String, at here: OutletHome) throws -> Set<String> {
         var topics = Set(try keptTopics(of: outlet))
         if let known = try home(of: outlet), known.path != here.path, known.machine == here.machine,
