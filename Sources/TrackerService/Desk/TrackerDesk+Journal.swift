@@ -202,8 +202,7 @@ extension TrackerDesk {
     package func pollRhythm() throws -> PollRhythm { PollPlan.rhythm(try store.facts(context), now: now) }
 
     /// Records the result of a poll, evaluates the day and writes files, as after a change.
-    /// - Parameter isLive: `false` if the poll says nothing about the connection, as with a recording or an unknown
-    ///   name.
+    /// - Parameter isLive: `false` if the poll used no real connection, as with a recording or an unknown name.
     package func afterPoll(_ report: PollReport, isLive: Bool = true) {
         do {
             if isLive, let connection = report.connection { try store.noteConnection(connection, at: now) }
