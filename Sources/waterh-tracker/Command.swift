@@ -76,7 +76,7 @@ enum Failures {
     }
 }
 
-/// Asks for confirmation of an irreversible action.
+/// Requests confirmation of an irreversible action.
 enum Confirmation {
     static func ask(_ question: String, isConfirmed: Bool, console: Console) throws {
         guard !isConfirmed else { return }
