@@ -83,7 +83,8 @@ struct CommandHandler: Sendable {
     }
 
     /// The answer of an earlier request with the same transaction.
-    /// - Parameter isNotedBefore: the transaction is stored before its execution, which an unanswered one may lack.
+    /// - Parameter isNotedBefore: the transaction is stored before its execution, so one without an answer might not
+    ///   have been executed.
     private func known(_ errand: Errand, _ desk: TrackerDesk, _ request: CommandRequest, isNotedBefore: Bool = false)
         throws -> CommandAnswer?
     {

@@ -114,7 +114,7 @@ package final class MQTTConnection: Sendable {
         return codes.map(MQTTDelivery.init(code:))
     }
 
-    /// Publishes without waiting. May be called by `receive`.
+    /// Publishes without waiting. Can be called by `receive`.
     package func post(_ messages: [MQTTMessage]) {
         let (retains, qos) = state.withLock { ($0.isRetainAvailable, $0.maximumQoS) }
         client.withLock { client in

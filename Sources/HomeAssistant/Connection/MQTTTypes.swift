@@ -61,7 +61,7 @@ package struct MQTTMessage: Hashable, Sendable {
 
 /// The broker's answer to one published message.
 package enum MQTTDelivery: Hashable, Sendable {
-    /// - isHeard: a client subscribes to the topic, as far as the broker says.
+    /// - isHeard: a client subscribes to the topic, as far as the broker reports it.
     case taken(isHeard: Bool)
     /// - isTooLong: the broker might accept a shorter message.
     case denied(reason: String, isTooLong: Bool)
