@@ -11,7 +11,7 @@ package final class ESPHomeCentralLink: CentralLink {
     /// The link connects to the proxy at the first scan or connection.
     ///
     /// - Parameter key: the encryption key in the device's configuration: 32 bytes in Base64. `nil` for an unencrypted
-    /// API.
+    ///   API.
     /// - Throws: `LinkError` if the key is invalid.
     package init(_ place: NetworkPlace, key: String?, instruments: LinkInstruments = LinkInstruments())
         throws(LinkError)
@@ -29,7 +29,6 @@ package final class ESPHomeCentralLink: CentralLink {
         events = driver.events.stream()
     }
 
-    /// End the stream of a link that was never closed.
     deinit { driver.events.finish() }
 
     package func perform(_ request: CentralRequest) {
@@ -72,7 +71,7 @@ private final class ProxyDriver: @unchecked Sendable {
     private var turn = 0
     private var leaving: [CheckedContinuation<Void, Never>] = []
     private var isClosed = false
-    /// A proxy has no back pressure: a peer that causes more pending events is disconnected.
+    /// The maximum number of pending events. A proxy has no back pressure: a peer that causes more is disconnected.
     private static let mostEvents = 8192
 
     init(_ place: NetworkPlace, key: [UInt8]?, instruments: LinkInstruments) {

@@ -7,7 +7,6 @@ struct NoiseSession {
     struct Failure: Error {}
 
     private static let name = Array("Noise_NNpsk0_25519_ChaChaPoly_SHA256".utf8)
-    /// The prologue of the handshake.
     private static let prologue = Array("NoiseAPIInit".utf8) + [0, 0]
     static let keySize = 32
 
@@ -18,7 +17,6 @@ struct NoiseSession {
     private var sending: Cipher?
     private var receiving: Cipher?
 
-    /// The key of one direction and its message counter.
     private struct Cipher {
         let key: [UInt8]
         var count: UInt64 = 0
@@ -56,7 +54,6 @@ struct NoiseSession {
         cipher = Cipher(key: parts[2])
     }
 
-    /// The first handshake message.
     mutating func hello() throws(Failure) -> [UInt8] {
         let half = own.publicKey
         mix(half)

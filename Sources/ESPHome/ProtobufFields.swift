@@ -3,14 +3,12 @@
 struct ProtobufFields {
     private(set) var bytes: [UInt8] = []
 
-    /// Appends an integer, an enumeration value or a Boolean.
     mutating func put(_ field: Int, _ value: UInt64) {
         guard value != 0 else { return }
         bytes += Self.varint(UInt64(field) << 3)
         bytes += Self.varint(value)
     }
 
-    /// Appends bytes, a string or a message.
     mutating func put(_ field: Int, _ value: [UInt8]) {
         guard !value.isEmpty else { return }
         bytes += Self.varint(UInt64(field) << 3 | 2)

@@ -3,7 +3,6 @@
 struct ProxyFrames {
     enum Step: Hashable {
         case message(type: Int, [UInt8])
-        /// The body of an encrypted frame.
         case sealed([UInt8])
         case incomplete
         /// The frame is unencrypted although a key is set, or the other way round.

@@ -1,6 +1,5 @@
 import Bluetooth
 
-// Scanning and the connection.
 extension ProxyHost {
     mutating func perform(_ request: CentralRequest) {
         switch request {
@@ -49,7 +48,6 @@ extension ProxyHost {
         }
     }
 
-    /// Ends the connection through the proxy.
     mutating func part(because reason: LinkError?) {
         guard let address = session?.address else { return }
         session?.phase = .ending(deadline: now.advanced(by: Limit.parting), reason)
@@ -66,7 +64,6 @@ extension ProxyHost {
         send(.device(address, .forget))
     }
 
-    /// A time limit of the session has passed.
     mutating func expire() {
         guard let session else { return }
         switch session.phase {

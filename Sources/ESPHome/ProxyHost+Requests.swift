@@ -1,6 +1,5 @@
 import Bluetooth
 
-// GATT requests on the connection, one at a time.
 extension ProxyHost {
     mutating func enqueue(_ request: CentralRequest) {
         guard case .connected? = session?.phase else {
@@ -88,7 +87,7 @@ extension ProxyHost {
         }
     }
 
-    /// The proxy forwards the values; now enable them at the peer.
+    /// Enables the values at the peer after the proxy has started to forward them.
     private mutating func configure(_ handle: UInt16) {
         guard let session, let found = session.characteristic(handle), let descriptor = found.configuration else {
             return
@@ -98,7 +97,7 @@ extension ProxyHost {
             .writeDescriptor(session.address, descriptor, found.properties.contains(.notify) ? [1, 0] : [2, 0]))
     }
 
-    /// Small numbers are ATT error codes (Core 5.4, Vol 3 Part F, table 3.4), others the device's own.
+    /// Errors 1 to 127 are ATT error codes (Core 5.4, Vol 3 Part F, table 3.4); others are the device's own.
     private static func refusal(_ handle: UInt16, _ error: Int, _ place: NetworkPlace) -> LinkError {
         if (1...0x7F).contains(error) {
             return LinkError(

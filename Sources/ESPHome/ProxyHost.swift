@@ -1,23 +1,18 @@
 import Bluetooth
 import Cryptography
 
-/// The state machine of a central through an ESPHome Bluetooth proxy: requests and bytes go in, bytes and events come
-/// out.
+/// The state machine of a central through an ESPHome Bluetooth proxy: requests and bytes in, bytes and events out.
 ///
-/// A device sends advertisements and connection events to one client: the one that has subscribed to advertisements. To
-/// another client it sends nothing. So every wait here has a time limit, and the subscription ends when the caller
-/// makes no requests.
+/// A device sends advertisements and connection events to one client only: the one that has subscribed to
+/// advertisements. So every wait here has a time limit, and the subscription ends when the caller makes no requests.
 struct ProxyHost {
-    /// An input from the caller, the stream or the clock.
     enum Input: Hashable {
         case request(CentralRequest)
-        /// The stream is connected.
         case opened
         case received([UInt8])
         /// The stream could not be connected or has ended, with the reason.
         case ended(String)
         case tick
-        /// End the session.
         case leave
     }
 
@@ -28,7 +23,6 @@ struct ProxyHost {
         /// Close the stream. No event follows.
         case hangUp
         case event(CentralEvent)
-        /// The session has ended.
         case left
     }
 
@@ -93,9 +87,7 @@ struct ProxyHost {
             .compactMap { $0 }.min()
     }
 
-    /// Handles one input. Time must not go backwards.
-    ///
-    /// - Returns: the effects, in order.
+    /// Handles one input and returns its effects in order. Time must not go backwards.
     mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         self.now = now
         switch input {
@@ -119,7 +111,6 @@ struct ProxyHost {
 
     // MARK: Device
 
-    /// Connects the stream if there is none.
     mutating func reach() {
         guard stage == .closed else { return }
         stage = .dialling
@@ -253,7 +244,6 @@ struct ProxyHost {
 
     // MARK: End
 
-    /// Ends the session with the device.
     mutating func end(_ code: LinkError.Code, _ sentence: String, isTransient: Bool = true) {
         effects.append(.hangUp)
         lose(LinkError(code, sentence, isTransient: isTransient && code != .permissionDenied))
@@ -292,7 +282,7 @@ struct ProxyHost {
         effects.append(.left)
     }
 
-    /// Without requests, other clients can use the device.
+    /// Ends the subscription after the last request, so that other clients can use the device.
     private mutating func rest() {
         let isIdle = stage == .ready && isHearing && !isScanning && session == nil && leavingDeadline == nil
         if !isIdle { idleDeadline = nil } else if idleDeadline == nil { idleDeadline = now.advanced(by: Limit.idle) }

@@ -20,7 +20,7 @@ enum ProxyMessage: Hashable {
     case failed(BluetoothAddress, UInt16, error: Int)
     case connectionsFree(free: Int, limit: Int)
     case cacheCleared(BluetoothAddress)
-    /// A message of another subject.
+    /// A message of any other type, with its number.
     case other(Int)
 
     init(type: Int, _ bytes: [UInt8]) throws(ProtobufReader.Malformed) {
@@ -64,7 +64,6 @@ enum ProxyMessage: Hashable {
         }
     }
 
-    /// The fields of a message by number.
     struct Fields {
         private var numbers: [Int: UInt64] = [:]
         private var parts: [(field: Int, bytes: ArraySlice<UInt8>)] = []

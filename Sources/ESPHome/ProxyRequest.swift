@@ -1,6 +1,5 @@
 import Bluetooth
 
-/// A request to an ESPHome device: message type and content.
 struct ProxyRequest: Hashable {
     let type: Int
     let bytes: [UInt8]

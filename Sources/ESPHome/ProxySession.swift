@@ -5,11 +5,10 @@ struct ProxySession {
     enum Phase {
         case connecting(deadline: MonotonicInstant)
         case connected
-        /// The proxy was asked to disconnect; the error is reported when it has.
+        /// The proxy was asked to disconnect. The error is reported when it has.
         case ending(deadline: MonotonicInstant, LinkError?)
     }
 
-    /// An operation that waits for the proxy.
     enum Operation: Hashable {
         case discover
         case read(UInt16)
@@ -19,7 +18,6 @@ struct ProxySession {
         /// Enables notifications at the peer: writes its descriptor.
         case configure(UInt16, descriptor: UInt16)
 
-        /// The handle in the proxy's response.
         var handle: UInt16? {
             switch self {
             case .discover: nil
