@@ -68,7 +68,6 @@ package enum ChaChaPoly {
         return try body(context)
     }
 
-    /// Encrypts or decrypts the bytes after authenticating the additional data; `nil` if libcrypto fails.
     private static func update(_ context: OpaquePointer, _ bytes: [UInt8], _ extra: [UInt8]) -> [UInt8]? {
         // Sizes are 32-bit integers in libcrypto.
         guard let count = CInt(exactly: bytes.count), let extraCount = CInt(exactly: extra.count) else { return nil }

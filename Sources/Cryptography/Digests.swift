@@ -2,7 +2,6 @@ import CCrypto
 
 /// SHA-256 (FIPS 180-4).
 package enum SHA256 {
-    /// Size of a digest in bytes.
     package static let size = 32
 
     /// The digest of the message, 32 bytes.
@@ -10,7 +9,6 @@ package enum SHA256 {
         LibCrypto.begin()
         let message = Array(message)
         var (digest, count) = ([UInt8](repeating: 0, count: size), UInt32(0))
-        // It can fail only in a libcrypto that was built without SHA-256.
         guard EVP_Digest(message, message.count, &digest, &count, EVP_sha256(), nil) == 1, count == digest.count else {
             fatalError("libcrypto has no SHA-256")
         }
@@ -32,7 +30,6 @@ package enum HMAC {
         var (code, count) = ([UInt8](repeating: 0, count: SHA256.size), 0)
         let result = EVP_Q_mac(
             nil, "HMAC", nil, "SHA256", nil, key, key.count, message, message.count, &code, code.count, &count)
-        // It can fail only in a libcrypto that was built without HMAC.
         guard result != nil, count == code.count else { fatalError("libcrypto has no HMAC-SHA256") }
         return code
     }

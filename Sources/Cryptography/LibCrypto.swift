@@ -2,7 +2,6 @@ import CCrypto
 
 /// An error of an encryption, a decryption or a key agreement.
 package struct CryptographyError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The cause of the error.
     package enum Kind: String, Hashable, Sendable {
         /// A key or a nonce has the wrong length.
         case wrongLength
@@ -12,9 +11,8 @@ package struct CryptographyError: Error, Hashable, Sendable, CustomStringConvert
         case failed
     }
 
-    /// The cause of the error.
     package let kind: Kind
-    /// One sentence for people, without a full stop.
+    /// One sentence for the user, without a full stop.
     package let description: String
 
     init(_ kind: Kind, _ description: String) { (self.kind, self.description) = (kind, description) }

@@ -8,7 +8,6 @@ package struct X25519Key: Sendable {
     package let publicKey: [UInt8]
     private let raw: [UInt8]
 
-    /// A random key.
     package init() throws(CryptographyError) {
         var generator = SystemRandomNumberGenerator()
         try self.init(checked: (0..<Self.size).map { _ in .random(in: .min ... .max, using: &generator) })
@@ -33,8 +32,8 @@ package struct X25519Key: Sendable {
     }
 
     /// The secret that this key shares with the peer's public key, 32 bytes.
-    /// - Throws: an error of kind `refused` for a public key of another length or of small order (RFC 7748,
-    ///   section 6.1).
+    /// - Throws: an error of kind `refused` for a public key of another length or of small order (RFC 7748, section
+    ///   6.1).
     package func sharedSecret(with peer: [UInt8]) throws(CryptographyError) -> [UInt8] {
         LibCrypto.begin()
         guard peer.count == Self.size else {
