@@ -1,6 +1,5 @@
 import Bluetooth
 
-/// Connecting and disconnecting.
 extension BlueZCentral {
     func connect(_ peer: PeerID, limit: Duration) async {
         guard session == nil else {
@@ -45,11 +44,12 @@ extension BlueZCentral {
         }
     }
 
-    /// Returns when the device is connected, or when the attempt was ended and reported elsewhere.
+    /// Returns when the device is connected, or when another path has ended and reported the attempt.
     ///
-    /// Only the property `Connected` counts, but no signal for it is certain. The reply can arrive before it. If ATT is
-    /// faster than the kernel's event, BlueZ 5.66 finds the device "already connected" and never signals the property
-    /// (src/device.c, device_add_connection). So the gateway reads the property after the reply and then once a second.
+    /// Only the property `Connected` counts, but its signal is not certain. The reply can arrive before the signal. If
+    /// ATT is faster than the kernel's event, BlueZ 5.66 finds the device "already connected" and never signals the
+    /// property (src/device.c, device_add_connection). So the link reads the property after the reply, and then once a
+    /// second.
     private func connect(_ device: String, _ number: UInt64, limit: Duration) async throws(LinkError) {
         let what = "Connecting to \(session?.peer.text ?? device) failed"
         let deadline = ContinuousClock.now + limit
@@ -70,7 +70,7 @@ extension BlueZCentral {
         while session?.number == number, session?.isEnding == false, self.device(device, "Connected")?.bool != true {
             if let failure = session?.failure { throw failure }
             guard ContinuousClock.now < deadline else {
-                // A pending attempt would block the next one.
+                // A pending attempt blocks the next one.
                 _ = try? await service.call(
                     device, BlueZName.device, "Disconnect", limit: .seconds(3), "Cancelling the attempt failed")
                 throw LinkError(.connectFailed, "\(what): it did not connect within \(limit)", isTransient: true)
@@ -112,7 +112,8 @@ extension BlueZCentral {
         emit(.disconnected(nil))
     }
 
-    /// Whether the connection belongs to another program, not to us or to a process of ours that has ended.
+    /// Whether the connection belongs to another program, and not to this user's gateways, including those that have
+    /// exited.
     func isHeldByOthers(_ device: String, _ peer: PeerID) -> Bool {
         guard self.device(device, "Connected")?.bool == true else {
             held.release(peer.text)
@@ -121,13 +122,12 @@ extension BlueZCentral {
         return !held.isOurs(peer.text)
     }
 
-    /// Leaves another program's connection unchanged.
     private func leave(_ session: Session) async {
         for path in session.subscribed.sorted() {
             _ = try? await service.call(
                 path, BlueZName.gattCharacteristic, "StopNotify", limit: .seconds(3), "Unsubscribing failed")
         }
-        guard self.session?.number == session.number else { return }  // Ended meanwhile, and told so.
+        guard self.session?.number == session.number else { return }  // The session has ended and was reported.
         for socket in self.session?.sockets.values ?? [:].values { socket.close() }
         self.session = nil
         emit(.disconnected(nil))

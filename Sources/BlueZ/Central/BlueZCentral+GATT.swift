@@ -1,7 +1,6 @@
 import Bluetooth
 import DBus
 
-/// GATT operations on a connection.
 extension BlueZCentral {
     /// The transaction timeout of ATT (Core 5.4, Vol 3 Part F, 3.3.3), and so the time limit of a call.
     private static let limit = Duration.seconds(30)
@@ -17,7 +16,7 @@ extension BlueZCentral {
         let resolved = await wait(limit: Self.limit) { central in
             central.session?.number != session.number || central.device(device, "ServicesResolved")?.bool == true
         }
-        guard self.session?.number == session.number else { return }  // `disconnected` has been told.
+        guard self.session?.number == session.number else { return }  // `disconnected` was reported.
         guard resolved else {
             return emit(
                 .discoveryFailed(
@@ -49,7 +48,6 @@ extension BlueZCentral {
         emit(.mtuChanged(mtu))
     }
 
-    /// The object path of a handle.
     private func path(_ handle: UInt16) throws(LinkError) -> String {
         guard let session, session.isConnected else { throw Self.notConnected }
         guard let path = session.table.paths[handle] else {

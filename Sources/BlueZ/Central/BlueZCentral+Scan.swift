@@ -1,7 +1,6 @@
 import Bluetooth
 import DBus
 
-/// Scanning, and the recovery steps that need an adapter.
 extension BlueZCentral {
     private static let limit = Duration.seconds(10)
 
@@ -26,7 +25,7 @@ extension BlueZCentral {
                 _ = try await service.call(
                     adapter, BlueZName.adapter, "StartDiscovery", limit: Self.limit, "Cannot start the scan")
             } catch {
-                // Our previous scan is still active.
+                // `inProgress`: the previous scan of this process is still active.
                 guard error.code == .inProgress else { throw error }
             }
             guard isScanning else { return await stopDiscovery() }
@@ -82,7 +81,6 @@ extension BlueZCentral {
         }
     }
 
-    /// Reports a device during a scan if its data is new.
     func noticeAdvertiser(_ path: String, isNew: Bool) {
         guard isScanning, isNew, let adapter, path.hasPrefix(adapter + "/"), flow.count < Self.eventLimit else {
             return

@@ -2,10 +2,9 @@ import Bluetooth
 import DBus
 import Dispatch
 
-/// A central link through bluetoothd: `bluez`, `bluez:hci0`.
+/// A central link through bluetoothd: `bluez`, or `bluez:hci0`.
 ///
-/// `NotificationWay` selects how values arrive. The link never polls: it waits for signals of bluetoothd with a time
-/// limit.
+/// The link never polls: it waits for signals of bluetoothd with a time limit.
 package final class BlueZCentralLink: CentralLink {
     /// `bluez`, or `bluez:` with the adapter.
     package let name: String
@@ -13,12 +12,11 @@ package final class BlueZCentralLink: CentralLink {
     package let events: AsyncStream<CentralEvent>
     private let central: BlueZCentral
 
-    /// How notified values arrive from bluetoothd.
     package enum NotificationWay: Sendable {
         /// StartNotify: bluetoothd sends a D-Bus signal for each value. No value is lost.
         case signals
-        /// AcquireNotify: a socket from bluetoothd, which is faster. bluetoothd drops a value when the socket is full
-        /// (after some 270 values of a log), and a value that arrives before the reply to the subscription.
+        /// AcquireNotify: a socket from bluetoothd, which is faster. bluetoothd drops values while the socket is full
+        /// (after about 270 values of a log), and values that arrive before the reply to the subscription.
         case socket
     }
 
@@ -37,7 +35,6 @@ package final class BlueZCentralLink: CentralLink {
         events = central.flow.stream()
     }
 
-    /// End the stream of a link that was never closed.
     deinit { central.flow.finish() }
 
     package func perform(_ request: CentralRequest) {
@@ -61,16 +58,14 @@ actor BlueZCentral {
     var held: HeldConnections
     let log: @Sendable (String) -> Void
 
-    /// The current adapter.
     var adapter: String?
     /// Whether the consumer scans.
     var isScanning = false
-    /// The last report of each peer, so that only changes are reported again.
+    /// The last report of each peer, to report only changes.
     var reported: [String: Advertisement] = [:]
     var session: Session?
-    /// Devices being removed, and whether they are. During a scan by any program they can appear again at once.
+    /// Devices being removed; `true` when removed. During a scan by any program they can appear again at once.
     var forgetting: [String: Bool] = [:]
-    /// Tasks that wait for a signal.
     var waiters: [UInt64: Waiter] = [:]
     var lastSession: UInt64 = 0
     private var lastWaiter: UInt64 = 0
@@ -84,7 +79,6 @@ actor BlueZCentral {
     /// The maximum number of peers during a scan.
     static let reportedLimit = 4096
 
-    /// A connection, from the request to its end.
     struct Session {
         var number: UInt64
         var peer: PeerID
@@ -154,7 +148,6 @@ actor BlueZCentral {
 
     func emit(_ event: CentralEvent) { flow.yield(event) }
 
-    /// Returns the powered adapter; connects to bluetoothd first if needed.
     func ready() async throws(LinkError) -> String {
         // Do not suspend if everything is ready, so that writes keep their order.
         if let adapter, isPowered(adapter) { return adapter }
@@ -176,7 +169,6 @@ actor BlueZCentral {
         objects { $0[adapter, BlueZName.adapter]?["Powered"]?.bool == true }
     }
 
-    /// The cached value of a device property.
     func device(_ path: String, _ property: String) -> DBusValue? {
         objects { $0[path, BlueZName.device]?[property] }
     }
@@ -202,7 +194,6 @@ actor BlueZCentral {
         }
     }
 
-    /// Handles a change at bluetoothd.
     private func follow(_ change: BlueZService.Change) {
         switch change {
         case .appeared: break

@@ -2,12 +2,11 @@ import Glibc
 
 /// The connections to bottles that this user's gateways have established. Only those may be ended.
 ///
-/// bluetoothd keeps a connection when the program that requested it ends, and does not report which program that was.
-/// So each connection has a locked file. The kernel releases the lock when the process ends: a file without a lock is a
-/// connection that one of our programs left behind.
+/// bluetoothd keeps a connection when the program that requested it exits, and does not report that program. So each
+/// connection has a locked file. The kernel releases the lock when the process exits: a file without a lock marks an
+/// abandoned connection.
 package struct HeldConnections: Sendable {
     private let folder: String?
-    /// The descriptor of the locked file by peer.
     private var files: [String: Int32] = [:]
 
     /// - Parameter folder: a writable directory for all programs of this user; `nil` disables the files.
@@ -15,20 +14,18 @@ package struct HeldConnections: Sendable {
         self.folder = folder
     }
 
-    /// Locks the file of a new connection.
     mutating func hold(_ peer: String) {
         guard files[peer] == nil, let path = path(peer), let descriptor = Self.open(path, O_CREAT) else { return }
         if Self.lock(descriptor) { files[peer] = descriptor } else { close(descriptor) }
     }
 
-    /// Removes the file of a connection that has ended.
     mutating func release(_ peer: String) {
         guard let path = path(peer), isOurs(peer) else { return }
         unlink(path)
         if let descriptor = files.removeValue(forKey: peer) { close(descriptor) }
     }
 
-    /// Whether this process holds the connection, or a process of ours that has ended did.
+    /// Whether this process holds the connection, or a gateway of this user that has exited did.
     func isOurs(_ peer: String) -> Bool {
         if files[peer] != nil { return true }
         guard let path = path(peer), let descriptor = Self.open(path, 0) else { return false }
@@ -50,7 +47,7 @@ package struct HeldConnections: Sendable {
         return nil
     }
 
-    /// The file name is an address; other texts have none.
+    /// The file's path; `nil` for a text that is not an address.
     private func path(_ peer: String) -> String? {
         guard let folder, !peer.contains("/"), peer.utf8.count <= 64 else { return nil }
         return "\(folder)/waterh-\(geteuid())-connection-\(peer.filter { $0 != ":" })"

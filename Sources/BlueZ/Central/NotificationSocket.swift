@@ -5,15 +5,14 @@ import Glibc
 /// A socket of AcquireNotify: one message is one value. D-Bus signals report the end of the connection, so the end of
 /// the socket is ignored.
 final class NotificationSocket: @unchecked Sendable {
-    /// Set once, in `init`.
     private var source: DescriptorSource?
     private let descriptor: Int32
     private let receive: @Sendable ([UInt8]) -> Void
-    /// The time at which the socket was last empty.
+    /// The time at which the socket was last empty, in nanoseconds.
     private var emptied: UInt64 = 0
 
-    /// During a burst, one wake-up reads the values of this time (in nanoseconds), so that bluetoothd can use the
-    /// processor. Its socket has room for some hundred values. Slower values are read at once.
+    /// During a burst, values are gathered for this time (in nanoseconds) and read in one wake-up, which leaves the
+    /// processor to bluetoothd. Its socket has room for some hundred values. Slower values are read at once.
     private static let gathering: UInt64 = 2_000_000
 
     /// - Parameter descriptor: owned by this object.

@@ -3,9 +3,7 @@ import Bluetooth
 /// The services of a device as bluetoothd exports them, with the object path of each handle.
 struct RemoteTable {
     private(set) var services: [RemoteService] = []
-    /// The object path by value handle.
     private(set) var paths: [UInt16: String] = [:]
-    /// The value handle by object path.
     private(set) var handles: [String: UInt16] = [:]
 
     /// Parses `…/service000a/char000b`. The numbers are the handles of the declarations (src/gatt-client.c); the value

@@ -10,16 +10,13 @@ package struct MonitorPacket: Sendable, Hashable {
     package var opcode: UInt16
     /// The adapter's index; 0xFFFF for packets of no adapter.
     package var adapter: UInt16
-    /// The time since 1970.
     package var time: Duration
     /// The HCI packet without the H4 type byte.
     package var bytes: [UInt8]
 
     /// A message of the channel that is not a packet.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The expected number of bytes.
         package let needed: Int
-        /// The actual number of bytes.
         package let found: Int
         package var description: String {
             "invalid packet from the kernel's monitor channel: \(found) bytes, expected \(needed)"
@@ -33,10 +30,10 @@ package struct MonitorPacket: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// Decodes a message of the channel; bytes after the packet are ignored.
+    /// Decodes a message of the channel; ignores bytes after the packet.
     ///
     /// ```
-    /// opcode 2 · adapter 2 · length 2 · that many bytes      little-endian (BlueZ lib/hci.h, hci_mon_hdr)
+    /// opcode 2 · adapter 2 · length 2 · `length` bytes      little-endian (BlueZ lib/hci.h, hci_mon_hdr)
     /// ```
     package init(decoding message: some RandomAccessCollection<UInt8>, at time: Duration) throws(Malformed) {
         let header = Array(message.prefix(6))
@@ -106,7 +103,7 @@ package final class HCIMonitor: Sendable {
     /// Ends `packets` after the pending ones.
     package func close() { continuation.finish() }
 
-    /// The next message of the socket, if there is one.
+    /// The next message of the socket, or `nil`.
     private static func next(_ descriptor: Int32) -> ArraySlice<UInt8>? {
         var buffer = [UInt8](repeating: 0, count: 6 + 0xFFFF)
         while true {

@@ -7,10 +7,8 @@ package struct HostAdapter: Sendable, Hashable {
     /// The index: 1 for `hci1`.
     package var index: UInt16
     package var address: BluetoothAddress
-    /// Whether the adapter is switched on.
     package var isUp: Bool
 
-    /// The kernel's name: `hci0`.
     package var name: String { "hci\(index)" }
 
     /// Finds an adapter by name (`hci1`) or address.
@@ -64,7 +62,6 @@ package struct HostAdapter: Sendable, Hashable {
     }
 }
 
-/// Errors of the system as link errors.
 enum HostErrors {
     static func error(_ code: LinkError.Code, _ sentence: String, _ number: Int32, isTransient: Bool = false)
         -> LinkError

@@ -33,7 +33,6 @@ enum L2CAPSocket {
         }
     }
 
-    /// The address of a connected socket's peer.
     static func peer(of descriptor: Int32) -> BluetoothAddress? {
         var address = sockaddr_l2()
         var size = socklen_t(MemoryLayout<sockaddr_l2>.size)
@@ -48,7 +47,6 @@ enum L2CAPSocket {
 /// The central's end: `l2cap:ADDRESS`, or `l2cap:ADDRESS/random` for a peer with a random address.
 package struct L2CAPDialer: SocketDialer {
     package let address: BluetoothAddress
-    /// Whether the peer's address is random.
     package let isRandom: Bool
 
     /// - Parameter text: the text after `l2cap:`.
@@ -67,7 +65,6 @@ package struct L2CAPDialer: SocketDialer {
         isRandom = parts.count > 1
     }
 
-    /// `l2cap:ADDRESS`, with `/random` for a random address.
     package var name: String { "l2cap:\(address)\(isRandom ? "/random" : "")" }
     /// Always `false`: this link connects to one address without a scan.
     package var hasRadio: Bool { false }
@@ -124,7 +121,6 @@ package final class L2CAPPeripheralLink: PeripheralLink {
         instruments.identify?(listener.adapter.address)
     }
 
-    /// The link's name in messages: `l2cap:hci1`.
     package var name: String { link.name }
     package var events: AsyncStream<PeripheralEvent> { link.events }
     package func perform(_ request: PeripheralRequest) { link.perform(request) }

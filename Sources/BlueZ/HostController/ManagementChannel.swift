@@ -1,5 +1,5 @@
 import Bluetooth
-import CBluetooth  // As in the files beside it: built as one module, its SOCK_RAW and SOCK_CLOEXEC are the only ones.
+import CBluetooth  // Its SOCK_RAW and SOCK_CLOEXEC are the only ones in a single-module build.
 import Glibc
 
 /// The kernel's management channel (BlueZ doc/mgmt-api.txt), used to end a connection immediately.
@@ -7,12 +7,10 @@ import Glibc
 /// `Device1.Disconnect` waits 2 s before it ends a connection (BlueZ 5.66 src/device.c, DISCONNECT_TIMER). During that
 /// time no other central can connect to the bottle.
 package enum ManagementChannel {
-    /// Asks the kernel to end the LE connection with `address` immediately. Requires CAP_NET_ADMIN. On any error
-    /// nothing happens, and bluetoothd's 2 s pass. Never blocks.
+    /// Asks the kernel to end the LE connection with `address` immediately. Requires CAP_NET_ADMIN. Never blocks, and
+    /// ignores errors: bluetoothd then disconnects after 2 s.
     ///
-    /// - Parameters:
-    ///   - adapter: the index, 1 for hci1.
-    ///   - isRandom: whether the address is random.
+    /// - Parameter adapter: the index, 1 for hci1.
     package static func disconnect(_ address: BluetoothAddress, isRandom: Bool, adapter: UInt16) {
         // BTPROTO_HCI of the kernel's include/net/bluetooth/bluetooth.h.
         let protocolNumber: Int32 = 1

@@ -7,14 +7,13 @@ struct RawAdvertiser: Sendable {
     let adapter: UInt16
     let name: String
     let services: [BluetoothUUID]
-    /// Advertising data that replaces name and services.
+    /// The advertising data that replaces name and services.
     var given: AdvertisingBytes?
 
     private static let opcodes = (
         parameters: UInt16(0x2006), data: UInt16(0x2008), response: UInt16(0x2009), enable: UInt16(0x200A)
     )
 
-    /// Starts or stops advertising.
     func set(_ isVisible: Bool) throws(LinkError) {
         let descriptor = try open()
         defer { close(descriptor) }
@@ -43,7 +42,6 @@ struct RawAdvertiser: Sendable {
         return kept
     }
 
-    /// The length and 31 bytes.
     private static func padded(_ data: [UInt8]) -> [UInt8] {
         [UInt8(data.count)] + data + Array(repeating: 0, count: 31 - data.count)
     }

@@ -9,15 +9,14 @@ import DBus
 struct AdvertisedProperties: Equatable {
     /// Properties of `org.bluez.LEAdvertisement1`, without its type.
     var properties: [String: DBusValue] = [:]
-    /// Structures without room or a property, as text.
+    /// A text for each structure that has no property or does not fit.
     var leftOut: [String] = []
 
     private static let room = 31
     private static let nameRoom = 29
 
     /// Types that bluetoothd writes itself, has another property for, or reserves. With one of them under `Data` it
-    /// rejects the advertisement (`bt_ad_add_data` in `src/shared/ad.c`, BlueZ 5.52 to 5.82). Types with a property are
-    /// handled before this check.
+    /// rejects the advertisement (`bt_ad_add_data` in `src/shared/ad.c`, BlueZ 5.52 to 5.82).
     private static let refused: Set<UInt8> = Set(0x01...0x0A).union(0x0D...0x12).union(0x14...0x23).union(0x27...0x2B)
         .union([0x3D, 0xFF])
 
@@ -93,7 +92,6 @@ struct AdvertisedProperties: Equatable {
         DBusValue.Entry(.string(text(uuid) ?? ""), .variant(.bytes(Array(data))))
     }
 
-    /// The text of a UUID of 2, 4 or 16 bytes, least significant byte first.
     private static func text(_ bytes: [UInt8]) -> String? {
         guard bytes.count == 4 else { return BluetoothUUID(littleEndian: bytes)?.fullDescription.lowercased() }
         let value = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -1,10 +1,9 @@
 import Bluetooth
 import DBus
 
-/// Advertising while no central is connected. Failures are retried (adapter off, suspend, rfkill, bluetoothd busy or
-/// full).
+/// Advertising while no central is connected. Failures (adapter off, suspend, rfkill, bluetoothd busy or full) are
+/// retried with increasing pauses, and at once after a change.
 extension BlueZPeripheral {
-    /// Starts or stops advertising. After a failure it retries with increasing pauses, and at once after a change.
     func updateAdvertisement() {
         advertisingRetry?.cancel()
         advertisingRetry = nil
@@ -33,24 +32,23 @@ extension BlueZPeripheral {
                     show ? [path, .properties([:])] : [path], limit: .seconds(10),
                     show ? "Cannot register the advertisement" : "Cannot unregister the advertisement")
             } catch {
-                // Registered, or gone, already.
+                // Already registered, or already removed.
                 guard error.cause?.contains(show ? "AlreadyExists" : "DoesNotExist") == true else { throw error }
             }
             isAdvertising = show
         }
     }
 
-    /// bluetoothd has released the advertisement.
     func advertisementReleased() {
         isAdvertising = false
         updateAdvertisement()
     }
 
-    /// The state is as requested. Reports it after a failure.
+    /// Records that the state is as requested, and reports it after a failure.
     ///
     /// - Parameter always: reports it even without a previous failure.
     func isOnAir(_ always: Bool = false) {
-        // Without power no device can see a registered advertisement.
+        // Without power, no device can see a registered advertisement.
         guard hasPower else { return }
         let was = advertisingFailure
         advertisingFailure = nil
@@ -66,7 +64,7 @@ extension BlueZPeripheral {
     static let withoutPower = LinkError(.poweredOff, "The adapter was switched off", isTransient: true)
 
     private func isOffAir(_ failure: LinkError) {
-        // bluetoothd or the adapter is gone: this is reported, and everything is published again later.
+        // bluetoothd or the adapter is gone. Another handler reports this and publishes again later.
         guard isPublished, !isClosed else { return }
         let error = hasPower ? failure : Self.withoutPower
         if advertisingFailure?.sentence != error.sentence || advertisingFailure?.cause != error.cause {

@@ -14,7 +14,6 @@ package final class BlueZPeripheralLink: PeripheralLink {
     package let events: AsyncStream<PeripheralEvent>
     private let peripheral: BlueZPeripheral
 
-    /// How notified values reach bluetoothd.
     package enum NotificationWay: Sendable {
         /// Through the socket of AcquireNotify: three times as fast, and preferred by BlueZ.
         case socket
@@ -34,7 +33,6 @@ package final class BlueZPeripheralLink: PeripheralLink {
         events = peripheral.flow.stream()
     }
 
-    /// End the stream of a link that was never closed.
     deinit { peripheral.flow.finish() }
 
     package func perform(_ request: PeripheralRequest) {
@@ -63,19 +61,16 @@ actor BlueZPeripheral {
     let log: @Sendable (String) -> Void
 
     var application: GATTApplication?
-    /// The adapter on which the application is published.
     var adapter: String?
     var isPublished = false
     /// Whether advertising is requested. It is active only while no central is connected.
     var wantsAdvertisement = true
     var isAdvertising = false
-    /// Registering and unregistering run one at a time.
     var isChangingAdvertisement = false
     /// The reason why advertising failed; `nil` if it did not.
     var advertisingFailure: LinkError?
     /// The pause until the next attempt to advertise.
     var advertisingBackoff = BlueZPeripheral.backoff
-    /// The pending attempt.
     var advertisingRetry: Task<Void, Never>?
     /// The central by device path.
     var centrals: [String: Central] = [:]
@@ -95,9 +90,9 @@ actor BlueZPeripheral {
 
     /// The maximum number of pending reads and writes; further ones are rejected. Also the limit of pending values.
     static let pendingLimit = 256
-    /// The pauses between attempts: short enough after a switch, long enough for a night without power.
+    /// The pauses between attempts: short after a switch, long enough for a night without power.
     private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
-    /// Without jitter, because only this machine uses its bluetoothd.
+    /// No jitter, because only this machine uses its bluetoothd.
     static let noChance = 1.0
     /// The maximum number of pending events; above it, writes are rejected.
     static let eventLimit = 4096
@@ -107,11 +102,9 @@ actor BlueZPeripheral {
         var mtu = 23
     }
 
-    /// The state of a characteristic.
     struct Characteristic {
         var path: String
         var shape: LocalCharacteristic
-        /// The sockets by the central's device path.
         var sockets: [String: ValueSocket] = [:]
         /// Subscribed by StartNotify.
         var isNotifying = false
@@ -119,11 +112,10 @@ actor BlueZPeripheral {
         var lastRead: [UInt8] = []
     }
 
-    /// A call of bluetoothd that waits for the application.
     struct Pending {
         var token: DBusInvocation.Token
         var isRead: Bool
-        /// A read at offset 0: its response also answers the following Read Blob requests.
+        /// Set for a read at offset 0, whose response also answers the following Read Blob requests.
         var read: BluetoothUUID?
     }
 
@@ -249,7 +241,6 @@ actor BlueZPeripheral {
         }
     }
 
-    /// The address of the adapter on which the application is published.
     func ownAddress() -> BluetoothAddress? {
         guard let adapter else { return nil }
         return service.assumeIsolated { $0.objects[adapter, BlueZName.adapter]?["Address"]?.text }.flatMap {
@@ -290,7 +281,7 @@ actor BlueZPeripheral {
         advertisingFailure = nil
         advertisingRetry?.cancel()
         if was { emit(.unavailable(error)) }
-        // A lost bus connection has no signal for its return.
+        // The loss of the bus connection has no signal for its return.
         if service.assumeIsolated({ $0.connection == nil }) { publishAgain() }
     }
 

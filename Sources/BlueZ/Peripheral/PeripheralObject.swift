@@ -15,7 +15,6 @@ extension BluetoothUUID {
     fileprivate var busText: String { fullDescription.lowercased() }
 }
 
-/// An object to export.
 struct PeripheralObject: Sendable {
     var path: String
     var interfaces: [DBusInterface]
@@ -125,7 +124,6 @@ extension BlueZPeripheral {
             ])
     }
 
-    /// Extended Properties and Client Characteristic Configuration.
     private static let ownDescriptors: Set<BluetoothUUID> = [0x2900, GATTTable.clientConfiguration]
 
     private func interface(of descriptor: LocalDescriptor, in characteristic: String) -> DBusInterface {

@@ -3,23 +3,20 @@ import Dispatch
 import Glibc
 import Utilities
 
-/// Our end of a socket that carries notified values to bluetoothd: one message is one value. Values that do not fit are
-/// queued up to a limit.
+/// The peripheral's end of a socket that carries notified values to bluetoothd: one message is one value. Values that
+/// do not fit are queued up to a limit.
 final class ValueSocket: @unchecked Sendable {
     enum Event: Sendable {
-        /// One value was sent.
         case sent
         case ended
     }
 
     private let descriptor: Int32
-    /// Set once, in `init`.
     private var source: DescriptorSource?
     private let limit: Int
     private let tell: @Sendable (Event) -> Void
     private var waiting: [[UInt8]] = []
 
-    /// Two connected sockets: ours, and the one for bluetoothd.
     static func pair() -> (ours: Int32, theirs: Int32)? {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)

@@ -3,9 +3,7 @@ import DBus
 
 /// The adapters and devices that bluetoothd knows, for `doctor`.
 package struct BlueZCensus: Hashable, Sendable {
-    /// A Bluetooth adapter of this machine.
     package struct Adapter: Hashable, Sendable {
-        /// The name: `hci0`.
         package var name: String
         package var address: String
         package var isPowered: Bool
@@ -41,7 +39,6 @@ package struct BlueZCensus: Hashable, Sendable {
 
     /// A device that bluetoothd knows, in range or not.
     package struct Device: Hashable, Sendable {
-        /// The adapter: `hci0`.
         package var adapter: String
         package var address: String
         /// The device name, or the user's alias.
@@ -81,7 +78,6 @@ package struct BlueZCensus: Hashable, Sendable {
         self.devices = devices
     }
 
-    /// The reason why the query failed.
     package enum Refusal: Error, Hashable, Sendable {
         case noBus(reason: String)
         case notRunning

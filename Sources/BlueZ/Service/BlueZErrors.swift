@@ -6,7 +6,6 @@ import DBus
 /// Names and texts are from BlueZ 5.66–5.87 `src/error.c`, `src/device.c`, `src/gatt-client.c`; see `docs/adapters.md`.
 enum BlueZErrors {
     struct Row {
-        /// The D-Bus error name, without the prefix `org.bluez.Error.`.
         var name: String
         /// A part of the message; `nil` matches any.
         var text: String?

@@ -5,7 +5,6 @@ struct BlueZObjects {
     typealias Properties = [String: DBusValue]
     typealias Interfaces = [String: Properties]
 
-    /// A change by a signal.
     enum Change: Hashable, Sendable {
         case added(path: String, interfaces: Set<String>)
         case removed(path: String, interfaces: Set<String>)
@@ -83,7 +82,6 @@ struct BlueZObjects {
         return all.first { self[$0, BlueZName.adapter]?["Powered"]?.bool == true } ?? all.first
     }
 
-    /// The device with that address on that adapter.
     func device(address: String, on adapter: String) -> String? {
         paths(having: BlueZName.device, below: adapter).first {
             self[$0, BlueZName.device]?["Address"]?.text?.uppercased() == address.uppercased()

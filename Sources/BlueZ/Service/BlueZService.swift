@@ -18,7 +18,6 @@ actor BlueZService {
     nonisolated let executor: QueueExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
     private(set) var objects = BlueZObjects()
-    /// Whether bluetoothd runs and its objects are known.
     private(set) var isPresent = false
     private(set) var connection: DBusConnection?
 
@@ -41,8 +40,8 @@ actor BlueZService {
         onChange = handler
     }
 
-    /// Connects to the bus if needed and reads bluetoothd's objects. Throws if that is impossible now. If the bus is
-    /// there, a later start of bluetoothd is reported as `appeared`.
+    /// Connects to the bus if needed and reads bluetoothd's objects. Throws if that is impossible now. While the bus is
+    /// connected, a later start of bluetoothd is reported as `appeared`.
     func start() async throws(LinkError) {
         do {
             if connection == nil {
@@ -154,7 +153,7 @@ actor BlueZService {
             .disappeared(LinkError(.serviceLost, "the system bus connection is closed", isTransient: true)))
     }
 
-    /// Calls a method of bluetoothd; `what` is the first half of an error's sentence.
+    /// Calls a method of bluetoothd. `what` is the first half of an error message.
     func call(
         _ path: String, _ interface: String, _ member: String, _ arguments: [DBusValue] = [], limit: Duration,
         _ what: String
@@ -188,7 +187,7 @@ actor BlueZService {
 
     // MARK: - Adapters
 
-    /// The adapter, if it is powered; otherwise throws an error with the action to take.
+    /// The powered adapter; otherwise throws an error with the action to take.
     func poweredAdapter(named name: String?) throws(LinkError) -> String {
         guard isPresent else { throw Self.absent }
         guard let path = objects.adapter(named: name) else {
