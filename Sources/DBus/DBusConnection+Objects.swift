@@ -23,7 +23,6 @@ extension DBusConnection {
         reply(to: call.pointer, answer)
     }
 
-    /// Handles a received method call.
     func serve(_ message: OpaquePointer) {
         func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
         let invocation = DBusInvocation(

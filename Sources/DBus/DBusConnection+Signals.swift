@@ -5,11 +5,9 @@ extension DBusConnection {
     struct Subscription {
         var match: DBusMatch
         var handler: @Sendable (DBusSignal) -> Void
-        /// Called when the connection ends.
         var end: (@Sendable () -> Void)?
     }
 
-    /// Identifies a subscription.
     package struct SubscriptionID: Hashable, Sendable {
         let number: UInt64
     }
@@ -47,7 +45,6 @@ extension DBusConnection {
         return id
     }
 
-    /// Ends a subscription.
     package func unsubscribe(_ id: SubscriptionID) {
         guard let subscription = subscriptions.removeValue(forKey: id.number) else { return }
         call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "RemoveMatch", [.string(subscription.match.rule)])) {
@@ -152,7 +149,7 @@ extension DBusConnection {
         // DBUS_NAME_FLAG_DO_NOT_QUEUE
         let flags: UInt32 = waits ? 0 : 4
         let answer = try await askBus("RequestName", [.string(name), .uint32(flags)]).first?.integer
-        return answer == 1 || answer == 4  // Primary owner, or already so.
+        return answer == 1 || answer == 4  // DBUS_REQUEST_NAME_REPLY_PRIMARY_OWNER or _ALREADY_OWNER.
     }
 
     /// Delivers a received signal to its subscribers.
@@ -176,7 +173,6 @@ extension DBusConnection {
         owners[name] = owner.isEmpty ? nil : owner
     }
 
-    /// Broadcasts a signal.
     package func emit(path: String, interface: String, _ signal: String, _ arguments: [DBusValue] = [])
         throws(DBusFailure)
     {

@@ -7,13 +7,12 @@ import Glibc
 /// Signal and method handlers run on that queue, in the order of arrival. They may enter an actor that shares
 /// `executor` with `assumeIsolated`.
 package actor DBusConnection {
-    /// The address of a bus.
     package enum Bus: Sendable, Hashable {
         /// The system bus: `DBUS_SYSTEM_BUS_ADDRESS`, or its default address.
         case system
         /// The session bus: `DBUS_SESSION_BUS_ADDRESS`, or its default path in `XDG_RUNTIME_DIR`.
         case session
-        /// Such as `unix:path=/run/dbus/system_bus_socket`.
+        /// An address such as `unix:path=/run/dbus/system_bus_socket`.
         case address(String)
 
         var address: String {
@@ -53,14 +52,13 @@ package actor DBusConnection {
     private var closeHandlers: [@Sendable () -> Void] = []
     private var lastNumber: UInt64 = 0
 
-    /// Method calls of others that wait for an answer of ours at the same time; more are refused.
+    /// The maximum number of received method calls that wait for this process's reply; further ones are rejected.
     static let unansweredLimit = 1024
     /// The number of unhandled bytes at which reading pauses.
     static let receivedLimit = 4 << 20
     /// The maximum message size, far above BlueZ's; a larger message ends the connection.
     static let messageLimit = 16 << 20
 
-    /// Connects and calls Hello.
     package static func open(
         _ bus: Bus, on executor: QueueExecutor, limit: Duration = .seconds(10)
     ) async throws(DBusFailure) -> DBusConnection {
@@ -147,7 +145,7 @@ package actor DBusConnection {
         subscriptions = [:]
         closeHandlers = []
         for end in ends { end() }
-        // Later, because this might run inside a callback of libdbus.
+        // Later, because this function can run inside a callback of libdbus.
         let box = SendablePointer(connection)
         executor.queue.async { [self] in
             dbus_connection_remove_filter(box.pointer, Self.filter, Unmanaged.passUnretained(self).toOpaque())
@@ -162,7 +160,7 @@ package actor DBusConnection {
     }
 }
 
-/// `OpaquePointer` is not Sendable; using it on the queue only is safe.
+/// `OpaquePointer` is not Sendable. It is used on the queue only.
 struct SendablePointer: @unchecked Sendable {
     let pointer: OpaquePointer
     init(_ pointer: OpaquePointer) { self.pointer = pointer }

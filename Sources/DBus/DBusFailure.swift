@@ -2,7 +2,6 @@
 package struct DBusFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The error name: `org.bluez.Error.InProgress`.
     package var name: String
-    /// The message; can be empty.
     package var message: String
 
     package init(_ name: String, _ message: String) {
@@ -26,10 +25,9 @@ package struct DBusFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package static let readOnly = "org.freedesktop.DBus.Error.PropertyReadOnly"
     package static let invalidArguments = "org.freedesktop.DBus.Error.InvalidArgs"
     package static let limitsExceeded = "org.freedesktop.DBus.Error.LimitsExceeded"
-    /// Any other error.
     package static let failed = "org.freedesktop.DBus.Error.Failed"
-    /// Of this project: the reader of a signal stream was too slow.
+    /// Specific to this project: the reader of a signal stream was too slow.
     package static let overflow = "waterh.Error.SignalOverflow"
-    /// Of this project: the value cannot be encoded.
+    /// Specific to this project: the value cannot be encoded.
     package static let unsendable = "waterh.Error.Unsendable"
 }

@@ -60,7 +60,6 @@ final class DBusLoop: @unchecked Sendable {
         data.map { Unmanaged<DBusLoop>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Dispatches every received message.
     private func dispatch() {
         guard !isStopped, !isDispatching else { return }
         isDispatching = true

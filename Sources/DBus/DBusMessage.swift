@@ -4,10 +4,8 @@ import CDBus
 package struct DBusCall: Sendable {
     /// The bus name.
     package var destination: String
-    /// The object path.
     package var path: String
     package var interface: String
-    /// The method name.
     package var member: String
     package var arguments: [DBusValue]
 
@@ -26,26 +24,22 @@ package struct DBusCall: Sendable {
 package struct DBusSignal: Sendable, Hashable {
     /// The sender's unique name (`:1.42`), or `org.freedesktop.DBus` for the bus.
     package var sender: String
-    /// The object path.
     package var path: String
     package var interface: String
-    /// The signal name.
     package var member: String
     package var arguments: [DBusValue]
     /// The sender's serial number of the message.
     package var serial: UInt32 = 0
 }
 
-/// A match rule for signals. `nil` matches anything.
+/// A match rule for signals. A `nil` field matches anything.
 package struct DBusMatch: Hashable, Sendable {
     /// A well-known name matches signals of its current owner.
     package var sender: String?
-    /// The object path.
     package var path: String?
     /// Matches this path and all paths below it.
     package var pathNamespace: String?
     package var interface: String?
-    /// The signal name.
     package var member: String?
     /// The first argument, if it is a string.
     package var firstArgument: String?
@@ -104,7 +98,6 @@ final class OwnedMessage {
     init(_ pointer: OpaquePointer) { self.pointer = pointer }
     deinit { dbus_message_unref(pointer) }
 
-    /// A method call with its arguments.
     convenience init(_ call: DBusCall) throws(DBusFailure) {
         guard dbus_validate_bus_name(call.destination, nil) != 0, dbus_validate_path(call.path, nil) != 0,
             dbus_validate_interface(call.interface, nil) != 0, dbus_validate_member(call.member, nil) != 0,
@@ -118,7 +111,6 @@ final class OwnedMessage {
         try DBusMessageCoding.append(call.arguments, to: pointer)
     }
 
-    /// A signal with its arguments.
     convenience init(path: String, interface: String, signal: String, _ arguments: [DBusValue]) throws(DBusFailure) {
         guard dbus_validate_path(path, nil) != 0, dbus_validate_interface(interface, nil) != 0,
             dbus_validate_member(signal, nil) != 0,
@@ -146,7 +138,6 @@ final class OwnedMessage {
         }
     }
 
-    /// The values or the error of a reply.
     var result: Result<[DBusValue], DBusFailure> {
         let arguments = DBusMessageCoding.arguments(of: pointer)
         guard dbus_message_get_type(pointer) == DBUS_MESSAGE_TYPE_ERROR else { return .success(arguments) }

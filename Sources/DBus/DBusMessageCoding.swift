@@ -3,7 +3,6 @@ import CDBus
 /// Encodes and decodes libdbus messages. libdbus validates received messages (lengths, UTF-8, paths, nesting). Sent
 /// values are validated here, because libdbus aborts the process for an invalid argument.
 enum DBusMessageCoding {
-    /// The arguments of a message.
     static func arguments(of message: OpaquePointer) -> [DBusValue] {
         var iterator = DBusMessageIter()
         guard dbus_message_iter_init(message, &iterator) != 0 else { return [] }
@@ -97,7 +96,6 @@ enum DBusMessageCoding {
 }
 
 extension DBusMessageCoding {
-    /// Appends arguments to a message. After an error the message is unusable.
     static func append(_ values: [DBusValue], to message: OpaquePointer) throws(DBusFailure) {
         var iterator = DBusMessageIter()
         dbus_message_iter_init_append(message, &iterator)

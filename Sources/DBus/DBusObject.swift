@@ -1,11 +1,8 @@
 /// An interface of an exported object: its methods, properties and signals.
 package struct DBusInterface: Sendable {
-    /// The interface name.
     package var name: String
     package var methods: [DBusMethod]
-    /// The properties by name.
     package var properties: [String: DBusProperty]
-    /// The signals, for Introspectable.
     package var signals: [DBusSignalShape]
 
     package init(
@@ -21,7 +18,6 @@ package struct DBusInterface: Sendable {
 
 /// An argument with its signature, such as `("options", "a{sv}")`.
 package struct DBusArgument: Sendable, Hashable {
-    /// The name, for Introspectable.
     package var name: String
     /// The signature of one complete type.
     package var signature: String
@@ -31,12 +27,9 @@ package struct DBusArgument: Sendable, Hashable {
     }
 }
 
-/// A method of an exported object.
 package struct DBusMethod: Sendable {
     package var name: String
-    /// The input arguments, in order.
     package var input: [DBusArgument]
-    /// The output arguments, in order.
     package var output: [DBusArgument]
     /// Called on the connection's queue, in the order of the calls. The arguments have the types of `input`.
     package var answer: @Sendable (DBusInvocation) -> DBusAnswer
@@ -64,7 +57,6 @@ package struct DBusSignalShape: Sendable {
 
 /// A property with its value. It is read-only unless `set` exists.
 package struct DBusProperty: Sendable {
-    /// The current value.
     package var value: DBusValue
     /// Called on the connection's queue before a new value of the same type is stored. A returned error rejects it.
     package var set: (@Sendable (DBusValue) -> DBusFailure?)?
@@ -86,13 +78,10 @@ package struct DBusInvocation: Sendable {
     package var token: Token
     /// The caller's unique bus name.
     package var sender: String
-    /// The object path.
     package var path: String
     package var interface: String
-    /// The method name.
     package var member: String
     package var arguments: [DBusValue]
-    /// Whether the caller expects a reply.
     package var wantsReply: Bool
 }
 

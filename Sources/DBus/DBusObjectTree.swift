@@ -20,7 +20,6 @@ struct DBusObjectTree {
     static let properties = "org.freedesktop.DBus.Properties"
     static let objectManager = "org.freedesktop.DBus.ObjectManager"
 
-    /// Adds or replaces an object.
     mutating func add(_ path: String, _ interfaces: [DBusInterface], isManager: Bool) -> [Emission] {
         objects[path] = Object(interfaces: Dictionary(interfaces.map { ($0.name, $0) }) { $1 }, isManager: isManager)
         guard !interfaces.isEmpty, let manager = manager(of: path) else { return [] }
@@ -43,14 +42,13 @@ struct DBusObjectTree {
         ]
     }
 
-    /// Sets a property.
     mutating func set(_ path: String, _ interface: String, _ property: String, _ value: DBusValue) -> [Emission] {
         guard objects[path]?.interfaces[interface]?.properties[property] != nil else { return [] }
         objects[path]?.interfaces[interface]?.properties[property]?.value = value
         return [changed(path, interface, [property: value])]
     }
 
-    /// The result of a call. Handlers are returned and called outside, so that they may change the tree.
+    /// The result of a call. Handlers are called by the connection, so that they can change the tree.
     enum Step {
         case answer(DBusAnswer)
         case method(DBusMethod)

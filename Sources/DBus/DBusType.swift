@@ -9,7 +9,6 @@ package indirect enum DBusType: Hashable, Sendable {
 
     /// A text that is not a list of complete types.
     package struct Malformed: Error, Hashable, CustomStringConvertible {
-        /// The given text.
         package let text: String
         /// The index of the first invalid character, from 0.
         package let offset: Int

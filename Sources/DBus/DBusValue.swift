@@ -21,9 +21,7 @@ package indirect enum DBusValue: Hashable, Sendable {
     case dictionary(DBusType, DBusType, [Entry])
     case structure([DBusValue])
 
-    /// An entry of a dictionary.
     package struct Entry: Hashable, Sendable {
-        /// A value of a basic type.
         package var key: DBusValue
         package var value: DBusValue
         package init(_ key: DBusValue, _ value: DBusValue) {
@@ -66,16 +64,14 @@ package indirect enum DBusValue: Hashable, Sendable {
     package static func strings(_ values: [String]) -> DBusValue { .array(.string, values.map { .string($0) }) }
 }
 
-/// Typed access to a received value: `nil` if it has another type.
+/// Typed access to a received value: `nil` if it has another type. Variants around it are removed.
 extension DBusValue {
     /// The value without variants around it.
     package var unwrapped: DBusValue {
         if case .variant(let inner) = self { inner.unwrapped } else { self }
     }
 
-    /// A boolean.
     package var bool: Bool? { if case .boolean(let value) = unwrapped { value } else { nil } }
-    /// Bytes.
     package var byteArray: [UInt8]? { if case .bytes(let value) = unwrapped { value } else { nil } }
     /// A file descriptor, owned by the returned object.
     package var descriptor: OwnedDescriptor? { if case .fileDescriptor(let value) = unwrapped { value } else { nil } }
@@ -102,7 +98,6 @@ extension DBusValue {
         }
     }
 
-    /// The members of an array or a structure.
     package var elements: [DBusValue]? {
         switch unwrapped {
         case .array(_, let values), .structure(let values): values

@@ -6,7 +6,7 @@ package final class OwnedDescriptor: Sendable {
     private let held: Mutex<Int32?>
 
     /// - Parameter descriptor: an open descriptor. libdbus returns a negative one if the process has too many open
-    /// files.
+    ///   files.
     package init(_ descriptor: Int32) {
         held = Mutex(descriptor >= 0 ? descriptor : nil)
     }
@@ -17,7 +17,7 @@ package final class OwnedDescriptor: Sendable {
         }
     }
 
-    /// Returns the descriptor, which the caller must close; `nil` if it was taken already.
+    /// Returns the descriptor, which the caller must close; `nil` if it was already taken.
     package func take() -> Int32? {
         held.withLock { descriptor in
             defer { descriptor = nil }
