@@ -5,7 +5,6 @@ package struct ATTErrorCode: RawRepresentable, Hashable, Sendable {
     package init(rawValue: UInt8) { self.rawValue = rawValue }
     package init(_ rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The handle does not exist, or the handle range is invalid.
     package static let invalidHandle = Self(0x01)
     package static let readNotPermitted = Self(0x02)
     package static let writeNotPermitted = Self(0x03)
@@ -13,7 +12,6 @@ package struct ATTErrorCode: RawRepresentable, Hashable, Sendable {
     /// The client must authenticate first.
     package static let insufficientAuthentication = Self(0x05)
     package static let requestNotSupported = Self(0x06)
-    /// The offset is past the end of the value.
     package static let invalidOffset = Self(0x07)
     package static let insufficientAuthorization = Self(0x08)
     package static let prepareQueueFull = Self(0x09)
@@ -24,7 +22,6 @@ package struct ATTErrorCode: RawRepresentable, Hashable, Sendable {
     package static let encryptionKeySizeTooShort = Self(0x0C)
     /// The attribute does not accept a value of this length.
     package static let invalidAttributeValueLength = Self(0x0D)
-    /// An error that no other code describes.
     package static let unlikelyError = Self(0x0E)
     package static let insufficientEncryption = Self(0x0F)
     /// The attribute type does not define groups.
@@ -33,9 +30,7 @@ package struct ATTErrorCode: RawRepresentable, Hashable, Sendable {
     /// The client's cached attribute table is out of date.
     package static let databaseOutOfSync = Self(0x12)
     package static let valueNotAllowed = Self(0x13)
-    /// The profile rejects the write.
     package static let writeRequestRejected = Self(0xFC)
-    /// The Client Characteristic Configuration descriptor does not have the required value.
     package static let cccdImproperlyConfigured = Self(0xFD)
     package static let procedureAlreadyInProgress = Self(0xFE)
     package static let outOfRange = Self(0xFF)

@@ -11,32 +11,24 @@ package struct ATTOpcode: RawRepresentable, Hashable, Sendable {
     package static let errorResponse = Self(0x01)
     package static let exchangeMTURequest = Self(0x02)
     package static let exchangeMTUResponse = Self(0x03)
-    /// Lists the handles and types of a range.
     package static let findInformationRequest = Self(0x04)
     package static let findInformationResponse = Self(0x05)
-    /// Finds groups of a type with a given value.
     package static let findByTypeValueRequest = Self(0x06)
     package static let findByTypeValueResponse = Self(0x07)
-    /// Reads all attributes of a type.
     package static let readByTypeRequest = Self(0x08)
     package static let readByTypeResponse = Self(0x09)
     package static let readRequest = Self(0x0A)
     package static let readResponse = Self(0x0B)
-    /// Reads a value from an offset.
     package static let readBlobRequest = Self(0x0C)
     package static let readBlobResponse = Self(0x0D)
-    /// Reads several values of known lengths.
     package static let readMultipleRequest = Self(0x0E)
     package static let readMultipleResponse = Self(0x0F)
-    /// Lists the groups (services) of a range.
     package static let readByGroupTypeRequest = Self(0x10)
     package static let readByGroupTypeResponse = Self(0x11)
     package static let writeRequest = Self(0x12)
     package static let writeResponse = Self(0x13)
-    /// Queues one part of a long value.
     package static let prepareWriteRequest = Self(0x16)
     package static let prepareWriteResponse = Self(0x17)
-    /// Writes or cancels the queued parts.
     package static let executeWriteRequest = Self(0x18)
     package static let executeWriteResponse = Self(0x19)
     package static let notification = Self(0x1B)
@@ -50,15 +42,13 @@ package struct ATTOpcode: RawRepresentable, Hashable, Sendable {
     package static let writeCommand = Self(0x52)
     package static let signedWriteCommand = Self(0xD2)
 
-    /// A command has no response.
     package var isCommand: Bool { rawValue & 0x40 != 0 }
 
-    /// The response to this request, or `nil` if this is not a request.
+    /// The response to this request; `nil` if this is not a request.
     package var response: ATTOpcode? {
         Self.requests.contains(self) ? ATTOpcode(rawValue + 1) : nil
     }
 
-    /// Whether this is a response or an Error Response.
     package var isResponse: Bool {
         self == .errorResponse || (rawValue > 0 && Self.requests.contains(ATTOpcode(rawValue - 1)))
     }

@@ -56,7 +56,6 @@ extension ATTPDU {
     }
 }
 
-// Lists of items. Each PDU type states the length of its items differently.
 extension ByteReader {
     fileprivate mutating func range() throws(MalformedPDU) -> ATTHandleRange {
         ATTHandleRange(try uint16("starting handle"), try uint16("ending handle"))
@@ -70,7 +69,6 @@ extension ByteReader {
         return list
     }
 
-    /// A list of two or more handles.
     fileprivate mutating func handles() throws(MalformedPDU) -> [UInt16] {
         guard remaining >= 4 else {
             throw MalformedPDU(what: "set of handles", offset: offset, needed: 4, found: remaining)
@@ -128,7 +126,7 @@ extension ByteReader {
         return size
     }
 
-    /// Only the last value may be shorter than its length field.
+    /// Only the last value can be shorter than its length field.
     fileprivate mutating func lengthValues() throws(MalformedPDU) -> [ATTLengthValue] {
         var list: [ATTLengthValue] = []
         repeat {

@@ -83,7 +83,7 @@ extension ATTPDU {
         // 18 | flags(1)
         case .executeWriteRequest(let flags):
             bytes.append(flags)
-        // 21 | [length(2) value(length; the last may be cut)]+
+        // 21 | [length(2) value(length; the last can be truncated)]+
         case .readMultipleVariableResponse(let list):
             for item in list {
                 bytes.append(littleEndian: item.length)

@@ -19,7 +19,6 @@ package enum ATTPDU: Hashable, Sendable {
     case readResponse(value: [UInt8])
     case readBlobRequest(handle: UInt16, offset: UInt16)
     case readBlobResponse(value: [UInt8])
-    /// At least two handles.
     case readMultipleRequest(handles: [UInt16])
     /// The concatenated values. The client must know their lengths.
     case readMultipleResponse(values: [UInt8])
@@ -36,14 +35,12 @@ package enum ATTPDU: Hashable, Sendable {
     /// 0 cancels the prepared writes, 1 executes them.
     case executeWriteRequest(flags: UInt8)
     case executeWriteResponse
-    /// At least two handles.
     case readMultipleVariableRequest(handles: [UInt16])
     case readMultipleVariableResponse([ATTLengthValue])
     case notification(handle: UInt16, value: [UInt8])
     case multipleNotification([ATTHandleValue])
     case indication(handle: UInt16, value: [UInt8])
     case confirmation
-    /// An unknown opcode and its parameters.
     case unknown(ATTOpcode, parameters: [UInt8])
 
     /// The ATT MTU before an exchange, in bytes.
@@ -120,11 +117,8 @@ package struct ATTHandleValue: Hashable, Sendable {
     }
 }
 
-/// One group (service) of a Read By Group Type Response.
 package struct ATTGroupValue: Hashable, Sendable {
-    /// The handle of the group's declaration.
     package var handle: UInt16
-    /// The last handle of the group.
     package var end: UInt16
     /// The value of the declaration: the service's UUID.
     package var value: [UInt8]

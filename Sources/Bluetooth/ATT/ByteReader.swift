@@ -52,7 +52,6 @@ struct ByteReader {
         return remaining / size
     }
 
-    /// Throws if bytes remain.
     func end() throws(MalformedPDU) {
         guard remaining == 0 else {
             throw MalformedPDU(what: "nothing more", offset: offset, needed: 0, found: remaining)
@@ -65,7 +64,6 @@ struct ByteReader {
 }
 
 extension [UInt8] {
-    /// Appends two bytes, least significant byte first.
     mutating func append(littleEndian value: UInt16) {
         append(UInt8(truncatingIfNeeded: value))
         append(UInt8(value >> 8))

@@ -1,10 +1,8 @@
 /// ATT PDUs in a byte stream, each in an L2CAP basic frame: length (2 bytes) and channel 0x0004 (2 bytes), both
 /// little-endian, then the PDU (Core 5.4, Vol 3 Part A, 3.1). Frames for other channels are skipped.
 package struct BasicFrames: Sendable {
-    /// The result of parsing the received bytes.
     package enum Next: Equatable, Sendable {
         case pdu([UInt8])
-        /// The frame is not complete.
         case incomplete
         /// The frame is longer than any ATT PDU, so the start of the next frame is unknown.
         case tooLong(Int)
@@ -26,14 +24,12 @@ package struct BasicFrames: Sendable {
         return [UInt8(length & 0xFF), UInt8(length >> 8), UInt8(channel & 0xFF), UInt8(channel >> 8)] + pdu
     }
 
-    /// Appends received bytes, split at any position.
     package mutating func append(_ more: some Sequence<UInt8>) {
         bytes.removeFirst(start)
         start = 0
         bytes.append(contentsOf: more)
     }
 
-    /// Removes and returns the next complete PDU.
     package mutating func next() -> Next {
         while bytes.count - start >= Self.headerSize {
             let length = Int(bytes[start]) | Int(bytes[start + 1]) << 8

@@ -4,7 +4,6 @@ import Dispatch
 protocol CentralTransport: AnyObject {
     /// Searches for the peer. Answers with `found` or `notFound`.
     func look()
-    /// Connects. Answers with `opened` or `openFailed`.
     func open(_ peer: PeerID)
     func send(_ bytes: [UInt8])
     /// Ends the connection or the attempt, without an event.
@@ -57,7 +56,6 @@ final class CentralDriver: @unchecked Sendable {
         }
     }
 
-    /// A PDU from the transport.
     func received(_ bytes: [UInt8]) {
         observe(.pdu(.toCentral, bytes))
         pass(bytes, .toCentral)
@@ -113,7 +111,6 @@ final class CentralDriver: @unchecked Sendable {
         observe(.disconnected)
     }
 
-    /// Passes a PDU through the fault injection, if there is one.
     private func pass(_ bytes: [UInt8], _ direction: PDUDirection) {
         guard let effects = faults?.pass(bytes, direction, connection: connection, at: instruments.clock.now()) else {
             return deliver(bytes, direction)

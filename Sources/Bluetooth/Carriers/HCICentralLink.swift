@@ -8,7 +8,6 @@ package final class HCICentralLink: CentralLink {
     private let driver: CentralDriver
     private let transport: HCICentralTransport
 
-    /// The link connects to the controller at the first scan or connection.
     package init(_ place: NetworkPlace, instruments: LinkInstruments = LinkInstruments()) {
         name = "hci:\(place)"
         let queue = DispatchQueue(label: "central hci:\(place)")
@@ -18,7 +17,6 @@ package final class HCICentralLink: CentralLink {
         events = driver.events.stream()
     }
 
-    /// End the stream of a link that was never closed.
     deinit { driver.events.finish() }
 
     package func perform(_ request: CentralRequest) {
@@ -40,12 +38,10 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
     private let controller: StreamController
     private let driver: CentralDriver
     private var isScanning = false
-    /// The peers of the scan.
     private var seen: [PeerID: Known] = [:]
     /// The peers that this scan has reported.
     private var told: Set<PeerID> = []
     private var connection: UInt16?
-    /// The peer of the current connection attempt.
     private var wanted: BluetoothAddress?
     private var attempt = 0
 

@@ -7,7 +7,6 @@ package final class HCIPeripheralLink: PeripheralLink {
     private let driver: PeripheralDriver
     private let transport: HCIPeripheralTransport
 
-    /// The link connects to the controller in `open`.
     package init(_ place: NetworkPlace, instruments: LinkInstruments = LinkInstruments()) {
         name = "hci:\(place)"
         let queue = DispatchQueue(label: "peripheral hci:\(place)")
@@ -18,13 +17,11 @@ package final class HCIPeripheralLink: PeripheralLink {
         events = driver.events.stream()
     }
 
-    /// End the stream of a link that was never closed.
     deinit { driver.events.finish() }
 
     package func perform(_ request: PeripheralRequest) { driver.perform(request) }
     package func caughtUp() async { await driver.events.caughtUp() }
 
-    /// Connects to the controller, serves the application and advertises it.
     package func open(_ application: GATTApplication) async throws(LinkError) {
         let address = try await transport.ready().get()
         driver.instruments.identify?(address)
@@ -41,7 +38,6 @@ package final class HCIPeripheralLink: PeripheralLink {
         }
     }
 
-    /// The controller's address.
     package func ownAddress() async -> BluetoothAddress? { await transport.ownAddress() }
 }
 
@@ -53,7 +49,6 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     private var isVisible = true
     private var connections: [CentralID: UInt16] = [:]
     private var isOver = false
-    /// The timer for the next attempt to connect to the controller.
     private let calling: DeadlineTimer
     private static let pause = Duration.seconds(1)
 

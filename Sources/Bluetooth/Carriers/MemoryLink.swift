@@ -16,7 +16,6 @@ package enum MemoryLink {
     }
 }
 
-/// The central's end of a `MemoryLink`.
 package final class MemoryCentralLink: CentralLink {
     package var name: String { cable.name }
     package var hasRadio: Bool { false }
@@ -28,7 +27,6 @@ package final class MemoryCentralLink: CentralLink {
         events = cable.central.events.stream()
     }
 
-    /// End the stream of a link that was never closed.
     deinit { cable.central.events.finish() }
 
     package func perform(_ request: CentralRequest) { cable.central.perform(request) }
@@ -36,7 +34,6 @@ package final class MemoryCentralLink: CentralLink {
     package func close() async { await cable.central.close() }
 }
 
-/// The peripheral's end of a `MemoryLink`.
 package final class MemoryPeripheralLink: PeripheralLink {
     package var name: String { cable.name }
     package let events: AsyncStream<PeripheralEvent>
@@ -47,7 +44,6 @@ package final class MemoryPeripheralLink: PeripheralLink {
         events = cable.peripheral.events.stream()
     }
 
-    /// End the stream of a link that was never closed.
     deinit { cable.peripheral.events.finish() }
 
     package func perform(_ request: PeripheralRequest) { cable.peripheral.perform(request) }
@@ -73,7 +69,6 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
     let peripheral: PeripheralDriver
     private var isListening = false
     private var isVisible = true
-    /// The central waits for the peripheral to advertise.
     private var isWaiting = false
     private var number = 0
     private var connected: CentralID?
@@ -199,7 +194,6 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
         }
     }
 
-    /// Delivers one PDU in each direction.
     private func drain() {
         guard let id = connected else { return }
         if toPeripheral.isMoving { peripheral.received(toPeripheral.waiting.removeFirst(), from: id) }

@@ -26,10 +26,8 @@ final class PacketSocket: @unchecked Sendable {
     private static let turn = 64
 
     private let descriptor: Int32
-    /// The frame parser of a stream socket; `nil` for SEQPACKET.
     private var frames: BasicFrames?
     private let onEvent: (Event) -> Void
-    /// Set once, in `init`.
     private var source: DescriptorSource?
     private var outbox: [[UInt8]] = []
     private var isConnecting: Bool
@@ -55,7 +53,6 @@ final class PacketSocket: @unchecked Sendable {
 
     deinit { close() }
 
-    /// Sends a PDU, or queues it until the socket is writable.
     func send(_ bytes: [UInt8]) {
         guard !isClosed, !isDeaf else { return }
         var bytes = frames == nil ? bytes : BasicFrames.frame(bytes)
@@ -79,12 +76,11 @@ final class PacketSocket: @unchecked Sendable {
 
     var isCongested: Bool { !outbox.isEmpty }
 
-    /// Reads what has arrived already, including the end of the connection, without waiting for the queue.
+    /// Reads the data that has arrived, including the end of the connection, without waiting for the queue.
     func readNow() {
         if !isConnecting { read() }
     }
 
-    /// Closes the socket, without an event.
     func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -214,7 +210,6 @@ final class PacketSocket: @unchecked Sendable {
         onEvent(.ended(errno: error))
     }
 
-    /// Enables each event source only while it is needed.
     private func update() {
         guard !isClosed else { return }
         var interest: DescriptorSource.Interest = wantsToRead && !isConnecting ? .reading : []

@@ -3,9 +3,7 @@ import Dispatch
 /// A transport for a peripheral's PDUs. The driver calls it on its queue, and it answers on that queue.
 protocol PeripheralTransport: AnyObject {
     func send(_ bytes: [UInt8], to central: CentralID)
-    /// Ends this connection, without an event.
     func close(_ central: CentralID)
-    /// Starts or stops accepting connections.
     func advertise(_ visible: Bool)
     /// Pauses or resumes reading; while reading is paused, the centrals wait.
     func setReading(fromCentrals isReading: Bool)
@@ -63,7 +61,6 @@ final class PeripheralDriver: @unchecked Sendable {
         try outcome.get()
     }
 
-    /// Stops accepting, disconnects all centrals and ends the events.
     func close(stopListening: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -78,7 +75,6 @@ final class PeripheralDriver: @unchecked Sendable {
         }
     }
 
-    /// A PDU from the transport.
     func received(_ bytes: [UInt8], from central: CentralID) {
         guard let connection = connections[central] else { return }
         observe(connection, .pdu(.toPeripheral, bytes))
@@ -136,7 +132,6 @@ final class PeripheralDriver: @unchecked Sendable {
         observe(connection, .disconnected)
     }
 
-    /// Passes a PDU through the fault injection, if there is one.
     private func pass(_ bytes: [UInt8], _ direction: PDUDirection, _ connection: Int, _ central: CentralID) {
         guard let effects = faults?.pass(bytes, direction, connection: connection, at: instruments.clock.now()) else {
             return deliver(bytes, direction, connection, central)

@@ -9,7 +9,6 @@ package final class SocketCentralLink: CentralLink {
     private let driver: CentralDriver
     private let transport: SocketCentralTransport
 
-    /// A link that connects with this dialer.
     package init(_ dialer: some SocketDialer, instruments: LinkInstruments = LinkInstruments()) {
         name = dialer.name
         hasRadio = dialer.hasRadio
@@ -19,7 +18,6 @@ package final class SocketCentralLink: CentralLink {
         events = driver.events.stream()
     }
 
-    /// End the stream of a link that was never closed.
     deinit { driver.events.finish() }
 
     package func perform(_ request: CentralRequest) { driver.perform(request) }
@@ -32,7 +30,7 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
     private let dialer: any SocketDialer
     private let driver: CentralDriver
     private var socket: PacketSocket?
-    /// The number of the current attempt; retries of earlier attempts are ignored.
+    /// The number of the current attempt. Retries of earlier attempts are ignored.
     private var attempt = 0
 
     init(_ dialer: any SocketDialer, driver: CentralDriver) {
@@ -93,7 +91,7 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
                     LinkError(
                         .disconnected, sentence, cause: error.map { dialer.explain($0).cause ?? "" }, isTransient: true)
                 ))
-        // Only commands could accumulate here, and the socket's own limit applies to them.
+        // Only commands can accumulate here, and the socket limits them.
         case .congested, .drained: break
         }
     }

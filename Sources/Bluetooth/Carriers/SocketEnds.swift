@@ -1,17 +1,14 @@
 /// Creates a central's connected socket: by a path in the file system, or by L2CAP.
 package protocol SocketDialer: Sendable {
-    /// The link's name in messages.
     var name: String { get }
     var hasRadio: Bool { get }
     /// The peer, as far as it is known without a connection.
     func look() throws(LinkError) -> Advertisement
     /// Starts to connect without blocking. The caller owns the non-blocking descriptor.
     func dial(_ peer: PeerID) throws(LinkError) -> SocketDial
-    /// The error for an errno of a connection.
     func explain(_ error: Int32) -> LinkError
 }
 
-/// The state of a connection attempt.
 package enum SocketDial: Sendable {
     case connected(Int32)
     /// The descriptor becomes writable when the result is known.
@@ -20,15 +17,12 @@ package enum SocketDial: Sendable {
     case busy
 }
 
-/// A listening socket of a peripheral.
 package protocol SocketListener: Sendable {
-    /// The link's name in messages.
     var name: String { get }
     /// Binds and listens. The caller owns the non-blocking descriptor.
     func listen() throws(LinkError) -> Int32
     /// Identifies the socket file of `listen`, so that `withdraw` removes no other file.
     var mark: SocketMark? { get }
-    /// Cleans up after the descriptor was closed.
     func withdraw(_ mark: SocketMark?)
     /// The central on an accepted descriptor, the `number`-th since the start.
     func central(_ descriptor: Int32, number: Int) -> CentralID
@@ -36,11 +30,9 @@ package protocol SocketListener: Sendable {
     func advertise(_ visible: Bool)
 }
 
-/// The identity of a file.
+/// The identity of a file: device number (`st_dev`) and inode number (`st_ino`).
 package struct SocketMark: Hashable, Sendable {
-    /// The device number (`st_dev`).
     package var device: UInt64
-    /// The inode number (`st_ino`).
     package var file: UInt64
 
     package init(device: UInt64, file: UInt64) {

@@ -5,8 +5,8 @@ import Glibc
 /// A peripheral on a listening socket: `unix:PATH`, `stream:PATH`, or L2CAP with its own listener. Each accepted
 /// connection is one ATT bearer.
 ///
-/// While the peripheral does not advertise (`advertise(false)`), a new connection waits for some time and is then
-/// closed. A central that connects just after another one has left is accepted; a second central is not.
+/// While the peripheral does not advertise (`advertise(false)`), a new connection waits for a limited time and is then
+/// closed. A central that connects just after another one has disconnected is accepted; a second central is not.
 package final class SocketPeripheralLink: PeripheralLink {
     package let name: String
     package let events: AsyncStream<PeripheralEvent>
@@ -25,7 +25,6 @@ package final class SocketPeripheralLink: PeripheralLink {
         events = driver.events.stream()
     }
 
-    /// End the stream of a link that was never closed.
     deinit { driver.events.finish() }
 
     package func caughtUp() async { await driver.events.caughtUp() }
@@ -56,7 +55,6 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
     private var lastNumber = 0
     private var isVisible = true
     private var isReading = true
-    /// The number of the current wait for advertising.
     private var wait = 0
 
     init(_ listener: any SocketListener, patience: Duration, driver: PeripheralDriver) {
@@ -176,7 +174,6 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
 
     private func pauseAccepting() { setAccepting(false) }
 
-    /// Retries after a second.
     private func pause() {
         pauseAccepting()
         driver.queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.update() }

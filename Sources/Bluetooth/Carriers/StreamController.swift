@@ -13,12 +13,10 @@ final class StreamController: @unchecked Sendable {
     private var waiting: [(Result<BluetoothAddress, LinkError>) -> Void] = []
     private(set) var address: BluetoothAddress?
     private var turn = 0
-    /// Called when the last commands were sent.
     private var leaving: (() -> Void)?
     private let instruments: LinkInstruments
-    /// The time limit of the controller's responses.
+    /// The timer for the controller's responses.
     private let answering: DeadlineTimer
-    /// The time limit of `leave`.
     private let parting: DeadlineTimer
     /// The time limit for a response.
     private static let patience = Duration.seconds(5)

@@ -8,7 +8,6 @@ package final class TCPStream: @unchecked Sendable {
     package enum Event {
         case opened
         case received([UInt8])
-        /// The connection failed or has ended, with the reason.
         case ended(String)
     }
 
@@ -63,7 +62,6 @@ package final class TCPStream: @unchecked Sendable {
         write()
     }
 
-    /// Closes the connection, without an event.
     package func close() {
         isOver = true
         stop()
@@ -178,7 +176,6 @@ package final class TCPStream: @unchecked Sendable {
         onEvent(.ended(sentence))
     }
 
-    /// Closes the descriptor.
     private func stop() {
         dialling.set(nil)
         guard descriptor >= 0 else { return }

@@ -2,7 +2,6 @@ import Glibc
 
 /// A Unix socket in the file system, for `unix:` and `stream:` links.
 package struct UnixSocket: Sendable {
-    /// How the socket separates PDUs.
     package enum Kind: String, Sendable {
         /// SEQPACKET: one message is one ATT PDU.
         case unix
@@ -43,7 +42,6 @@ package struct UnixSocket: Sendable {
         return descriptor
     }
 
-    /// Calls `body` with the socket address.
     package func withAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -58,7 +56,6 @@ package struct UnixSocket: Sendable {
         }
     }
 
-    /// The file at the path, or `nil`.
     var file: stat? {
         var information = stat()
         return lstat(path, &information) == 0 ? information : nil
@@ -74,7 +71,6 @@ package struct UnixSocket: Sendable {
 }
 
 extension UnixSocket: SocketDialer {
-    /// `unix:PATH` or `stream:PATH`.
     package var name: String { "\(kind):\(path)" }
     package var hasRadio: Bool { false }
 
@@ -168,7 +164,6 @@ extension UnixSocket: SocketListener {
         unlink(path)
     }
 
-    /// The current socket file, or `nil`.
     package var mark: SocketMark? {
         file.map { SocketMark(device: UInt64($0.st_dev), file: UInt64($0.st_ino)) }
     }

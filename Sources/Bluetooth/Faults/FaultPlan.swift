@@ -6,7 +6,6 @@ package struct FaultPlan: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Hashable, Sendable {
         case disconnect, lose, `repeat`, delay, swap, late, silent, deaf
 
-        /// One line of help.
         package var meaning: String {
             switch self {
             case .disconnect: "Disconnect instead of sending the N-th PDU in either direction"
@@ -33,7 +32,6 @@ package struct FaultPlan: Hashable, Sendable {
         var takesTime: Bool { self == .delay || self == .late }
     }
 
-    /// When a fault applies.
     package enum Moment: Hashable, Sendable {
         /// To the N-th PDU of the fault's kind, from 1.
         case at(Int)
@@ -41,7 +39,6 @@ package struct FaultPlan: Hashable, Sendable {
         case chance(Double)
     }
 
-    /// One fault of a plan.
     package struct Fault: Hashable, Sendable {
         package var kind: Kind
         package var moment: Moment
@@ -69,7 +66,6 @@ package struct FaultPlan: Hashable, Sendable {
     /// The faults that need a link which carries ATT PDUs. On other links, bluetoothd negotiates the MTU.
     package var wordsForPDUs: [String] { mtu.map { ["mtu=\($0)"] } ?? [] }
 
-    /// Every fault with its line of help.
     package static var vocabulary: [(word: String, meaning: String)] {
         Kind.allCases.map { kind in
             let time = kind.takesTime ? "[:TIME]" : ""
@@ -81,7 +77,6 @@ package struct FaultPlan: Hashable, Sendable {
 extension FaultPlan {
     /// A text that is not a valid plan.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The invalid word.
         package let word: String
         /// The rest of the message after the word.
         package let reason: String
@@ -94,7 +89,6 @@ extension FaultPlan {
         return name == "mtu" || Kind(rawValue: String(name)) != nil
     }
 
-    /// Parses words separated by commas.
     package init(_ text: String) throws(Malformed) {
         self.init()
         for word in text.split(separator: ",") { try add(String(word)) }

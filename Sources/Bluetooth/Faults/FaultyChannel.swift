@@ -1,11 +1,9 @@
 /// Injects the faults of a plan between the two ends of a link. Pure: the same plan, seed, PDUs and times give the same
 /// faults.
 package struct FaultyChannel: Sendable {
-    /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
         case deliver(connection: Int, PDUDirection, [UInt8])
         case disconnect(connection: Int)
-        /// A log line that names the injected fault.
         case log(String)
     }
 
@@ -14,14 +12,13 @@ package struct FaultyChannel: Sendable {
         var direction: PDUDirection
         var bytes: [UInt8]
         var due: MonotonicInstant
-        /// The next PDU overtakes this one, which then follows at once.
+        /// The next PDU overtakes this one, which follows at once.
         var isSwapped: Bool
     }
 
     private let plan: FaultPlan
     private var generator: SplitMix64
     private var counts: [FaultPlan.Kind: Int] = [:]
-    /// Delayed PDUs, in the order of their delivery.
     private var held: [Held] = []
 
     /// - Parameter seed: the seed of the probabilities.
@@ -60,7 +57,6 @@ package struct FaultyChannel: Sendable {
         return log + send(bytes, direction, connection, copies: copies, wait: wait, isSwapped: isSwapped, at: now)
     }
 
-    /// Delivers the PDUs whose delay has passed.
     package mutating func tick(at now: MonotonicInstant) -> [Effect] {
         let due = held.filter { $0.due <= now }
         held.removeAll { $0.due <= now }
@@ -110,7 +106,6 @@ package struct FaultyChannel: Sendable {
         return effects
     }
 
-    /// The kinds of faults that can apply to a PDU.
     private static func kinds(of bytes: [UInt8], _ direction: PDUDirection) -> [FaultPlan.Kind] {
         let opcode = ATTOpcode(bytes.first ?? 0)
         switch opcode {

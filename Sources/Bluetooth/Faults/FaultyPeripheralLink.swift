@@ -51,7 +51,6 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
         out.finish()
     }
 
-    /// Forwards the events of the base link at the consumer's pace.
     private func pump() async {
         var room = room.makeAsyncIterator()
         for await event in base.events {

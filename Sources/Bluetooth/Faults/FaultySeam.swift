@@ -1,5 +1,5 @@
 /// Injects a plan's faults at GATT level, for links whose stack (bluetoothd) handles the PDUs. Each read, write,
-/// response and notification counts as the PDU that it stands for.
+/// response and notification counts as its PDU.
 ///
 /// The stack's own traffic (MTU exchange, discovery, subscriptions, responses to writes) does not pass here: it is
 /// neither counted nor changed. `FaultPlan.mtu` has no effect.
@@ -34,7 +34,6 @@ struct FaultySeam: Sendable {
 
     var nextDeadline: MonotonicInstant? { channel.nextDeadline }
 
-    /// Handles an event of the base link.
     mutating func handle(_ event: PeripheralEvent, at now: MonotonicInstant) -> [Effect] {
         switch event {
         case .connected(let id):
@@ -63,11 +62,9 @@ struct FaultySeam: Sendable {
         }
     }
 
-    /// Handles a request of the consumer.
     mutating func handle(_ request: PeripheralRequest, at now: MonotonicInstant) -> [Effect] {
         switch request {
         case .respond(let token, let response):
-            // The central has disconnected already.
             guard let (id, central) = centrals.first(where: { $0.value.owed.contains(token) }) else { return [] }
             let opcode: ATTOpcode = if case .error = response { .errorResponse } else { .readResponse }
             return leave(request, opcode, to: id, central.connection, at: now).effects
@@ -88,7 +85,6 @@ struct FaultySeam: Sendable {
         }
     }
 
-    /// Delivers what was delayed.
     mutating func tick(at now: MonotonicInstant) -> [Effect] {
         var delivered: Set<UInt64> = []
         let effects = channel.tick(at: now).flatMap { effect -> [Effect] in
@@ -129,8 +125,8 @@ struct FaultySeam: Sendable {
         }
     }
 
-    /// Passes a response or value to the central: at once, later, twice or never. `hasLeft`: the base link reports
-    /// `notified`.
+    /// Passes a response or value to the central: at once, later, twice or never. If `hasLeft` is set, the base link
+    /// reports `notified`.
     private mutating func leave(
         _ request: PeripheralRequest, _ opcode: ATTOpcode, to id: CentralID, _ connection: Int, at now: MonotonicInstant
     ) -> (effects: [Effect], hasLeft: Bool) {

@@ -1,16 +1,12 @@
 /// The options of a link that carries ATT PDUs: clock, faults, observer and log.
 package struct LinkInstruments: Sendable {
-    /// The clock for deadlines and observations.
     package var clock: MonotonicClock
-    /// The faults to inject between the two ends.
     package var faults: FaultPlan?
-    /// The seed of the faults' probabilities.
     package var seed: UInt64
     /// Observes every PDU. The link calls it on its own queue, so it must not block.
     package var observe: (@Sendable (LinkObservation) -> Void)?
     /// Reports the adapter address of a peripheral when the link is open, before any PDU.
     package var identify: (@Sendable (BluetoothAddress) -> Void)?
-    /// Logs one line about an unusual event.
     package var log: @Sendable (String) -> Void
 
     package init(

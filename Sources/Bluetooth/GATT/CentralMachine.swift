@@ -3,17 +3,13 @@
 /// It receives `CentralRequest`s and sends `CentralEvent`s; a transport opens, carries PDUs and closes. Sockets, memory
 /// links and the simulation use it.
 package struct CentralMachine: Sendable {
-    /// An input from the caller, the transport or the clock.
     package enum Input: Hashable, Sendable {
         case request(CentralRequest)
-        /// The answer to `look`.
         case found(Advertisement)
         case notFound(LinkError)
-        /// The answer to `open`.
         case opened
         case openFailed(LinkError)
         case received([UInt8])
-        /// The transport has ended.
         case closed(LinkError)
         /// Time has passed; see `nextDeadline`.
         case tick
@@ -21,11 +17,9 @@ package struct CentralMachine: Sendable {
 
     /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
-        /// Search for the peer.
         case look
         case open(PeerID)
         case send([UInt8])
-        /// Close the transport or cancel the attempt. No answer is expected.
         case close
         case event(CentralEvent)
         case log(String)
@@ -59,9 +53,7 @@ package struct CentralMachine: Sendable {
         }
     }
 
-    /// Handles one input. Time must not go backwards.
-    ///
-    /// - Returns: the effects, in order.
+    /// Handles one input and returns its effects in order. Time must not go backwards.
     package mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         switch input {
         case .request(let request): return perform(request, at: now)
@@ -118,7 +110,6 @@ package struct CentralMachine: Sendable {
         }
     }
 
-    /// Passes an input to the GATT client and performs its effects.
     private mutating func feed(_ input: GATTClient.Input, at now: MonotonicInstant) -> [Effect] {
         var client: GATTClient
         let wishes: [GATTClient.Effect]
@@ -150,7 +141,6 @@ package struct CentralMachine: Sendable {
         return effects
     }
 
-    /// Ends the attempt or the connection.
     private mutating func end(_ error: LinkError) -> [Effect] {
         defer { state = .idle }
         switch state {

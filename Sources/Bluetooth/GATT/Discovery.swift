@@ -3,9 +3,7 @@
 /// Every response must advance the handles, so that the discovery ends with any server. Source: Core 5.4, Vol 3 Part G,
 /// 4.4.1, 4.6.1 and 4.7.1.
 struct Discovery: Sendable {
-    /// The data that subscriptions need.
     struct Result: Sendable {
-        /// The properties by value handle.
         var properties: [UInt16: CharacteristicProperties] = [:]
         /// The handle of the Client Characteristic Configuration by value handle.
         var configurations: [UInt16: UInt16] = [:]
@@ -69,7 +67,7 @@ struct Discovery: Sendable {
         }
     }
 
-    /// Whether a response repeats the last one. Each request has another handle range, and so has its response.
+    /// Whether a response repeats the last one. Each request has a different handle range, and so has its response.
     func isRepeated(_ pdu: ATTPDU) -> Bool { pdu == previous }
 
     /// The peer has no more items in the requested range.
@@ -78,7 +76,6 @@ struct Discovery: Sendable {
         search.next = 0x10000
     }
 
-    /// Adds a response. Throws if it violates the protocol.
     mutating func take(_ pdu: ATTPDU) throws(LinkError) {
         previous = pdu
         switch (phase, pdu) {
@@ -174,7 +171,6 @@ struct Discovery: Sendable {
 }
 
 extension GATTClient {
-    /// Sends the next request of the discovery, or reports the result.
     mutating func advanceDiscovery(at now: MonotonicInstant) {
         guard case .discover(var discovery) = procedure else { return }
         let next = discovery.nextRequest()

@@ -18,7 +18,6 @@ extension GATTClient {
         }
     }
 
-    /// Handles the response to the outstanding request.
     mutating func proceed(with pdu: ATTPDU, at now: MonotonicInstant) {
         var refusal: ATTErrorCode?
         if case .errorResponse(_, _, let error) = pdu { refusal = error }
@@ -46,7 +45,6 @@ extension GATTClient {
         }
     }
 
-    /// Whether a response repeats the previous one.
     func isStale(_ pdu: ATTPDU) -> Bool {
         guard case .discover(let discovery) = procedure else { return false }
         return discovery.isRepeated(pdu)

@@ -1,20 +1,16 @@
-/// The GATT client on one ATT bearer: requests and PDUs go in, PDUs and events come out.
+/// The GATT client on one ATT bearer: requests and PDUs in, PDUs and events out.
 ///
 /// One request is outstanding at a time. A response that takes more than 30 s ends the bearer, because a later response
 /// could not be assigned (Core 5.4, Vol 3 Part F, 3.3.3). A malformed PDU also ends it. An unexpected response is
 /// ignored: some servers respond twice, or late.
 package struct GATTClient: Sendable {
-    /// An input from the bearer, the caller or the clock.
     package enum Input: Hashable, Sendable {
-        /// The bearer is open: exchange the MTU.
         case start
         /// The bearer is open, and the peer does not answer an MTU exchange.
         case startWithoutExchange
-        /// A PDU from the server.
         case received([UInt8])
         /// `discover`, `read`, `write` or `subscribe`. Requests run one at a time.
         case request(CentralRequest)
-        /// Time has passed; see `nextDeadline`.
         case tick
     }
 
@@ -41,7 +37,6 @@ package struct GATTClient: Sendable {
         static let logLines = 20
     }
 
-    /// The procedure of the current request.
     enum Procedure: Sendable {
         case exchangeMTU
         case discover(Discovery)
@@ -55,9 +50,7 @@ package struct GATTClient: Sendable {
 
     /// The offered ATT MTU (23–517).
     package let maximumMTU: Int
-    /// The current ATT MTU.
     package internal(set) var mtu = ATTPDU.defaultMTU
-    /// The result of the last discovery.
     var found = Discovery.Result()
     var procedure: Procedure?
     /// The last response to a read: its first or latest part.
@@ -80,9 +73,7 @@ package struct GATTClient: Sendable {
         hasEnded ? nil : [pending?.deadline, pending == nil ? nil : procedureDeadline].compactMap { $0 }.min()
     }
 
-    /// Handles one input. Time must not go backwards. No effect follows `ended`.
-    ///
-    /// - Returns: the effects, in order.
+    /// Handles one input and returns its effects in order. Time must not go backwards. No effect follows `ended`.
     package mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         guard !hasEnded else { return [] }
         switch input {
@@ -112,7 +103,6 @@ package struct GATTClient: Sendable {
         startNext(at: now)
     }
 
-    /// Whether the next pending request can start.
     func canStart() -> Bool { isReady && !hasEnded && procedure == nil && !waiting.isEmpty }
 
     mutating func startNext(at now: MonotonicInstant) {
@@ -130,7 +120,6 @@ package struct GATTClient: Sendable {
         emit(.send(pdu.encoded))
     }
 
-    /// Ends the procedure with a result or an error.
     mutating func finish(_ event: CentralEvent, at now: MonotonicInstant) {
         procedure = nil
         emit(.event(event))
@@ -237,7 +226,6 @@ package struct GATTClient: Sendable {
 }
 
 extension CentralRequest {
-    /// The event for the failure of this request.
     func failure(_ error: LinkError) -> GATTClient.Effect {
         switch self {
         case .startScan, .stopScan: .event(.scanFailed(error))

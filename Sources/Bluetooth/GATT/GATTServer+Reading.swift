@@ -121,7 +121,6 @@ extension GATTServer {
         send(.readMultipleVariableResponse(list), on: bearer)
     }
 
-    /// The part that fits a Read Response or Read Blob Response.
     private func head(_ value: [UInt8], on bearer: Int) -> [UInt8] {
         Array(value.prefix(bearers[bearer].mtu - 1))
     }
@@ -147,7 +146,7 @@ extension GATTServer {
         return lastToken
     }
 
-    /// Drops a response whose central has disconnected or whose time limit has passed.
+    /// Answers the request with this token. Ignored if the central has disconnected or the time limit has passed.
     mutating func answer(_ token: UInt64, _ response: PeripheralRequest.Response, at now: MonotonicInstant) {
         guard let bearer = bearers.firstIndex(where: { $0.transaction?.token == token }) else { return }
         finish(bearer, response, at: now)

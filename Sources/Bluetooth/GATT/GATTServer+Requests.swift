@@ -22,7 +22,6 @@ extension GATTServer {
         bearers[bearer].waiting.append(pdu)
     }
 
-    /// Commands, confirmations, and PDUs that a client must not send to a server.
     private mutating func receiveOther(_ pdu: ATTPDU, on bearer: Int, at now: MonotonicInstant) {
         switch pdu {
         case .writeCommand(let handle, let value):

@@ -36,7 +36,6 @@ extension GATTServer {
         }
     }
 
-    /// A command has no response (Vol 3 Part F, 3.4.5.3).
     mutating func writeWithoutResponse(_ handle: UInt16, _ value: [UInt8], on bearer: Int, at now: MonotonicInstant) {
         switch target(handle, .writeWithoutResponse) {
         case .refused(let error):

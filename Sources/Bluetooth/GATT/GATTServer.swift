@@ -5,17 +5,14 @@
 /// `disconnected` ends a central's subscriptions without `unsubscribed` events. Source: Core 5.4, Vol 3 Part F (ATT)
 /// and Part G (GATT).
 package struct GATTServer: Sendable {
-    /// An input from a bearer, the application or the clock.
     package enum Input: Hashable, Sendable {
         case opened(CentralID)
         case closed(CentralID)
-        /// A PDU from a central.
         case received(CentralID, [UInt8])
         case request(PeripheralRequest)
         /// The bearer is congested: values wait until `drained`.
         case congested(CentralID)
         case drained(CentralID)
-        /// Time has passed; see `nextDeadline`.
         case tick
     }
 
@@ -25,13 +22,10 @@ package struct GATTServer: Sendable {
         case event(PeripheralEvent)
         /// Close this bearer. The server has already sent `disconnected`.
         case close(CentralID)
-        /// Start or stop advertising.
         case advertise(Bool)
-        /// A log line about an unusual request.
         case log(String)
     }
 
-    /// The limits of a central.
     enum Limit {
         /// Requests that arrived before the previous response.
         static let waitingRequests = 8
@@ -69,9 +63,7 @@ package struct GATTServer: Sendable {
         bearers.compactMap(\.deadline).min()
     }
 
-    /// Handles one input. Time must not go backwards.
-    ///
-    /// - Returns: the effects, in order.
+    /// Handles one input and returns its effects in order. Time must not go backwards.
     package mutating func handle(_ input: Input, at now: MonotonicInstant) -> [Effect] {
         switch input {
         case .opened(let id):

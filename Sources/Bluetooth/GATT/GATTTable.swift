@@ -4,7 +4,6 @@
 /// The GAP (1800) and GATT (1801) services come first, unless the application has its own. Source: Core 5.4, Vol 3 Part
 /// G, 3 and Vol 3 Part C, 12.
 package struct GATTTable: Hashable, Sendable {
-    /// An attribute.
     package struct Attribute: Hashable, Sendable {
         package let handle: UInt16
         /// The attribute type: a declaration, a descriptor, or the characteristic's UUID.
@@ -24,7 +23,6 @@ package struct GATTTable: Hashable, Sendable {
         case configuration(of: UInt16, CharacteristicProperties)
     }
 
-    /// The attributes in the order of their handles.
     package let attributes: [Attribute]
     private let valueHandles: [BluetoothUUID: UInt16]
 
@@ -61,19 +59,16 @@ package struct GATTTable: Hashable, Sendable {
         return index < attributes.count && attributes[index].handle == handle ? attributes[index] : nil
     }
 
-    /// The value handle of a characteristic, by its name.
     package func valueHandle(of characteristic: BluetoothUUID) -> UInt16? {
         valueHandles[characteristic]
     }
 
-    /// The handle of the Client Characteristic Configuration of a value.
     package func configurationHandle(of value: UInt16) -> UInt16? {
         attributes[place(of: value)...].first {
             if case .configuration(of: value, _) = $0.content { true } else { false }
         }?.handle
     }
 
-    /// The attributes in a handle range, in order.
     func attributes(in range: ATTHandleRange) -> ArraySlice<Attribute> {
         let first = place(of: range.first)
         let end = range.last == .max ? attributes.count : place(of: range.last + 1)
@@ -116,7 +111,6 @@ extension GATTTable {
     private struct Builder {
         var attributes: [Attribute] = []
         var valueHandles: [BluetoothUUID: UInt16] = [:]
-        /// The next free handle.
         private var next = 1
 
         mutating func add(_ service: LocalService) throws(LinkError) {
@@ -149,7 +143,6 @@ extension GATTTable {
                 + (characteristic.userDescription == nil ? 0 : 1)
         }
 
-        /// The given handle, or the next free one.
         private mutating func take(_ wanted: UInt16?, _ what: String) throws(LinkError) -> UInt16 {
             guard Int(wanted ?? UInt16(clamping: next)) >= next, let handle = wanted ?? UInt16(exactly: next) else {
                 throw LinkError(

@@ -6,15 +6,11 @@ struct ServerBearer: Sendable {
     var configurations: [UInt16: UInt16] = [:]
     /// The parts of a long write, in order.
     var prepared: [PreparedPart] = []
-    /// The request that waits for the application's response.
     var transaction: Transaction?
-    /// Requests that arrived before the previous response.
     var waiting: [ATTPDU] = []
     /// The application's last value for a read; later Read Blob requests use it.
     var longRead: ATTHandleValue?
-    /// Values that are not sent yet.
     var outbox: [Outgoing] = []
-    /// The unconfirmed indication.
     var indication: (delivery: UInt64, deadline: MonotonicInstant)?
     /// Set while the bearer is congested.
     var congestedUntil: MonotonicInstant?
@@ -41,7 +37,6 @@ struct PreparedPart: Sendable {
     var value: [UInt8]
 }
 
-/// A request that waits for the application.
 struct Transaction: Sendable {
     enum Step: Sendable {
         case read(UInt16)
@@ -63,7 +58,6 @@ struct Transaction: Sendable {
     var deadline: MonotonicInstant
 }
 
-/// A pending value for one subscriber.
 struct Outgoing: Sendable {
     var delivery: UInt64
     var handle: UInt16

@@ -18,7 +18,6 @@ extension AdvertisingBytes {
 }
 
 extension Advertisement {
-    /// Reads the name and services from AD structures.
     package mutating func take(_ data: [UInt8]) {
         var at = 0
         while at + 1 < data.count {

@@ -8,7 +8,6 @@ package struct HCIHost: Sendable {
         case opened
         /// Bytes from the transport, split at any position.
         case received([UInt8])
-        /// The transport has ended.
         case closed
         case scan(Bool)
         case advertise(AdvertisingBytes?)
@@ -18,7 +17,6 @@ package struct HCIHost: Sendable {
         case disconnect(UInt16)
     }
 
-    /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
         case send([UInt8])
         /// The controller is ready and has this address.
@@ -31,7 +29,6 @@ package struct HCIHost: Sendable {
         case congested(UInt16)
         case drained(UInt16)
         case disconnected(UInt16, reason: UInt8)
-        /// The controller rejected a command.
         case refused(opcode: UInt16, status: UInt8)
         /// The received bytes are not HCI: the transport is unusable.
         case broken(String)
@@ -40,11 +37,10 @@ package struct HCIHost: Sendable {
     /// A received advertising report.
     package struct Sighting: Hashable, Sendable {
         package var address: BluetoothAddress
-        /// Whether the address is a random address rather than a public one.
+        /// A random address, not a public one.
         package var isRandom: Bool
         /// The signal strength in dBm, if known.
         package var rssi: Int?
-        /// The AD structures.
         package var data: [UInt8]
     }
 
@@ -78,11 +74,8 @@ package struct HCIHost: Sendable {
     /// - Parameter fallback: a static random address (Core 5.4, Vol 6 Part B, 1.3.2.1) for controllers that have none.
     package init(fallback: BluetoothAddress) { self.fallback = BluetoothAddress(fallback.value | 0xC000_0000_0000) }
 
-    /// Whether a command waits for its response.
     package var isWaiting: Bool { awaited != nil }
 
-    /// Handles one input.
-    /// - Returns: the effects, in order.
     package mutating func handle(_ input: Input) -> [Effect] {
         var effects: [Effect] = []
         switch input {
@@ -150,7 +143,6 @@ package struct HCIHost: Sendable {
         nextCommand(&effects)
     }
 
-    /// Sends one command at a time.
     private mutating func nextCommand(_ effects: inout [Effect]) {
         guard awaited == nil, !commands.isEmpty else { return }
         let (opcode, parameters) = commands.removeFirst()

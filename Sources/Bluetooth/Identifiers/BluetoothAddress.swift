@@ -32,7 +32,6 @@ package struct BluetoothAddress: Hashable, Sendable {
 }
 
 extension BluetoothAddress: CustomStringConvertible {
-    /// Upper case with colons.
     package var description: String {
         littleEndian.reversed().map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(
             separator: ":")

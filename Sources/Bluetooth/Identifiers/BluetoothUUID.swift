@@ -1,15 +1,12 @@
 /// A Bluetooth UUID of 128 bits. The text form is short if the UUID uses the Bluetooth base UUID
 /// `00000000-0000-1000-8000-00805F9B34FB` (Core 5.4, Vol 3 Part B, 2.5.1).
 package struct BluetoothUUID: Hashable, Sendable {
-    /// The most significant 64 bits.
     package let high: UInt64
-    /// The least significant 64 bits.
     package let low: UInt64
 
     private static let baseHigh: UInt64 = 0x0000_0000_0000_1000
     private static let baseLow: UInt64 = 0x8000_0080_5F9B_34FB
 
-    /// From a 16-bit UUID.
     package init(_ short: UInt16) {
         high = UInt64(short) << 32 | Self.baseHigh
         low = Self.baseLow
@@ -56,7 +53,6 @@ package struct BluetoothUUID: Hashable, Sendable {
         }
     }
 
-    /// The 16-bit form, or `nil`.
     package var short: UInt16? {
         low == Self.baseLow && high & 0xFFFF_FFFF == Self.baseHigh ? UInt16(exactly: high >> 32) : nil
     }

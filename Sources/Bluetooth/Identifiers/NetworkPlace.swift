@@ -2,7 +2,6 @@
 package struct NetworkPlace: Hashable, Sendable, CustomStringConvertible {
     /// A host name, or an IP address without brackets.
     package let host: String
-    /// The port (1–65535).
     package let port: UInt16
 
     package init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
@@ -39,6 +38,5 @@ package struct NetworkPlace: Hashable, Sendable, CustomStringConvertible {
         return number
     }
 
-    /// `HOST:PORT`, with brackets around an IPv6 address.
     package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

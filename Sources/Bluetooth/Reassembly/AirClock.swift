@@ -4,11 +4,11 @@
 /// - The peripheral responds 150 µs after the central, and the central starts each connection event.
 /// - Connection events start at multiples of 1.25 ms from each other (Core 5.4, Vol 6 Part B, 4.5.1).
 /// - In ATT, odd opcodes come from the server, which usually is the peripheral. Some link-layer control PDUs belong to
-/// one role.
+///   one role.
 /// - Sequence bits fit only some states of the two ends (`AirExchange`).
 ///
 /// No single fact is certain: the sniffer misses packets, timestamps can be coarse, and both ends can be servers. All
-/// of them are combined as odds of the central against the peripheral.
+/// facts are combined as odds of the central against the peripheral.
 struct AirClock {
     private var lastStamp: Duration?
     private var lastLength = 0
@@ -19,7 +19,6 @@ struct AirClock {
     private var opener: (time: Duration, isSent: Float)?
     /// Timestamps have a resolution better than half a millisecond.
     private var hasFineStamps = false
-    /// The number of packets in this connection event.
     private var eventCount = 0
     /// The number of connection events with one packet, and with more. With a perfect sniffer no event has one.
     private var events: (lone: Float, full: Float) = (1.5, 8)
@@ -43,7 +42,7 @@ struct AirClock {
     /// The evidence of a packet's content for one direction, as odds.
     struct Meaning {
         var odds: Float = 1
-        /// Whether an ATT opcode is the evidence. Its weight depends on the connection.
+        /// Whether the evidence is an ATT opcode, whose weight depends on the connection.
         var isOpcode = false
 
         static func of(_ direction: TrafficDirection, _ odds: Float, isOpcode: Bool = false) -> Meaning {

@@ -6,7 +6,6 @@
 struct AirExchange {
     private typealias Weights = SIMD16<Float>
 
-    /// The receiver's reaction to a packet.
     private enum Reception: Int, CaseIterable {
         case taken, refused, lost
 
@@ -29,7 +28,6 @@ struct AirExchange {
 
     /// The probability that the central sent the packet.
     var isSent: Float { sent.sum() / (sent.sum() + received.sum()) }
-    /// The same as odds.
     var odds: Float { (sent.sum() + 1e-9) / (received.sum() + 1e-9) }
 
     /// Advances to the next packet, whose sender its time suggests.
@@ -71,7 +69,6 @@ struct AirExchange {
         received *= likelihood.received
     }
 
-    /// Updates the states by the receiver's reaction.
     mutating func end(isDamaged: Bool) {
         let sum = sent.sum() + received.sum()
         guard sum > 0, sum.isFinite else { return self = AirExchange(sawBeginning: false) }

@@ -17,7 +17,6 @@ struct AirState {
     private var lastReceived = LastPDU()
     var clock: AirClock
 
-    /// - Parameter seed: CRCInit, if the capture has the CONNECT_IND.
     init(seed: UInt32? = nil) {
         self.seed = seed
         clock = AirClock(sawBeginning: seed != nil)

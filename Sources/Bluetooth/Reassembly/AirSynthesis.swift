@@ -75,7 +75,6 @@ struct AirSynthesis {
         bearers[connection.id] = nil
     }
 
-    /// One connection event: the central's packet, then the peripheral's.
     private mutating func exchange(
         _ id: Int, kind: UInt8, _ payload: [UInt8], _ direction: TrafficDirection, frame: Int, time: Duration?,
         _ emit: (CapturePacket, RawSpan) throws -> Void

@@ -3,9 +3,9 @@
 /// The headers of the file and of its link type (record headers, direction words, H4 type bytes, monitor opcodes, radio
 /// headers) are removed and stated in fields. The remaining bytes are as the controller or the air carried them.
 package struct CapturePacket: Sendable, Hashable {
-    /// 1-based number of the record in the file, counted as tshark counts frames.
+    /// The number of the record in the file from 1, counted as tshark counts frames.
     package var number: Int
-    /// Time since 1970; `nil` where the format has none.
+    /// The time since 1970; `nil` if the format has none.
     package var time: Duration?
     /// The adapter (monitor formats) or interface (pcapng), else 0.
     package var adapter: UInt32
@@ -13,7 +13,7 @@ package struct CapturePacket: Sendable, Hashable {
     package var direction: TrafficDirection?
     /// Bytes of the packet that the file did not keep.
     package var missing: Int
-    /// What the bytes are.
+    /// The kind of the bytes.
     package var content: PacketContent
 
     package init(
@@ -28,13 +28,10 @@ package struct CapturePacket: Sendable, Hashable {
         self.content = content
     }
 
-    /// The file kept only the first bytes.
     package var isCut: Bool { missing > 0 }
 }
 
-/// The kind of a `CapturePacket`'s bytes.
 package enum PacketContent: Sendable, Hashable {
-    /// An HCI packet without its H4 type byte.
     case hci(HCIPacketType)
     /// A note of the monitor or of PacketLogger: adapters, versions, text.
     case note(CaptureNote)
@@ -42,15 +39,14 @@ package enum PacketContent: Sendable, Hashable {
     case linkLayer(LinkLayerFacts)
     /// A characteristic's value, from a text capture.
     case value(ValueFacts)
-    /// A connection begins or ends, from a text capture; no bytes.
+    /// The start or end of a connection in a text capture, without bytes.
     case connection(isBegin: Bool, peer: BluetoothAddress?)
-    /// A record that cannot be read; it keeps the record numbers right.
+    /// A record that cannot be read. It keeps the record numbers correct.
     case unknown
 }
 
 /// The packet types of H4 (Core 5.4, Vol 4 Part A, 2).
 package struct HCIPacketType: RawRepresentable, Sendable, Hashable {
-    /// The byte in front of a packet on the UART.
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
     /// HCI command, host to controller.
@@ -61,18 +57,17 @@ package struct HCIPacketType: RawRepresentable, Sendable, Hashable {
     package static let sco = Self(rawValue: 3)
     /// HCI event, controller to host.
     package static let event = Self(rawValue: 4)
-    /// Isochronous data.
     package static let iso = Self(rawValue: 5)
 }
 
-/// A record without traffic, under the number that its format gives it.
+/// A record without traffic, with its number in the format.
 package enum CaptureNote: Sendable, Hashable {
     /// Linux monitor opcode (0 new index, 1 del index, 8 open, 9 close, 10 index info, 12 system note, …).
     case monitor(UInt16)
     /// Apple PacketLogger type (0xFC note, 0xFD configuration, 0xFE new controller, LMP, …).
     case packetLogger(UInt8)
 
-    /// The adapter appeared, disappeared or was switched: all its connections have ended.
+    /// Whether the adapter appeared, disappeared or was switched, which ends all its connections.
     package var endsConnections: Bool {
         switch self {
         case .monitor(let opcode): opcode == 0 || opcode == 1 || opcode == 8 || opcode == 9
@@ -81,18 +76,18 @@ package enum CaptureNote: Sendable, Hashable {
     }
 }
 
-/// The facts that a sniffer states about a packet from the air.
+/// The sniffer's data about a packet on the air.
 package struct LinkLayerFacts: Sendable, Hashable {
-    /// RF channel 0–39 (2402 MHz + 2 n), `nil` where the format has none. The channel indices 37, 38, 39 are RF 0, 12,
+    /// The RF channel 0–39 (2402 MHz + 2 n); `nil` if the format has none. The channel indices 37, 38, 39 are RF 0, 12,
     /// 39.
     package var rfChannel: UInt8?
     /// Signal strength in dBm.
     package var signal: Int8?
     /// The sniffer decrypted the payload.
     package var isDecrypted: Bool
-    /// `nil`: the sniffer did not check the CRC.
+    /// `nil` if the sniffer did not check the CRC.
     package var isCRCValid: Bool?
-    /// The bytes carry no CRC.
+    /// The bytes have no CRC.
     package var lacksCRC: Bool
     /// The modulation. On the coded PHY a coding indicator byte follows the access address.
     package var phy: PHY
@@ -113,7 +108,7 @@ package struct LinkLayerFacts: Sendable, Hashable {
     }
 }
 
-/// The facts that a text capture states about a value.
+/// A text capture's data about a value.
 package struct ValueFacts: Sendable, Hashable {
     /// The ATT procedure that carried the value.
     package enum Travel: UInt8, Sendable, Hashable {
@@ -129,11 +124,10 @@ package struct ValueFacts: Sendable, Hashable {
     }
 
     package var travel: Travel
-    /// `nil` where the text names only the handle.
+    /// `nil` if the text has only the handle.
     package var characteristic: BluetoothUUID?
-    /// Handle of the value, where the text names it.
+    /// The value handle, if the text has it.
     package var handle: UInt16?
-    /// Address of the peripheral, where the text names it.
     package var peer: BluetoothAddress?
 
     package init(travel: Travel, characteristic: BluetoothUUID?, handle: UInt16? = nil, peer: BluetoothAddress?) {

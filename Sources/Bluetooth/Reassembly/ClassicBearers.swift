@@ -12,7 +12,6 @@ struct ClassicBearers {
 
     private struct Channel: Hashable {
         var number: UInt16
-        /// The direction of frames with this channel number.
         var direction: TrafficDirection
     }
     private var channels: [Channel] = []

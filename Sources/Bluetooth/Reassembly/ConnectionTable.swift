@@ -18,18 +18,15 @@ struct ConnectionTable {
         /// Fragments of both directions whose direction is not known yet.
         var tangle: FragmentTangle?
         var enhanced: EnhancedBearers?
-        /// The ATT channels of a BR/EDR connection.
         var classic = ClassicBearers()
         var hasClassicATT = false
         var air: AirState?
         var text: TextState?
     }
 
-    /// Open connections and free slots; `find` and `open` return the indexes.
     var slots: [Connection] = []
     private var byKey: [UInt64: Int] = [:]
     private var free: [Int] = []
-    /// Open HCI connections by adapter.
     private var ofAdapter: [UInt32: Set<Int>] = [:]
     /// The number of connections that adapter resets have examined.
     private(set) var looks = 0

@@ -1,7 +1,6 @@
 /// An event of a connection in a capture. The bytes of an event (the PDU of `att`, the data of `advertised`) are a
 /// separate, borrowed parameter.
 package enum ConversationEvent: Sendable, Hashable {
-    /// A complete ATT PDU.
     case att(ATTObservation)
     case connected(ObservedConnection)
     /// `reason` is the HCI or LL error code, if the capture has it. Incomplete PDUs are dropped.
@@ -10,7 +9,6 @@ package enum ConversationEvent: Sendable, Hashable {
     case encrypted(ObservedConnection)
     /// Bytes that are not a PDU, with the reason. Counted in `ConversationReassembler.drops`.
     case dropped(DropReason, ObservedConnection?)
-    /// An advertisement; the bytes are the AD structures.
     case advertised(ObservedAdvertiser)
 }
 
@@ -18,7 +16,6 @@ package enum ConversationEvent: Sendable, Hashable {
 package struct ATTObservation: Sendable, Hashable {
     /// The number of the record with its last byte.
     package var frame: Int
-    /// The time of that record since 1970.
     package var time: Duration?
     package var connection: ObservedConnection
     /// Relative to the host (HCI), the central (link layer), or the phone or gateway (text).
@@ -45,7 +42,6 @@ package struct ATTObservation: Sendable, Hashable {
     }
 }
 
-/// The direction relative to the capturing host.
 package enum TrafficDirection: UInt8, Sendable, Hashable {
     case sent
     case received
@@ -66,7 +62,6 @@ package struct ObservedConnection: Sendable, Hashable {
     package var peer: BluetoothAddress?
     /// Whether `peer` is a random address; `nil` if unknown.
     package var isPeerRandom: Bool?
-    /// The central, on the air.
     package var central: BluetoothAddress?
     /// Whether the capturing host is the central; `nil` if unknown.
     package var isCentral: Bool?
@@ -87,9 +82,7 @@ package struct ObservedConnection: Sendable, Hashable {
 
 /// The sender of an advertisement or scan response.
 package struct ObservedAdvertiser: Sendable, Hashable {
-    /// The record number.
     package var frame: Int
-    /// The time of that record since 1970.
     package var time: Duration?
     package var address: BluetoothAddress
     package var isRandom: Bool

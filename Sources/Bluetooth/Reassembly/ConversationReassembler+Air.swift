@@ -124,7 +124,7 @@ extension ConversationReassembler {
             if facts.isCRCValid == false { return try drop(.badCRC, nil, emit) }
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
         }
-        // If the sniffer states whether the CRC is right, ours only derives the initial value.
+        // If the sniffer states whether the CRC is correct, the computed CRC only derives the initial value.
         let isStated = facts.isCRCValid != nil
         let isWrong = table.slots[slot].withAir { air in
             crc.map { (!isStated || air.seed == nil) && air.isCRCWrong(pdu, crc: $0) } ?? false
@@ -228,7 +228,6 @@ extension ConversationReassembler {
         }
     }
 
-    /// LL control PDUs: opcode, parameters.
     private mutating func receiveControl(
         _ payload: RawSpan, slot: Int, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {

@@ -5,7 +5,6 @@ extension ConversationReassembler {
         _ packet: CapturePacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         guard bytes.byteCount >= 2, !packet.isCut else { return }
-        // The available parameters.
         let parameters = bytes.extracting(2..<min(bytes.byteCount, 2 + Int(bytes.u8(1))))
         switch bytes.u8(0) {
         case 0x3E: try receiveLEMeta(packet, parameters, emit)

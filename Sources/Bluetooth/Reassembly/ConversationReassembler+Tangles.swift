@@ -66,7 +66,6 @@ extension ConversationReassembler {
         }
     }
 
-    /// Each fragment's direction is known: pass them on.
     private mutating func settle(
         _ slot: Int, _ tangle: FragmentTangle, _ way: [TrafficDirection],
         _ emit: (ConversationEvent, RawSpan) throws -> Void

@@ -3,7 +3,6 @@
 ///
 /// Allocates memory per connection, not per packet. Counts everything that it drops.
 package struct ConversationReassembler {
-    /// The number of drops by reason.
     package private(set) var drops: [DropReason: Int] = [:]
 
     var table = ConnectionTable()
@@ -20,8 +19,6 @@ package struct ConversationReassembler {
 
     package init(fits: PartJudge? = nil) { self.fits = fits }
 
-    /// Adds the next packet of the capture.
-    /// - Parameter emit: called for each event; its bytes are valid during the call.
     package mutating func receive(
         _ packet: CapturePacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
@@ -36,7 +33,6 @@ package struct ConversationReassembler {
         }
     }
 
-    /// Reports incomplete frames at the end of the capture.
     package mutating func finish(_ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
         for slot in table.open {
             for half in [table.slots[slot].sent, table.slots[slot].received] where half.isOpen {
@@ -263,7 +259,6 @@ package struct ConversationReassembler {
         return table.add(key: key, adapter: adapter, handle: handle, isHCI: isHCI)
     }
 
-    /// Ends a connection and drops its incomplete frames.
     mutating func close(_ key: UInt64, reason: UInt8?, _ emit: (ConversationEvent, RawSpan) throws -> Void) rethrows {
         guard let connection = table.remove(key: key) else { return }
         for half in [connection.sent, connection.received] where half.isOpen {

@@ -60,7 +60,6 @@ extension ATTObservation {
     }
 }
 
-/// The PDU in an L2CAP frame of the ATT channel.
 func l2cap(_ pdu: RawSpan) -> [UInt8] {
     var frame: [UInt8] = [
         UInt8(truncatingIfNeeded: pdu.byteCount), UInt8(truncatingIfNeeded: pdu.byteCount >> 8), 4, 0,

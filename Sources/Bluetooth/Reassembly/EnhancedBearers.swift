@@ -11,7 +11,6 @@ struct EnhancedBearers {
 
     private struct Channel {
         var number: UInt16
-        /// The direction of frames with this channel number.
         var direction: TrafficDirection
         var buffer: [UInt8] = []
         var needed = 0

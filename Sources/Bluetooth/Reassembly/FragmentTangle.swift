@@ -11,7 +11,6 @@ package typealias PartJudge = @Sendable (_ begun: [UInt8], _ offset: Int, _ part
 /// assignments fit, usually one; `PartJudge` excludes more. All assignments with the same remaining lengths are one
 /// `End`, so that the work grows with the lengths and not with the number of assignments.
 struct FragmentTangle {
-    /// A pending continuation.
     struct Fragment {
         let bytes: [UInt8]
         /// The length in its header; more than `bytes` has if the capture truncated it.
@@ -20,7 +19,6 @@ struct FragmentTangle {
         var isWhole: Bool { !packet.isCut && bytes.count == length }
     }
 
-    /// The fragments so far, in order.
     private(set) var fragments: [Fragment] = []
     private var ends: [End]
     private let sent: Shape, received: Shape
@@ -28,7 +26,6 @@ struct FragmentTangle {
     /// Each choice with the index of the previous one: assignments share their first choices.
     private var choices: [Choice] = []
 
-    /// How a direction fragments its frames.
     private struct Shape {
         let firstLength: Int
         /// The received start of the incomplete frame.
@@ -88,8 +85,6 @@ struct FragmentTangle {
         ]
     }
 
-    /// Adds the next continuation.
-    /// - Returns: `false` if it fits no frame, or if there are too many assignments.
     mutating func take(_ fragment: Fragment) -> Bool {
         // An empty fragment fits both directions.
         guard fragment.length > 0 else { return true }
@@ -102,7 +97,6 @@ struct FragmentTangle {
         return !ends.isEmpty && choices.count <= Self.mostChoices
     }
 
-    /// Adds the assignments in which the fragment has this direction.
     private mutating func choose(_ direction: TrafficDirection, _ fragment: Fragment, from before: [End]) {
         let length = fragment.length, shape = direction == .sent ? sent : received
         for end in before {
@@ -123,7 +117,6 @@ struct FragmentTangle {
         return .one(last: Int32(choices.count - 1))
     }
 
-    /// Merges ends with the same lengths.
     private mutating func merge() {
         guard ends.count > 1 else { return }
         ends.sort { $0.sentLacks < $1.sentLacks }

@@ -1,4 +1,4 @@
-/// Generates HCI packets.
+/// Generates the HCI packets of a `ConversationSynthesiser`.
 struct HCISynthesis {
     /// The data length of an ACL packet, as LE controllers use it.
     private static let aclLength = 251

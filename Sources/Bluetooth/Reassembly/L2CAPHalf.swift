@@ -21,7 +21,6 @@ struct L2CAPHalf {
     /// The length of the frame is known, but not all of its content: it is dropped.
     private(set) var isSpoiled = false
 
-    /// The number of missing bytes, if known.
     var remaining: Int? { isOpen ? needed.map { $0 - buffer.count } : nil }
 
     mutating func begin(_ fragment: RawSpan) {
@@ -38,7 +37,6 @@ struct L2CAPHalf {
     /// This direction has started another frame: nothing of the dropped one follows.
     mutating func expectNothing() { isAwaited = false }
 
-    /// Adds a fragment that the capture truncated.
     mutating func appendUnknown(_ length: Int) {
         isSpoiled = true
         buffer.append(contentsOf: repeatElement(0, count: length))
@@ -52,7 +50,6 @@ struct L2CAPHalf {
         if lacking == 0 { discard() }
     }
 
-    /// Drops the frame: nothing of it follows.
     mutating func discard() {
         isOpen = false
         isAwaited = false

@@ -1,17 +1,15 @@
 /// Records the GATT operations of a central as ATT PDUs, for links whose stack handles the PDUs (bluetoothd).
 ///
-/// The requests, values, their order and direction are real. The stack's own traffic is written as our GATT client
-/// would do it: one response with the services, one per service with its characteristics, and a subscription at the
-/// handle after the value's.
+/// The requests, values, their order and direction are real. The stack's own traffic is written as `GATTClient` would
+/// send it: one response with the services, one per service with its characteristics, and a subscription at the handle
+/// after the value's.
 package struct CentralTranscript: Sendable {
     private var connection = 0
     private var isConnected = false
-    /// The handles of writes without response that have not completed.
     private var commands: Set<UInt16> = []
 
     package init() {}
 
-    /// Records a request.
     package mutating func note(_ request: CentralRequest, at now: MonotonicInstant) -> [LinkObservation] {
         guard isConnected else { return [] }
         switch request {
@@ -28,7 +26,6 @@ package struct CentralTranscript: Sendable {
         }
     }
 
-    /// Records an event.
     package mutating func note(_ event: CentralEvent, at now: MonotonicInstant) -> [LinkObservation] {
         if case .connected = event {
             (connection, isConnected, commands) = (connection + 1, true, [])

@@ -1,8 +1,8 @@
 /// Records the GATT operations of a peripheral as ATT PDUs, for links whose stack handles the PDUs (bluetoothd).
 ///
-/// Handles are those that our server would assign; the stack's differ. The stack's own traffic (MTU exchange,
-/// discovery, subscription) is written as our GATT client would do it, so that a reader knows each handle. Values,
-/// their order and direction are real.
+/// The handles are those that `GATTServer` would assign; the stack's differ. The stack's own traffic (MTU exchange,
+/// discovery, subscription) is written as `GATTClient` would send it, so that a reader knows each handle. Values, their
+/// order and direction are real.
 package struct GATTTranscript: Sendable {
     private struct Central {
         var connection: Int
@@ -28,7 +28,6 @@ package struct GATTTranscript: Sendable {
         discovery = try Self.discovery(of: application)
     }
 
-    /// Records an event.
     package mutating func note(_ event: PeripheralEvent, at now: MonotonicInstant) -> [LinkObservation] {
         switch event {
         case .connected(let id):
@@ -67,7 +66,6 @@ package struct GATTTranscript: Sendable {
         return written
     }
 
-    /// Records a request.
     package mutating func note(_ request: PeripheralRequest, at now: MonotonicInstant) -> [LinkObservation] {
         switch request {
         case .respond(let token, let response): answer(token, response, at: now)
@@ -125,7 +123,7 @@ package struct GATTTranscript: Sendable {
         written.append(LinkObservation(connection: central.connection, at: now, event: event))
     }
 
-    /// The PDUs of a discovery between our client and our server at MTU 23.
+    /// The PDUs of a discovery between `GATTClient` and `GATTServer` at MTU 23.
     private static func discovery(of application: GATTApplication) throws(LinkError) -> [(PDUDirection, [UInt8])] {
         var server = try GATTServer(application)
         var client = GATTClient(maximumMTU: ATTPDU.defaultMTU)

@@ -1,8 +1,7 @@
-/// The central role of a link: requests go in, events come out, in order.
+/// The central role of a link: requests in, events out, in order.
 ///
-/// BlueZ hides ATT behind D-Bus, so this interface is at GATT level. The caller (the gateway's poll) sends
-/// `CentralRequest`s and receives `CentralEvent`s. A link has one connection at a time. Each request is answered by
-/// exactly one of the events in its comment, unless `disconnected` comes first.
+/// The D-Bus API of BlueZ has no ATT PDUs, so this interface is at GATT level. A link has one connection at a time. Exactly one
+/// of the events in a request's comment answers the request, unless `disconnected` comes first.
 package protocol CentralLink: AnyObject, Sendable {
     /// The link's name in messages: `unix:/tmp/b.sock`, `bluez:hci0`.
     var name: String { get }
@@ -34,7 +33,6 @@ package struct Advertisement: Hashable, Sendable {
     package var isAddressPrivate = false
     /// The complete or shortened local name.
     package var name: String?
-    /// The service UUIDs in the advertisement.
     package var services: [BluetoothUUID]
     /// The signal strength in dBm, if known.
     package var rssi: Int?
@@ -69,9 +67,7 @@ package struct CharacteristicProperties: OptionSet, Hashable, Sendable {
 /// A service found by discovery.
 package struct RemoteService: Hashable, Sendable {
     package var uuid: BluetoothUUID
-    /// The handle of the service declaration.
     package var handle: UInt16
-    /// The characteristics in the order of their handles.
     package var characteristics: [RemoteCharacteristic]
 
     package init(uuid: BluetoothUUID, handle: UInt16, characteristics: [RemoteCharacteristic]) {
@@ -95,7 +91,6 @@ package struct RemoteCharacteristic: Hashable, Sendable {
     }
 }
 
-/// A request to a central link. The comment of each case names the events that answer it.
 package enum CentralRequest: Hashable, Sendable {
     /// -> `advertised`* until `stopScan`, or `scanFailed`. A peer is reported again when its data changes.
     case startScan
@@ -120,7 +115,6 @@ package enum CentralRequest: Hashable, Sendable {
     case powerCycle
 }
 
-/// An event of a central link.
 package enum CentralEvent: Hashable, Sendable {
     case advertised(Advertisement)
     case scanFailed(LinkError)
@@ -140,7 +134,7 @@ package enum CentralEvent: Hashable, Sendable {
     case notification(handle: UInt16, value: [UInt8])
     /// The connection has ended; `nil` if this side closed it.
     case disconnected(LinkError?)
-    /// `forget` or `powerCycle` has ended. The sentence has the result.
+    /// A recovery step has ended. The sentence has the result.
     case recovered(String)
     /// An unusual event that the user should see. It answers no request.
     case remark(String)

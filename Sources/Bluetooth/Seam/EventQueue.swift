@@ -62,7 +62,6 @@ package final class EventQueue<Event: Sendable>: Sendable {
         waiter?.resume(returning: event)
     }
 
-    /// Ends the stream after the pending events.
     package func finish() {
         let (waiter, followers) = state.withLock { state in
             state.isFinished = true

@@ -2,7 +2,6 @@
 package struct LinkError: Error, Sendable, Hashable {
     /// The kind of error. The set is open, because each operating system has further ones.
     package struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
-        /// The word as it appears in JSON.
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
         package init(_ rawValue: String) { self.rawValue = rawValue }
@@ -10,7 +9,6 @@ package struct LinkError: Error, Sendable, Hashable {
 
         /// There is no adapter, bus or socket.
         package static let noAdapter = Code("no-adapter")
-        /// The adapter is switched off.
         package static let poweredOff = Code("powered-off")
         package static let permissionDenied = Code("permission-denied")
         /// A scan found nothing, or the peer is not in range.
@@ -22,13 +20,11 @@ package struct LinkError: Error, Sendable, Hashable {
         package static let timeout = Code("timeout")
         /// The peer rejected the request; `attError` has its code.
         package static let refused = Code("refused")
-        /// The peer violated the protocol.
         package static let protocolViolation = Code("protocol-violation")
         /// The request is invalid in this state, such as a write without a connection.
         package static let outOfStep = Code("out-of-step")
         /// The connection to bluetoothd or the bus was lost.
         package static let serviceLost = Code("service-lost")
-        /// Any other error of the system.
         package static let system = Code("system")
     }
 

@@ -15,7 +15,6 @@ package enum LinkName: Hashable, Sendable {
     /// A capture file, from which the recorded bottle answers.
     case capture(file: String)
 
-    /// A text that is not a valid link name.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         package let text: String
         package var description: String {
@@ -29,7 +28,6 @@ package enum LinkName: Hashable, Sendable {
     /// The default TCP port of ESPHome's native API.
     package static let proxyPort: UInt16 = 6053
 
-    /// Parses the value of `--link`.
     package init(_ text: String) throws(Malformed) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let rest = parts.count > 1 ? String(parts[1]) : nil
@@ -52,7 +50,6 @@ package enum LinkName: Hashable, Sendable {
 }
 
 extension LinkName: CustomStringConvertible {
-    /// The text that `init(_:)` parses.
     package var description: String {
         switch self {
         case .bluez(nil): "bluez"

@@ -28,7 +28,6 @@ package struct GATTApplication: Hashable, Sendable {
     package var name: String
     /// The service UUIDs in the advertisement. The retail bottle has none.
     package var advertisedServices: [BluetoothUUID]
-    /// The services in the order of the attribute table.
     package var services: [LocalService]
     /// Whether the services are complete: the link must not add the GAP (1800) and GATT (1801) services.
     package var isWholeTable = false
@@ -55,10 +54,8 @@ package struct AdvertisingBytes: Hashable, Sendable {
     }
 }
 
-/// A service in the local attribute table.
 package struct LocalService: Hashable, Sendable {
     package var uuid: BluetoothUUID
-    /// The characteristics in the order of their handles.
     package var characteristics: [LocalCharacteristic]
     /// The handle of the declaration, or `nil` for the next free handle. Only links that serve attributes themselves
     /// use given handles.
@@ -75,7 +72,6 @@ package struct LocalService: Hashable, Sendable {
     }
 }
 
-/// An include declaration.
 package struct LocalInclude: Hashable, Sendable {
     /// The handle of the declaration, or `nil` for the next free handle.
     package var handle: UInt16?
@@ -111,7 +107,6 @@ package struct LocalDescriptor: Hashable, Sendable {
     }
 }
 
-/// A characteristic in the local attribute table.
 package struct LocalCharacteristic: Hashable, Sendable {
     package var uuid: BluetoothUUID
     /// A unique name in events and requests: the UUID, unless several characteristics have it.
@@ -151,14 +146,12 @@ package struct LocalCharacteristic: Hashable, Sendable {
     }
 }
 
-/// The link's opaque name of a connected central.
 package struct CentralID: Hashable, Sendable, CustomStringConvertible {
     package let text: String
     package init(_ text: String) { self.text = text }
     package var description: String { text }
 }
 
-/// An event of a peripheral link.
 package enum PeripheralEvent: Hashable, Sendable {
     case connected(CentralID)
     case disconnected(CentralID)
@@ -178,13 +171,10 @@ package enum PeripheralEvent: Hashable, Sendable {
     case available
 }
 
-/// A request to a peripheral link.
 package enum PeripheralRequest: Hashable, Sendable {
-    /// Answers the read or write with that token.
     case respond(token: UInt64, Response)
     /// Sends a value to every subscriber, truncated to MTU - 3 bytes.
     case notify(BluetoothUUID, value: [UInt8])
-    /// Ends the connection.
     case disconnect(CentralID)
     /// Starts or stops advertising. A bottle does not advertise while a central is connected.
     case advertise(Bool)
