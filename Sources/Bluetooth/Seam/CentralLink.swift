@@ -1,7 +1,7 @@
 /// The central role of a link: requests in, events out, in order.
 ///
-/// The D-Bus API of BlueZ has no ATT PDUs, so this interface is at GATT level. A link has one connection at a time. Exactly one
-/// of the events in a request's comment answers the request, unless `disconnected` comes first.
+/// The D-Bus API of BlueZ has no ATT PDUs, so this interface is at GATT level. A link has one connection at a time.
+/// Exactly one of the events in a request's comment answers the request, unless `disconnected` comes first.
 package protocol CentralLink: AnyObject, Sendable {
     /// The link's name in messages: `unix:/tmp/b.sock`, `bluez:hci0`.
     var name: String { get }
