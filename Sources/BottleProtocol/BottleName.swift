@@ -1,6 +1,6 @@
 /// The advertised names of bottles (protocol spec P1.2).
 package enum BottleName {
-    /// Whether the name starts with the prefix of all bottles, in any letter case.
+    /// Whether the name starts with `waterh`, in any letter case.
     package static func isBottle(_ name: String) -> Bool { name.lowercased().hasPrefix("waterh") }
 }
 
@@ -28,7 +28,6 @@ extension BottleModel {
 }
 
 extension BottleModel {
-    /// The factory name of a bottle of this model.
     package var usualName: String {
         switch self {
         case .boost: "WaterH-Boost-24oz"
@@ -36,7 +35,6 @@ extension BottleModel {
         }
     }
 
-    /// The product name.
     package var title: String {
         switch self {
         case .boost: "Boost"

@@ -5,13 +5,10 @@ package enum BottleProfile: String, CaseIterable, Sendable {
     /// The bottles on sale: FFE5/FFE9 for commands, FFE0/FFE4 for responses.
     case retail
 
-    /// The 16-bit UUID of the service with the command characteristic.
     package var commandService: UInt16 { self == .draft ? 0xFF00 : 0xFFE5 }
     /// The service in the advertisement; `nil` for bottles on sale, which advertise none.
     package var advertisedService: UInt16? { self == .draft ? commandService : nil }
-    /// The characteristic for commands.
     package var commandCharacteristic: UInt16 { self == .draft ? 0xFF01 : 0xFFE9 }
-    /// The service with the response characteristic.
     package var responseService: UInt16 { self == .draft ? 0xFF00 : 0xFFE0 }
     /// The characteristic for responses, reports and the log: by notification, in the draft profile also by reads.
     package var responseCharacteristic: UInt16 { self == .draft ? 0xFF02 : 0xFFE4 }

@@ -3,7 +3,6 @@ package struct OfferedCharacteristic: Hashable, Sendable {
     /// The 16-bit UUID of its service.
     package var service: UInt16
     package var uuid: UInt16
-    /// The value handle.
     package var handle: UInt16
     /// The properties bit field (Core 5.4, Vol 3 Part G, 3.3.1.1).
     package var properties: UInt8
@@ -28,13 +27,11 @@ package struct OfferedCharacteristic: Hashable, Sendable {
 /// profile needs.
 package struct ProfileHandles: Hashable, Sendable {
     package var profile: BottleProfile
-    /// The value handle of the command characteristic.
     package var command: UInt16
     /// Whether commands are written with response.
     package var commandWithResponse: Bool
     /// Whether the characteristic supports both kinds of writes.
     package var commandBothWays: Bool
-    /// The value handle of the response characteristic.
     package var response: UInt16
     /// Whether responses are notified or indicated.
     package var responseNotifies: Bool

@@ -1,4 +1,4 @@
-/// The result of a value of the response characteristic.
+/// The result of adding a value of the response characteristic.
 package enum AssemblyEvent: Hashable, Sendable {
     /// A complete RP or RT frame, also one inside a log transfer.
     case message(Frame)
@@ -18,8 +18,8 @@ package enum AssemblyEvent: Hashable, Sendable {
 /// profile. Call `finish()` when the connection ends and before each new request for the log: an incomplete transfer
 /// cannot be completed after that.
 ///
-/// Notifications of whole entries can arrive in any order (Enhanced ATT bearers reorder them, see `docs/adapters.md`).
-/// Logs that are split inside entries must arrive in order. Memory use is limited to two frames.
+/// Notifications of whole entries can arrive in any order, because Enhanced ATT bearers reorder them (see
+/// `docs/adapters.md`). Logs that are split inside entries must arrive in order. Memory use is limited to two frames.
 package struct LogAssembler: Sendable {
     private var frame: PartialFrame?
     /// 1–3 bytes of an incomplete frame header.
@@ -36,7 +36,6 @@ package struct LogAssembler: Sendable {
         frame.flatMap { $0.operation == .put ? ($0.payload.count, $0.length) : nil }
     }
 
-    /// Adds the next value of the response characteristic.
     package mutating func receive(_ value: [UInt8]) -> [AssemblyEvent] {
         if value == previous, !completesHeader(value) {
             frame?.appendRepeat(value)
@@ -284,7 +283,6 @@ package struct LogAssembler: Sendable {
 }
 
 extension PartialFrame {
-    /// The header and payload so far.
     var bytes: [UInt8] {
         [
             UInt8(operation.rawValue >> 8), UInt8(truncatingIfNeeded: operation.rawValue), UInt8(length >> 8),

@@ -1,7 +1,6 @@
 // The shape of a single value, independent of other values.
 
 enum LogShape {
-    /// The operation and length field, if the header is complete and the operation known.
     static func header(_ value: some RandomAccessCollection<UInt8>) -> (operation: FrameOperation, length: Int)? {
         guard value.count >= Frame.headerSize else { return nil }
         let bytes = Array(value.prefix(Frame.headerSize))

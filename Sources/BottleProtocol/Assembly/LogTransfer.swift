@@ -10,19 +10,18 @@ package struct LogTransfer: Hashable, Sendable {
     package let length: Int?
     /// All bytes arrived and are entries (rule 5).
     package let isComplete: Bool
-    /// Whether an acknowledgement of these records drops exactly these. An acknowledgement drops the bottle's oldest
-    /// records. So after a missing part (an incomplete frame, entries without a header) a later frame must not be
-    /// acknowledged, unless it has all records of the missing part: then the bottle had started again.
+    /// Whether an acknowledgement of these records drops exactly these.
     ///
-    /// A lost whole frame leaves no trace in a dump of several PT frames, as in the draft profile. Acknowledge such a
-    /// dump only if further dumps have the same records in the same order.
+    /// An acknowledgement drops the bottle's oldest records. So after a missing part (an incomplete frame, entries
+    /// without a header) a later frame must not be acknowledged, unless it has all records of the missing part: then
+    /// the bottle had started again. A lost whole frame leaves no trace in a dump of several PT frames, as in the draft
+    /// profile. Acknowledge such a dump only if further dumps have the same records in the same order.
     package let isAcknowledgeable: Bool
 
     /// Values ended inside records, so only the frame length shows that the pieces belong together. Pieces of two
-    /// frames can add up to that length and to a record that does not exist.
+    /// frames can add up to that length and form a false record.
     package internal(set) var isPieced = false
 
-    /// The number of whole records.
     package var count: Int { recordBytes.count / DrinkRecord.size }
 
     /// The number of bytes to acknowledge, 13 per record; `nil` if the transfer must not be acknowledged.

@@ -24,7 +24,6 @@ struct PartialFrame {
     var failure: DecodeFailure? { withRepeats == nil ? scanFailure : nil }
     var isComplete: Bool { payload.count == length && scanFailure == nil }
     var remaining: Int { length - payload.count }
-    /// Whether all entries so far are complete.
     var isAtBoundary: Bool { entryStart == payload.count }
 
     /// Appends the part of a value that belongs to the frame, and returns its length.
@@ -43,8 +42,8 @@ struct PartialFrame {
     }
 
     /// A repeated value is one delivery (rule 7), unless values are so short that log bytes repeat (`00`, `00`). Only
-    /// firmware that splits at any byte sends such values (rule 1). Both variants are kept then; the one with repeats
-    /// wins if it fills the frame with plausible records only.
+    /// firmware that splits at any byte sends such values (rule 1). Both variants are kept then. The variant with
+    /// repeats applies if it fills the frame with plausible records only.
     mutating func appendRepeat(_ value: [UInt8]) {
         largestValue = max(largestValue, value.count)
         guard largestValue < DrinkRecord.size else { return }
@@ -142,7 +141,7 @@ extension PartialFrame {
     }
 
     /// The end of the bytes before the first sign of a loss: a value that looked like a new entry, or an impossible
-    /// date in a log that was split inside records. The previous record does not count either if it was split.
+    /// date in a log that was split inside records. The previous record is also excluded if it was split.
     private var trustedEnd: Int {
         let end = min(payload.count, doubtfulFrom ?? payload.count)
         guard !cuts.isEmpty else { return end }

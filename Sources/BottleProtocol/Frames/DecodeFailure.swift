@@ -1,6 +1,6 @@
 /// A decoding error: the subject, the offset, the needed and the found number of bytes.
 ///
-/// Malformed bytes are never retried: the caller quarantines them with this error.
+/// The caller quarantines malformed bytes with this error and never retries them.
 package struct DecodeFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// A clause: `a frame's payload is shorter than its length field says`.
     package var what: String
@@ -22,7 +22,6 @@ package struct DecodeFailure: Error, Hashable, Sendable, CustomStringConvertible
     package var description: String { "\(what) (at byte \(offset): needed \(needed), found \(found))" }
 }
 
-/// Hexadecimal bytes: `1A 02 0F`.
 func hexText(_ bytes: some Sequence<UInt8>) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")
 }

@@ -1,6 +1,5 @@
 /// The type of an entry (protocol spec P2.2). Unknown types are kept.
 package struct EntryType: Hashable, Sendable, RawRepresentable {
-    /// The byte after the entry's length.
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
     package init(_ rawValue: UInt8) { self.rawValue = rawValue }
@@ -46,7 +45,6 @@ package struct EntryType: Hashable, Sendable, RawRepresentable {
 }
 
 extension EntryType: CustomStringConvertible {
-    /// `0x1C`.
     package var description: String { "0x" + hexText(CollectionOfOne(rawValue)) }
 }
 
@@ -87,7 +85,6 @@ package struct Entry: Hashable, Sendable {
         self.init(type, [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)])
     }
 
-    /// The bytes on the wire: length, type, data.
     package var encoded: [UInt8] { [UInt8(data.count + 1), type.rawValue] + data }
 
     /// The data as one byte, or `nil`.

@@ -1,12 +1,9 @@
 // The tables of operations and entries (protocol spec P2, P2.2) as data.
 
-/// The name of an entry type and the format of its data.
 package struct EntryFact: Hashable, Sendable {
     /// The format of an entry's data.
     package enum Shape: String, Hashable, Sendable, CaseIterable {
-        /// One unsigned byte.
         case byte
-        /// One signed byte.
         case signedByte
         /// Two bytes, big-endian.
         case number
@@ -29,7 +26,6 @@ package struct EntryFact: Hashable, Sendable {
     package var type: EntryType
     /// A name in lowerCamelCase.
     package var key: String
-    /// A title in plain English.
     package var title: String
     package var shape: Shape
     /// `ml`, `ppm`, `°C`, `percent`, or empty.
@@ -61,7 +57,6 @@ extension EntryType {
 }
 
 extension RegistrationCode {
-    /// All known codes with their titles.
     package static let known: [(code: RegistrationCode, title: String)] = [
         (.register, "register"), (.pressButton, "press the button"), (.confirmed, "confirmed on the bottle"),
         (.failed, "failed"), (.clear, "clear the stored log"),
@@ -70,7 +65,6 @@ extension RegistrationCode {
 }
 
 extension FrameOperation {
-    /// All known operations with their titles.
     package static let known: [(operation: FrameOperation, title: String)] = [
         (.get, "get"), (.put, "put, or the drink log"), (.response, "response, or acknowledgement"),
         (.report, "report"),

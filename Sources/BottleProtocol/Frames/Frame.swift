@@ -13,7 +13,6 @@ package struct FrameOperation: Hashable, Sendable, RawRepresentable {
     /// `RT`, bottle to host: an unsolicited report.
     package static let report = Self(rawValue: 0x5254)
 
-    /// The two letters.
     package var letters: [UInt8] { [UInt8(rawValue >> 8), UInt8(truncatingIfNeeded: rawValue)] }
 
     /// Whether the protocol spec (P2) defines this operation.
@@ -38,7 +37,6 @@ extension FrameOperation: CustomStringConvertible {
 package struct Frame: Hashable, Sendable {
     /// The number of bytes before the payload.
     package static let headerSize = 4
-    /// The length field has 16 bits.
     package static let maximumPayload = 65_535
 
     package var operation: FrameOperation
@@ -80,7 +78,6 @@ package struct Frame: Hashable, Sendable {
         payload = Array(bytes.dropFirst(Self.headerSize))
     }
 
-    /// The bytes on the wire: letters, length, payload.
     package var encoded: [UInt8] { Self.header(operation, length: payload.count) + payload }
 
     /// The four bytes before a payload. In a log they are sent with the first entry.
@@ -100,6 +97,5 @@ package struct Frame: Hashable, Sendable {
 }
 
 extension Frame: CustomStringConvertible {
-    /// All bytes as hexadecimal pairs.
     package var description: String { hexText(encoded) }
 }

@@ -51,7 +51,6 @@ package enum BottleMessage: Hashable, Sendable {
         }
     }
 
-    /// The frame of this message; a snapshot has the layout of its model (Boost if unknown).
     package var frame: Frame {
         switch self {
         case .snapshot(let snapshot): snapshot.frame(snapshot.model ?? .boost)

@@ -19,7 +19,6 @@ package enum HostCommand: Hashable, Sendable {
     /// Today's amount, for the percentage on the display.
     case amount(ml: UInt16)
     case reminder(ReminderSetting)
-    /// Flash the light once.
     case flash
     case light(ReminderLight)
     /// PT 1C 01: register. The user must press the bottle's button.
@@ -35,7 +34,6 @@ package enum HostCommand: Hashable, Sendable {
     /// Any other bytes.
     case unknown([UInt8])
 
-    /// Decodes any bytes; an unknown command is `unknown`.
     package init(decoding bytes: [UInt8]) {
         if bytes.count == 1, let byte = bytes.first, [0x01, 0x03, 0x04].contains(byte) {
             self = .draftDump(byte)
@@ -88,7 +86,6 @@ package enum HostCommand: Hashable, Sendable {
         }
     }
 
-    /// The bytes to write.
     package var encoded: [UInt8] {
         switch self {
         case .snapshot: Frame(.get, payload: [EntryType.everything.rawValue]).encoded
@@ -121,7 +118,6 @@ package enum HostCommand: Hashable, Sendable {
 }
 
 extension HostCommand {
-    /// A description in plain English.
     package var meaning: String {
         switch self {
         case .snapshot: "ask for a snapshot"

@@ -25,7 +25,6 @@ package struct BottleClock: Hashable, Sendable {
         self.second = second
     }
 
-    /// From exactly six bytes.
     package init?(_ bytes: some Collection<UInt8>) {
         let field = Array(bytes)
         guard field.count == 6 else { return nil }
@@ -33,7 +32,6 @@ package struct BottleClock: Hashable, Sendable {
             yearByte: field[0], month: field[1], day: field[2], hour: field[3], minute: field[4], second: field[5])
     }
 
-    /// The six bytes in this order.
     package var encoded: [UInt8] { [yearByte, month, day, hour, minute, second] }
     /// 2000–2255.
     package var year: Int { 2000 + Int(yearByte) }
@@ -46,7 +44,6 @@ package struct BottleClock: Hashable, Sendable {
 }
 
 extension BottleClock: CustomStringConvertible {
-    /// `2026-02-02T22:21:15`.
     package var description: String {
         func two(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
         return "\(year)-\(two(month))-\(two(day))T\(two(hour)):\(two(minute)):\(two(second))"
@@ -65,7 +62,6 @@ package struct ReminderSetting: Hashable, Sendable {
     package var sleepHour: UInt8
     /// The minute of the last reminder (0–59).
     package var sleepMinute: UInt8
-    /// The interval in minutes.
     package var intervalMinutes: UInt8
 
     package init(
@@ -79,7 +75,6 @@ package struct ReminderSetting: Hashable, Sendable {
         self.intervalMinutes = intervalMinutes
     }
 
-    /// From exactly six bytes.
     package init?(_ bytes: some Collection<UInt8>) {
         let field = Array(bytes)
         guard field.count == 6 else { return nil }
@@ -92,7 +87,6 @@ package struct ReminderSetting: Hashable, Sendable {
     package static let standard = Self(
         mode: 0, wakeHour: 8, wakeMinute: 0, sleepHour: 20, sleepMinute: 0, intervalMinutes: 60)
 
-    /// The six bytes in this order.
     package var encoded: [UInt8] { [mode, wakeHour, wakeMinute, sleepHour, sleepMinute, intervalMinutes] }
 
     /// The names by mode number.
@@ -100,7 +94,6 @@ package struct ReminderSetting: Hashable, Sendable {
 }
 
 extension ReminderSetting: CustomStringConvertible {
-    /// `periodic, 08:00-20:00, every 60 min`.
     package var description: String {
         func two(_ value: UInt8) -> String { (value < 10 ? "0" : "") + String(value) }
         let word = Int(mode) < Self.modeNames.count ? Self.modeNames[Int(mode)] : "mode \(mode)"
@@ -127,14 +120,12 @@ package struct ReminderLight: Hashable, Sendable {
         self.blue = blue
     }
 
-    /// From exactly four bytes.
     package init?(_ bytes: some Collection<UInt8>) {
         let field = Array(bytes)
         guard field.count == 4 else { return nil }
         self.init(mode: field[0], red: field[1], green: field[2], blue: field[3])
     }
 
-    /// The four bytes in this order.
     package var encoded: [UInt8] { [mode, red, green, blue] }
 
     /// The modes with known names.
@@ -144,7 +135,6 @@ package struct ReminderLight: Hashable, Sendable {
 }
 
 extension ReminderLight: CustomStringConvertible {
-    /// `rainbow, colour 00 80 FF`.
     package var description: String {
         let name = Self.modeNames.first { $0.mode == mode }?.name ?? "mode \(mode)"
         return "\(name), colour \(hexText([red, green, blue]))"

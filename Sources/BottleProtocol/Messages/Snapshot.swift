@@ -11,14 +11,10 @@
 package struct Snapshot: Hashable, Sendable {
     /// The model by payload length or sensors; `nil` if unknown.
     package var model: BottleModel?
-    /// The battery level (0–100 %).
     package var batteryPercent: Int?
     package var charging: ChargingState?
-    /// The bottle's clock at the time of the response.
     package var clock: BottleClock?
-    /// The daily goal in the bottle, in millilitres.
     package var goalMl: Int?
-    /// The bottle's amount of today, in millilitres.
     package var amountMl: Int?
     /// Two bytes of unknown format.
     package var firmware: UInt16?
@@ -28,7 +24,6 @@ package struct Snapshot: Hashable, Sendable {
     package var tdsPpm: Int?
     /// The water in the bottle, in millilitres. Vita only.
     package var levelMl: Int?
-    /// The bottle's own reminders.
     package var reminder: ReminderSetting?
     /// The language number; its meaning is unknown.
     package var language: UInt8?
@@ -128,7 +123,7 @@ package struct Snapshot: Hashable, Sendable {
 }
 
 extension BottleModel {
-    /// The payload length of the snapshot (protocol spec P2.8).
+    /// The payload length of the snapshot in bytes (protocol spec P2.8).
     package var snapshotLength: Int {
         switch self {
         case .boost: 0x27

@@ -4,7 +4,7 @@ extension DrinkRecord {
     /// Whether the date and time exist. 29 February needs a leap year if the year is known.
     package var isDatePossible: Bool { firstImpossibleField == nil }
 
-    /// The years in which bottles exist.
+    /// The years in which bottles can have recorded drinks.
     package static let plausibleYears = 2015...2099
 
     /// Whether the year is in 2015–2099. Always `true` in `strict`, whose records have no year.
@@ -14,7 +14,6 @@ extension DrinkRecord {
     /// counted.
     package var isSuspect: Bool { !isDatePossible || !isYearPlausible }
 
-    /// The reason for `isSuspect`.
     package var suspicion: String? {
         if let wrong = firstImpossibleField {
             return "its \(wrong.name) is \(wrong.value): the bottle's clock was reset"

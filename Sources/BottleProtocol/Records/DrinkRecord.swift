@@ -43,7 +43,6 @@ package struct DrinkRecord: Hashable, Sendable {
         try self.init(head: head, tail: tail, dialect: dialect, amountWidth: amountWidth ?? AmountWidth(dialect))
     }
 
-    /// Applies the dialect's rules to the two words.
     @usableFromInline
     init(head: UInt64, tail: UInt64, dialect: RecordDialect, amountWidth: AmountWidth) throws(DecodeFailure) {
         self.init(unchecked: head, tail: tail, dialect: dialect, amountWidth: amountWidth)
@@ -94,9 +93,7 @@ package struct DrinkRecord: Hashable, Sendable {
             : UInt8(truncatingIfNeeded: tail >> (96 - 8 * offset))
     }
 
-    /// The 13 bytes.
     package var raw: [UInt8] { (0..<Self.size).map(byte) }
-    /// The 13 bytes on the wire.
     package var encoded: [UInt8] { raw }
 
     /// Byte 0: year - 2000 (`calendar`), 1A (`strict`).

@@ -2,11 +2,9 @@
 package struct RecordField: Hashable, Sendable {
     /// A name in lowerCamelCase.
     package var key: String
-    /// A title in plain English.
     package var title: String
-    /// The offset of the first byte.
     package var offset: Int
-    /// The number of bytes: 1, or 2 in big-endian order.
+    /// The size in bytes: 1, or 2 in big-endian order.
     package var size: Int
     /// `ml`, `ppm`, or empty.
     package var unit: String
