@@ -24,7 +24,7 @@ struct Control: ParsableCommand {
     @Argument(help: "Value of the action")
     var value: String?
 
-    /// The protocol has millilitres, whatever the unit of the argument.
+    /// The value to send; an amount is converted to the protocol's millilitres.
     private var sent: String? { action == "sip" ? value.flatMap(Amounts.typed).map(String.init) ?? value : value }
 
     func validate() throws {
@@ -53,7 +53,6 @@ struct Control: ParsableCommand {
         }
         guard ok else { throw CommandFailure(.refused, object["error"] as? String ?? "the emulator refused") }
         if json {
-            // The keys of the answer's own text are in order.
             let text = String(decoding: answer, as: UTF8.self)
             let status = text.range(of: #""status":"#).map { String(text[$0.upperBound...].dropLast()) }
             TextOutput.standard.line(status ?? "{}")

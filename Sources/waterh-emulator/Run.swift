@@ -112,7 +112,6 @@ struct Run: AsyncParsableCommand {
         }
     }
 
-    /// An option of a bottle that was given.
     private var bottleOption: String? {
         [
             ("--capture", !capture.isEmpty), ("--model", model != nil), ("--name", name != nil),
@@ -175,7 +174,7 @@ struct Run: AsyncParsableCommand {
             throw CommandFailure(
                 error.exitReason.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
         }
-        // bluetoothd has these services itself.
+        // bluetoothd provides these services.
         let gadget = isOverBluetoothd ? whole.leavingOut(Gadget.stackServices) : whole
         let machine = GadgetMachine(gadget, mode: gadgetMode ?? .once, tellsWritesApart: !isOverBluetoothd)
         let (link, recorder) = try peripheral(
@@ -206,7 +205,7 @@ struct Run: AsyncParsableCommand {
             run: { await driver.run() })
     }
 
-    /// The line that tells scripts that the peripheral can be connected.
+    /// Prints the line that shows scripts that the peripheral accepts connections.
     private func ready(_ facts: String) {
         TextOutput.standard.line("ready link=\(link) \(facts)")
         TextOutput.standard.flush()
@@ -281,7 +280,7 @@ struct Run: AsyncParsableCommand {
         )
     }
 
-    /// Without `--control` several emulators may want the default socket: the first one gets it.
+    /// Listens on the control socket. Without `--control`, only the first of several emulators gets the default socket.
     private func listen(_ driver: BottleDriver) throws -> ControlServer? {
         do {
             return try ControlServer(path: control?.path ?? Self.defaultControlPath) { await driver.control($0) }
@@ -300,7 +299,7 @@ struct Run: AsyncParsableCommand {
         do { return try body() } catch { throw explain(error) }
     }
 
-    /// The exit code and the advice for an error of a layer below.
+    /// Adds the exit code and the advice to an error of a lower layer.
     private static func explain(_ error: any Error) -> any Error {
         switch error {
         case let error as LinkError:

@@ -27,12 +27,10 @@ package actor BottleDriver {
         self.log = log
     }
 
-    /// Publishes the bottle. Returns when it accepts connections.
     package func open() async throws(LinkError) {
         try await link.open(machine.application)
     }
 
-    /// Serves until the link is closed.
     package func run() async {
         for await event in link.events { feed(.link(event)) }
         timer?.cancel()

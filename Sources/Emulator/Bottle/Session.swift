@@ -6,7 +6,6 @@ struct Session: Sendable {
     /// A value with the earliest time at which it is sent.
     struct Waiting: Sendable {
         var outgoing: Outgoing
-        /// The response characteristic for the value.
         var outlet: BluetoothUUID
         var notBefore: MonotonicInstant
     }

@@ -75,7 +75,6 @@ extension VirtualBottleMachine {
                 ? DrinkLogPackets.retail(records, perFrame: plan.frame) : DrinkLogPackets.read(records), at: now)
     }
 
-    /// The draft profile's one-byte command.
     private mutating func dumpDraft(at now: MonotonicInstant) {
         let records = beginDump()
         sendLog(session?.isListening == true ? DrinkLogPackets.draft(records) : DrinkLogPackets.read(records), at: now)

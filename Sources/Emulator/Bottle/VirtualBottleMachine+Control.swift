@@ -7,41 +7,30 @@ package enum ControlAction: Hashable, Sendable {
     case refill
     case battery(percent: Int)
     case charging(Bool)
-    /// Sets the bottle's clock.
     case clock(BottleClock)
     /// Removes the power: the clock restarts at zero.
     case powerLoss
-    /// Disconnects.
     case drop
     /// Presses the button: confirms a registration, or wakes the bottle.
     case press
     case status
 }
 
-/// The result of a control action.
 package enum ControlReply: Hashable, Sendable {
     case done(BottleStatus)
-    /// Rejected, with the reason.
     case refused(String)
 }
 
-/// The state of the bottle for its user.
 package struct BottleStatus: Hashable, Sendable {
     package var identity: BottleIdentity
-    /// The number of records in the log.
     package var records: Int
-    /// The number of overwritten records.
     package var overwritten: Int
     /// The number of acknowledged or cleared records.
     package var dropped: Int
-    /// The battery level.
     package var batteryPercent: Int
     package var charging: ChargingState
-    /// The bottle's clock.
     package var clock: BottleClock
-    /// The daily goal.
     package var goalMl: Int
-    /// Today's amount.
     package var amountMl: Int
     /// The water in the bottle.
     package var levelMl: Int
@@ -49,17 +38,12 @@ package struct BottleStatus: Hashable, Sendable {
     package var reminder: ReminderSetting?
     /// The reminder light; `nil` if never set.
     package var light: ReminderLight?
-    /// Whether a host was confirmed by the button.
     package var isRegistered: Bool
     /// The number of times the light blinked because of a setting.
     package var blinks: Int
-    /// The number of connections since the start.
     package var connections: Int
-    /// The connected central.
     package var central: CentralID?
-    /// The ATT MTU of that connection.
     package var mtu: Int?
-    /// Whether the central is subscribed to responses.
     package var isSubscribed: Bool
     /// The reason why the bottle is not advertising, or `nil`.
     package var offAir: LinkError?
@@ -149,7 +133,6 @@ extension VirtualBottleMachine {
         report(Frame(.report, [Entry(.registration, [RegistrationCode.confirmed.rawValue])]))
     }
 
-    /// The current state of the bottle.
     package func status(at now: MonotonicInstant) -> BottleStatus {
         BottleStatus(
             identity: identity, records: flash.records.count, overwritten: flash.overwritten, dropped: flash.dropped,

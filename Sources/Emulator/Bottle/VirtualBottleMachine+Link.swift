@@ -80,7 +80,6 @@ extension VirtualBottleMachine {
         if uuid == GATTShape.keepAlive { session?.keepAliveAt = now.advanced(by: Self.keepAlivePeriod) }
     }
 
-    /// The profile with that response characteristic.
     private func profile(answering uuid: BluetoothUUID) -> BottleProfile? {
         identity.profile.profiles.first { $0.response == uuid }
     }
@@ -137,7 +136,6 @@ extension VirtualBottleMachine {
         while let next = session?.readable.first, next.notBefore <= now {
             session?.readable.removeFirst()
             session?.sent += next.outgoing.records
-            // An empty value was dropped by a fault.
             guard !next.outgoing.value.isEmpty else { continue }
             session?.lastRead = next.outgoing.value
             return

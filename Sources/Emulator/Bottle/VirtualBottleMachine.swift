@@ -6,7 +6,6 @@ import Bluetooth
 /// It implements protocol spec P1 to P4 with the quirks of real bottles and the faults of `BottleFaults`. Effects must
 /// be performed in order: `.save` comes first, so that no sent value depends on an unsaved state.
 package struct VirtualBottleMachine: Sendable {
-    /// An event of the link, the user or the clock.
     package enum Event: Hashable, Sendable {
         case link(PeripheralEvent)
         /// A user's action, answered by `.reply` with the same id.
@@ -27,7 +26,6 @@ package struct VirtualBottleMachine: Sendable {
     package let identity: BottleIdentity
     /// The application to publish on the link before the first event.
     package let application: GATTApplication
-    /// The persistent state.
     package internal(set) var flash: BottleFlash
     var clock: RunningClock
     var injector: FaultInjector
@@ -35,7 +33,6 @@ package struct VirtualBottleMachine: Sendable {
     var session: Session?
     /// The reason why the bottle is not advertising, from the link, or `nil`.
     var offAir: LinkError?
-    /// The number of connections.
     var connections = 0
     /// Reports due later: results of calibrations.
     var scheduled: [(at: MonotonicInstant, report: Frame)] = []
@@ -82,9 +79,7 @@ package struct VirtualBottleMachine: Sendable {
         ([session?.deadline, registrationDeadline] + scheduled.map { $0.at }).compactMap { $0 }.min()
     }
 
-    /// Handles one event. Time must not go backwards.
-    ///
-    /// - Returns: the effects, in order.
+    /// Handles one event and returns its effects in order. Time must not go backwards.
     package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         switch event {
         case .link(let event): handle(event, at: now)

@@ -46,7 +46,7 @@ enum DrinkLogPackets {
     }
 
     /// For a central that reads without a subscription, such as the original app, which reads once per poll and
-    /// acknowledges nothing. The newest packet comes first, with as many records as an entry can hold (19), then older
+    /// acknowledges nothing. The newest packet is first, with at most 19 records (the limit of an entry), then older
     /// ones, then the empty frame. Within a packet the oldest record is first.
     static func read(_ records: [BottleFlash.Stored]) -> [Outgoing] {
         let most = (Int(UInt8.max) - 1) / DrinkRecord.size

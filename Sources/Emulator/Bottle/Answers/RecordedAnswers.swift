@@ -3,7 +3,6 @@ import BottleProtocol
 /// The responses of a recorded bottle, for requests that the model does not know or to compare a host with the
 /// recording.
 package struct RecordedAnswers: Hashable, Sendable {
-    /// The source of responses.
     package enum Mode: String, CaseIterable, Sendable {
         /// The model responds; unknown requests are ignored.
         case model
@@ -45,7 +44,6 @@ package struct RecordedAnswers: Hashable, Sendable {
         }
     }
 
-    /// The model only.
     package static let none = RecordedAnswers(.model, exchanges: [])
 
     /// Whether the recording has such a request.

@@ -5,7 +5,6 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     /// A record in the ring buffer. Numbers increase and are unique, so that an acknowledgement drops exactly the sent
     /// records.
     package struct Stored: Hashable, Sendable, Codable {
-        /// The unique number, from 1.
         package let number: UInt64
         private let raw: Octets
 
@@ -23,7 +22,6 @@ package struct BottleFlash: Hashable, Sendable, Codable {
 
     /// Oldest first.
     package private(set) var records: [Stored] = []
-    /// The number of the next record.
     package private(set) var nextNumber: UInt64 = 1
     /// The number of records overwritten before they were read.
     package private(set) var overwritten = 0
@@ -34,24 +32,19 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     var recentSips: [Sip] = []
 
     struct Sip: Hashable, Sendable, Codable {
-        /// The second of the bottle's clock.
         var second: Int64
         var ml: UInt16
     }
 
-    /// The daily goal.
     package var goalMl: UInt16 = 2500
-    /// Today's amount.
     package var amountMl: UInt16 = 0
     /// The day of `amountMl` by the bottle's clock.
     package var amountDay: Int64 = 0
-    /// The water in the bottle.
     package var levelMl: UInt16 = BottleFlash.fullMl
     /// The battery level (0–100 %).
     package var batteryPercent: UInt8 = 97
     /// The data byte of the charging entry: 0 no, 1 charging, 2 full.
     package var charging: UInt8 = 0
-    /// The language number.
     package var language: UInt8 = 0
     /// °C, Vita.
     package var temperatureC: Int8 = 21

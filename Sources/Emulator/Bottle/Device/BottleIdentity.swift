@@ -12,7 +12,6 @@ package enum OfferedProfiles: String, CaseIterable, Sendable {
 
     package init(_ profile: BottleProfile) { self = profile == .draft ? .draft : .retail }
 
-    /// The profiles, the draft one first.
     package var profiles: [BottleProfile] {
         switch self {
         case .both: [.draft, .retail]
@@ -26,11 +25,9 @@ package enum OfferedProfiles: String, CaseIterable, Sendable {
 
 /// The constant properties of a bottle.
 package struct BottleIdentity: Hashable, Sendable {
-    /// The offered tables.
     package var profile: OfferedProfiles
     /// The model, which determines the sensors.
     package var model: BottleModel
-    /// The advertised name.
     package var name: String
     /// The Serial Number String (2A25): the identity on links without a radio.
     package var address: BluetoothAddress

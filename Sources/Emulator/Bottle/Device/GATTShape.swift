@@ -18,7 +18,7 @@ enum GATTShape {
     static let firmwareUpdate = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_2B12)
 
     /// - Parameter hasRadio: whether centrals see the bottle's address, which is its identity. Otherwise a Device
-    /// Information service has it, which real bottles do not have.
+    ///   Information service has it, which real bottles do not have.
     static func application(_ identity: BottleIdentity, hasKeepAlive: Bool, hasRadio: Bool) -> GATTApplication {
         let draft = table(.draft, hasKeepAlive: hasKeepAlive && identity.profile == .draft)
         let retail = table(.retail, hasKeepAlive: hasKeepAlive)
@@ -42,7 +42,6 @@ enum GATTShape {
             name: identity.name, advertisedServices: advertised, services: (hasRadio ? [] : [information]) + tables)
     }
 
-    /// The services of one profile: a command and a response characteristic.
     private static func table(_ profile: BottleProfile, hasKeepAlive: Bool) -> [LocalService] {
         // Real bottles accept every write to the response characteristic and disconnect after some.
         let response = LocalCharacteristic(

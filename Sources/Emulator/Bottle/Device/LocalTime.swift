@@ -2,13 +2,11 @@ import BottleProtocol
 
 /// Local time in milliseconds since 2000-01-01T00:00:00, without a time zone: the unit of the bottle's clock.
 package struct LocalTime: Hashable, Comparable, Sendable, Codable {
-    /// Since 2000-01-01T00:00:00 local time.
     package var milliseconds: Int64
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     package static func < (left: LocalTime, right: LocalTime) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// Whole days since 2000-01-01.
     package var day: Int64 { (milliseconds - (milliseconds % 86_400_000 + 86_400_000) % 86_400_000) / 86_400_000 }
 
     /// From an existing date and time in 2000–2255; otherwise `nil`.

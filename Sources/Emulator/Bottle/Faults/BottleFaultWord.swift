@@ -1,15 +1,14 @@
 /// A fault of the bottle, as `waterh-emulator faults` lists it.
 package struct BottleFaultWord: Sendable {
     enum Kind: @unchecked Sendable {
-        // Key paths to stored properties of a value type are Sendable in effect.
+        // Key paths to stored properties of a value type can be sent, but the compiler does not know this.
         case plain(WritableKeyPath<BottleFaults, Bool>)
         case number(WritableKeyPath<BottleFaults, Int>, ClosedRange<Int>)
     }
 
     package let name: String
-    /// An example with a number if the fault has one.
+    /// An example, with a number if the fault has one.
     package let example: String
-    /// One line of help.
     package let meaning: String
     let kind: Kind
 
@@ -27,7 +26,6 @@ package struct BottleFaultWord: Sendable {
     private static let percent = 0...100
     private static let milliseconds = 0...600_000
 
-    /// Every fault, in the order of the list.
     package static var all: [BottleFaultWord] {
         [
             BottleFaultWord("drop", \.drop, percent, 5, "that many percent of the notifications never leave"),

@@ -32,7 +32,6 @@ package struct BottleFaults: Hashable, Sendable {
     package var power = 0
     package var keepAlive = false
 
-    /// A bottle without faults.
     package init() {}
 
     /// An unknown word, or a number outside its range.
@@ -65,10 +64,9 @@ package struct BottleFaults: Hashable, Sendable {
         }
     }
 
-    /// The words that differ from a bottle without faults; `init(_:)` parses them.
+    /// The faults that are set, in the form that `init(_:)` parses.
     package var text: String { words.joined(separator: ",") }
 
-    /// The words of the faults that are set.
     package var words: [String] {
         let none = BottleFaults()
         return BottleFaultWord.all.compactMap { word in

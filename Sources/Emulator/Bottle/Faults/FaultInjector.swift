@@ -12,7 +12,6 @@ struct FaultInjector: Sendable {
 
     mutating func chance(_ percent: Int) -> Bool { generator.chance(percent) }
 
-    /// A response or report.
     mutating func spoil(answer value: [UInt8]) -> [Outgoing] {
         var value = value
         if chance(plan.foreign) { value = foreignWord() }
@@ -48,7 +47,6 @@ struct FaultInjector: Sendable {
         (0..<Int.random(in: 1...60, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    /// The faults of single notifications.
     private mutating func finish(_ values: [Outgoing]) -> [Outgoing] {
         var result: [Outgoing] = []
         for var value in values {

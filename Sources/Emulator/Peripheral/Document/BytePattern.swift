@@ -1,6 +1,5 @@
 /// A pattern for written values: hexadecimal bytes, `??` for any byte, and `*` at the end for any rest: `a5 ?? 01 *`.
 package struct BytePattern: Hashable, Sendable {
-    /// `nil` matches any byte.
     private var bytes: [UInt8?]
     private var takesRest: Bool
 
@@ -23,7 +22,6 @@ package struct BytePattern: Hashable, Sendable {
         }
     }
 
-    /// Whether the value matches.
     package func matches(_ value: [UInt8]) -> Bool {
         guard takesRest ? value.count >= bytes.count : value.count == bytes.count else { return false }
         return zip(bytes, value).allSatisfy { wanted, found in wanted == nil || wanted == found }
@@ -31,12 +29,10 @@ package struct BytePattern: Hashable, Sendable {
 }
 
 extension BytePattern: Codable, CustomStringConvertible {
-    /// The text of the pattern.
     package var description: String {
         bytes.map { $0.map { Octets([$0]).description } ?? "??" }.joined() + (takesRest ? "*" : "")
     }
 
-    /// From the text of a pattern.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let pattern = BytePattern(try container.decode(String.self)) else {

@@ -7,7 +7,6 @@ extension Gadget {
     package static let mostValues = 2_000_000
     /// The maximum delay of a response: a day.
     package static let longestDelayMs = 86_400_000
-    /// The maximum number of rules.
     package static let mostRules = 1000
 
     /// Throws for conflicting handles, values longer than an attribute, and rules for unknown handles.
@@ -16,7 +15,7 @@ extension Gadget {
             throw GadgetFault("mtu", "an MTU is 23 to 517, not \(mtu)")
         }
         if let name, name.utf8.count > 248 { throw GadgetFault("name", "a Bluetooth name has at most 248 bytes") }
-        // One call at a time: for a list of both, the compiler emitted code in varying order, and packages were not
+        // One call at a time: for one list of both, the compiler emitted code in varying order, and packages were not
         // reproducible.
         try Self.check(advertisement, "advertisement")
         try Self.check(scanResponse, "scanResponse")

@@ -10,7 +10,6 @@ extension Gadget {
         package init(_ exchanges: [Exchange] = []) { self.exchanges = exchanges }
     }
 
-    /// The kind of a request.
     package enum Request: String, Hashable, Sendable, Codable {
         /// A connection, before any request.
         case connect
@@ -27,7 +26,6 @@ extension Gadget {
         package var request: Request
         /// The handle of the value or descriptor; `nil` for `connect`.
         package var handle: UInt16?
-        /// The written value.
         package var value: Octets?
         /// `nil` if the request has no response (`connect`, `command`) or got none in the capture.
         package var response: Response?
@@ -46,7 +44,6 @@ extension Gadget {
         }
     }
 
-    /// A response to a request.
     package struct Response: Hashable, Sendable, Codable {
         /// The value of a read; `nil` for a write or an error.
         package var value: Octets?
@@ -64,7 +61,6 @@ extension Gadget {
 
     /// A notified or indicated value.
     package struct Value: Hashable, Sendable, Codable {
-        /// The value handle.
         package var handle: UInt16
         package var value: Octets
         /// Milliseconds since the request.
@@ -108,7 +104,6 @@ extension Gadget {
             self.then = then
         }
 
-        /// Whether the rule matches the request.
         package func fits(_ request: Request, _ handle: UInt16, _ value: [UInt8]) -> Bool {
             (self.request ?? request) == request && (self.handle ?? handle) == handle
                 && (pattern?.matches(value) ?? true)

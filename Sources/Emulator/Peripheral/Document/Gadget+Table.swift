@@ -7,15 +7,12 @@ extension Gadget {
     package struct Service: Hashable, Sendable, Codable {
         /// `nil` if no discovery was captured.
         package var uuid: BluetoothUUID?
-        /// The handle of the declaration.
         package var handle: UInt16
-        /// The last handle of the service.
         package var end: UInt16
         /// `true` for a secondary service, which is found only through services that include it.
         package var secondary: Bool?
         /// How the capture shows the service.
         package var source: Source
-        /// The included services.
         package var includes: [Include]
         /// In the order of their handles.
         package var characteristics: [Characteristic]
@@ -35,13 +32,9 @@ extension Gadget {
         }
     }
 
-    /// An included service.
     package struct Include: Hashable, Sendable, Codable {
-        /// The handle of the include declaration.
         package var handle: UInt16
-        /// The first handle of the included service.
         package var start: UInt16
-        /// The last handle of the included service.
         package var end: UInt16
         /// The UUID in the declaration, or `nil` because a 128-bit UUID does not fit.
         package var uuid: BluetoothUUID?
@@ -58,17 +51,14 @@ extension Gadget {
     package struct Characteristic: Hashable, Sendable, Codable {
         /// `nil` if only its handle is known.
         package var uuid: BluetoothUUID?
-        /// The handle of the declaration.
         package var declaration: UInt16
-        /// The value handle, which names the characteristic in conversations.
+        /// The value handle, which identifies the characteristic in conversations.
         package var handle: UInt16
         /// The declared properties, or the observed ones if `source` is `seen`.
         package var properties: CharacteristicProperties
-        /// How the capture shows the service.
         package var source: Source
         /// The last value read, or `nil`.
         package var value: Octets?
-        /// In the order of their handles.
         package var descriptors: [Descriptor]
 
         package init(
@@ -91,12 +81,10 @@ extension Gadget {
         package var canBeSubscribed: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
     }
 
-    /// A descriptor of a characteristic.
     package struct Descriptor: Hashable, Sendable, Codable {
         /// `nil` if only its handle is known.
         package var uuid: BluetoothUUID?
         package var handle: UInt16
-        /// How the capture shows the service.
         package var source: Source
         /// The last value read, or `nil`.
         package var value: Octets?

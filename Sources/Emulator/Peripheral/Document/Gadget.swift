@@ -4,7 +4,6 @@ import Bluetooth
 ///
 /// A JSON document (`Codable`). Call `check` before using a document from a file.
 package struct Gadget: Hashable, Sendable {
-    /// How the capture shows something.
     package enum Source: String, Hashable, Sendable, Codable {
         /// By discovery.
         case discovered
@@ -18,7 +17,7 @@ package struct Gadget: Hashable, Sendable {
         case random
     }
 
-    /// The version of the document, key `gadget`: 1.
+    /// The version of the document: 1.
     package var version = Gadget.currentVersion
     /// `nil` if the capture does not have it.
     package var address: BluetoothAddress?
@@ -32,7 +31,6 @@ package struct Gadget: Hashable, Sendable {
     package var advertisement: Octets?
     /// The AD structures of the last scan response.
     package var scanResponse: Octets?
-    /// In the order of their handles.
     package var services: [Service]
     /// One for each connection, in order.
     package var conversations: [Conversation]
@@ -57,10 +55,8 @@ package struct Gadget: Hashable, Sendable {
         self.conversations = conversations
     }
 
-    /// All characteristics in the order of their handles.
     package var characteristics: [Characteristic] { services.flatMap(\.characteristics) }
 
-    /// The number of exchanges over all connections.
     package var exchangeCount: Int { conversations.reduce(0) { $0 + $1.exchanges.count } }
 }
 

@@ -2,7 +2,6 @@
 package struct GadgetFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// The path in the document: `services[2].characteristics[0]`; empty for the whole document.
     package var place: String
-    /// The error.
     package var sentence: String
 
     package init(_ place: String, _ sentence: String) {

@@ -3,7 +3,6 @@ package struct Octets: Hashable, Sendable, ExpressibleByArrayLiteral {
     package var bytes: [UInt8]
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
-    /// `[0x01, 0x02]`.
     package init(arrayLiteral elements: UInt8...) { bytes = elements }
 
     /// From pairs of hexadecimal digits; otherwise `nil`.
@@ -41,7 +40,6 @@ extension Octets: CustomStringConvertible {
 }
 
 extension Octets: Codable {
-    /// From hexadecimal digits.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)

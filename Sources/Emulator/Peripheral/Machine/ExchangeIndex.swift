@@ -6,7 +6,6 @@ struct ExchangeIndex: Sendable {
         var value: [UInt8]
     }
 
-    /// The exchanges of all connections, in order.
     let exchanges: [Gadget.Exchange]
     /// The index of each connection's first exchange.
     let starts: [Int]

@@ -3,7 +3,6 @@ import Bluetooth
 extension Gadget {
     /// The name of an attribute in events and requests, because UUIDs can occur several times.
     static func name(of handle: UInt16) -> BluetoothUUID { BluetoothUUID(high: 0, low: UInt64(handle)) }
-    /// The handle of a name.
     static func handle(named name: BluetoothUUID) -> UInt16 { UInt16(truncatingIfNeeded: name.low) }
 
     /// A replacement for an unknown UUID: `77617465-7268-HHHH-8000-676164676574` with the handle.

@@ -10,9 +10,7 @@ package actor GadgetDriver {
     private var timer: Task<Void, Never>?
     private var timerDeadline: MonotonicInstant?
 
-    /// - Parameters:
-    ///   - log: logs one line for the user.
-    ///   - tell: reports a request that is not in the recording.
+    /// `log` logs one line for the user. The last function reports a request that is not in the recording.
     package init(
         _ machine: GadgetMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
         log: @escaping @Sendable (String) -> Void = { _ in },
@@ -25,12 +23,10 @@ package actor GadgetDriver {
         self.tell = tell
     }
 
-    /// Publishes the peripheral. Returns when it accepts connections.
     package func open() async throws(LinkError) {
         try await link.open(machine.application)
     }
 
-    /// Serves until the link is closed.
     package func run() async {
         for await event in link.events { feed(.link(event)) }
         timer?.cancel()

@@ -5,7 +5,6 @@ import Bluetooth
 /// The link handles discovery, subscriptions and the MTU. The state machine handles reads and writes and sends values.
 /// It accepts one central and does not advertise while that is connected.
 package struct GadgetMachine: Sendable {
-    /// How requests use the recording.
     package enum Mode: String, Sendable, CaseIterable {
         /// Each recorded exchange once, in the order for that request; then the last one repeats.
         case once
@@ -17,7 +16,6 @@ package struct GadgetMachine: Sendable {
         case new
     }
 
-    /// An event of the link or the clock.
     package enum Event: Sendable {
         case link(PeripheralEvent)
         case tick
@@ -72,10 +70,10 @@ package struct GadgetMachine: Sendable {
     private var unknown: Set<ExchangeIndex.Key> = []
     private var effects: [Effect] = []
 
-    /// - Parameters:
-    ///   - gadget: a checked profile.
-    ///   - tellsWritesApart: whether the link distinguishes writes with and without response. If not, a recorded write
-    /// matches both.
+    /// The profile must have passed `check`.
+    ///
+    /// - Parameter tellsWritesApart: whether the link distinguishes writes with and without response. If not, a
+    ///   recorded write matches both.
     package init(_ gadget: Gadget, mode: Mode = .once, tellsWritesApart: Bool = true) {
         self.gadget = gadget
         self.mode = mode
@@ -111,9 +109,7 @@ package struct GadgetMachine: Sendable {
         return ([next] + responses.map { $0.due }).compactMap { $0 }.min()
     }
 
-    /// Handles one event. Time must not go backwards.
-    ///
-    /// - Returns: the effects, in order.
+    /// Handles one event and returns its effects in order. Time must not go backwards.
     package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         if case .link(let event) = event { handle(event, at: now) }
         respondDue(at: now)
@@ -197,7 +193,7 @@ package struct GadgetMachine: Sendable {
         configure(handle, [[0, 0]], at: now)
     }
 
-    /// The link has responded already; the recorded values follow.
+    /// Sends the recorded values after a change of a subscription; the link has responded.
     private mutating func configure(_ handle: UInt16, _ values: [[UInt8]], at now: MonotonicInstant) {
         guard let place = configurations[handle] else { return }
         if mode == .strict {

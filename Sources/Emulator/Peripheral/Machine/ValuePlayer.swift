@@ -41,7 +41,6 @@ struct ValuePlayer: Sendable {
         settle()
     }
 
-    /// The same from the start.
     func again(at now: MonotonicInstant) -> ValuePlayer {
         ValuePlayer(values, at: now, only: only, then: then, depth: depth, owner: owner, isEndless: pause != nil)
     }
