@@ -18,7 +18,7 @@ package struct CaptureFormat: Sendable, Hashable {
 
     package var container: Container
     package var linkType: LinkType
-    /// Byte order of numbers, where the container leaves a choice (pcap, pcapng, PacketLogger).
+    /// The byte order of numbers, if the container allows both (pcap, pcapng, PacketLogger).
     package var isBigEndian: Bool
 
     package init(_ container: Container, _ linkType: LinkType, isBigEndian: Bool = false) {
@@ -31,7 +31,7 @@ package struct CaptureFormat: Sendable, Hashable {
 }
 
 extension CaptureFormat: CustomStringConvertible {
-    /// The name that `init(name:)` takes, or container and link type where there is none.
+    /// The name that `init(name:)` accepts; without one, the container and the link type.
     package var description: String {
         Self.named.first { $0.format == self }?.name
             ?? "\(container.rawValue) (\(linkType))\(isBigEndian ? ", big-endian" : "")"
@@ -52,7 +52,6 @@ extension CaptureFormat: CustomStringConvertible {
         ("hex", .init(.hexText, .text)), ("nrf", .init(.nrfConnect, .text)),
     ]
 
-    /// A format of `named`, in any case.
     package init?(name: String) {
         guard let found = Self.named.first(where: { $0.name == name.lowercased() }) else { return nil }
         self = found.format
@@ -72,7 +71,7 @@ extension CaptureFormat: CustomStringConvertible {
         }
     }
 
-    /// Whether the format keeps the packets of several adapters apart.
+    /// Whether the format separates the packets of several adapters.
     package var keepsAdapters: Bool {
         switch (container, linkType) {
         case (.pcapng, _), (_, .monitor): true
@@ -80,7 +79,7 @@ extension CaptureFormat: CustomStringConvertible {
         }
     }
 
-    /// Whether the format keeps the packets' directions.
+    /// Whether the format stores the direction of packets.
     package var keepsDirection: Bool {
         switch (container, linkType) {
         case (.pcap, .h4), (_, .linkLayer): false
@@ -88,19 +87,19 @@ extension CaptureFormat: CustomStringConvertible {
         }
     }
 
-    /// A format that `CaptureWriter` writes.
+    /// Whether `CaptureWriter` writes the format.
     package var isWritable: Bool {
         Self.named.contains { $0.format.container == container && $0.format.linkType == linkType }
     }
 }
 
-/// The kind of a file's records, under the number of its pcap link type (www.tcpdump.org/linktypes.html). Numbers above
-/// 65,535 are own ones for formats without.
+/// The kind of a file's records, as the number of its pcap link type (www.tcpdump.org/linktypes.html). Numbers above
+/// 65,535 are this project's, for formats without a link type.
 package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// HCI UART (H4) packets without direction: pcap 187; with the flags of its records also btsnoop 1002.
+    /// HCI UART (H4) packets without direction: pcap 187. With the flags of its records also btsnoop 1002.
     package static let h4 = Self(rawValue: 187)
     /// H4 after a 4-byte direction word: pcap 201.
     package static let h4WithDirection = Self(rawValue: 201)
@@ -114,7 +113,7 @@ package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConve
     package static let ppi = Self(rawValue: 192)
     /// Nordic's sniffer: pcap 272.
     package static let nordic = Self(rawValue: 272)
-    /// Unframed HCI with its kind in the record's flags: btsnoop 1001.
+    /// HCI packets without a type byte; the record's flags have the type: btsnoop 1001.
     package static let h1 = Self(rawValue: 1001)
     package static let packetLogger = Self(rawValue: 0x1_0001)
     /// Characteristic values as text.
@@ -128,7 +127,7 @@ package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConve
         }
     }
 
-    /// Whether packets of this pcap link type are read.
+    /// Whether `PcapParser` and `PcapngParser` read packets of this link type.
     var isReadInPcap: Bool {
         switch self {
         case .h4, .h4WithDirection, .monitor, .linkLayer, .linkLayerWithRadio, .nordic, .ppi: true
@@ -167,29 +166,27 @@ package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConve
     }
 }
 
-/// The facts that a capture file states about itself, as far as it has been read.
+/// The data that a capture file states about itself, as far as it was read.
 package struct CaptureFileFacts: Sendable, Hashable {
-    /// Container and first link type; `nil` until the content was recognised.
+    /// Container and first link type; `nil` until the content is recognised.
     package var format: CaptureFormat?
     /// Every link type, in order of first use.
     package var linkTypes: [LinkType] = []
-    /// Records delivered.
     package var packets = 0
-    /// Records whose link type or packet type is not read.
+    /// The number of records whose link type or packet type is not supported.
     package var unreadable = 0
-    /// Bytes consumed.
     package var offset = 0
-    /// Name of the device, from the head of a text capture.
+    /// The device name in the header of a text capture.
     package var name: String?
-    /// Names of devices by address, from text captures.
+    /// The device names by address, from text captures.
     package var names: [BluetoothAddress: String] = [:]
-    /// Address of the device, from the head of a text capture.
+    /// The device address in the header of a text capture.
     package var address: BluetoothAddress?
-    /// The word after `profile:` in the head of a text capture.
+    /// The word after `profile:` in the header of a text capture.
     package var profile: String?
     /// Notes for the user, one sentence each.
     package var remarks: [String] = []
-    /// Lines of a text that were not understood.
+    /// The number of text lines that were not understood.
     package private(set) var passedLines = 0
     private var firstPassed = ""
 
@@ -215,30 +212,30 @@ package struct CaptureFileFacts: Sendable, Hashable {
         passedLines += 1
     }
 
-    /// The lines that were not understood, as a sentence; `nil`: all were.
+    /// A sentence about the lines that were not understood; `nil` if there are none.
     package var passedSentence: String? {
         guard passedLines > 0 else { return nil }
         return "\(passedLines) \(passedLines == 1 ? "line was" : "lines were") not understood, first \(firstPassed)"
     }
 }
 
-/// The reason why a capture could not be read or written further. Everything before `offset` has been delivered.
+/// The reason why a capture could not be read or written further. Everything before `offset` was delivered.
 package struct CaptureError: Error, Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
-        /// Not a format that is read.
+        /// The format is unknown.
         case unrecognised
-        /// A known format with a link type or version that is not read.
+        /// A known format with an unsupported link type or version.
         case unsupported
         /// The file ends inside a record.
         case cut
-        /// The bytes contradict their format.
+        /// The bytes violate their format.
         case broken
-        /// The format to be written has no place for this packet.
+        /// The output format cannot store this packet.
         case cannotCarry
     }
 
     package var kind: Kind
-    /// Byte offset in the file at which the error begins.
+    /// The byte offset in the file at which the error begins.
     package var offset: Int
     /// One sentence: the error and the user's action.
     package var sentence: String
@@ -251,8 +248,9 @@ package struct CaptureError: Error, Sendable, Hashable {
 
     /// The file ends inside a record.
     /// - Parameters:
-    ///   - record: 1-based number, or `nil` for the head of the file.
-    ///   - start, end: file offsets of the record's beginning and of the file's end; `needed`: the record's bytes.
+    ///   - record: the number from 1, or `nil` for the file header.
+    ///   - start, end: the file offsets of the start of the record and of the end of the file.
+    ///   - needed: the length of the record in bytes.
     static func cut(record: Int?, start: Int, end: Int, needed: Int) -> CaptureError {
         let what = record.map { "record \($0)" } ?? "the file's own header"
         return CaptureError(
@@ -263,7 +261,6 @@ package struct CaptureError: Error, Sendable, Hashable {
             """)
     }
 
-    /// Damaged bytes.
     static func broken(at offset: Int, _ what: String) -> CaptureError {
         CaptureError(.broken, at: offset, "\(what): the file is damaged here; everything before it was read")
     }
@@ -289,5 +286,5 @@ extension CaptureError: CustomStringConvertible {
     }
 }
 
-/// No packet is longer, in bytes; the limit of Wireshark.
+/// The maximum length of a packet in bytes, which is Wireshark's limit.
 let longestPacket: UInt32 = 262_144

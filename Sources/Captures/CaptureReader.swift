@@ -1,16 +1,16 @@
 import Bluetooth
 
-/// Takes a packet and its bytes, which are borrowed for the time of the call.
+/// Receives a packet and its bytes, which are borrowed during the call.
 package typealias PacketBody = (CapturePacket, RawSpan) throws -> Void
 
-/// Reads a capture of any format, streaming: bytes in, packets out. Memory does not grow with the file.
+/// Reads a capture of any format as a stream: bytes in, packets out. Memory use does not depend on the file size.
 ///
-/// The reader owns no bytes. Its driver keeps a window of the file, calls `read(_:isLast:_:)` with it, removes the
-/// consumed bytes and appends new ones. The first bytes of the file decide the format, never its name.
+/// The reader owns no bytes. Its caller keeps a window of the file, calls `read(_:isLast:_:)` with it, removes the
+/// consumed bytes and appends new ones. The first bytes of the file determine the format, never its name.
 package struct CaptureReader {
-    /// A longer record or line is rejected, so that no window grows beyond it.
+    /// The maximum length of a record or line in bytes, which limits the window. Longer ones are rejected.
     package static let longestRecord = Int(longestPacket) + 65_536
-    /// The facts known so far. `format` is set as soon as the content was recognised.
+    /// The data known so far. `format` is set when the content is recognised.
     package private(set) var facts = CaptureFileFacts()
     private var parser: (any FormatParser)?
     private var hasFailed = false
@@ -28,7 +28,7 @@ package struct CaptureReader {
     ///
     /// - Parameters:
     ///   - window: the bytes of the file after those consumed so far.
-    ///   - isLast: no bytes follow `window`.
+    ///   - isLast: whether no bytes follow `window`.
     ///   - body: called for each record in order.
     /// - Returns: the number of consumed bytes.
     /// - Throws: `CaptureError`, once, after everything before it was delivered; or the error of `body`.
@@ -48,8 +48,8 @@ package struct CaptureReader {
         }
     }
 
-    /// Asks every format in turn. No format sees more than the longest head, so that a pipe gives the same as a file.
-    /// `nil`: more bytes are needed.
+    /// Tries every format in turn. No format sees more than the longest header, so that a pipe gives the same result as
+    /// a file. `nil` if more bytes are needed.
     private static func sniff(_ window: RawSpan, isLast: Bool) throws -> (any FormatParser)? {
         let head = window.extracting(0..<min(window.byteCount, longestRecord))
         let canWait = !isLast && head.byteCount < longestRecord
@@ -61,32 +61,30 @@ package struct CaptureReader {
             case .undecided: if canWait { return nil }
             }
         }
-        // The rejection quotes the beginning of the file.
         if canWait, head.byteCount < 512 { return nil }
         throw ForeignFile.unrecognised(head)
     }
 }
 
-/// The reader of one format: a state machine over a window of the file.
+/// The parser of one format: a state machine over a window of the file.
 protocol FormatParser: Sendable {
-    /// Whether a file that begins with `head` is of this format.
+    /// Whether a file that begins with `head` has this format.
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff
     init()
-    /// As `CaptureReader.read`. `facts.offset` is the file offset of the window's first byte.
+    /// See `CaptureReader.read`. `facts.offset` is the file offset of the window's first byte.
     mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws -> Int
 }
 
-/// Whether a file is of a format.
 enum Sniff: Hashable {
     case mine
     case notMine
-    /// Of this format, and not readable.
+    /// The file has this format, but cannot be read.
     case broken(CaptureError)
     /// More bytes are needed.
     case undecided
 }
 
-/// Other files that users pass as captures. The error names the kind and the action.
+/// Other files that users pass as captures. The error names the kind of file and the action to take.
 struct ForeignFile: FormatParser {
     mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) -> Int { 0 }
 
@@ -148,7 +146,7 @@ struct ForeignFile: FormatParser {
     private static func error(_ sentence: String) -> CaptureError { CaptureError(.unrecognised, at: 0, sentence) }
 }
 
-// Numbers in a span. Callers have checked that the bytes are there; an own error stops the program and never reads on.
+// Numbers in a span. Callers have checked the length; a wrong offset stops the program.
 extension RawSpan {
     func u8(_ offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }
 
@@ -169,7 +167,7 @@ extension RawSpan {
 
     var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
-    /// Whether the bytes at `offset` are these.
+    /// Whether the bytes at `offset` equal these.
     func has(_ bytes: StaticString, at offset: Int) -> Bool {
         guard offset >= 0, byteCount - offset >= bytes.utf8CodeUnitCount else { return false }
         for index in 0..<bytes.utf8CodeUnitCount where u8(offset + index) != bytes.utf8Start[index] { return false }

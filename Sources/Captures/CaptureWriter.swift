@@ -1,17 +1,17 @@
 import Bluetooth
 
-/// Writes a capture: packets in, bytes out, streaming. Packets of another level are rejected.
+/// Writes a capture as a stream: packets in, bytes out. Packets of another level are rejected.
 package struct CaptureWriter {
     package let format: CaptureFormat
-    /// Bytes written and not yet taken.
+    /// The written bytes that `takeOutput` has not returned.
     package private(set) var output: [UInt8] = []
-    /// Records that got another time, because the format cannot hold theirs. They count from the first of them, which
-    /// gets the format's first instant (1970).
+    /// The number of records with a changed time, because the format cannot store theirs. The first of them gets the
+    /// format's first instant (1970), and the others keep their distance from it.
     package private(set) var retimed = 0
     private var firstRetimed: Duration?
     private var encoder: any FormatEncoder
 
-    /// - Parameter facts: name, address and profile for the head of a text capture.
+    /// - Parameter facts: name, address and profile for the header of a text capture.
     package init(_ format: CaptureFormat, facts: CaptureFileFacts = CaptureFileFacts()) {
         self.format = format
         switch format.container {
@@ -29,10 +29,10 @@ package struct CaptureWriter {
 
     /// Appends one packet. Its number is not used.
     ///
-    /// - Returns: `false` where the format has no place for the packet and no traffic is lost (notes of another format,
-    ///   audio in H1, unreadable records).
-    /// - Throws: `CaptureError` of kind `cannotCarry` where traffic would be lost: a packet of another level, or a cut
-    ///   packet that the format cannot mark.
+    /// - Returns: `false` if the format cannot store the packet and no traffic is lost (notes of another format, audio
+    ///   in H1, unreadable records).
+    /// - Throws: `CaptureError` of kind `cannotCarry` if traffic would be lost: a packet of another level, or a
+    ///   truncated packet that the format cannot mark.
     @discardableResult
     package mutating func write(_ packet: CapturePacket, _ bytes: RawSpan) throws(CaptureError) -> Bool {
         switch packet.content {
@@ -42,7 +42,7 @@ package struct CaptureWriter {
         }
     }
 
-    /// A recorder without a clock counts from anywhere, also before 1970. Distances are kept then.
+    /// Changes a time that the format cannot store. A recorder without a clock counts from any time, also before 1970.
     private mutating func withTimeThatFits(_ packet: CapturePacket) -> CapturePacket {
         let times = format.container.times
         guard let time = packet.time, !times.contains(time) else { return packet }
@@ -54,7 +54,6 @@ package struct CaptureWriter {
         return packet
     }
 
-    /// The bytes written since the last call.
     package mutating func takeOutput() -> [UInt8] {
         var taken: [UInt8] = []
         swap(&taken, &output)
@@ -63,16 +62,15 @@ package struct CaptureWriter {
     }
 }
 
-/// The writer of one format.
 protocol FormatEncoder {
-    /// Writes the head of the file.
+    /// Writes the file header.
     mutating func begin(_ output: inout [UInt8])
-    /// As `CaptureWriter.write`.
+    /// See `CaptureWriter.write`.
     mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool
 }
 
 extension CaptureFormat.Container {
-    /// The times since 1970 that the container can hold.
+    /// The times since 1970 that the container can store.
     fileprivate var times: ClosedRange<Duration> {
         switch self {
         // Unsigned seconds.
@@ -81,21 +79,21 @@ extension CaptureFormat.Container {
         case .btsnoop: .seconds(-9_160_000_000_000) ... .seconds(9_160_000_000_000)
         // A date with a year of four digits.
         case .nrfConnect: .zero ... .seconds(253_402_300_799)
-        // pcapng: nanoseconds in 64 bits, with whole seconds to add; hex text: seconds where there is no date.
+        // pcapng: nanoseconds in 64 bits, with whole seconds to add; hex text: seconds if there is no date.
         case .pcapng, .hexText, .hexDump, .monitorText, .tsharkJSON: .seconds(-1 << 60) ... .seconds(1 << 60)
         }
     }
 }
 
-/// A packet as its link type puts it into a record: header bytes, then the packet's own.
+/// A packet as a record of its link type: header bytes, then the packet's own.
 private struct LinkRecord {
     /// At most 10 bytes.
     var header: [UInt8] = []
-    /// The packet's bytes without those that stay out (the coding indicator, in 251).
+    /// The packet's bytes except those that the link type does not store (251: the coding indicator).
     var range: Range<Int>
     var length: Int { header.count + range.count }
 
-    /// `nil`: the link type has no place for the packet and no traffic is lost.
+    /// `nil` if the link type cannot store the packet and no traffic is lost.
     init?(_ packet: CapturePacket, _ bytes: RawSpan, as linkType: LinkType) throws(CaptureError) {
         range = 0..<bytes.byteCount
         switch (linkType, packet.content) {
@@ -124,7 +122,7 @@ private struct LinkRecord {
             if linkType == .linkLayerWithRadio {
                 header = RadioHeader.encode(facts, direction: packet.direction, bytes)
             } else if facts.phy == .coded, bytes.byteCount > 5 {
-                // Without a place for the PHY, the coding indicator would be read as a header.
+                // Without a field for the PHY, a reader would take the coding indicator for a header.
                 header = (0..<4).map { bytes.u8($0) }
                 range = 5..<bytes.byteCount
             }
@@ -142,7 +140,7 @@ private struct LinkRecord {
 }
 
 extension CapturePacket {
-    /// The direction to write where the format requires one. Where it is unknown, "received", as tshark does.
+    /// The direction for formats that require one. An unknown direction is "received", as in tshark.
     fileprivate var statedDirection: TrafficDirection {
         switch content {
         case .hci(.command): .sent
@@ -166,7 +164,7 @@ extension PacketContent {
 }
 
 extension Duration {
-    /// Seconds as 32 unsigned bits, as pcap and PacketLogger hold them (1970 to 2106).
+    /// Seconds as 32 unsigned bits, as in pcap and PacketLogger (1970 to 2106).
     fileprivate func seconds32(in format: String) throws(CaptureError) -> UInt32 {
         guard let seconds = UInt32(exactly: wholeSeconds) else {
             throw .cannotCarry("\(format) holds times from 1970 to 2106 only, not \(TextEncoding.epoch(self))")
@@ -200,7 +198,7 @@ private struct BtsnoopEncoder: FormatEncoder {
         guard var record = try LinkRecord(packet, bytes, as: linkType) else { return false }
         var flags: UInt32
         if linkType == .monitor {
-            // Adapter and opcode are the flags here; the header of link type 254 holds the same two.
+            // The flags are adapter and opcode, as in the header of link type 254.
             flags = record.header.reduce(0) { $0 << 8 | UInt32($1) }
             record.header = []
         } else {
@@ -222,7 +220,7 @@ private struct BtsnoopEncoder: FormatEncoder {
     }
 }
 
-/// Nanoseconds, so that no digit of any other format is lost.
+/// pcap with nanoseconds, which keep all digits of the other formats.
 private struct PcapEncoder: FormatEncoder {
     let linkType: LinkType
     let isBigEndian: Bool
@@ -249,7 +247,7 @@ private struct PcapEncoder: FormatEncoder {
     }
 }
 
-/// One section; an interface with nanoseconds for each adapter, described when it is first used.
+/// pcapng with one section, and one interface with nanoseconds for each adapter, described before its first packet.
 private struct PcapngEncoder: FormatEncoder {
     let linkType: LinkType
     let isBigEndian: Bool
@@ -257,7 +255,7 @@ private struct PcapngEncoder: FormatEncoder {
 
     private struct Interface: Hashable {
         var adapter: UInt32
-        /// Whole seconds to add to its times: 0 from 1970 to 2262, a multiple of that span elsewhere.
+        /// Whole seconds to add to its times: 0 from 1970 to 2262, otherwise a multiple of that span.
         var offset: Int64
     }
     private static let span: Int64 = 9_223_372_036
@@ -269,7 +267,7 @@ private struct PcapngEncoder: FormatEncoder {
         body.append(UInt32(0x1A2B_3C4D), bigEndian: isBigEndian)
         body.append(UInt16(1), bigEndian: isBigEndian)
         body.append(UInt16(0), bigEndian: isBigEndian)
-        // Length of the section: unknown.
+        // The section length is unknown.
         body.append(Int64(-1), bigEndian: isBigEndian)
         block(0x0A0D_0D0A, body, &output)
     }
@@ -280,7 +278,7 @@ private struct PcapngEncoder: FormatEncoder {
         let time = packet.time ?? .zero, seconds = time.wholeSeconds
         let offset = seconds >= 0 ? seconds / Self.span * Self.span : ((seconds + 1) / Self.span - 1) * Self.span
         let nanoseconds = (seconds - offset) * 1_000_000_000 + time.nanosecond
-        // The monitor's records name their adapter themselves.
+        // The monitor's records have their adapter in the header.
         let interface = interface(
             Interface(adapter: linkType == .monitor ? 0 : packet.adapter, offset: offset), &output)
         let isSimple = packet.time == nil && interface == 0
@@ -297,7 +295,7 @@ private struct PcapngEncoder: FormatEncoder {
         body.append(bytes.extracting(record.range))
         body += [UInt8](repeating: 0, count: (4 - body.count % 4) % 4)
         if linkType == .h4, let direction = packet.direction, !isSimple {
-            // H4 has no direction of its own: epb_flags has one.
+            // H4 has no direction: it is in epb_flags.
             option(2, UInt32(direction == .received ? 1 : 2), &body)
             body.append(UInt32(0), bigEndian: isBigEndian)
         }

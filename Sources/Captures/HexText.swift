@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// Hex text, this project's own format: easy to write by hand and to diff. UTF-8, one record per line.
+/// Hex text, this project's own format: easy to write and to diff. UTF-8, one record per line.
 ///
 ///     # waterh-bench hex text
 ///     name: WaterH-Boost-24oz
@@ -11,18 +11,18 @@ import Bluetooth
 ///     2026-02-02T22:21:20.450Z  <  FFE4  50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00   # one drink
 ///     2026-02-02T22:21:21.000Z  disconnected
 ///
-///     line           = [ head | event | value ] [ "#" comment ]          blanks or tabs between the words
+///     line           = [ head | event | value ] [ "#" comment ]          spaces or tabs between the words
 ///     head           = ("name" | "address" | "profile" | "start" | "date") ":" text
 ///     event          = [time] ("connected" | "disconnected") [address]
 ///     value          = [time] direction characteristic bytes
 ///     time           = seconds after "start" | ISO 8601 (no zone: UTC) | HH:MM:SS on "date" | "-" for none
 ///     direction      = ">" write without response | ">>" write with response
-///                    | "<" notification | "<<" indication | "=" the answer to a read
+///                    | "<" notification | "<<" indication | "=" response to a read
 ///                      (or the words write, request, notify, indicate, read, sent, received)
 ///     characteristic = FF02 | 0xFF02 | the full UUID | handle:0025
-///     bytes          = pairs of hex digits, with blanks, "-", ":" or nothing between them
+///     bytes          = pairs of hex digits, with spaces, "-", ":" or nothing between them
 ///
-/// A later `address:` applies to the lines after it. Times of day that go back begin a new day.
+/// A later `address:` applies to the lines after it. A time of day before the previous one is on the next day.
 struct HexTextParser: LineParser {
     static let format = CaptureFormat(.hexText, .text)
     var line = 0
@@ -97,7 +97,7 @@ struct HexTextParser: LineParser {
     private mutating func readHead(
         _ key: HeadKey, _ word: Range<Int>, _ line: inout TextLine, _ bytes: RawSpan, facts: inout CaptureFileFacts
     ) throws {
-        // `name:WaterH` without a blank is one word: continue after its colon.
+        // `name:WaterH` without a space is one word: continue after its colon.
         line.at = (word.first { bytes.u8($0) == UInt8(ascii: ":") } ?? word.upperBound - 1) + 1
         var text = line.rest(bytes)
         if key != .name { text = Self.withoutComment(text, bytes) }
@@ -180,7 +180,7 @@ struct HexTextParser: LineParser {
     }
 }
 
-/// Times of day on the days after a date. A time that goes back by more than half a day begins the next day.
+/// Times of day on the days after a date. A time more than half a day before the previous one is on the next day.
 struct DayClock {
     private var date = Duration.zero
     private var last: Duration?
@@ -238,7 +238,7 @@ struct HexTextEncoder: FormatEncoder {
         return true
     }
 
-    /// Writes whose the following lines are.
+    /// Writes the address to which the following lines belong.
     private mutating func switchPeer(_ other: BluetoothAddress?, _ output: inout [UInt8]) {
         guard let other, other != peer else { return }
         output.append("address: \(other)\n")

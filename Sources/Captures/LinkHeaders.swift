@@ -1,6 +1,6 @@
 import Bluetooth
 
-// The headers before the packet in each link type, read in one place for all containers.
+// The headers before the packet in each link type, parsed in one place for all containers.
 
 extension CapturePacket {
     /// H4: one type byte (1 command, 2 ACL, 3 SCO, 4 event, 5 ISO), then the packet.
@@ -13,7 +13,7 @@ extension CapturePacket {
         try body(packet, data.extracting(1..<data.byteCount))
     }
 
-    /// Linux monitor opcodes (BlueZ `monitor/bt.h`); the data have no type byte.
+    /// Linux monitor opcodes (BlueZ `monitor/bt.h`). The data have no type byte.
     package mutating func setMonitor(opcode: UInt16, adapter: UInt16) {
         self.adapter = UInt32(adapter)
         switch opcode {
@@ -29,7 +29,7 @@ extension CapturePacket {
         }
     }
 
-    /// Kind and direction by PacketLogger's type byte.
+    /// Sets kind and direction from PacketLogger's type byte.
     mutating func setPacketLogger(type: UInt8) {
         switch type {
         case 0: (content, direction) = (.hci(.command), .sent)
@@ -42,7 +42,7 @@ extension CapturePacket {
         }
     }
 
-    /// Removes the header of the pcap link type and states it in fields.
+    /// Parses and removes the header of the pcap link type.
     func deliver(_ linkType: LinkType, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
         var packet = self
         switch linkType {
@@ -57,7 +57,7 @@ extension CapturePacket {
             return try body(packet, data.extracting(4..<data.byteCount))
         case .linkLayer where data.byteCount >= 4:
             packet.content = .linkLayer(LinkLayerFacts())
-            // The epb_flags of a packet from the air say that the sniffer received it.
+            // The epb_flags of a packet on the air only state that the sniffer received it.
             packet.direction = nil
             return try body(packet, data)
         case .linkLayerWithRadio where data.byteCount >= RadioHeader.length + 4:
@@ -73,7 +73,7 @@ extension CapturePacket {
         try deliverUnread(data, facts: &facts, body)
     }
 
-    /// Too short for its own header, or a link type that is not read.
+    /// Delivers a packet that is too short for its header, or of an unsupported link type.
     func deliverUnread(_ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
         facts.unreadable += 1
         try body(self, data)
@@ -82,8 +82,8 @@ extension CapturePacket {
 
 private let advertisingAccessAddress: UInt32 = 0x8E89_BED6
 
-/// The 10 bytes of LINKTYPE_BLUETOOTH_LE_LL_WITH_PHDR (256):
-/// RF channel, signal (dBm), noise, access address offences, reference access address (4, LE), flags (2, LE).
+/// The 10 bytes of LINKTYPE_BLUETOOTH_LE_LL_WITH_PHDR (256): RF channel, signal (dBm), noise, access address offences,
+/// reference access address (4, LE), flags (2, LE).
 enum RadioHeader {
     static let length = 10
 
@@ -125,14 +125,14 @@ enum RadioHeader {
     }
 }
 
-/// LINKTYPE_NORDIC_BLE (272), as Nordic's sniffer for Wireshark writes it, protocol versions 1 to 3:
+/// LINKTYPE_NORDIC_BLE (272), as written by Nordic's sniffer for Wireshark, protocol versions 1 to 3:
 ///
 ///     board(1)  length(2)  version(1)  counter(2)  packetId(1)
 ///     headerLength(1) = 10  flags(1)  channelIndex(1)  rssi(1, -dBm)  eventCounter(2)  time(4)
 ///     access address(4)  header(2)  payload  CRC(3)
 ///
-/// Flags: bit 0 CRC valid; of data packets bit 1 central to peripheral, bit 2 encrypted (decrypted by the sniffer when
-/// bit 3, MIC valid, is set too); bits 4 to 6 the PHY. Source: Wireshark's packet-nordic_ble.c.
+/// Flags: bit 0 CRC valid; in data packets bit 1 central to peripheral, bit 2 encrypted (decrypted by the sniffer if
+/// bit 3, MIC valid, is also set); bits 4 to 6 the PHY. Source: Wireshark's packet-nordic_ble.c.
 private enum NordicHeader {
     static let length = 17
 
@@ -169,13 +169,13 @@ private enum NordicHeader {
     }
 }
 
-/// LINKTYPE_PPI (192), Per-Packet Information, as Ubertooth writes it; little-endian in every file:
+/// LINKTYPE_PPI (192), Per-Packet Information, as written by Ubertooth; little-endian in every file:
 ///
 ///     version(1) = 0  flags(1)  length(2)  linkType(4)  ( fieldType(2) fieldLength(2) field )*
 ///
-/// `length` counts all of that; a packet of that link type follows. Ubertooth writes its LE packets as user 0 (147), or
-/// as 251. Its field 30006 begins `version(1) frequency(2, MHz)`. Source: the PPI specification 1.0.10, and Ubertooth's
-/// `ubertooth.c`.
+/// `length` is the length of these fields; a packet of that link type follows. Ubertooth writes its LE packets as user
+/// 0 (147), or as 251. Its field 30006 starts with `version(1) frequency(2, MHz)`. Source: the PPI specification
+/// 1.0.10, and Ubertooth's `ubertooth.c`.
 private enum PPIHeader {
     static func deliver(
         _ packet: CapturePacket, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody
@@ -200,7 +200,7 @@ private enum PPIHeader {
         }
     }
 
-    /// The radio's frequency, where its field is the first.
+    /// The RF channel of the radio's frequency, if that field is the first.
     private static func rfChannel(_ data: RawSpan, upTo end: Int) -> UInt8? {
         guard end >= 15, data.u16(8, bigEndian: false) == 30_006, data.u16(10, bigEndian: false) >= 3 else {
             return nil

@@ -1,7 +1,7 @@
 import Bluetooth
 
-/// The text that btmon 5.50 to 5.87 prints: packets, each with a line of its own and its fields below it, further
-/// in. Colours are skipped, and anything before a line (journald, `ts`, an indentation).
+/// The text output of btmon 5.50 to 5.87: packets with one header line each, followed by indented fields. The parser
+/// skips colours and anything before a line (journald, `ts`, an indentation).
 ///
 ///     Bluetooth monitor ver 5.66
 ///     > ACL Data RX: Handle 65 flags 0x02 dlen 14                 #33 [hci0] 0.066839
@@ -10,9 +10,9 @@ import Bluetooth
 ///               Data: 52500003020601
 ///     < LE-ACL: Handle 64 [A4:C1:38:31:D1:D2 (Public)] flags 0x00 dlen 7   #2 [hci0] 0.000839
 ///
-/// A narrow terminal hides the connection's handle: then it is the last one. Times count from the recorder's start, or
-/// (`-t`) from midnight, or (`-T`) have a date. Connections, ATT, and advertised names are read; everything else counts
-/// as a packet without bytes. Source: `monitor/att.c` and `monitor/packet.c` of BlueZ.
+/// A narrow terminal hides the connection handle: the parser then uses the last one. Times count from the recorder's
+/// start, or (`-t`) from midnight, or (`-T`) have a date. The parser reads connections, ATT and advertised names. Any
+/// other packet has no bytes. Source: `monitor/att.c` and `monitor/packet.c` of BlueZ.
 struct MonitorTextParser: LineParser {
     static let format = CaptureFormat(.monitorText, .h4)
     var line = 0
@@ -23,7 +23,6 @@ struct MonitorTextParser: LineParser {
     private var passedOver = 0
     private var isWhole = true
 
-    /// A packet's first line.
     private struct Head {
         enum Kind { case acl(handle: UInt16?), event(String), other }
 
@@ -33,7 +32,7 @@ struct MonitorTextParser: LineParser {
         var time: Duration?
         var hasDate = false
 
-        /// The notes between packets begin with one of these words.
+        /// The first words of notes between packets.
         private static let notes: Set<Substring> = [
             "New", "Delete", "Open", "Close", "Index", "Vendor", "Note:", "System", "MGMT", "RAW", "USER", "Unknown",
         ]
@@ -41,7 +40,7 @@ struct MonitorTextParser: LineParser {
             "HCI", "SCO", "ISO", "LE", "BR-SCO:", "BR-ESCO:", "LE-CIS:", "LE-BIS:", "User", "ACL",
         ]
 
-        /// - Parameter line: without colours. Other text can be before a packet's mark: a time, or the sending program
+        /// - Parameter line: without colours. Other text can precede a packet's mark: a time, or the sending program
         ///   (`bluetoothd[54321]: < ACL Data TX`).
         init?(_ line: Substring) {
             var isAfterBlank = true
@@ -78,7 +77,7 @@ struct MonitorTextParser: LineParser {
             for word in words where word.hasPrefix("[hci") && word.hasSuffix("]") {
                 adapter = UInt32(word.dropFirst(4).dropLast()) ?? 0
             }
-            // `0.066839`, `00:30:11.049311`, `2026-11-21 05:02:15.061566`, at the line's end.
+            // `0.066839`, `00:30:11.049311`, `2026-11-21 05:02:15.061566`, at the end of the line.
             guard let last = words.last else { return }
             switch last.contains(".") || last.contains(":") ? TextTime(String(last)) : nil {
             case .timeOfDay(let clock):
@@ -104,7 +103,7 @@ struct MonitorTextParser: LineParser {
                 if case .other = first.kind { return nil }
                 return true
             }
-            // A text that begins as another kind is that one, also where its writer is not finished.
+            // A text that begins as another kind is of that kind, even if it is incomplete.
             let others =
                 isFirst
                 ? [HexTextParser.sniff(head, isLast: isLast), NRFConnectParser.sniff(head, isLast: isLast)] : []
@@ -112,7 +111,7 @@ struct MonitorTextParser: LineParser {
         }
     }
 
-    /// A line without its colours (`ESC [ 0;36 m`); empty where it is longer than any of btmon's.
+    /// A line without its colours (`ESC [ 0;36 m`); empty if it is longer than any of btmon's.
     private static func plain(_ line: TextLine, _ bytes: RawSpan) -> Substring {
         guard line.end - line.at <= 8192 else { return "" }
         let text = Substring(bytes.text(line.at..<line.end))
@@ -128,7 +127,7 @@ struct MonitorTextParser: LineParser {
         return kept[...]
     }
 
-    /// The text of a line below a packet's, after six blanks or more and anything before them.
+    /// The text of a field line: after at least six spaces and anything before them.
     private static func field(_ line: Substring) -> (text: Substring, isIndented: Bool) {
         var blanks = 0, start: Substring.Index?
         for at in line.indices {
@@ -206,26 +205,26 @@ struct MonitorTextParser: LineParser {
     }
 }
 
-/// The fields that btmon prints of one packet, and the packet's bytes made of them.
+/// The fields that btmon prints for one packet, and the packet's bytes built from them.
 ///
-/// The text holds the bytes of values only; the rest of an ATT PDU is printed field by field. The PDU's length is in
-/// the text, too, and decides whether the bytes are whole.
+/// The text has the bytes of values only; the rest of an ATT PDU is printed field by field. The PDU's length is also in
+/// the text and shows whether the bytes are complete.
 private struct MonitorFields {
     /// The name of an event: `LE Connection Complete`.
     var event = ""
     private(set) var opcode: UInt8?
     private var length = 0
-    /// Handles, ranges, UUIDs, offsets and values as in a PDU, in their order.
+    /// Handles, ranges, UUIDs, offsets and values, in the order of the PDU.
     private var parts: [UInt8] = []
     private var handle: UInt16?
-    /// Numbers by name: in brackets and in hexadecimal (an error, flags), and decimal.
+    /// Numbers by name: in brackets and hexadecimal (an error, flags), or decimal.
     private var codes: [String: UInt64] = [:]
     private var numbers: [String: UInt64] = [:]
     private var address: BluetoothAddress?
     private var name: String?
     private var count = 0
 
-    /// Takes a line without the blanks around it.
+    /// Parses a line without the spaces around it.
     /// - Returns: whether the line was understood.
     mutating func take(_ line: Substring) -> Bool {
         guard count < 600 else { return false }
@@ -246,7 +245,7 @@ private struct MonitorFields {
 
     private mutating func takeField(_ line: Substring) -> Bool {
         guard let colon = line.firstRange(of: ": ") else {
-            // The request that an error answers is alone in its line.
+            // The request of an error is alone on its line.
             return note(Self.bracketed(line), "", in: &codes)
         }
         let rest = line[colon.upperBound...], word = rest.prefix { $0 != " " }
@@ -289,7 +288,7 @@ private struct MonitorFields {
         return true
     }
 
-    /// The PDU; `nil` where the text does not hold all of its bytes.
+    /// The PDU; `nil` if the text does not have all of its bytes.
     var pdu: [UInt8]? {
         guard let opcode, let body = body(opcode), body.count == length else { return nil }
         return [opcode] + body
@@ -307,12 +306,12 @@ private struct MonitorFields {
         case 0x05: return code("Format").map { [$0] + parts }
         case 0x09, 0x11: return numbers["Attribute data length"].map { [UInt8(truncatingIfNeeded: $0)] + parts }
         case 0x18: return code("Flags").map { [$0] }
-        // Newer versions print what a value means below it.
+        // Newer versions print the meaning of a value below it.
         default: return Array(parts.prefix(length))
         }
     }
 
-    /// The event, where it begins or ends a connection, or names an advertiser.
+    /// The event, if it starts or ends a connection or names an advertiser.
     var eventBytes: [UInt8]? {
         switch event {
         case "LE Connection Complete", "LE Enhanced Connection Complete":
@@ -342,7 +341,6 @@ private struct MonitorFields {
         text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
     }
 
-    /// The text in the last brackets of a line.
     private static func inBrackets(_ line: Substring) -> Substring? {
         guard let open = line.lastIndex(of: "("), let close = line[open...].firstIndex(of: ")") else { return nil }
         return line[line.index(after: open)..<close]

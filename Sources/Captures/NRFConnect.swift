@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// The plain-text log that nRF Connect exports (Android "share log"; the lines of iOS are read too).
+/// The plain-text log that nRF Connect exports (Android "share log"; the iOS format is also supported).
 ///
 ///     nRF Connect, 2026-02-02
 ///     WaterH-Boost-24oz (A4:C1:38:01:02:03)
@@ -14,20 +14,21 @@ import Bluetooth
 ///     I  22:21:21.000  Disconnected
 ///     [22:21:20.4500] Normal: Updated Value of Characteristic FFE4 to 5054 000F …        (iOS)
 ///
-/// Level (D V I A W E), time of day without a zone (taken as UTC) and message, between tabs. Values are in the I lines;
-/// the A line repeats it for people, and counts only where no I line came before (a log exported at the level
-/// "Application"): then the characteristic is unknown. All other lines are skipped, and blanks and `>` before a line,
-/// so that the log can be in a README or a letter. Source: exports published by users of the app.
+/// A line has, separated by tabs, a level (D V I A W E), a time of day without a zone (read as UTC) and a message.
+/// Values are in the I lines. An A line repeats the value. It counts only without an I line before it (a log exported
+/// at the level "Application"), and then the characteristic is unknown. The parser skips all other lines, and spaces
+/// and `>` before a line, so that the log can be part of a README or an email. Source: exports published by users of
+/// the app.
 struct NRFConnectParser: LineParser {
     static let format = CaptureFormat(.nrfConnect, .text)
     var line = 0
     private var clock = DayClock()
     private var hasDate = false
     private var peer: BluetoothAddress?
-    /// The line before was the head line with the date: this one can be `NAME (ADDRESS)`.
+    /// The previous line was the header line with the date, so this line can be `NAME (ADDRESS)`.
     private var expectsDevice = false
     private var isWriteRequest = false
-    /// Bytes of the last I line, for its A line.
+    /// The bytes of the last I line, for its A line.
     private var repeated: [UInt8]?
     private var value: [UInt8] = []
 
@@ -176,7 +177,7 @@ struct NRFConnectParser: LineParser {
 
     /// `nRF Connect, 2026-02-02`.
     struct HeadLine {
-        /// Time since 1970; `nil` where the line has no date.
+        /// The time since 1970; `nil` if the line has no date.
         var day: Duration?
 
         init?(_ line: TextLine, _ bytes: RawSpan) {
@@ -187,7 +188,7 @@ struct NRFConnectParser: LineParser {
         }
     }
 
-    /// A line of the log proper: level, time, message.
+    /// A log entry: level, time, message.
     struct Entry {
         var timeOfDay: Duration
         var message: TextLine
@@ -223,8 +224,8 @@ struct NRFConnectParser: LineParser {
     }
 }
 
-/// A log of nRF Connect further down in a text: in the fenced or indented block of a README, quoted in a letter. Its
-/// head line tells, or two lines with values.
+/// A log of nRF Connect inside a text: in a fenced or indented block of a README, or quoted in an email. Its header
+/// line or two lines with values identify it.
 struct EmbeddedLogParser: FormatParser {
     private var log = NRFConnectParser()
 
@@ -285,7 +286,7 @@ struct NRFConnectEncoder: FormatEncoder {
         return true
     }
 
-    /// The I line with the value and the A line that repeats it for people; for writes also the line with their kind.
+    /// Writes the I line with the value and the A line that repeats it; for writes also the line with their kind.
     private func writeValue(
         _ travel: ValueFacts.Travel, _ uuid: String, _ clock: String, _ bytes: RawSpan, _ output: inout [UInt8]
     ) {
@@ -306,7 +307,6 @@ struct NRFConnectEncoder: FormatEncoder {
         output.append(travel.direction == .sent ? "\" sent\n" : "\" received\n")
     }
 
-    /// A page has one date and one device.
     private mutating func startPage(_ time: Duration, _ other: BluetoothAddress?, _ output: inout [UInt8]) {
         let today = TextEncoding.date(time)
         guard today != date || (other != nil && other != peer) else { return }

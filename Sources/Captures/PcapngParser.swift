@@ -2,24 +2,25 @@ import Bluetooth
 
 /// pcapng: blocks of `type(4) totalLength(4) body totalLength(4)`, padded to 4.
 ///
-/// Byte order is per section; a section header (0A0D0D0A) resets the interfaces. Interface blocks (1) give link type,
-/// time resolution (option 9) and offset (option 14); packets come in enhanced (6), simple (3) and obsolete (2) blocks;
-/// every other block is skipped by its length. Source: draft-ietf-opsawg-pcapng.
+/// The byte order is set per section; a section header (0A0D0D0A) resets the interfaces. Interface blocks (1) have link
+/// type, time resolution (option 9) and offset (option 14). Packets are in enhanced (6), simple (3) and obsolete (2)
+/// blocks. Other blocks are skipped by their length. Source: draft-ietf-opsawg-pcapng.
 struct PcapngParser: FormatParser {
     private static let sectionHeader: UInt32 = 0x0A0D_0D0A
 
     private var isBigEndian = false
     private var interfaces: [Interface] = []
-    /// Interfaces of all sections before this one.
+    /// The number of interfaces in earlier sections.
     private var interfacesBefore = 0
     private var adapters: [Interface.Key: UInt32] = [:]
-    /// Bytes of an unread block that are still to come.
+    /// The remaining bytes of a skipped block.
     private var toSkip = 0
     private var hasReadableInterface = false
     private var unreadable: CaptureError?
 
     private struct Interface {
-        /// An interface of a later section with the same place, link type and name is the same adapter.
+        /// Identifies an adapter: an interface of a later section with the same index, link type and name is the same
+        /// adapter.
         struct Key: Hashable {
             var index: Int
             var linkType: LinkType
@@ -222,16 +223,16 @@ struct PcapngParser: FormatParser {
 
 /// The length of a tick of an interface's clock (`if_tsresol`).
 struct TimeResolution: Hashable, Sendable {
-    /// Ticks per second: ten, or two, to this power.
+    /// The exponent of the number of ticks per second, to base ten or two.
     private var exponent: Int
     private var isBinary: Bool
 
-    /// The option's byte: the power, with the top bit set for powers of two.
+    /// The option's byte: the exponent, with the top bit set for base two.
     init(option: UInt8) {
         (exponent, isBinary) = (Int(option & 0x7F), option & 0x80 != 0)
     }
 
-    /// Digits beyond attoseconds are cut; `nil` for a time beyond the range of a `Duration`.
+    /// Digits beyond attoseconds are dropped; `nil` for a time beyond the range of a `Duration`.
     func time(ticks: UInt64, offset: Int64) -> Duration? {
         let second: Int128 = 1_000_000_000_000_000_000
         var attoseconds: Int128

@@ -1,12 +1,11 @@
 import Bluetooth
 
-/// A format of records with a header of fixed size each, after a file header.
+/// A format whose records have a header of fixed size each, after a file header.
 protocol RecordParser: FormatParser {
     static var headerLength: Int { get }
     static var recordHeaderLength: Int { get }
-    /// Reads the file header.
     mutating func begin(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts)
-    /// Bytes of a record, its header included. - Throws: where no record can be so long.
+    /// The length of a record in bytes, with its header. - Throws: if no record can have this length.
     func length(_ window: RawSpan, at: Int, facts: CaptureFileFacts) throws -> Int
     func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws
 }
@@ -37,7 +36,7 @@ extension RecordParser {
         return at
     }
 
-    /// The file header, where its magic number is there; `nil`: more bytes are needed.
+    /// Recognises the file header by its magic number; `nil` if more bytes are needed.
     static func headerSniff(_ head: RawSpan, isLast: Bool) -> Sniff? {
         if head.byteCount >= headerLength { return nil }
         return isLast ? .broken(.cut(record: nil, start: 0, end: head.byteCount, needed: headerLength)) : .undecided
@@ -114,7 +113,7 @@ struct BtsnoopParser: RecordParser {
     func deliver(_ window: RawSpan, at: Int, _ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws
     {
         let flags = window.u32(at + 8, bigEndian: true)
-        // A time that is further from 1970 than 64 bits of microseconds is none.
+        // A time outside the range of 64 bits of microseconds from 1970 is treated as no time.
         let (time, overflow) = window.i64(at + 16, bigEndian: true).subtractingReportingOverflow(Self.epoch)
         var packet = CapturePacket(
             number: facts.packets, time: overflow ? nil : .microseconds(time),
@@ -138,8 +137,8 @@ struct BtsnoopParser: RecordParser {
 ///     file   = magic(4) major(2) minor(2) zone(4) sigfigs(4) snapLength(4) linkType(4)  record*
 ///     record = seconds(4) fraction(4) includedLength(4) originalLength(4) data(includedLength)
 ///
-/// Magic A1B2C3D4 (microseconds) or A1B23C4D (nanoseconds), in the byte order of everything else in the file. Of the
-/// link type only the low 16 bits count. Source: draft-ietf-opsawg-pcap.
+/// Magic A1B2C3D4 (microseconds) or A1B23C4D (nanoseconds), in the byte order of the other fields. Only the low 16 bits
+/// of the link type count. Source: draft-ietf-opsawg-pcap.
 struct PcapParser: RecordParser {
     static let headerLength = 24
     static let recordHeaderLength = 16
@@ -193,10 +192,10 @@ struct PcapParser: RecordParser {
 
 /// Apple's PacketLogger (`.pklg`), the Bluetooth log of iPhones and Macs.
 ///
-///     record = length(4) seconds(4) microseconds(4) type(1) data       length counts from the seconds on: 9 + data
+///     record = length(4) seconds(4) microseconds(4) type(1) data       length counts from the seconds: 9 + data
 ///
-/// No magic number and no file header; both byte orders exist. A file is PacketLogger when (up to) five records look
-/// right. Source: Wireshark's packetlogger.c, and captures of both byte orders.
+/// It has no magic number and no file header; both byte orders exist. A file is PacketLogger if the first (up to) five
+/// records are plausible. Source: Wireshark's packetlogger.c, and captures of both byte orders.
 struct PacketLoggerParser: RecordParser {
     static let headerLength = 0
     static let recordHeaderLength = 13
@@ -214,7 +213,7 @@ struct PacketLoggerParser: RecordParser {
         return .notMine
     }
 
-    /// Whether the first records look right in this byte order; `nil`: more bytes are needed.
+    /// Whether the first records are plausible in this byte order; `nil` if more bytes are needed.
     private static func looksRight(_ head: RawSpan, isBigEndian: Bool, isLast: Bool) -> Bool? {
         var at = 0
         for record in 0..<5 {

@@ -1,23 +1,21 @@
 import Bluetooth
 
-/// The reader of a text format, line by line.
 protocol LineParser: FormatParser {
     static var format: CaptureFormat { get }
     /// Number of the current line, from 1.
     var line: Int { get set }
     mutating func begin(facts: inout CaptureFileFacts)
-    /// Reads one line. - Throws: `MalformedLine` where it cannot be read.
+    /// Reads one line. - Throws: `MalformedLine` if the line is invalid.
     /// - Parameters:
-    ///   - place: file offset of the line.
-    ///   - isComplete: the line has its end.
+    ///   - place: the file offset of the line.
+    ///   - isComplete: whether the line ends with a line break.
     mutating func take(
         _ line: TextLine, _ window: RawSpan, place: Int, isComplete: Bool, facts: inout CaptureFileFacts,
         _ body: PacketBody) throws
-    /// Delivers the last packet. - Parameter end: file offset of the end.
+    /// Delivers the last packet. - Parameter end: the file offset of the end.
     mutating func finish(end: Int, facts: inout CaptureFileFacts, _ body: PacketBody) throws
 }
 
-/// A line that contradicts its format.
 struct MalformedLine: Error {
     var what: String
 }
@@ -59,14 +57,15 @@ extension LineParser {
         return at
     }
 
-    /// Asks `judge` about each line that is not blank: `true` mine, `false` not mine, `nil` the next line decides.
-    /// - Parameter most: after so many lines the file is not of this format.
+    /// Calls the function for each line that is not blank: `true` means this format, `false` another format, `nil` that
+    /// the next line decides.
+    /// - Parameter most: the maximum number of lines, after which the file does not have this format.
     static func sniffLines(
         _ head: RawSpan, isLast: Bool, most: Int = .max, _ judge: (TextLine, _ isWhole: Bool) -> Bool?
     ) -> Sniff {
         var at = TextLine.start(head), count = 0
         while let (line, next, isComplete) = TextLine.next(head, from: at, isLast: isLast) {
-            // No text has a zero byte.
+            // A text has no zero bytes.
             if (at..<next).contains(where: { head.u8($0) == 0 }) { return .notMine }
             var rest = line
             if !rest.rest(head).isEmpty {
@@ -80,25 +79,25 @@ extension LineParser {
     }
 }
 
-/// A line of a text capture: a place in a window of bytes. No strings are made for packets.
+/// A line of a text capture: a range of bytes in a window. No strings are created for packets.
 struct TextLine {
-    /// Offset in the window of the next byte, and of the line's end.
+    /// The offsets in the window of the next byte, and of the end of the line.
     var at: Int
     let end: Int
 
-    /// The beginning of a text, after a byte order mark.
+    /// The start of a text, after a byte order mark.
     static func start(_ bytes: RawSpan) -> Int { bytes.has("\u{FEFF}", at: 0) ? 3 : 0 }
 
     mutating func skipBlanks(_ bytes: RawSpan) {
         while at < end, bytes.u8(at) == 0x20 || bytes.u8(at) == 0x09 { at += 1 }
     }
 
-    /// Skips blanks and the marks of a quotation (`> `).
+    /// Skips spaces and quote marks (`> `).
     mutating func skipQuotes(_ bytes: RawSpan) {
         while at < end, bytes.u8(at) == 0x20 || bytes.u8(at) == 0x09 || bytes.u8(at) == UInt8(ascii: ">") { at += 1 }
     }
 
-    /// The next word, without the blanks around it; `nil` at the end of the line or at a comment.
+    /// The next word; `nil` at the end of the line or at a comment.
     mutating func word(_ bytes: RawSpan) -> Range<Int>? {
         skipBlanks(bytes)
         guard at < end, bytes.u8(at) != UInt8(ascii: "#") else { return nil }
@@ -107,7 +106,7 @@ struct TextLine {
         return start..<at
     }
 
-    /// Everything up to the end of the line, without the blanks around it.
+    /// Everything up to the end of the line, without the spaces around it.
     mutating func rest(_ bytes: RawSpan) -> Range<Int> {
         skipBlanks(bytes)
         var last = end
@@ -116,14 +115,13 @@ struct TextLine {
         return at..<last
     }
 
-    /// Skips `text` if it is next.
     mutating func take(_ text: StaticString, _ bytes: RawSpan) -> Bool {
         guard end - at >= text.utf8CodeUnitCount, bytes.has(text, at: at) else { return false }
         at += text.utf8CodeUnitCount
         return true
     }
 
-    /// The next line of a window without its line end, and the beginning of the one after it; `nil` where it is not
+    /// The next line of a window without its line break, and the start of the line after it; `nil` if it is not
     /// complete.
     static func next(_ bytes: RawSpan, from start: Int, isLast: Bool) -> (line: TextLine, next: Int, isComplete: Bool)?
     {
@@ -138,7 +136,7 @@ struct TextLine {
 }
 
 extension RawSpan {
-    /// Whether these bytes are this text, in any case.
+    /// Whether these bytes equal the text, in any case.
     func equals(_ range: Range<Int>, _ text: StaticString) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         for index in 0..<range.count {
@@ -149,10 +147,10 @@ extension RawSpan {
         return true
     }
 
-    /// Text for people; invalid UTF-8 is repaired.
+    /// The bytes as text; invalid UTF-8 is replaced.
     func text(_ range: Range<Int>) -> String { String(decoding: range.map { u8($0) }, as: UTF8.self) }
 
-    /// Text for a message: short, without control characters.
+    /// The bytes as text for a message: short, without control characters.
     func quotation(_ range: Range<Int>) -> String {
         TextEncoding.oneLine(text(range.prefix(40))) + (range.count > 40 ? "…" : "")
     }
@@ -166,7 +164,7 @@ extension RawSpan {
         }
     }
 
-    /// Decimal digits; `nil` for none, for anything else, or for a number beyond 18 digits.
+    /// The value of decimal digits; `nil` for any other text, or for more than 18 digits.
     func decimal(_ range: Range<Int>) -> Int64? {
         guard !range.isEmpty, range.count <= 18 else { return nil }
         var value: Int64 = 0
@@ -177,8 +175,8 @@ extension RawSpan {
         return value
     }
 
-    /// Hex bytes: pairs of digits, with or without blanks, `-`, `:` or `,` between them and `0x` before them.
-    /// - Returns: `false` for anything else, or half a byte.
+    /// Parses pairs of hex digits, with or without spaces, `-`, `:` or `,` between them and `0x` before them.
+    /// - Returns: `false` for any other text, or half a byte.
     func hexBytes(_ range: Range<Int>, into bytes: inout [UInt8]) -> Bool {
         bytes.removeAll(keepingCapacity: true)
         var at = range.lowerBound
@@ -216,18 +214,18 @@ extension RawSpan {
     }
 }
 
-/// A time as text captures write it.
+/// A time in a text capture.
 package enum TextTime: Hashable {
     /// `-`: unknown.
     case none
-    /// `12.345`: seconds after the start that the head names (1970 without one).
+    /// `12.345`: seconds after the start in the header (1970 without one).
     case relative(Duration)
     /// `2026-02-02T22:21:15.5Z`, `…+01:00`; UTC without a zone.
     case absolute(Duration)
-    /// `22:21:15.5`: time of a day that is known from elsewhere.
+    /// `22:21:15.5`: a time of day; the day is known from other lines.
     case timeOfDay(Duration)
 
-    /// From a word; also `22:21`, `2026-02-02` and `2026-02-02 22:21`. `nil` where it is not a time.
+    /// Parses a word; also `22:21`, `2026-02-02` and `2026-02-02 22:21`. `nil` if it is not a time.
     package init?(_ text: String) {
         let bytes = Array(text.utf8)
         let all = bytes.span.bytes, range = 0..<bytes.count
@@ -240,7 +238,6 @@ package enum TextTime: Hashable {
         }
     }
 
-    /// `nil` where this is not a time.
     init?(_ bytes: RawSpan, _ range: Range<Int>, allowsMinutes: Bool = false) {
         if range.count == 1, bytes.u8(range.lowerBound) == UInt8(ascii: "-") {
             self = .none
@@ -289,7 +286,7 @@ package enum TextTime: Hashable {
         return start + second
     }
 
-    /// Decimal seconds, with a sign; digits beyond attoseconds are cut.
+    /// Decimal seconds, with a sign; digits beyond attoseconds are dropped.
     static func seconds(_ bytes: RawSpan, _ range: Range<Int>) -> Duration? {
         var range = range
         let isNegative = !range.isEmpty && bytes.u8(range.lowerBound) == UInt8(ascii: "-")
@@ -375,7 +372,7 @@ package enum TextEncoding {
             .map { digits(UInt64(clamping: $0), $1, radix: 10) }.joined(separator: "-")
     }
 
-    /// `22:21:15.450`, UTC: three digits after the point, or as many as needed (6, 9).
+    /// `22:21:15.450` in UTC: three digits after the point, or as many as needed (6, 9).
     static func clock(_ time: Duration) -> String {
         let second = CivilTime(secondsSince1970: time.wholeSeconds).secondOfDay
         let nanosecond = UInt64(time.nanosecond)
@@ -387,7 +384,7 @@ package enum TextEncoding {
             .map { digits(UInt64($0), 2, radix: 10) }.joined(separator: ":") + "." + fraction
     }
 
-    /// `2026-02-02T22:21:15.450Z`; seconds since 1970 outside of the years that ISO 8601 writes with four digits.
+    /// `2026-02-02T22:21:15.450Z`; seconds since 1970 outside the years that ISO 8601 writes with four digits.
     static func instant(_ time: Duration) -> String {
         (0..<253_402_300_800).contains(time.wholeSeconds) ? "\(date(time))T\(clock(time))Z" : epoch(time)
     }
@@ -399,7 +396,6 @@ package enum TextEncoding {
         return sign + String(whole) + "." + digits(attoseconds.magnitude / 1_000_000_000, 9, radix: 10)
     }
 
-    /// Removes control characters: names come from the air.
     static func oneLine(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -1,7 +1,7 @@
 import Bluetooth
 
-/// Packets as bytes in a text: the output of `tshark -x` for an HCI capture, and of `hcidump -R` (with `-t` also their
-/// times).
+/// Packets as bytes in a text: the output of `tshark -x` for an HCI capture, and of `hcidump -R` (with times if `-t` is
+/// set).
 ///
 ///     0000  04 3e 13 01 00 41 00 00 00 d2 d1 31 38 c1 a4 18   .>...A.....18...
 ///     0010  00 00 00 f4 01 00                                 ......
@@ -9,9 +9,9 @@ import Bluetooth
 ///     2026-02-02 22:21:20.100000 > 04 3E 13 01 00 41 00 00 00 D2 D1 31 38 C1 A4 18 00 00 00 F4
 ///       01 00
 ///
-/// Each packet begins with its H4 type. tshark's dump has neither time nor direction, hcidump's has the direction: `<`
-/// sent, `>` received. Bytes that tshark reassembled of several packets follow the last of them, after a line
-/// `Reassembled … (262 bytes):`, and are not a packet. With `-V` the packet's time and direction come before its bytes.
+/// Each packet starts with its H4 type. tshark's dump has neither time nor direction; hcidump's has the direction: `<`
+/// sent, `>` received. Bytes that tshark reassembled from several packets follow the last of them, after a line
+/// `Reassembled … (262 bytes):`, and are not a packet. With `-V` the packet's time and direction precede its bytes.
 /// Other lines are skipped. Source: tshark 4.0, and `parser/parser.c` of BlueZ 5's hcidump.
 struct HexDumpParser: LineParser {
     static let format = CaptureFormat(.hexDump, .h4)
@@ -19,16 +19,14 @@ struct HexDumpParser: LineParser {
     private var packet: [UInt8] = []
     private var direction: TrafficDirection?
     private var time: Duration?
-    /// File offset of the packet's first line.
     private var start = 0
-    /// The following bytes are reassembled of earlier packets.
+    /// The following bytes were reassembled from earlier packets.
     private var isReassembled = false
-    /// What `tshark -V` states of the packet whose bytes follow.
+    /// The direction and time that `tshark -V` prints for the packet whose bytes follow.
     private var stated: (direction: TrafficDirection?, time: Duration?) = (nil, nil)
 
-    /// A line of a dump.
     private enum Line {
-        /// A packet's bytes from an offset on.
+        /// A packet's bytes from an offset.
         case offset(Int, Range<Int>)
         case first(TrafficDirection, Duration?, Range<Int>)
         case further(Range<Int>)
@@ -66,7 +64,7 @@ struct HexDumpParser: LineParser {
             }
         }
 
-        /// A line of tshark's about the bytes.
+        /// Parses a line of tshark about the bytes.
         private static func detail(_ line: TextLine, indent: Int, _ bytes: RawSpan) -> Line? {
             var line = line
             switch indent {
@@ -98,7 +96,7 @@ struct HexDumpParser: LineParser {
             bytes.equals(word, "<") ? .sent : bytes.equals(word, ">") ? .received : nil
         }
 
-        /// Two hex digits, and then a blank or nothing.
+        /// Whether two hex digits are followed by a space or the end.
         static func isPair(_ bytes: RawSpan, _ at: Int, _ end: Int) -> Bool {
             at + 2 <= end && bytes.nibble(at) != nil && bytes.nibble(at + 1) != nil
                 && (at + 2 == end || bytes.u8(at + 2) == 0x20)
@@ -110,7 +108,7 @@ struct HexDumpParser: LineParser {
     }
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-        // The first lines can name the program. tshark -V prints more of them until it names the link type.
+        // The first lines can name the program. With -V, tshark prints more of them before the link type.
         var count = 0, hasDetails = false
         return sniffLines(head, isLast: isLast) { line, isWhole in
             switch Line(line, head) {
@@ -162,7 +160,7 @@ struct HexDumpParser: LineParser {
         case .epoch(let time): stated.time = time
         case .other:
             isReassembled = false
-            // Half a line can be the packet's next.
+            // A partial line can belong to the next packet.
             if isComplete { try deliver(facts: &facts, body) }
         }
         guard packet.count <= longestPacket else {
@@ -206,7 +204,7 @@ struct HexDumpParser: LineParser {
         try record.deliverH4(bytes.span.bytes, facts: &facts, body)
     }
 
-    /// Bytes of an H4 packet, by its own header.
+    /// The length of an H4 packet from its header.
     private static func length(_ packet: [UInt8]) -> Int {
         func number(_ at: Int) -> Int { Int(packet[at]) | Int(packet[at + 1]) << 8 }
         guard let type = packet.first else { return 0 }
@@ -220,7 +218,7 @@ struct HexDumpParser: LineParser {
     }
 }
 
-/// The output of `tshark -T json -x`: each packet's bytes, its time, its number, and the protocols around it.
+/// The output of `tshark -T json -x`: each packet's bytes, time, number and protocols.
 ///
 ///     "frame_raw": [
 ///       "043e13010041000000d2d13138c1a418000000f40100",
@@ -231,8 +229,8 @@ struct HexDumpParser: LineParser {
 ///       "frame.p2p_dir": "1",
 ///       "frame.protocols": "bluetooth:hci_h4:bthci_evt"
 ///
-/// It is read line by line, as tshark prints it. The facts of a packet's record (kind, direction, adapter) are under
-/// the name of its format. Without `-x` it holds no bytes. Source: tshark 4.0.
+/// The parser reads it line by line, as tshark prints it. The data of a packet's record (kind, direction, adapter) are
+/// under the name of its format. Without `-x` it has no bytes. Source: tshark 4.0.
 struct TsharkJSONParser: LineParser {
     static let format = CaptureFormat(.tsharkJSON, .h4WithDirection)
     var line = 0
@@ -333,7 +331,7 @@ struct TsharkJSONParser: LineParser {
     private mutating func deliver(
         _ raw: [UInt8], _ protocols: String, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
-        // A packet keeps its own number: filtered packets are missing in between.
+        // A packet keeps its own number, because filtered packets leave gaps.
         facts.packets = max(facts.packets + 1, number)
         packet.number = facts.packets
         let bytes = raw.span.bytes
@@ -356,7 +354,6 @@ struct TsharkJSONParser: LineParser {
         }
     }
 
-    /// The text between the quotes.
     private static func quoted(_ line: TextLine, _ bytes: RawSpan) -> Range<Int>? {
         var line = line
         line.skipBlanks(bytes)
