@@ -2,39 +2,36 @@ import Bluetooth
 import BottleProtocol
 import Captures
 
-/// Rewrites a capture in another format.
+/// Converts a capture to another format.
 ///
-/// Packets are copied one by one where both formats have one level (HCI, air, text) and the other one keeps everything.
-/// Otherwise the conversation is carried over, and packets are made around it: traffic without ATT stays behind.
+/// Packets are copied if both formats have the same level (HCI, air, text) and the output format keeps all their data.
+/// Otherwise the conversation is converted and packets are generated for it, without the traffic that is not ATT.
 package struct CaptureConverter {
-    /// The result of a conversion.
     package struct Outcome: Sendable, Equatable {
-        /// Records (or lines) written.
         package var written = 0
-        /// Packets for which the other format has no place and no traffic is lost.
+        /// The number of packets that the output format cannot store, without a loss of traffic.
         package var leftOut = 0
-        /// Records whose time the other format cannot hold: `CaptureWriter.retimed`.
+        /// The number of records with a changed time: `CaptureWriter.retimed`.
         package var retimed = 0
-        /// The conversation was written, not the packets.
+        /// Whether the conversation was converted instead of the packets.
         package var isByConversation = false
     }
 
     package let format: CaptureFormat
     package private(set) var outcome = Outcome()
-    /// As `CaptureFile.onProgress`.
     package var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
     private let filter: TrafficFilter
 
-    /// - Parameter filter: where it is not empty, the conversation of the wanted PDUs is carried over.
+    /// - Parameter filter: if it is not empty, the conversation of the selected PDUs is converted.
     package init(to format: CaptureFormat, filter: TrafficFilter = TrafficFilter()) {
         self.format = format
         self.filter = filter
     }
 
-    /// Reads whole captures one after the other and hands over the bytes of the new one, piece by piece.
+    /// Reads whole captures one at a time and passes on the bytes of the new one in blocks.
     ///
-    /// Each capture is read twice: first for names and for the way to rewrite it. Standard input and pipes are copied
-    /// for that. An error in the bytes of one of several is thrown when all were written.
+    /// Each capture is read twice: first for names and for the way to convert it. Standard input and pipes are copied
+    /// for this. With several captures, an error in the bytes of one is thrown after all were written.
     ///
     /// - Throws: `CaptureError` after everything before the error was written, `CaptureFileError`, or the error of
     ///   `write`.
@@ -83,7 +80,7 @@ package struct CaptureConverter {
                 if conversation == nil, let level, needsConversation(level, survey) {
                     conversation = ConversationWriter(format)
                     outcome.isByConversation = true
-                    // Packets have names in advertisements only.
+                    // In packets, only advertisements have names.
                     for (address, name) in level == .text
                         ? survey.head.names.sorted(by: { $0.key.value < $1.key.value }) : []
                     where filter.device == nil || filter.device == address {
@@ -105,7 +102,7 @@ package struct CaptureConverter {
                 if writer.output.count >= 1 << 18 { try write(writer.takeOutput()) }
             }
         } catch {
-            // Nothing is written of a file that is not a capture.
+            // Do not write anything for a file that is not a capture.
             if file.facts.format != nil { try write(writer.takeOutput()) }
             throw error
         }
@@ -125,7 +122,7 @@ package struct CaptureConverter {
             || level == .hci && !survey.hasDirections && format.keepsDirection
     }
 
-    /// Whether an event that is not a PDU belongs to the wanted device.
+    /// Whether an event that is not a PDU belongs to the selected device.
     private func concernsDevice(_ event: ConversationEvent) -> Bool {
         guard let device = filter.device else { return true }
         let connection: ObservedConnection?
@@ -139,14 +136,14 @@ package struct CaptureConverter {
     }
 }
 
-/// The facts of a first reading. Errors are left to the second one.
+/// The results of the first pass. The second pass reports errors.
 private struct Survey {
     var level: CaptureFormat.Level?
     var hasSeveralAdapters = false
     var hasDirections = false
-    /// A sniffer decrypted packets.
+    /// Whether a sniffer decrypted packets.
     var isDecrypted = false
-    /// Name, address and profile of the first bottle; all names.
+    /// Name, address and profile of the first bottle, and all names.
     var head = CaptureFileFacts()
 
     init(_ path: String) {
@@ -181,7 +178,7 @@ private struct Survey {
 }
 
 extension PacketContent {
-    /// `nil`: records of this kind do not tell.
+    /// `nil` if the records do not show their level.
     var level: CaptureFormat.Level? {
         switch self {
         case .hci, .note: .hci
@@ -192,13 +189,13 @@ extension PacketContent {
     }
 }
 
-/// Packets of another level made from a conversation: HCI or air by `ConversationSynthesiser`, and text, each value
-/// that was written, notified or read with its characteristic.
+/// Writes a conversation at another level: HCI or air packets by `ConversationSynthesiser`, or text with each written,
+/// notified or read value and its characteristic.
 private struct ConversationWriter {
     private var synthesiser: ConversationSynthesiser?
     private let conversation = ConversationReader { _, _ in }
     private let values = Collector()
-    /// Whether a value can be written whose characteristic is known only by its handle.
+    /// Whether the format can store a value whose characteristic is known only by its handle.
     private let namesHandles: Bool
     private var frame = 0
 
@@ -256,9 +253,9 @@ private struct ConversationWriter {
     private func flush(_ emit: PacketBody) throws {
         let all = values.values
         values.values.removeAll(keepingCapacity: true)
-        // Text has one server per connection: the peer, or the capturing host where that is the bottle.
+        // Text has one server per connection: the peer, or the capturing host if that is the bottle.
         for value in all where !value.side.isHost || value.side.table.hasBottle {
-            // Nothing of a bottle is left out: the writer reports a missing UUID.
+            // Keep all values of a bottle: the writer reports a missing UUID.
             if value.uuid == nil, !namesHandles, !value.isBottles { continue }
             let facts = ValueFacts(
                 travel: value.travel, characteristic: value.uuid, handle: value.handle, peer: value.peer)

@@ -6,16 +6,14 @@ import Captures
 package struct ObservedCommand {
     package let bottle: BottlePeer
     package let command: HostCommand
-    /// As written.
     package let bytes: [UInt8]
-    /// The characteristic that it was written to, where it is known.
+    /// The written characteristic, if known.
     package let characteristic: BluetoothUUID?
-    /// Number of the record in which its last byte went.
+    /// The number of the record with its last byte.
     package let frame: Int
-    /// Time since 1970.
+    /// The time since 1970.
     package let time: Duration?
 
-    /// The command as text.
     package var meaning: String {
         let place = characteristic
         guard BottleProfile.allCases.contains(where: { place == BluetoothUUID($0.responseCharacteristic) }),
@@ -27,14 +25,13 @@ package struct ObservedCommand {
     }
 }
 
-/// Finds the commands of one capture.
 package final class CommandReader: EventReader {
     private let conversation: ConversationReader
     private var gate: TrafficGate?
 
     /// - Parameters:
-    ///   - bottle: only this one's.
-    ///   - filter: only commands that these PDUs carry; its device does not count, `bottle` does.
+    ///   - bottle: only commands to this bottle.
+    ///   - filter: only commands in these PDUs. Its device is ignored; `bottle` applies.
     package init(
         given: GivenHandles = GivenHandles(), bottle: BluetoothAddress? = nil, filter: TrafficFilter = TrafficFilter(),
         _ sink: @escaping (ObservedCommand) throws -> Void
@@ -61,7 +58,7 @@ package final class CommandReader: EventReader {
 
     func start(at time: Duration) { gate?.start(at: time) }
 
-    /// Takes the next event of a conversation, with the PDU that belongs to it.
+    /// Adds the next event of a conversation, with its PDU.
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         guard gate?.passes(event, bytes) ?? true else { return }
         try conversation.receive(event, bytes)
@@ -69,9 +66,8 @@ package final class CommandReader: EventReader {
 
     package func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
 
-    /// The capture has ended: delivers what is complete.
+    /// Ends the capture, and delivers what is complete.
     package func finishCapture() throws { try conversation.finish() }
 
-    /// All peers of the capture, in order of first connection.
     package var peers: [BottlePeer] { conversation.peers }
 }

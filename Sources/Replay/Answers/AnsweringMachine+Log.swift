@@ -1,9 +1,8 @@
 import Bluetooth
 import BottleProtocol
 
-// The log, and the way out of answers.
 extension AnsweringMachine {
-    /// Records in one entry of a real bottle.
+    /// The number of records in one entry of a real bottle.
     private static let recordsPerEntry = 8
     private static let stall = Duration.seconds(30)
 
@@ -11,8 +10,8 @@ extension AnsweringMachine {
         let places = script.exchanges.indices.filter { place in
             guard !used.contains(place) else { return false }
             let exchange = script.exchanges[place]
-            // Strict: just what was recorded, empty answers too. Else every dump that holds records, so that one client
-            // gets all of them.
+            // Strict mode repeats the recording, including empty responses. Other modes send every dump with records,
+            // so that one client gets all of them.
             return mode == .strict
                 ? exchange.request == bytes : exchange.command.asksForLog && !exchange.records.isEmpty
         }
@@ -39,17 +38,16 @@ extension AnsweringMachine {
         play(place, at: now)
     }
 
-    /// Drops what an acknowledgement names: the first records of the last dump.
+    /// Drops the acknowledged records: the first ones of the last dump.
     mutating func acknowledge(_ count: Int) {
         let named = Set(lastDump.prefix(count))
         lastDump.removeFirst(min(count, lastDump.count))
         remaining.removeAll { named.contains($0) }
     }
 
-    /// Sends the values of an exchange with their delays.
     mutating func play(_ place: Int, at now: MonotonicInstant) {
         used.insert(place)
-        // What is still to come of the answer before comes first: the host was quicker than the recorded one.
+        // Send the rest of the previous response first: this host was faster than the recorded one.
         for index in outbox.indices { outbox[index].due = now }
         var due = now
         for value in script.exchanges[place].values {
@@ -80,7 +78,7 @@ extension AnsweringMachine {
         }
     }
 
-    /// A dump as a bottle of this profile sends it.
+    /// The values of a dump in the bottle's profile.
     private func dump(_ records: [[UInt8]]) -> [[UInt8]] {
         let entries = stride(from: 0, to: records.count, by: Self.recordsPerEntry).map { start in
             Entry(.log, Array(records[start..<min(start + Self.recordsPerEntry, records.count)].joined())).encoded
@@ -89,7 +87,7 @@ extension AnsweringMachine {
             return entries.map { Frame(.put, payload: $0).encoded } + [Frame(.put, payload: []).encoded]
         }
         guard let first = entries.first else { return [BottleMessage.logEmpty.frame.encoded] }
-        // A frame's length has 16 bits: longer logs take several frames.
+        // The length field of a frame has 16 bits: longer logs need several frames.
         let length = entries.reduce(0) { $0 + $1.count }
         guard length <= Frame.maximumPayload else {
             return [BottleMessage.logFollows.frame.encoded] + entries.map { Frame(.put, payload: $0).encoded }
@@ -98,7 +96,7 @@ extension AnsweringMachine {
             + entries.dropFirst()
     }
 
-    /// Lets the next value go when the one before is through.
+    /// Sends the next value when the previous one is sent.
     mutating func pump(at now: MonotonicInstant) {
         if let until = inFlightUntil, until <= now { inFlightUntil = nil }
         guard inFlightUntil == nil, central != nil, isSubscribed, let next = outbox.first, next.due <= now else {

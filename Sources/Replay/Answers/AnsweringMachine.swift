@@ -2,50 +2,43 @@ import Bluetooth
 import BottleProtocol
 import Emulator
 
-/// A recording that answers as a peripheral: by request, not by the clock alone. The same face as the bottle it stands
-/// for.
+/// The state machine of a bottle that answers from a recording. It has the interface of `VirtualBottleMachine`.
 ///
-/// A request that the capture knows gets the answer recorded for it, with the recorded delays; the same request again
-/// gets the next answer recorded for it. The log is answered so that nothing of the recording is left out and nothing
-/// is invented: recorded dumps in their order; after the last, whatever was not acknowledged. What the capture never
-/// saw is answered by the model, or ends the connection.
+/// A request in the capture gets its recorded response with the recorded delays; a repeated request gets the next
+/// recorded response. A log request gets the recorded dumps in order, and after the last one all records that were not
+/// acknowledged. The model answers other requests, or they end the connection.
 package struct AnsweringMachine: Sendable {
-    /// What becomes of a request that the capture does not have.
+    /// The treatment of requests that are not in the capture.
     package enum Mode: String, Sendable, CaseIterable {
-        /// What the capture never saw is answered by the model.
+        /// The model answers them.
         case once
-        /// What the capture never saw ends the connection, with a message that shows both sides.
+        /// They end the connection, with a message that shows both sides.
         case strict
     }
 
-    /// How long answers take.
     package enum Pace: Sendable, Equatable {
-        /// As recorded, so many times as fast.
+        /// As recorded, at a multiple of the speed.
         case recorded(speed: Double)
-        /// At once.
+        /// Without delays.
         case flush
     }
 
-    /// What the machine is told.
+    /// An event of the link or the clock.
     package enum Event: Sendable {
         case link(PeripheralEvent)
         case tick
     }
 
-    /// What is to be done, in order.
     package enum Effect: Sendable, Equatable {
         case link(PeripheralRequest)
-        /// One line for a person who watches.
         case log(String)
-        /// Strict: the host and the capture part here. One line with both sides; the connection is ended.
+        /// Strict mode: the request differs from the capture. One line with both sides; the connection ends.
         case mismatch(String)
     }
 
-    /// What it answers from.
     package let script: AnsweringScript
-    /// Who it says it is.
     package let identity: BottleIdentity
-    /// What to publish on the link before the first event.
+    /// The application to publish on the link before the first event.
     package var application: GATTApplication { model.application }
 
     let mode: Mode
@@ -54,16 +47,16 @@ package struct AnsweringMachine: Sendable {
     var effects: [Effect] = []
     var central: CentralID?
     var isSubscribed = false
-    /// Exchanges that were played.
+    /// The indexes of played exchanges.
     var used: Set<Int> = []
-    /// Records that were not acknowledged yet.
+    /// The records without an acknowledgement.
     var remaining: [[UInt8]]
-    /// What the last dump held, oldest first: an acknowledgement names the first of them.
+    /// The records of the last dump, oldest first. An acknowledgement drops the first ones.
     var lastDump: [[UInt8]] = []
     var outbox: [(due: MonotonicInstant, bytes: [UInt8])] = []
     var readable: [[UInt8]] = []
     var isReadDump = false
-    /// Whose notifications are on their way, oldest first.
+    /// The senders of unconfirmed notifications, oldest first.
     var senders: [Sender] = []
     var inFlightUntil: MonotonicInstant?
 
@@ -85,14 +78,12 @@ package struct AnsweringMachine: Sendable {
         model = VirtualBottleMachine(identity, hostTime: hostTime, at: now)
     }
 
-    /// The earliest time at which `tick` has something to do.
+    /// The earliest time at which `tick` has an effect.
     package var nextDeadline: MonotonicInstant? {
         [inFlightUntil ?? outbox.first?.due, model.nextDeadline].compactMap { $0 }.min()
     }
 
-    /// Takes one event. Time does not go back.
-    ///
-    /// - Returns: what is to be done now, in order.
+    /// Handles one event and returns its effects in order. Time must not go backwards.
     package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         effects = []
         switch event {
@@ -189,13 +180,13 @@ package struct AnsweringMachine: Sendable {
         if let token { effects.append(.link(.respond(token: token, .value([])))) }
     }
 
-    /// The next answer recorded for a request; after the last one, the last one again.
+    /// The next recorded exchange for a request; the last one repeats.
     private func nextExchange(_ request: [UInt8]) -> Int? {
         let places = script.exchanges.indices.filter { script.exchanges[$0].request == request }
         return places.first { !used.contains($0) } ?? places.last
     }
 
-    /// What the host did, and what the capture's host did where it would have gone on.
+    /// A message with the host's request and the expected one of the capture.
     private func mismatch(_ bytes: [UInt8], _ command: HostCommand) -> String {
         let here = "the host wrote \(Self.text(bytes)) (\(command.meaning)), which the capture never saw"
         guard let next = script.exchanges.indices.first(where: { !used.contains($0) }).map({ script.exchanges[$0] })

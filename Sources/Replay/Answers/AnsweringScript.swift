@@ -2,49 +2,44 @@ import Bluetooth
 import BottleProtocol
 import Captures
 
-/// What a recorded bottle answered to which request: a capture as test material for whoever talks to bottles.
+/// The requests and responses of a recorded bottle, as test data for programs that connect to bottles.
 package struct AnsweringScript: Sendable {
-    /// A value from the response characteristic.
     package struct Value: Sendable, Equatable {
-        /// The value as it came.
+        /// The value as received.
         package var bytes: [UInt8]
-        /// Since the request.
+        /// The time since the request.
         package var after: Duration
     }
 
-    /// A request with everything that came until the next one.
+    /// A request with all values until the next one.
     package struct Exchange: Sendable, Equatable {
-        /// As written to the command characteristic.
         package var request: [UInt8]
-        /// Number of the capture's record that holds the request.
+        /// The number of the request's record in the capture.
         package var frame: Int
-        /// What the response characteristic sent until the next request.
+        /// The values of the response characteristic until the next request.
         package var values: [Value] = []
-        /// Whole records of the log among the values, 13 bytes each, in order.
+        /// The whole log records in the values, 13 bytes each, in order.
         package var records: [[UInt8]] = []
 
-        /// The request as a command.
         package var command: HostCommand { HostCommand(decoding: request) }
     }
 
-    /// `nil` where the capture does not show it.
+    /// `nil` if the capture does not have it.
     package internal(set) var address: BluetoothAddress?
-    /// The name that the recorded bottle showed.
+    /// The name of the recorded bottle.
     package internal(set) var name: String?
-    /// What the recorded bottle is, as far as the capture tells.
+    /// The model of the recorded bottle; `nil` if the capture does not show it.
     package internal(set) var model: BottleModel?
-    /// The profile in which the recording speaks; `nil` where none could be told.
     package internal(set) var profile: BottleProfile
     /// In the order of the capture, over all connections.
     package internal(set) var exchanges: [Exchange] = []
-    /// Every distinct record of the log that the capture holds, also those that came unasked or in unfinished
-    /// transfers.
+    /// Every distinct log record of the capture, including those without a request or in incomplete transfers.
     package internal(set) var records: [[UInt8]] = []
 
     /// The scripts of all bottles in a capture, in order of first connection.
     ///
-    /// - Throws: `AnsweringScriptError` where there is none or too much; what reading throws. A capture that is cut or
-    ///   damaged gives what was read before: `trouble` says so.
+    /// - Throws: `AnsweringScriptError` if there is no bottle or too much data; any reading error. A truncated or
+    ///   damaged capture gives the data before the error: `trouble` has the reason.
     package static func read(
         _ path: String, given: GivenHandles = GivenHandles()
     ) throws -> (scripts: [AnsweringScript], trouble: String?) {
@@ -60,21 +55,18 @@ package struct AnsweringScript: Sendable {
     }
 }
 
-/// No script can be made of this capture.
+/// The reason why a capture gives no script.
 package struct AnsweringScriptError: Error, Sendable, CustomStringConvertible {
-    /// What is missing in the capture.
     package var sentence: String
 
-    /// With the words for a person.
     package init(sentence: String) { self.sentence = sentence }
 
-    /// The sentence.
     package var description: String { sentence }
 }
 
-/// Sorts a capture's traffic into exchanges, bottle by bottle.
+/// Sorts the traffic of a capture into exchanges for each bottle.
 private final class ScriptBuilder: EventReader {
-    /// More than any session of a real bottle by far; a script is kept in memory.
+    /// The maximum size of a script, which is kept in memory: more than any session of a real bottle.
     private static let mostBytes = 64 << 20
 
     private let path: String
@@ -84,13 +76,13 @@ private final class ScriptBuilder: EventReader {
     private var transfers: [ObservedTransfer] = []
     private var bytes = 0
 
-    /// Drafts that are asked now.
+    /// The drafts with an open request.
     private var asked: [Draft] = []
 
     private final class Draft {
         let peer: BottlePeer
         var exchanges: [AnsweringScript.Exchange] = []
-        /// When the last request was made; `nil` while nothing was asked on this connection.
+        /// The time of the last request; `nil` before the first one of this connection.
         var askedAt: Duration?
         var isAsked = false
         var records: [[UInt8]] = []
@@ -116,7 +108,7 @@ private final class ScriptBuilder: EventReader {
         default: break
         }
         try conversation?.receive(event, bytes)
-        // Only now it is known what the handle is: the value itself may have told.
+        // The handle's role is only known now: the value itself can determine it.
         for transfer in transfers { take(transfer) }
         transfers.removeAll(keepingCapacity: true)
         guard self.bytes <= Self.mostBytes else {
@@ -189,7 +181,7 @@ private final class ScriptBuilder: EventReader {
     }
 }
 
-/// Both or none.
+/// Both values, or `nil`.
 private func zip<A, B>(_ one: A?, _ other: B?) -> (A, B)? {
     if let one, let other { (one, other) } else { nil }
 }

@@ -1,11 +1,11 @@
 import Captures
 
-/// What has come out of an archive so far, held against the limits.
+/// Counts the unpacked bytes of an archive and checks them against the limits.
 final class ArchiveBudget {
     let limits: ArchiveLimits
     private var bytes = 0
     private var members = 0
-    /// Bytes of the file that was handed over.
+    /// The size of the archive in bytes.
     private let packed: Int
     private let begun = ContinuousClock.now
 
@@ -14,7 +14,7 @@ final class ArchiveBudget {
         self.packed = packed
     }
 
-    /// - Throws: `CaptureError` when a limit is passed.
+    /// - Throws: `CaptureError` if a limit is exceeded.
     func spend(_ count: Int) throws(CaptureError) {
         bytes += count
         guard bytes <= limits.bytes else { throw Self.refusal("more than \(Self.size(limits.bytes)) come out of it") }

@@ -1,14 +1,13 @@
-/// What packs a file, known by its first bytes.
+/// The packing of a file, recognised by its first bytes.
 enum ArchiveKind: String, CaseIterable {
     case gzip, bzip2, xz, zstd, lz4, compress, zip, tar
 
-    /// Bytes that must be there to know each of them: a tar says it at its 257th.
+    /// The number of bytes needed to recognise each kind: a tar has its mark at offset 257.
     static let headLength = 262
 
-    /// Files in a file; the others hold the bytes of one.
+    /// Whether the file has members; other kinds have the bytes of one file.
     var holdsMembers: Bool { self == .zip || self == .tar }
 
-    /// As people call it.
     var title: String {
         switch self {
         case .compress: "compressed (.Z)"
@@ -24,7 +23,7 @@ enum ArchiveKind: String, CaseIterable {
     private func begins(_ head: [UInt8]) -> Bool {
         switch self {
         case .gzip: return head.starts(with: [0x1F, 0x8B])
-        // What follows the level is the first block, or the end of an empty file.
+        // After the level there is the first block, or the end of an empty file.
         case .bzip2:
             return head.starts(with: Array("BZh".utf8)) && head.count >= 10
                 && (head[4..<10].elementsEqual([0x31, 0x41, 0x59, 0x26, 0x53, 0x59])
@@ -33,7 +32,7 @@ enum ArchiveKind: String, CaseIterable {
         case .zstd: return head.starts(with: [0x28, 0xB5, 0x2F, 0xFD])
         case .lz4: return head.starts(with: [0x04, 0x22, 0x4D, 0x18])
         case .compress: return head.starts(with: [0x1F, 0x9D])
-        // The second is a zip with nothing in it.
+        // The second is an empty zip.
         case .zip: return head.starts(with: Array("PK\u{3}\u{4}".utf8)) || head.starts(with: Array("PK\u{5}\u{6}".utf8))
         case .tar: return head.count >= Self.headLength && head[257..<262].elementsEqual("ustar".utf8)
         }

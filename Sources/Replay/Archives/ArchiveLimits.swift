@@ -1,18 +1,18 @@
-/// How much may come out of what somebody hands over: beyond it unpacking ends in words.
+/// The limits for unpacking. Unpacking ends with an error at the first exceeded one.
 package struct ArchiveLimits: Sendable {
-    /// Bytes in all, over everything inside.
+    /// The total of unpacked bytes.
     package var bytes: Int
-    /// So many bytes may come of each packed one, once more than `freeBytes` came.
+    /// The maximum ratio of unpacked to packed bytes, checked after `freeBytes` bytes.
     package var ratio: Int
-    /// Bytes that stay free where it is unpacked to.
+    /// The number of bytes that stay free in the target file system.
     package var freeBytes: Int
-    /// Files inside, archives within archives counted.
+    /// The number of members, including those of nested archives.
     package var members: Int
-    /// Captures that are read; each is kept open.
+    /// The number of captures; each one stays open.
     package var captures: Int
-    /// Archives in one another: 1 for a plain one.
+    /// The nesting depth; 1 for an archive without archives inside.
     package var nesting: Int
-    /// How long unpacking may take.
+    /// The maximum time for unpacking.
     package var time: Duration
 
     package init(

@@ -2,28 +2,27 @@ import CArchive
 import Captures
 import Glibc
 
-/// One archive, or one packed file, read from its beginning: member by member, piece by piece.
+/// Reads an archive or a packed file from its beginning, member by member, in blocks.
 final class ArchiveReader {
-    /// A file, folder or link inside.
+    /// A file, folder or link in an archive.
     struct Member {
-        /// As the archive names it; empty for a packed file.
+        /// The name in the archive; empty for a packed file.
         var name: String
         var isFile: Bool
         var isEncrypted: Bool
     }
 
-    /// So many bytes are looked at behind the end of a packed tar, for the checksum that is behind them.
+    /// The maximum number of bytes after the end of a packed tar that are read for its checksum.
     private static let mostBehind = 16 << 20
 
     private let handle: OpaquePointer
     private let kind: ArchiveKind
-    /// Unpacks gzip.
     private let stream: InflateStream?
-    /// The stream's failure was reported.
+    /// Whether the stream's failure was reported.
     private var isTold = false
 
-    /// - Parameter descriptor: of a file that stands at its beginning and stays open as long as this reader.
-    /// - Throws: `CaptureError` where the bytes are not what their beginning says.
+    /// - Parameter descriptor: at the start of the file. It must stay open while this object exists.
+    /// - Throws: `CaptureError` if the bytes do not match their magic number.
     init(_ descriptor: CInt, _ kind: ArchiveKind) throws(CaptureError) {
         self.kind = kind
         stream = kind == .gzip ? InflateStream(.gzip, descriptor) : nil
@@ -40,8 +39,8 @@ final class ArchiveReader {
         try checkFilters()
     }
 
-    /// Hands libarchive the next unpacked bytes. The end of a damaged stream is an end to it too: so it gives away all
-    /// that it has.
+    /// Passes the next unpacked bytes to libarchive. A damaged stream counts as ended, so that libarchive delivers all
+    /// bytes before the damage.
     private static let give:
         @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, UnsafeMutablePointer<UnsafeRawPointer?>?) -> Int = {
             _, stream, place in
@@ -62,7 +61,7 @@ final class ArchiveReader {
         case .zip: _ = archive_read_support_format_zip(handle)
         case .tar: _ = archive_read_support_format_tar(handle)
         default:
-            // What is packed may be a tar; everything else is the bytes of one file.
+            // Packed data can be a tar; otherwise it is the bytes of one file.
             _ = archive_read_support_format_tar(handle)
             _ = archive_read_support_format_raw(handle)
             _ = archive_read_support_format_empty(handle)
@@ -71,7 +70,7 @@ final class ArchiveReader {
 
     deinit { _ = archive_read_free(handle) }
 
-    /// The next file inside; `nil`: there is no more.
+    /// The next member; `nil` at the end.
     func next() throws(CaptureError) -> Member? {
         var entry: OpaquePointer?
         let code = archive_read_next_header(handle, &entry)
@@ -79,7 +78,7 @@ final class ArchiveReader {
             try endStream()
             return nil
         }
-        // A warning is about a name in another character set, for example.
+        // For example, a name in another character set causes a warning.
         guard code >= ARCHIVE_WARN, let entry else { throw failure() }
         let name =
             (archive_entry_pathname_utf8(entry) ?? archive_entry_pathname(entry)).map { String(cString: $0) } ?? ""
@@ -88,7 +87,6 @@ final class ArchiveReader {
             isEncrypted: archive_entry_is_data_encrypted(entry) != 0)
     }
 
-    /// The next bytes of the member; 0 at its end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Int {
         for _ in 0..<100 {
             let count = archive_read_data(handle, buffer.baseAddress, buffer.count)
@@ -99,7 +97,7 @@ final class ArchiveReader {
         throw failure()
     }
 
-    /// What stands behind the last file: a checksum that does not fit is of what was already given.
+    /// Reads the bytes after the last member. A checksum error concerns bytes that were already delivered.
     private func endStream() throws(CaptureError) {
         guard let stream, !isTold else { return }
         var behind = 0
@@ -111,8 +109,7 @@ final class ArchiveReader {
         guard code >= ARCHIVE_WARN else { throw failure() }
     }
 
-    /// A packed file has one packing around it: what is packed more than once could grow without end between the
-    /// layers, where nobody looks.
+    /// Rejects files with more than one layer of compression, because the size between the layers would be unlimited.
     private func checkFilters() throws(CaptureError) {
         let filters = archive_filter_count(handle) - 1 + (stream == nil ? 0 : 1)
         guard filters <= 1 else {

@@ -3,31 +3,26 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// Opens whatever somebody names as a capture: a capture as it is; one that is packed (gzip, bzip2, xz, zstd, lz4, .Z);
-/// a zip or tar with captures in it, an Android bug report among them; a text with a packed Bluetooth log (btsnooz) in
-/// it.
+/// Opens a capture: a plain one, a packed one (gzip, bzip2, xz, zstd, lz4, .Z), a zip or tar with captures (such as an
+/// Android bug report), or a text with a packed Bluetooth log (btsnooz).
 ///
-/// What is packed is unpacked to files without names in the temporary folder, within limits. A capture that is none of
-/// this is not touched.
+/// Packed data is unpacked within limits to unnamed files in the temporary folder. Other files are not changed.
 package struct CaptureOpener: Sendable {
     private let limits: ArchiveLimits
     private static let mostInFolder = 1000
 
-    /// Within these limits.
     package init(limits: ArchiveLimits = ArchiveLimits()) { self.limits = limits }
 
-    /// What there is to read, in order.
     package struct Opened: Sendable {
-        /// At least one.
         package var parts: [CapturePart]
-        /// What a person should know, a sentence each: which files were read, which were not.
+        /// Notes for the user, one sentence each: files that were read or skipped.
         package var remarks: [String] = []
     }
 
-    /// - Parameter path: as the user wrote it; `-` is standard input. What cannot be opened is left to its reader, who
-    ///   says why.
-    /// - Throws: `CaptureError` where nothing can be read of what is packed; `CaptureFileError` where there is no place
-    ///   for it.
+    /// - Parameter path: as the user wrote it; `-` is standard input. A file that cannot be opened is left to its
+    ///   reader, which reports the reason.
+    /// - Throws: `CaptureError` if a packed file has nothing to read; `CaptureFileError` if there is no room to unpack
+    ///   it.
     package func open(_ path: String) throws -> Opened {
         let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return Self.plain(path) }
@@ -42,7 +37,6 @@ package struct CaptureOpener: Sendable {
         return try open(look, source.descriptor, path, size: Int(status.st_size)) ?? Self.plain(path, look)
     }
 
-    /// Puts the parts of one recorder's log in the order of their times, whatever the order in which they were named.
     package static func sorted(_ parts: [CapturePart]) -> [CapturePart] { CaptureOrder.sorted(parts) { $0.order } }
 
     private static func plain(_ path: String, _ look: HeadLook = .undecided) -> Opened {
@@ -50,7 +44,7 @@ package struct CaptureOpener: Sendable {
         return Opened(parts: [CapturePart(path: path)])
     }
 
-    /// Everything in a folder and the folders in it; files that are no captures are counted.
+    /// Opens all files in a folder and its subfolders. Files that are not captures are counted.
     private func openFolder(_ path: String) throws -> Opened {
         var names: [String] = []
         let files = FileManager.default.enumerator(atPath: path)
@@ -83,7 +77,7 @@ package struct CaptureOpener: Sendable {
         return Opened(parts: Self.sorted(opened.parts), remarks: opened.remarks)
     }
 
-    /// `nil`: there is nothing to unpack.
+    /// `nil` if there is nothing to unpack.
     private func open(_ look: HeadLook, _ descriptor: CInt, _ path: String, size: Int) throws -> Opened? {
         let unpacker = Unpacker(path, ArchiveBudget(limits, packed: size))
         switch look {
@@ -106,7 +100,7 @@ package struct CaptureOpener: Sendable {
 
     // MARK: what gives its bytes once
 
-    /// A file's end that is closed when it is not needed any more.
+    /// A descriptor that is closed with the last reference.
     private final class Source: @unchecked Sendable {
         let descriptor: CInt
         private let isOwn: Bool
@@ -150,7 +144,7 @@ package struct CaptureOpener: Sendable {
         return Array(buffer.prefix(count))
     }
 
-    /// A pipe that gives the bytes that were looked at, and then the rest as it comes.
+    /// A pipe with the bytes that were already read, followed by the rest.
     private static func pushBack(_ head: [UInt8], _ isLast: Bool, _ source: Source, _ path: String) throws -> CInt {
         var ends: [CInt] = [0, 0]
         guard pipe(&ends) == 0 else {
@@ -170,7 +164,7 @@ package struct CaptureOpener: Sendable {
         return reading
     }
 
-    /// - Returns: whether anybody still reads.
+    /// - Returns: whether the pipe still has a reader.
     private static func put(_ bytes: [UInt8], _ descriptor: CInt) -> Bool {
         bytes.withUnsafeBytes { raw in
             var rest = raw[...]

@@ -1,15 +1,15 @@
 import Captures
 
-/// Where a capture belongs among others: a recorder turns its log over, and no name says which part came first.
+/// The position of a capture in a recorder's log, which can be split into files whose names do not show the order.
 struct CaptureOrder: Hashable, Sendable {
-    /// 1 January 2000: before that a recorder had no clock.
+    /// 1 January 2000, in seconds since 1970. Earlier times come from a recorder without a clock.
     static let earliest: Int64 = 946_684_800
 
-    /// Container and link type: parts of one log have the same.
+    /// Container and link type, which all parts of one log share.
     var kind: CaptureFormat?
-    /// The archive that it lies in: two of them may be of two phones.
+    /// The archive of the capture, because two archives can be from two phones.
     var archive = ""
-    /// When the first packet with a date was recorded; `nil`: unknown.
+    /// The time of the first packet with a date; `nil` if unknown.
     var first: Duration?
 
     private struct Log: Hashable {
@@ -17,8 +17,8 @@ struct CaptureOrder: Hashable, Sendable {
         var archive: String
     }
 
-    /// Puts captures of one kind in the order of their first packets, those of an archive together. The kinds keep
-    /// their order, and a capture without a date stays behind the one that it was behind.
+    /// Sorts the captures of each kind by archive, then by their first packets. The kinds keep their order, and a
+    /// capture without a date stays after its predecessor.
     static func sorted<Element>(_ all: [Element], by order: (Element) -> CaptureOrder) -> [Element] {
         var kinds: [CaptureFormat?: Int] = [:]
         var begins: [Log: Duration] = [:]

@@ -1,21 +1,19 @@
 import Glibc
 
-/// One capture of what somebody named: the file itself, or what was inside.
+/// One capture: a file named by the user, or a member of it.
 package final class CapturePart: Sendable {
-    /// What to read. Good as long as this object lives.
+    /// The path to read; valid while this object exists.
     package let path: String
-    /// As it is shown to people: the file as it was named, and the place inside.
+    /// The name for messages: the file as the user wrote it, and the member.
     package let name: String
-    /// The same as the user wrote it: `-` for standard input.
+    /// The same as the user wrote it; `-` for standard input.
     package let place: String
-    /// Why there is no more of it, a sentence; `nil`: it is whole, as far as unpacking goes.
+    /// A sentence about the reason why the capture is incomplete; `nil` if it was unpacked completely.
     package let trouble: String?
-    /// Where it belongs among others.
     let order: CaptureOrder
     private let spool: SpoolFile?
     private let pipe: PipeEnd?
 
-    /// A capture as it is.
     package convenience init(path: String) { self.init(path: path, order: CaptureOrder()) }
 
     init(path: String, order: CaptureOrder) {
@@ -24,12 +22,14 @@ package final class CapturePart: Sendable {
         self.order = order
     }
 
-    /// A file as people read it, and the place inside.
+    /// A name for messages: the file and the member.
     static func shown(_ path: String, _ place: String = "") -> String {
         (path == "-" ? "standard input" : path) + (place.isEmpty ? "" : ": \(place)")
     }
 
-    /// - Parameter original: as the user wrote it; `inside`: the place in it, empty for the whole.
+    /// - Parameters:
+    ///   - original: as the user wrote it.
+    ///   - inside: the member; empty for the whole file.
     init(
         _ file: SpoolFile, of original: String, _ inside: String = "", order: CaptureOrder = CaptureOrder(),
         trouble: String? = nil
@@ -40,7 +40,7 @@ package final class CapturePart: Sendable {
         (self.trouble, spool, pipe) = (trouble, file, nil)
     }
 
-    /// - Parameter descriptor: a pipe's end, which is this object's from now on.
+    /// - Parameter descriptor: the reading end of a pipe, owned by this object.
     init(pipe descriptor: CInt, of original: String) {
         order = CaptureOrder()
         (path, name, place) = ("/proc/self/fd/\(descriptor)", Self.shown(original), original)
@@ -48,7 +48,6 @@ package final class CapturePart: Sendable {
     }
 }
 
-/// The reading end of a pipe.
 private final class PipeEnd: Sendable {
     private let descriptor: CInt
 

@@ -1,22 +1,21 @@
 import Captures
 
-/// What a file, or a file in an archive, is by its beginning.
+/// The kind of a file or member, recognised by its beginning.
 enum HeadLook: Equatable {
-    /// With so many packets in the bytes that were looked at.
+    /// A capture, with the number of packets in the examined bytes.
     case capture(packets: Int, CaptureOrder)
     case packed(ArchiveKind)
-    /// A capture's kind of file, with something in it that is not read: a sentence.
+    /// The file format of a capture with unsupported content; a sentence.
     case refused(String)
-    /// Text that is no capture by itself; one may be packed in it.
+    /// A text that is not a capture, but can contain a packed one.
     case text
     case other
-    /// More bytes are needed to tell.
+    /// More bytes are needed.
     case undecided
 
-    /// No format needs to see more.
+    /// The maximum number of bytes that any format needs.
     static let longestHead = CaptureReader.longestRecord
 
-    /// - Parameter isLast: no bytes follow.
     init(_ head: [UInt8], isLast: Bool) {
         if let kind = ArchiveKind(head) {
             self = .packed(kind)

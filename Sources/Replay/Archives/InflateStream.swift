@@ -1,16 +1,14 @@
 import CArchive
 import Glibc
 
-/// Unpacks gzip or zlib piece by piece: everything before a cut or damaged place, then an error.
+/// Unpacks gzip or zlib in blocks: all bytes before a truncated or damaged place, then an error.
 ///
-/// gzip comes through zlib and not through libarchive, which ignores gzip's checksum and drops the last block of a cut
-/// file.
+/// gzip is unpacked by zlib because libarchive ignores gzip's checksum and drops the last block of a truncated file.
 final class InflateStream {
     enum Format { case gzip, zlib }
 
-    /// Why the stream ends too early; `nil` while nothing is wrong.
+    /// The reason why the stream ended too early, or `nil`.
     private(set) var failure: String?
-    /// The stream has given at least one byte.
     private(set) var hasGiven = false
     private let format: Format
     /// Fills a buffer with the next packed bytes; returns 0 at their end.
@@ -22,7 +20,7 @@ final class InflateStream {
     private var hasInputEnded = false
     private var isOver = false
 
-    /// - Parameter descriptor: of a file that stands at its beginning and stays open as long as this object.
+    /// - Parameter descriptor: at the start of the file. It must stay open while this object exists.
     convenience init(_ format: Format, _ descriptor: CInt) {
         self.init(format) { buffer in
             while true {
@@ -33,7 +31,7 @@ final class InflateStream {
         }
     }
 
-    /// - Parameter bytes: must live as long as this object.
+    /// - Parameter bytes: must exist as long as this object.
     convenience init(_ format: Format, _ bytes: UnsafeRawBufferPointer) {
         var rest = bytes[...]
         self.init(format) { buffer in
@@ -60,7 +58,7 @@ final class InflateStream {
         plain.deallocate()
     }
 
-    /// The next bytes, valid until the next call; `nil` at the end, where `failure` says whether it comes too early.
+    /// The next bytes, valid until the next call. `nil` at the end; `failure` is set if it is too early.
     func next() -> UnsafeRawBufferPointer? {
         stream.pointee.next_out = plain.baseAddress
         stream.pointee.avail_out = CUnsignedInt(plain.count)
@@ -89,7 +87,7 @@ final class InflateStream {
         isOver = true
     }
 
-    /// Reads packed bytes behind the unused ones, which move to the front.
+    /// Appends packed bytes to the unused ones, which move to the front.
     private func fill() {
         let rest = Int(stream.pointee.avail_in)
         if let next = stream.pointee.next_in, let base = packed.baseAddress { memmove(base, next, rest) }
@@ -100,7 +98,7 @@ final class InflateStream {
         stream.pointee.avail_in = CUnsignedInt(rest + count)
     }
 
-    /// Two gzip files joined to one are one. Other bytes behind the end are ignored.
+    /// Whether another gzip member follows: concatenated gzip files are one. Other bytes after the end are ignored.
     private func beginsAnother() -> Bool {
         guard format == .gzip else { return false }
         while stream.pointee.avail_in < 2, !hasInputEnded { fill() }

@@ -1,18 +1,17 @@
 import Captures
 
-/// The bytes of one file in an archive, as far as they can be had; each is held against the limits.
+/// The bytes of one member as far as they can be unpacked, checked against the limits.
 final class MemberBytes {
     private let reader: ArchiveReader
     private let budget: ArchiveBudget
     private var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    /// There are no more.
     private(set) var isOver = false
-    /// Why they ended too early.
+    /// The reason why the bytes ended too early.
     private(set) var trouble: String?
 
     init(_ reader: ArchiveReader, _ budget: ArchiveBudget) { (self.reader, self.budget) = (reader, budget) }
 
-    /// The first bytes, so many where there are as many.
+    /// At most `length` bytes from the start.
     func head(_ length: Int) throws -> [UInt8] {
         var head: [UInt8] = []
         while head.count < length, !isOver {
@@ -22,7 +21,7 @@ final class MemberBytes {
         return head
     }
 
-    /// What has not been given yet.
+    /// Passes all bytes that were not delivered yet.
     func forEachPiece(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         while !isOver {
             let count = try next()

@@ -1,18 +1,18 @@
-/// The packed log of Android's bug reports (btsnooz), made into a btsnoop file.
+/// Converts the packed log of Android's bug reports (btsnooz) to a btsnoop file.
 ///
 ///     log    = version(1) lastTime(8) zlib( record* )                      little-endian
 ///     record = length(2) [originalLength(2), version 2] delta(4) type(1) data(length - 1)
 ///
-/// `lastTime`: microseconds since 1970 of the last record; `delta`: since the record before. Types: 10 event, 11 ACL,
+/// `lastTime`: microseconds since 1970 of the last record; `delta`: since the previous record. Types: 10 event, 11 ACL,
 /// 12 SCO, 17 ISO received; 20 command, 21 ACL, 22 SCO, 2D ISO sent. Source: Android's `btif_debug_btsnoop.cc` and its
 /// script `btsnooz.py`.
 enum PackedLog {
-    /// More than a phone keeps in memory by far.
+    /// The maximum size in bytes: far more than a phone keeps in memory.
     static let longest = 64 << 20
     static let headerLength = 9
 
-    /// The deflated bytes of a log, with zlib's head and end.
-    /// - Throws: a sentence, where it is no such log.
+    /// The deflated bytes of a log, with zlib's header and trailer.
+    /// - Throws: an error with a sentence if it is not such a log.
     static func deflated(_ log: [UInt8]) throws(PackedLogError) -> [UInt8] {
         guard log.count >= headerLength + 6 else {
             throw PackedLogError(sentence: "the packed log has \(log.count) bytes, fewer than its own header")
@@ -27,10 +27,11 @@ enum PackedLog {
         return Array(log[headerLength...])
     }
 
-    /// The btsnoop file with a log's records.
+    /// The btsnoop file of a log.
     /// - Parameters:
-    ///   - head: the log's first nine bytes; `records`: what was deflated behind them.
-    /// - Returns: also a sentence, where the records end too early.
+    ///   - head: the first nine bytes of the log.
+    ///   - records: the unpacked bytes after them.
+    /// - Returns: the file, and a sentence if the records are incomplete.
     static func btsnoop(head: [UInt8], records: [UInt8]) -> (file: [UInt8], trouble: String?) {
         let headerLength = head[0] == 1 ? 7 : 9
         var sum: UInt64 = 0
@@ -88,7 +89,7 @@ enum PackedLog {
     }
 }
 
-/// Bytes that are no packed log.
+/// The bytes are not a packed log.
 struct PackedLogError: Error, Equatable {
     var sentence: String
 }

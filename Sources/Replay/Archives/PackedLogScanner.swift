@@ -1,4 +1,4 @@
-/// Finds the packed Bluetooth logs (btsnooz) in the text of a bug report or of `dumpsys`, piece by piece.
+/// Finds packed Bluetooth logs (btsnooz) in the text of a bug report or of `dumpsys`, block by block.
 ///
 ///     --- BEGIN:BTSNOOP_LOG_SUMMARY (8192 bytes in) ---
 ///     base64, line by line
@@ -6,20 +6,19 @@
 ///
 /// Source: Android's `btif_debug_btsnoop.cc` and its script `btsnooz.py`.
 struct PackedLogScanner {
-    /// One log, unpacked from base64.
     struct Log {
         var bytes: [UInt8] = []
-        /// Why there is no more of it.
+        /// The reason why the log is incomplete.
         var trouble: String?
     }
 
     private(set) var logs: [Log] = []
-    /// Phones keep 256 KiB, before packing.
+    /// The maximum size of a log in bytes. Phones keep 256 KiB before packing.
     static let longestLog = 16 << 20
     static let mostLogs = 64
-    /// Of all of them together.
+    /// The maximum size of all logs in bytes.
     static let mostBytes = 64 << 20
-    /// Logs for which there was no room.
+    /// The number of logs that were skipped for lack of room.
     private(set) var leftOut = 0
     private var kept = 0
 
@@ -31,7 +30,7 @@ struct PackedLogScanner {
 
     private static let begin = Array("--- BEGIN:BTSNOOP_LOG_SUMMARY".utf8)
     private static let end = Array("--- END:BTSNOOP_LOG_SUMMARY".utf8)
-    /// Lines are of 64 to 256 characters; more of a line is never looked at.
+    /// The number of bytes of a line that are examined. Lines have 64 to 256 characters.
     private static let longestLine = 4096
 
     mutating func take(_ piece: UnsafeRawBufferPointer) {
@@ -44,7 +43,6 @@ struct PackedLogScanner {
         takePart(rest)
     }
 
-    /// The text has ended.
     mutating func finish() {
         endLine()
         guard isInside else { return }
@@ -109,7 +107,7 @@ struct PackedLogScanner {
         if log.bytes.count > Self.longestLog { log.trouble = "the packed log is longer than any phone's" }
     }
 
-    /// Whether the line begins with the mark, as far as its first words: some tools put a time before.
+    /// Whether the line has the mark within its first words: some tools write a time before it.
     private static func holds(_ line: [UInt8], _ mark: [UInt8]) -> Bool {
         guard line.count >= mark.count else { return false }
         return (0...min(64, line.count - mark.count)).contains { line[$0...].starts(with: mark) }

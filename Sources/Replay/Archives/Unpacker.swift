@@ -1,7 +1,7 @@
 import Captures
 import Glibc
 
-/// Takes the captures out of one file that somebody named.
+/// Unpacks the captures of one file.
 final class Unpacker {
     private let path: String
     private let budget: ArchiveBudget
@@ -9,20 +9,20 @@ final class Unpacker {
     private var leftOut: [String] = []
     private var leftOutCount = 0
     private var refusals: [String] = []
-    /// So many names of files are told that are no captures, and sentences of what is wrong with one.
+    /// The maximum number of skipped files that are named, and of sentences about one file.
     private static let mostTold = 5
 
     private struct Found {
         var part: CapturePart
-        /// The place inside; empty for the file itself.
+        /// The member; empty for the file itself.
         var place: String
-        /// It was packed in a text.
+        /// Whether it was packed in a text.
         var isPackedLog = false
     }
 
     init(_ path: String, _ budget: ArchiveBudget) { (self.path, self.budget) = (path, budget) }
 
-    /// - Throws: `CaptureError` where there is no capture inside, or too much of something.
+    /// - Throws: `CaptureError` if there is no capture inside, or a limit is exceeded.
     func open(_ descriptor: CInt, _ kind: ArchiveKind) throws -> CaptureOpener.Opened {
         try unpack(descriptor, kind, place: "", depth: 1)
         dropCopies()
@@ -31,7 +31,7 @@ final class Unpacker {
         return CaptureOpener.Opened(parts: found.map(\.part), remarks: remarks)
     }
 
-    /// Looks for packed logs in a text; `nil`: there are none.
+    /// Finds packed logs in a text; `nil` if there are none.
     func openText(_ descriptor: CInt) throws -> CaptureOpener.Opened? {
         var scanner = PackedLogScanner()
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -57,7 +57,8 @@ final class Unpacker {
     // MARK: archives
 
     private func unpack(_ descriptor: CInt, _ kind: ArchiveKind, place: String, depth: Int) throws {
-        // The directory of a whole zip leads from file to file; everything else is passed through, where it is counted.
+        // The directory of a complete zip allows skipping members. Other archives are read through, and all bytes
+        // count.
         let canSkip = kind == .zip && Self.hasDirectory(descriptor)
         lseek(descriptor, 0, SEEK_SET)
         let reader = try ArchiveReader(descriptor, kind)
@@ -92,7 +93,7 @@ final class Unpacker {
         let head = try bytes.head(HeadLook.longestHead)
         let isOnly = isAlone && isTop
         switch HeadLook(head, isLast: bytes.isOver) {
-        // Many a text in an archive begins as a capture might.
+        // Many texts in an archive start like a capture.
         case .capture(let packets, let order) where packets > 0 || isOnly:
             guard found.count < budget.limits.captures else {
                 refuse(
@@ -121,7 +122,7 @@ final class Unpacker {
             }
             return
         case .text:
-            // Alone it is handed on all the same: its reader says what it is.
+            // A single file is passed on in any case: its reader reports its kind.
             let file = isOnly ? try SpoolFile(for: path) : nil
             var scanner = PackedLogScanner()
             try file?.write(head)
@@ -212,11 +213,11 @@ final class Unpacker {
         return (file, end ?? trouble)
     }
 
-    // MARK: what is told
+    // MARK: notes for the user
 
-    /// A bug report has the phone's log as a file, and often once more in its text.
+    /// Drops the log in the text of a bug report that also has it as a file.
     private func dropCopies() {
-        // Each report for itself: several may be packed together, of several phones.
+        // Separately for each report, because an archive can have reports of several phones.
         let reports = Set(
             found.filter { !$0.isPackedLog && $0.place.contains("btsnoo") }.map { Self.container(of: $0.place) })
         func isCopy(_ one: Found) -> Bool { one.isPackedLog && reports.contains(Self.container(of: one.place)) }
@@ -224,7 +225,7 @@ final class Unpacker {
         found.removeAll(where: isCopy)
     }
 
-    /// The archive that a file lies in; empty for the outermost.
+    /// The archive of a member; empty for the outermost.
     private static func container(of place: String) -> Substring {
         place.lastIndex(of: ":").map { place[..<$0] } ?? ""
     }
@@ -233,8 +234,8 @@ final class Unpacker {
         if case .capture(_, let order) = HeadLook(file, isLast: true) { order } else { CaptureOrder() }
     }
 
-    /// By the time of the first packets. Where no packet has a date, the log before
-    /// (`btsnoop_hci.log.last`) comes before the log.
+    /// Sorts by the times of the first packets. If no packet has a date, the earlier log (`btsnoop_hci.log.last`) comes
+    /// before the log.
     private func sort() {
         var first: [Substring: Int] = [:]
         func base(_ place: String) -> Substring { place.hasSuffix(".last") ? place.dropLast(5) : place[...] }
@@ -289,7 +290,7 @@ final class Unpacker {
         if refusals.count < 1000 { refusals.append(sentence) }
     }
 
-    /// Names come from anywhere: nothing in them may end a line, and none is endless.
+    /// A name without line breaks and of limited length, because members can have any name.
     private static func printable(_ name: String) -> String {
         let kept = String(
             String.UnicodeScalarView(
@@ -297,7 +298,7 @@ final class Unpacker {
         return kept.isEmpty ? "a file without a name" : kept
     }
 
-    /// Whether a zip has its directory, which stands at its end.
+    /// Whether a zip has its directory, which is at its end.
     private static func hasDirectory(_ descriptor: CInt) -> Bool {
         let size = lseek(descriptor, 0, SEEK_END)
         let start = max(0, size - 66_000)

@@ -1,38 +1,36 @@
 import Bluetooth
 import BottleProtocol
 
-/// The attributes of one GATT server, as far as a capture shows them.
+/// The attributes of one GATT server that a capture shows.
 ///
-/// Handles belong to the server that assigned them: both ends of a connection can be servers.
+/// Handles belong to the server that assigned them. Both ends of a connection can be servers.
 package struct AttributeTable: Sendable, Equatable {
-    /// A characteristic; requests name it by the handle of its value.
+    /// A characteristic; requests identify it by its value handle.
     package struct Characteristic: Sendable, Equatable {
         package var uuid: BluetoothUUID
         package var properties: CharacteristicProperties
-        /// Handle of the declaration.
+        /// The handle of the declaration.
         package var declaration: UInt16
     }
 
     package struct Service: Sendable, Equatable {
         package var uuid: BluetoothUUID
-        /// First handle of the group.
+        /// The first handle of the group.
         package var start: UInt16
-        /// Last handle of the group.
+        /// The last handle of the group.
         package var end: UInt16
     }
 
-    /// By the handle of the value.
     package private(set) var characteristics: [UInt16: Characteristic] = [:]
-    /// By first handle.
     package private(set) var services: [UInt16: Service] = [:]
-    /// Types of all attributes by handle, descriptors included.
+    /// The types of all attributes by handle, including descriptors.
     package private(set) var types: [UInt16: BluetoothUUID] = [:]
 
     package init() {}
 
     package var isEmpty: Bool { characteristics.isEmpty && types.isEmpty && services.isEmpty }
 
-    /// The type of the attribute at a handle: for a characteristic's value the characteristic's UUID.
+    /// The type of the attribute at a handle. The type of a characteristic value is the characteristic's UUID.
     package func type(at handle: UInt16) -> BluetoothUUID? { characteristics[handle]?.uuid ?? types[handle] }
 
     /// The service whose group holds the handle.
@@ -40,7 +38,6 @@ package struct AttributeTable: Sendable, Equatable {
         services.values.first { $0.start <= handle && handle <= $0.end }
     }
 
-    /// Whether a bottle's response characteristic is among the characteristics.
     var hasBottle: Bool {
         characteristics.contains { handle, characteristic in
             BottleProfile.allCases.contains {
@@ -49,14 +46,15 @@ package struct AttributeTable: Sendable, Equatable {
         }
     }
 
-    /// Whether the handle is in that service, as far as is known: FFE4 in another service is not the bottle's.
+    /// Whether the handle is in that service or the services are unknown: FFE4 in another service does not belong to a
+    /// bottle.
     func isIn(_ service: UInt16, _ handle: UInt16) -> Bool {
         guard let found = self.service(at: handle) else { return true }
         return found.uuid == BluetoothUUID(service)
     }
 
-    /// Learns from the answer to a request of discovery.
-    /// - Returns: whether the answer added anything.
+    /// Adds the response to a discovery request.
+    /// - Returns: whether the response added anything.
     mutating func learn(from answer: RawSpan, to request: PendingRequest) -> Bool {
         switch (answer.first, request.type) {
         case (0x09?, 0x2803?):
@@ -87,7 +85,7 @@ package struct AttributeTable: Sendable, Equatable {
 }
 
 extension RawSpan {
-    /// The items of an answer `opcode n item*` of n bytes each, where n is one of `sizes`.
+    /// The items of a response `opcode n item*` of n bytes each, where n is one of `sizes`.
     /// - Returns: whether there was an item.
     func forEachItem(of sizes: [Int]? = nil, _ body: (RawSpan) -> Void) -> Bool {
         guard byteCount >= 2, byte(1) >= 2, sizes?.contains(Int(byte(1))) ?? true else { return false }
@@ -112,20 +110,18 @@ extension RawSpan {
     }
 }
 
-/// A request that waits for its answer. ATT allows one at a time from each client (Core 5.4, Vol 3 Part F, 3.3.2), and
-/// answers do not repeat the request.
+/// A request without a response. ATT allows one at a time for each client (Core 5.4, Vol 3 Part F, 3.3.2), and
+/// responses do not repeat the request.
 struct PendingRequest: Equatable {
     var opcode: UInt8
-    /// The handle that it names; `nil` for ranges.
+    /// The handle in the request; `nil` for ranges.
     var handle: UInt16?
-    /// Of Read Blob and Prepare Write.
+    /// The offset of Read Blob and Prepare Write.
     var offset = 0
-    /// The attribute type that it asks for.
     var type: BluetoothUUID?
-    /// The value that Find By Type Value asks for.
     var value: BluetoothUUID?
 
-    /// `nil` for PDUs without an answer, and for incomplete requests.
+    /// `nil` for PDUs without a response, and for incomplete requests.
     init?(_ pdu: RawSpan) {
         guard let opcode = pdu.first else { return nil }
         self.opcode = opcode
@@ -147,21 +143,21 @@ struct PendingRequest: Equatable {
         }
     }
 
-    /// Whether a PDU answers it: the next odd opcode, or an error response that names the request.
+    /// Whether the PDU is the response: the next odd opcode, or an error response with the request's opcode.
     func isAnswered(by pdu: RawSpan) -> Bool {
         guard let opcode = pdu.first else { return false }
         return opcode == 0x01 ? pdu.byteCount < 2 || pdu.byte(1) == self.opcode : opcode == self.opcode + 1
     }
 
-    /// A Read Blob request for the next part of a value.
+    /// Whether this is a Read Blob request for the next part of the value.
     func continues(_ value: PartialValue) -> Bool {
         opcode == 0x0C && handle == value.handle && offset == value.bytes.count
     }
 }
 
-/// A value on its way in parts (Read Blob, Prepare Write).
+/// A value that is transferred in parts (Read Blob, Prepare Write).
 struct PartialValue {
-    /// ATT offsets have 16 bits; no value is longer.
+    /// The maximum length of a value: ATT offsets have 16 bits.
     static let longest = 65_536
 
     var handle: UInt16

@@ -1,36 +1,34 @@
 import Bluetooth
 import BottleProtocol
 
-/// One side of a connection, across all connections with the same address.
+/// One end of a connection, across all connections with the same address.
 package final class BottlePeer {
-    /// `nil` where the capture does not show it.
+    /// `nil` if the capture does not have it.
     package internal(set) var address: BluetoothAddress?
-    /// Number of the first connection with it.
+    /// The number of the first connection with it.
     package let firstConnection: Int
     /// The advertised name, or the value of 2A00.
     package internal(set) var name: String?
-    /// The model of the snapshot, else the one that the name suggests.
+    /// The model of the snapshot, else that of the name.
     package internal(set) var model: BottleModel?
-    /// The profile that its table or its traffic fits; `nil` while unknown.
+    /// The profile that matches its table or its traffic, or `nil`.
     package internal(set) var profile: BottleProfile?
-    /// The evidence for the response characteristic; `nil`: not a bottle, as far as is known.
+    /// The evidence for the response characteristic; `nil` if nothing shows a bottle.
     package internal(set) var basis: AttributionBasis?
     package internal(set) var responseHandle: UInt16?
-    /// The attribute table, as last discovered.
     package internal(set) var table = AttributeTable()
-    /// Battery in percent, from the last snapshot or report.
+    /// The battery level in percent, from the last snapshot or report.
     package internal(set) var batteryPercent: Int?
-    /// Frames came from it.
+    /// Whether it has sent frames.
     package internal(set) var hasSpoken = false
-    /// Commands that were written to it.
+    /// The number of commands written to it.
     package internal(set) var commandCount = 0
     /// Its address is a private one, which changes.
     var isAddressPrivate = false
-    /// The keys under which `PeerBook` has it.
     var keys: [PeerBook.Key] = []
-    /// The capturing host itself.
+    /// Whether it is the capturing host itself.
     package let isHost: Bool
-    /// Connections with it that are open now.
+    /// The number of open connections with it.
     var openConnections = 0
 
     init(address: BluetoothAddress?, firstConnection: Int, isHost: Bool) {
@@ -39,7 +37,7 @@ package final class BottlePeer {
         self.firstConnection = firstConnection
     }
 
-    /// For people: the address, else the name, else the connection. Without control characters.
+    /// The address, else the name, else the connection, without control characters.
     package var label: String {
         if let address { return address.description }
         if isHost { return "the capturing host" }
@@ -74,8 +72,8 @@ package final class BottlePeer {
 }
 
 extension String {
-    /// The text without control characters, line separators and characters that change the direction of text: names
-    /// come from the air.
+    /// The text without control characters, line separators and characters that change the text direction, because
+    /// names are received by radio.
     package var withoutControls: String {
         String(
             String.UnicodeScalarView(
@@ -94,23 +92,22 @@ package enum AttributionBasis: String, Sendable, CaseIterable, Encodable {
     case carriedOver = "carried over"
     /// Handles given by the caller.
     case given
-    /// The shape of the frames; no discovery is in the capture.
+    /// The shape of the frames; the capture has no discovery.
     case guessed
 }
 
 /// All peers of a capture, by address.
 struct PeerBook {
     private var peers: [Key: BottlePeer] = [:]
-    /// Names from advertisements. Bounded: a busy place has thousands.
+    /// Names from advertisements, of limited number, because thousands of devices can be in range.
     private var names: [BluetoothAddress: String] = [:]
     private static let mostNames = 4096
     private static let mostPeers = 4096
-    /// Name of peers without an address, where a text capture has one for all.
+    /// The name of peers without an address, if a text capture has one for all.
     var nameOfUnknown: String?
 
     enum Key: Hashable {
         case address(BluetoothAddress)
-        /// The capturing host with this adapter.
         case host(UInt32)
         /// The peer of one connection, whose address is not in the capture.
         case connection(Int)
@@ -144,7 +141,7 @@ struct PeerBook {
         peer.keys.append(key)
     }
 
-    /// A peer states its own address, on a link that has none: it can be a known one.
+    /// Merges a peer that states its own address, on a link without addresses, with a known peer of that address.
     mutating func identify(_ peer: BottlePeer, as address: BluetoothAddress) -> BottlePeer {
         if let known = peers[.address(address)] { return known }
         peer.address = address
@@ -152,8 +149,8 @@ struct PeerBook {
         return peer
     }
 
-    /// The last connection with this peer has ended. A peer of which nothing is known is dropped, so that a capture of
-    /// many connections needs no more memory than one.
+    /// Drops a peer about which nothing is known after its last connection. The memory therefore does not grow with the
+    /// number of connections.
     mutating func leave(_ peer: BottlePeer) {
         peer.openConnections -= 1
         guard peer.openConnections <= 0, !peer.isHost else { return }
@@ -170,8 +167,8 @@ struct PeerBook {
     }
 }
 
-/// AD structures of advertisements and scan responses: `length(1) type(1) data(length − 1)`*
-/// (Core 5.4, Vol 3 Part C, 11; types in the Assigned Numbers).
+/// AD structures of advertisements and scan responses: `length(1) type(1) data(length − 1)`* (Core 5.4, Vol 3 Part C,
+/// 11; types in the Assigned Numbers).
 enum AdvertisingData {
     /// The local name: complete (09), else shortened (08).
     static func name(in data: RawSpan) -> String? {

@@ -4,11 +4,11 @@ import Captures
 
 /// The traffic of a bottle in a capture, found by `ConversationReader`.
 enum BottleTraffic {
-    /// The host wrote this to one of the bottle's characteristics.
+    /// A value that the host wrote to one of the bottle's characteristics.
     case command(HostCommand, value: [UInt8], characteristic: BluetoothUUID?)
     /// Whole records of the drink log.
     case records(RecordBatch)
-    /// A whole answer or report.
+    /// A whole response or report.
     case message(Frame)
     /// Bytes of the response characteristic that are not part of a frame.
     case malformed([UInt8], DecodeFailure)
@@ -18,22 +18,22 @@ enum BottleTraffic {
 struct TrafficOrigin {
     var side: ServerSide
     var observation: ATTObservation
-    /// The drinks of this side count only if no bottle of the capture is found by better evidence.
+    /// Whether the drinks of this side count only if the capture has no bottle with better evidence.
     var isDoubtful: Bool { side.guess.isOneSided }
 }
 
-/// A whole value that passed on a connection.
+/// A whole value transferred on a connection.
 struct ObservedTransfer {
     var side: ServerSide
     var handle: UInt16
-    /// The type of the characteristic or descriptor, where it is known.
+    /// The type of the characteristic or descriptor, if known.
     var uuid: BluetoothUUID?
     var travel: ValueFacts.Travel
     var bytes: [UInt8]
     var frame: Int
     var time: Duration?
 
-    /// Whether it belongs to a bottle's characteristics, as far as is known.
+    /// Whether it belongs to a known characteristic of a bottle.
     var isBottles: Bool {
         switch side.role(of: handle, GivenHandles()) {
         case .response, .command: true
@@ -41,18 +41,18 @@ struct ObservedTransfer {
         }
     }
 
-    /// The server's address, where it is the peer.
+    /// The server's address, if the server is the peer.
     var peer: BluetoothAddress? { side.isHost ? nil : side.connection.peer }
 }
 
-/// Follows the conversations of one capture in a single pass: learns the attribute tables, and finds the traffic of
+/// Follows the connections of one capture in a single pass: builds the attribute tables, and finds the traffic of
 /// bottles.
 ///
-/// Feed it every event of `ConversationReassembler` in order, then `finish`. One reader per capture.
+/// Pass every event of `ConversationReassembler` in order, then call `finish`. Use one reader per capture.
 final class ConversationReader {
     typealias Sink = (BottleTraffic, TrafficOrigin) throws -> Void
 
-    /// Handles that the caller names, for captures without discovery.
+    /// The handles from the caller, for captures without discovery.
     private let given: GivenHandles
     private var book = PeerBook()
     private var connections: [Int: ConnectionSides] = [:]
@@ -70,10 +70,8 @@ final class ConversationReader {
         self.sink = sink
     }
 
-    /// All peers, in order of first connection.
     var peers: [BottlePeer] { book.all }
 
-    /// Learns the names in the head of a text capture.
     func learn(_ head: CaptureFileFacts) {
         for (address, name) in head.names { book.learn(name: name, of: address) }
         if head.names.isEmpty, let name = head.name { book.nameOfUnknown = name }
@@ -94,7 +92,7 @@ final class ConversationReader {
         }
     }
 
-    /// The capture is over: what is unfinished stays so.
+    /// Ends the capture. Incomplete values stay incomplete.
     func finish() throws {
         (stream, last) = (nil, nil)
         for id in connections.keys.sorted() {
@@ -103,7 +101,7 @@ final class ConversationReader {
         connections = [:]
     }
 
-    /// A short cut for the middle of a log: the same connection, direction and handle as before, and a value that
+    /// A shortcut for the middle of a log: the same connection, direction and handle as before, and a value that
     /// completes nothing.
     private struct LogStream {
         let connection: Int
@@ -168,7 +166,8 @@ final class ConversationReader {
         book.leave(sides.remote.peer)
     }
 
-    /// Odd opcodes come from the server, even ones go to it. Where the direction is unknown the peer is the server.
+    /// Odd opcodes come from the server, even ones go to it. If the direction is unknown, the peer counts as the
+    /// server.
     @inline(__always)
     func server(_ isFromServer: Bool, _ observation: ATTObservation) -> ServerSide {
         let sides = sides(of: observation.connection)
@@ -200,7 +199,7 @@ final class ConversationReader {
         }
     }
 
-    /// From the client: requests and writes.
+    /// Handles requests and writes of the client.
     private func ask(
         _ pdu: RawSpan, _ opcode: ATTOpcode, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
     ) throws {
@@ -241,7 +240,7 @@ final class ConversationReader {
         }
     }
 
-    /// From the server: answers.
+    /// Handles responses of the server.
     private func answer(
         _ pdu: RawSpan, _ opcode: ATTOpcode, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
     ) throws {
@@ -289,8 +288,8 @@ final class ConversationReader {
         }
     }
 
-    /// The type of the attribute that a PDU is about, as text, as far as discovery up to here shows. For an answer
-    /// without a handle, ask before `receive` is called with it.
+    /// The type of the attribute of a PDU as text, if discovery up to this point shows it. For a response without a
+    /// handle, call this before `receive`.
     func typeText(of pdu: RawSpan, _ observation: ATTObservation) -> [UInt8]? {
         guard let opcode = pdu.first.map(ATTOpcode.init(rawValue:)) else { return nil }
         let side = server(opcode.rawValue & 1 == 1, observation)
@@ -351,7 +350,7 @@ final class ConversationReader {
         }
     }
 
-    /// A value that was read is complete.
+    /// Delivers a value that was read completely.
     private func deliverReading(_ side: ServerSide) throws {
         guard let reading = side.reading else { return }
         side.reading = nil
@@ -361,7 +360,7 @@ final class ConversationReader {
         try value(reading.bytes.span.bytes, of: reading.handle, side, reading.observation, .read)
     }
 
-    /// A value that was read, of an attribute whose type is known.
+    /// Handles a value that was read, of an attribute with a known type.
     private func known(
         _ type: BluetoothUUID, value bytes: [UInt8], _ handle: UInt16, _ side: ServerSide, _ observation: ATTObservation
     ) throws {
@@ -373,7 +372,7 @@ final class ConversationReader {
         if type == 0x2A00 {
             side.peer.learn(name: text)
         } else if side.peer.address == nil, let address = BluetoothAddress(text) {
-            // On links without a radio the serial number is the bottle's address.
+            // On links without a radio, the serial number is the bottle's address.
             side.peer.openConnections -= 1
             side.peer = book.identify(side.peer, as: address)
             side.peer.openConnections += 1
@@ -394,7 +393,7 @@ final class ConversationReader {
             let isConfirmed = side.guess.response != nil && side.guess.command == nil
             guard isConfirmed || side.mayGuess else { break }
             side.guess.command = handle
-            // Frames came first, now a command: it is a bottle.
+            // A command after frames confirms the bottle.
             if isConfirmed { side.guess.isOneSided = false }
             side.resetRoles()
             try command(bytes, to: handle, side, observation)
@@ -410,7 +409,7 @@ final class ConversationReader {
     {
         let command = HostCommand(decoding: bytes)
         if command.asksForLog { try finishLog(side, observation) }
-        // Other devices have characteristics of the same number.
+        // Other devices have characteristics with the same number.
         if case .unknown = command, !side.peer.isBottle { return }
         side.peer.commandCount += 1
         try sink(
@@ -422,7 +421,7 @@ final class ConversationReader {
         try side.log.finish { try self.emit($0, side, observation) }
     }
 
-    /// A value at an unknown handle: its bytes can show a bottle.
+    /// Handles a value at an unknown handle. Its bytes can show a bottle.
     private func guess(_ bytes: RawSpan, at handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
         guard bytes.byteCount >= Frame.headerSize, bytes.byte(0) == 0x50 || bytes.byte(0) == 0x52, given.isEmpty,
             side.mayGuess
@@ -454,7 +453,7 @@ final class ConversationReader {
             side.peer.learn(from: message)
             try sink(.message(message), origin)
         case .malformed(let bytes, let failure):
-            // Other devices have a characteristic of the same number.
+            // Other devices have a characteristic with the same number.
             if side.peer.isBottle { try sink(.malformed(bytes, failure), origin) }
         }
     }

@@ -1,30 +1,29 @@
 import Bluetooth
 import BottleProtocol
 
-/// One GATT server over one connection: its attributes, the client's pending request, and the roles of its handles.
+/// One GATT server on one connection: its attributes, the client's pending request, and the roles of its handles.
 final class ServerSide {
     var peer: BottlePeer
     let connection: ObservedConnection
-    /// The server is the capturing host itself, as in the emulator's own recording.
+    /// Whether the server is the capturing host, as in the emulator's own recording.
     let isHost: Bool
-    /// The attributes discovered on this connection.
     var table = AttributeTable()
-    /// Discovery on an earlier connection to the same address.
+    /// The table from discovery on an earlier connection to the same address.
     private let carried: AttributeTable
-    /// The client's request that has no answer yet.
+    /// The client's request without a response.
     var pending: PendingRequest?
     /// A value that is being read in parts.
     var reading: PartialValue?
-    /// Values that are being written in parts.
+    /// The values that are being written in parts.
     var preparing: [PartialValue] = []
-    /// The drink log in flight.
+    /// The decoder of the current log transfer.
     let log = LogDecoder()
     var guess = GuessWork()
 
     private var roles: [UInt16: HandleRole] = [:]
     private var lastHandle: UInt16 = 0
     private var lastRole: HandleRole?
-    /// Types as text, for lists of PDUs. Empty: unknown.
+    /// The types as text by handle; empty if unknown.
     private var typeTexts: [UInt16: [UInt8]] = [:]
     private var lastText: (handle: UInt16, text: [UInt8])?
 
@@ -52,7 +51,7 @@ final class ServerSide {
     /// complete.
     private func discoveredRole(_ handle: UInt16, _ given: GivenHandles) -> HandleRole? {
         if let role = Self.role(of: handle, in: table, .discovered) {
-            // A given handle also counts where discovery shows a vendor's own UUID.
+            // A given handle also applies if discovery shows a vendor UUID.
             let isVendor = role == .other && table.type(at: handle)?.short == nil
             return isVendor ? given.role(of: handle) ?? role : role
         }
@@ -60,7 +59,7 @@ final class ServerSide {
         return Self.role(of: handle, in: carried, .carriedOver) ?? (carried.hasBottle ? .other : nil)
     }
 
-    /// `nil` where the table does not know the handle.
+    /// `nil` if the table does not have the handle.
     private static func role(of handle: UInt16, in table: AttributeTable, _ basis: AttributionBasis) -> HandleRole? {
         guard let type = table.type(at: handle) else { return nil }
         for profile in BottleProfile.allCases {
@@ -74,7 +73,6 @@ final class ServerSide {
         return .other
     }
 
-    /// The table or the guess has changed: cached roles are invalid.
     func resetRoles() {
         roles.removeAll(keepingCapacity: true)
         typeTexts.removeAll(keepingCapacity: true)
@@ -82,7 +80,7 @@ final class ServerSide {
         lastText = nil
     }
 
-    /// Whether no discovery shows a bottle, so that the shape of the values may.
+    /// Whether the shape of values can be used as evidence, because no discovery shows a bottle.
     var mayGuess: Bool { !table.hasBottle && !carried.hasBottle && guess.response == nil }
 
     /// The type of the attribute at a handle, by this connection's discovery or an earlier one.
@@ -99,22 +97,19 @@ final class ServerSide {
     }
 }
 
-/// The role of a handle.
 enum HandleRole: Equatable {
-    /// Carries frames from the bottle. `nil` profile: unknown.
+    /// Sends frames of the bottle. A `nil` profile is unknown.
     case response(BottleProfile?, AttributionBasis)
-    /// Takes commands.
+    /// Receives commands.
     case command(BottleProfile?, AttributionBasis)
-    /// Something else, known by discovery.
+    /// Any other role, known by discovery.
     case other
     case unknown
 }
 
 /// `--command-handle` and `--response-handle`.
 package struct GivenHandles: Sendable, Equatable {
-    /// Handle of the command characteristic's value.
     package var command: UInt16?
-    /// Handle of the response characteristic's value.
     package var response: UInt16?
 
     package init(command: UInt16? = nil, response: UInt16? = nil) {
@@ -131,14 +126,14 @@ package struct GivenHandles: Sendable, Equatable {
     }
 }
 
-/// The roles that the shape of the traffic suggests on a side without discovery.
+/// The roles that the shape of the traffic suggests for a server without discovery.
 struct GuessWork {
     /// The handle of a bottle's frames.
     var response: UInt16?
     /// The handle of commands to a bottle.
     var command: UInt16?
-    /// Only frames were seen, no command. Another device can send the same bytes, so their drinks count only when the
-    /// capture has no bottle with better evidence.
+    /// Whether there were only frames and no command. Another device can send the same bytes, so such drinks count only
+    /// if the capture has no bottle with better evidence.
     var isOneSided = false
     /// One-byte writes, which are draft commands if this is a bottle. At most `mostShortWrites`.
     var shortWrites: [PartialValue] = []
@@ -151,7 +146,7 @@ struct GuessWork {
     }
 }
 
-/// Whether bytes look like a bottle's. Only guesses are based on this.
+/// Whether bytes have the shape of a bottle's frames. Only guesses use this.
 enum FrameShape {
     /// A whole command: a GT frame of one type, an acknowledgement, a PT frame of whole entries.
     static func isCommand(_ value: [UInt8]) -> Bool {
@@ -162,7 +157,6 @@ enum FrameShape {
         }
     }
 
-    /// A whole RP or RT frame.
     static func isMessage(_ value: [UInt8]) -> Bool {
         guard let frame = try? Frame(decoding: value), frame.operation == .response || frame.operation == .report else {
             return false
@@ -170,8 +164,8 @@ enum FrameShape {
         return (try? BottleMessage(decoding: frame)) != nil && !frame.payload.isEmpty
     }
 
-    /// The beginning of a drink log: `50 54 length n 06 record…` with `n` = 1 + 13k within the length, and at least one
-    /// whole record with a possible date. A bottle that lost its clock writes others in between.
+    /// The start of a drink log: `50 54 length n 06 record…` with `n` = 1 + 13k within the length, and at least one
+    /// whole record with a possible date. A bottle that lost its clock also writes records with other dates.
     static func isLog(_ value: [UInt8]) -> Bool {
         guard value.count >= 6 + DrinkRecord.size, value[0] == 0x50, value[1] == 0x54, value[5] == 0x06 else {
             return false

@@ -1,15 +1,14 @@
 import Bluetooth
 import Emulator
 
-/// The attributes of a peripheral: those that discovery shows, and those that only the traffic shows.
+/// The attributes of a peripheral from discovery, and those that only the traffic shows.
 struct ObservedTable {
-    /// The use of the attribute at a handle.
     struct Use {
         /// The properties that a characteristic needs for it.
         var properties: CharacteristicProperties = []
-        /// The value that was read last.
+        /// The last value read.
         var value: [UInt8]?
-        /// Every value written to it had the shape of a subscription.
+        /// Whether every written value had the form of a subscription.
         var isSubscription = true
     }
 
@@ -20,16 +19,16 @@ struct ObservedTable {
         var source: Gadget.Source
     }
 
-    /// By handle of the declaration; so are includes and services.
+    /// By the handle of the declaration, like includes and services.
     private var characteristics: [UInt16: Declared] = [:]
     private var includes: [UInt16: Gadget.Include] = [:]
     private var groups: [UInt16: Gadget.Service] = [:]
-    /// Types from Find Information, and those by which something was read.
+    /// The types from Find Information, and from reads by type.
     var types: [UInt16: (uuid: BluetoothUUID, source: Gadget.Source)] = [:]
     var uses: [UInt16: Use] = [:]
     private var hasChanged = false
 
-    /// Learns from the answer to a request of discovery.
+    /// Adds the response to a discovery request.
     mutating func learn(_ answer: RawSpan, _ request: PendingRequest, source: Gadget.Source) {
         switch (answer.first, request.type) {
         case (0x09?, 0x2803?):
@@ -76,7 +75,7 @@ struct ObservedTable {
             uuid: uuid, handle: start, end: end, secondary: isSecondary ? true : nil, source: source)
     }
 
-    /// The attributes in order, every handle once; and what was left out or guessed, one sentence each.
+    /// The attributes in order, each handle once, and a sentence for each dropped or guessed one.
     func services() -> (services: [Gadget.Service], gaps: [String]) {
         var builder = TableBuilder()
         if hasChanged { builder.gaps = ["the table changed in the capture: each handle has its last meaning"] }
@@ -101,7 +100,7 @@ struct ObservedTable {
     }
 }
 
-/// Puts attributes in their places: services, their attributes, then those that were only seen. No handle is used
+/// Arranges attributes in the table: services, their attributes, then those seen only in the traffic. No handle is used
 /// twice.
 private struct TableBuilder {
     var gaps: [String] = []
@@ -113,7 +112,7 @@ private struct TableBuilder {
 
     mutating func add(_ service: Gadget.Service) {
         if let last = services.indices.last, services[last].end >= service.handle {
-            // An end of 65535 is the last attribute of all.
+            // An end of 65535 means the last attribute.
             if services[last].end != .max {
                 gaps.append(
                     """
@@ -139,7 +138,7 @@ private struct TableBuilder {
             new.handle <= services[place].end
         else { return leftOut.append(new.handle) }
         let index = services[place].characteristics.countInOrder { $0.declaration <= new.declaration }
-        // No characteristic is inside another.
+        // Characteristics do not overlap.
         guard index == 0 || services[place].characteristics[index - 1].handle < new.declaration,
             index == services[place].characteristics.count
                 || services[place].characteristics[index].declaration > new.handle
@@ -148,7 +147,7 @@ private struct TableBuilder {
         services[place].characteristics.insert(new, at: index)
     }
 
-    /// An attribute of a known type: a descriptor, or a value whose declaration was not discovered.
+    /// Adds an attribute of a known type: a descriptor, or a value without a discovered declaration.
     mutating func add(
         _ type: BluetoothUUID, _ source: Gadget.Source, at handle: UInt16, types: [UInt16: BluetoothUUID],
         _ use: ObservedTable.Use?
@@ -159,7 +158,7 @@ private struct TableBuilder {
             guard handle < .max, let uuid = types[handle + 1] else { return }
             return addSeen(uuid, at: handle + 1, use)
         }
-        // Descriptors have types 29xx; other attributes that were met by their type are values.
+        // Descriptors have types 29xx; other attributes read by type are values.
         let isValue = source == .seen && type.short.map { !(0x2900...0x29FF).contains($0) } ?? true
         if isValue || types[handle - 1] == GATTTable.characteristic { return addSeen(type, at: handle, use) }
         describe(type, source, at: handle, use)
@@ -167,10 +166,10 @@ private struct TableBuilder {
 
     // MARK: seen
 
-    /// An attribute of which only the traffic is known.
+    /// Adds an attribute that is known only from its traffic.
     mutating func add(_ use: ObservedTable.Use, at handle: UInt16, isAfterNotifying: Bool) {
         guard !taken.contains(handle), handle > 0 else { return }
-        // A subscription comes after the value, which has notified or is known.
+        // A subscription descriptor follows its value, which has notified or is known.
         let owner = owner(of: handle)
         if use.isSubscription, use.properties.contains(.write), isAfterNotifying || owner?.isNotifying == true,
             describe(GATTTable.clientConfiguration, .seen, at: handle, use)
@@ -186,7 +185,7 @@ private struct TableBuilder {
 
     private mutating func addSeen(_ uuid: BluetoothUUID?, at handle: UInt16, _ use: ObservedTable.Use?) {
         guard handle > 1, !taken.contains(handle) else { return leftOut.append(handle) }
-        // A value has its declaration right before it; where that place is taken the attribute is a descriptor.
+        // The declaration is directly before its value. If that handle is taken, the attribute is a descriptor.
         guard !taken.contains(handle - 1) else {
             describe(uuid, .seen, at: handle, use)
             return
@@ -197,7 +196,7 @@ private struct TableBuilder {
                 value: use?.value.map { Octets($0) }))
     }
 
-    /// Adds a descriptor to the characteristic before it.
+    /// Adds a descriptor to the preceding characteristic.
     @discardableResult
     private mutating func describe(
         _ uuid: BluetoothUUID?, _ source: Gadget.Source, at handle: UInt16, _ use: ObservedTable.Use?
@@ -207,7 +206,7 @@ private struct TableBuilder {
             return false
         }
         var owner = services[place].characteristics[index]
-        // A host subscribed there, without a notification in the capture.
+        // A host subscribed there, but the capture has no notification.
         if uuid == GATTTable.clientConfiguration, owner.source == .seen, !owner.canBeSubscribed {
             owner.properties.insert(.notify)
         }
@@ -224,7 +223,7 @@ private struct TableBuilder {
         return index >= 0 ? (place, index) : nil
     }
 
-    /// The characteristic whose descriptor a handle would be.
+    /// The characteristic to which a descriptor with this handle belongs.
     private func owner(of handle: UInt16) -> (isNotifying: Bool, isDiscovered: Bool)? {
         guard let (place, index) = characteristic(before: handle) else { return nil }
         let found = services[place].characteristics[index]
@@ -241,10 +240,10 @@ private struct TableBuilder {
         return index >= 0 && handle <= services[index].end ? index : nil
     }
 
-    /// The service of a characteristic: a known one, or a new one of the free handles around it.
+    /// The service of a characteristic: a known one, or a new one with the free handles around it.
     private mutating func home(of characteristic: Gadget.Characteristic) -> Int? {
         if let known = service(at: characteristic.declaration) { return known }
-        // The declaration of the service is right before; it reaches to the next service.
+        // The service declaration is directly before, and the service ends before the next one.
         guard characteristic.declaration > 1 else { return nil }
         let start = characteristic.declaration - 1
         let next = services.countInOrder { $0.handle <= start }
@@ -272,7 +271,8 @@ private struct TableBuilder {
         return (services, gaps)
     }
 
-    /// A characteristic can have been added between a descriptor and its owner: each belongs to the last one before it.
+    /// Moves each descriptor to the last characteristic before it, because a characteristic can have been added in
+    /// between.
     private mutating func withDescriptorsInPlace(_ old: Gadget.Service) -> Gadget.Service {
         var service = old
         let descriptors = service.characteristics.flatMap(\.descriptors).sorted { $0.handle < $1.handle }
@@ -291,7 +291,7 @@ private struct TableBuilder {
 }
 
 extension Array {
-    /// The number of elements at the beginning of an ordered array that fulfil the condition.
+    /// The number of elements at the start of a sorted array that match the condition.
     fileprivate func countInOrder(where condition: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -1,35 +1,35 @@
 import Bluetooth
 import Emulator
 
-/// A peripheral of a capture, and the profile made of it.
+/// A peripheral of a capture, with the profile generated from it.
 package struct ObservedPeripheral: Sendable {
     package var profile: Gadget
-    /// For people: the address, or the number of the connection.
+    /// The address, or the number of the connection.
     package var label: String
-    /// Connections in which it was the server.
+    /// The number of connections in which it was the server.
     package var connections: Int
-    /// ATT PDUs from it.
+    /// The number of ATT PDUs from it.
     package var answers: Int
 
-    /// A host spoke to it, and it answered in the clear.
+    /// Whether it answered a host without encryption.
     package var hasSpoken: Bool { answers > 0 }
 }
 
-/// More conversations than can be kept in memory.
+/// The conversations exceed the memory limit.
 package struct ProfileReaderError: Error, Sendable, CustomStringConvertible {
     package var description: String
 }
 
-/// Makes profiles of the peripherals in captures: advertisement, attributes, values, conversations.
+/// Generates profiles of the peripherals in captures: advertisement, attributes, values, conversations.
 ///
-/// Feed it every event of `ConversationReassembler` in order, `beginFile` before each further file, then `finish`.
-/// Discovery, the MTU exchange and everything else that a server answers from its table become the table; reads, writes
-/// and notifications become the conversations.
+/// Pass every event of `ConversationReassembler` in order, call `beginFile` before each further file, then `finish`.
+/// Discovery, the MTU exchange and all other responses from the attribute table form the table. Reads, writes and
+/// notifications form the conversations.
 package final class ProfileReader {
     private static let mostBytes = 64 << 20
-    /// Bytes of a peripheral, or a connection, in addition to its PDUs.
+    /// The memory of a peripheral or a connection in bytes, in addition to its PDUs.
     private static let bytesOfOne = 1024
-    /// Advertisers of a busy place; further ones are ignored.
+    /// The maximum number of advertisers; further ones are ignored.
     private static let mostAdvertisers = 4096
 
     private enum Key: Hashable {
@@ -40,7 +40,6 @@ package final class ProfileReader {
     }
 
     private var drafts: [Key: ProfileDraft] = [:]
-    /// In order of first sight.
     private var order: [Key] = []
     private var sessions: [Int: ProfileSession] = [:]
     private var file = 0
@@ -49,13 +48,13 @@ package final class ProfileReader {
 
     package init() {}
 
-    /// Another file: its connections are others, its addresses are the same.
+    /// Starts another file, whose connections are different, and whose addresses are the same.
     package func beginFile() {
         endConnections()
         file += 1
     }
 
-    /// - Throws: `ProfileReaderError` where the captures hold more than can be kept.
+    /// - Throws: `ProfileReaderError` if the captures exceed the memory limit.
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {
         case .advertised(let advertiser): advertised(advertiser, bytes)
@@ -73,7 +72,6 @@ package final class ProfileReader {
         }
     }
 
-    /// All peripherals, in order of first sight.
     package func finish() -> [ObservedPeripheral] {
         endConnections()
         return order.compactMap { key in
@@ -103,7 +101,7 @@ package final class ProfileReader {
         return new
     }
 
-    /// The peripheral of a connection: the other end, unless the capturing host is it.
+    /// The peripheral of a connection: the other end, or the capturing host if that is the peripheral.
     private func draft(of connection: ObservedConnection) -> ProfileDraft {
         if connection.isCentral == false { return draft(.host(file: file, adapter: connection.adapter)) }
         let found: ProfileDraft
@@ -140,7 +138,7 @@ package final class ProfileReader {
         // Both ends can be servers: odd opcodes come from one, even ones go to it.
         let isFromServer = opcode & 1 == 1
         let isHost = isFromServer ? observation.direction == .sent : observation.direction == .received
-        // Of the peripheral's own requests as a client only the MTU concerns its table.
+        // Of the requests that the peripheral sends as a client, only the MTU belongs to its table.
         let isOurs = isHost == (connection.isCentral == false)
         guard isOurs || opcode == 0x02 || opcode == 0x03 else { return }
         let session: ProfileSession
@@ -167,7 +165,7 @@ package final class ProfileReader {
     }
 }
 
-/// The facts known of one peripheral, over all its connections.
+/// The data about one peripheral, over all its connections.
 private final class ProfileDraft {
     var address: BluetoothAddress?
     var isRandom: Bool?
@@ -175,15 +173,14 @@ private final class ProfileDraft {
     var advertisement: [UInt8]?
     var scanResponse: [UInt8]?
     var mtu: Int?
-    /// ATT PDUs from it.
     var answers = 0
     var encryptedConnections = 0
-    /// Read Multiple requests: their answers do not show where a value ends.
+    /// The number of Read Multiple requests, whose responses do not show where a value ends.
     var multipleReads = 0
     var table = ObservedTable()
     var conversations: [Gadget.Conversation] = []
 
-    /// The profile, in which `check` finds no error.
+    /// The profile, for which `check` throws no error.
     var profile: Gadget {
         var profile = Gadget(address: address, addressType: isRandom.map { $0 ? .random : .public }, mtu: mtu)
         profile.advertisement = advertisement.map { Octets($0) }
@@ -191,7 +188,7 @@ private final class ProfileDraft {
         let (services, gaps) = table.services()
         profile.services = services
         profile.conversations = conversations.map { conversation in
-            // A read without an answer shows nothing; a write was made all the same.
+            // A read without a response shows nothing; a write counts without one.
             Gadget.Conversation(conversation.exchanges.filter { $0.request != .read || $0.response != nil })
         }
         profile.conversations.removeAll { $0.exchanges.isEmpty }
@@ -244,12 +241,12 @@ private final class ProfileSession {
     private struct Pending {
         var request: PendingRequest
         var at: Duration?
-        /// Place of its exchange in the conversation; `nil`: not part of the conversation.
+        /// The index of its exchange; `nil` if it is not part of the conversation.
         var exchange: Int?
         var handles: [UInt16] = []
     }
 
-    /// A value on its way in parts.
+    /// A value that is read in parts.
     private struct Reading {
         var handle: UInt16
         var bytes: [UInt8]
@@ -259,13 +256,12 @@ private final class ProfileSession {
     private let draft: ProfileDraft
     private let number: Int
     private let startedAt: Duration?
-    /// By bearer.
     private var pending: [UInt16: Pending] = [:]
     private var reading: Reading?
     private var prepared: [(handle: UInt16, offset: Int, bytes: [UInt8])] = []
     private var mtu = ATTPDU.defaultMTU
     private var clientMTU = ATTPDU.defaultMTU
-    /// The exchange that notifications belong to, and its time.
+    /// The exchange to which notifications belong, and its time.
     private var anchor: (exchange: Int, at: Duration?)?
 
     init(_ draft: ProfileDraft, startedAt: Duration?) {
@@ -282,7 +278,7 @@ private final class ProfileSession {
         if opcode == .exchangeMTURequest { clientMTU = Int(pdu.little16(at: 1) ?? 23) }
         if opcode == .writeCommand || opcode == .signedWriteCommand {
             guard let handle = pdu.little16(at: 1) else { return }
-            // A signature is not repeated: it could not be verified.
+            // A signature is not repeated, because it could not be verified.
             let end = opcode == .signedWriteCommand ? max(3, pdu.byteCount - 12) : pdu.byteCount
             return write(.command, handle, pdu.extracting(3..<end).bytes(), observation)
         }
@@ -318,11 +314,11 @@ private final class ProfileSession {
         anchor = (add(request, handle, value), observation.time)
         draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(
             request == .write ? .write : .writeWithoutResponse)
-        // The shape of a subscription: two bytes, bit 0 notifications, bit 1 indications.
+        // The form of a subscription: two bytes, bit 0 notifications, bit 1 indications.
         if value.count != 2 || value[0] > 3 || value[1] != 0 { draft.table.uses[handle]?.isSubscription = false }
     }
 
-    /// Joins the parts of each value; every value is one write.
+    /// Joins the parts of each value into one write.
     private func execute(_ observation: ATTObservation) -> Bool {
         var values: [(handle: UInt16, bytes: [UInt8])] = []
         for part in prepared {
@@ -340,8 +336,8 @@ private final class ProfileSession {
         return !values.isEmpty
     }
 
-    /// The peripheral requests the MTU itself: its request holds its own, the host's answer the host's (Core 5.4, Vol 3
-    /// Part F, 3.4.2).
+    /// Handles an MTU request of the peripheral, which has the peripheral's MTU; the response has the host's (Core 5.4,
+    /// Vol 3 Part F, 3.4.2).
     func exchangeMTU(_ pdu: RawSpan) {
         guard let offered = pdu.little16(at: 1).map(Int.init) else { return }
         if pdu.first == ATTOpcode.exchangeMTURequest.rawValue {
@@ -410,7 +406,8 @@ private final class ProfileSession {
         }
     }
 
-    /// Declarations belong to the table; other values are read, as many hosts read a name.
+    /// Handles a read by type. Declarations belong to the table; other values count as reads, because many hosts read
+    /// the name this way.
     private func byType(_ pdu: RawSpan, _ request: PendingRequest, _ delay: Int, _ observation: ATTObservation) {
         guard let type = request.type else { return }
         if let short = type.short, (0x2800...0x2803).contains(short) {
@@ -423,7 +420,7 @@ private final class ProfileSession {
             if draft.table.types[handle] == nil { draft.table.types[handle] = (type, .seen) }
             let value = item.bytes(from: 2)
             read(handle, value, delay)
-            // A value that fills the answer can continue with Read Blob.
+            // A value that fills the response can continue with Read Blob.
             if end < pdu.byteCount || value.count < min(mtu - 4, 253) { finishReading() }
         }
     }
@@ -434,7 +431,7 @@ private final class ProfileSession {
         reading = Reading(handle: handle, bytes: value, exchange: exchange)
     }
 
-    /// A value that was read is complete, as far as it came.
+    /// Completes a value that was read, with the parts received so far.
     func finishReading() {
         guard let reading else { return }
         self.reading = nil
@@ -444,7 +441,7 @@ private final class ProfileSession {
         draft.table.uses[reading.handle]?.properties.insert(.read)
     }
 
-    /// A notification or indication: it belongs to the last write or command, or else to the connection.
+    /// Handles a notification or indication. It belongs to the last write or command, else to the connection.
     private func receive(_ handle: UInt16, _ value: [UInt8], isIndication: Bool, _ observation: ATTObservation) {
         let place = anchor ?? (add(.connect, nil), startedAt)
         anchor = place
@@ -472,7 +469,7 @@ private final class ProfileSession {
         if let exchange { draft.conversations[number].exchanges[exchange].response = response }
     }
 
-    /// To the nearest millisecond; 0 where the capture has no times, or runs backwards.
+    /// Rounded to milliseconds; 0 if the capture has no times, or they go backwards.
     private static func milliseconds(from start: Duration?, to end: Duration?) -> Int {
         guard let start, let end, end > start else { return 0 }
         let (seconds, attoseconds) = (end - start).components

@@ -1,15 +1,15 @@
 import Bluetooth
 
-/// The drinks of every bottle, over all captures read.
+/// The drinks of each bottle, over all captures read.
 ///
-/// A bottle is its address. Bottles without a lasting address (none in the capture, or a private one) share one set: a
-/// drink of theirs that another bottle has is the same drink.
+/// A bottle is identified by its address. Bottles without a lasting address (none in the capture, or a private one)
+/// share one set: a drink that another bottle also has is the same drink.
 final class DrinkLedger {
     private var bottles: [BluetoothAddress: DrinkIndex] = [:]
     private var unaddressed: DrinkIndex?
     private var bookkeeping: [BluetoothAddress?: Set<UInt64>] = [:]
 
-    /// The bottle's own drinks, and the sets that can hold the same drinks.
+    /// The bottle's own drinks, and the sets that can have the same drinks.
     func drinks(of address: BluetoothAddress?) -> (own: DrinkIndex, others: [DrinkIndex]) {
         guard let address else {
             let own = unaddressed ?? DrinkIndex()
@@ -21,7 +21,7 @@ final class DrinkLedger {
         return (own, unaddressed.map { [$0] } ?? [])
     }
 
-    /// Remembers an entry that is not a drink; `false` when it was there before.
+    /// Stores an entry that is not a drink; `false` if it is already there.
     func insertBookkeeping(of address: BluetoothAddress?, wall: UInt64, amount: UInt16) -> Bool {
         bookkeeping[address, default: []].insert(wall << 16 | UInt64(amount)).inserted
     }
@@ -29,12 +29,12 @@ final class DrinkLedger {
 
 /// The drinks of one bottle.
 ///
-/// A drink's identity is the bottle, the six wall-clock bytes and the amount (protocol section 3, "Duplicates"). Drinks
-/// with a possible date are kept by day, four bytes each: the second of the day and the amount. Others (impossible
-/// dates, 32,768 ml and more) are kept whole.
+/// A drink is identified by the bottle, the six wall-clock bytes and the amount (protocol section 3, "Duplicates").
+/// Drinks with a possible date are stored by day in four bytes each: the second of the day and the amount. Others
+/// (impossible dates, 32,768 ml and more) are stored whole.
 ///
-/// A large capture asks millions of times, so pages are held by pointers: retaining a page would cost more than the
-/// look-up.
+/// A large capture causes millions of look-ups, so pages are held by pointers: retaining a page would cost more than
+/// the look-up.
 final class DrinkIndex {
     private typealias Page = UnsafeMutablePointer<FlatSet<UInt32>>
 
@@ -51,7 +51,7 @@ final class DrinkIndex {
         }
     }
 
-    /// Remembers a drink; `false` when it was there before.
+    /// Stores a drink; `false` if it is already there.
     ///
     /// - Parameters:
     ///   - wall: the record's bytes 0 to 5 (year − 2000, month, day, hour, minute, second), first byte highest.
@@ -110,7 +110,7 @@ private struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
 
     deinit { slots.deallocate() }
 
-    /// Adds the number; `false` when it was there already.
+    /// Adds the number; `false` if it is already there.
     @inline(__always)
     mutating func insert(_ key: Key) -> Bool {
         guard key != 0 else {
@@ -127,7 +127,7 @@ private struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
 
     func contains(_ key: Key) -> Bool { key == 0 ? hasZero : slots[place(of: key)] != 0 }
 
-    /// The slot of the key, or the free one where it belongs. There is always a free slot.
+    /// The slot of the key, or the free slot for it. There is always a free slot.
     @inline(__always)
     private func place(of key: Key) -> Int {
         let slots = slots, capacity = capacity
@@ -141,7 +141,7 @@ private struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
         return place
     }
 
-    /// Makes the block half as large again.
+    /// Grows the block by half.
     private mutating func grow() {
         let old = UnsafeMutableBufferPointer(start: slots, count: capacity)
         let used = capacity * 4 / 5

@@ -2,20 +2,20 @@ import Bluetooth
 import BottleProtocol
 import Captures
 
-/// Finds the drinks of captures, each once, however often it was delivered (protocol section 3, "Duplicates").
+/// Finds the drinks of captures, each once regardless of the number of deliveries (protocol section 3, "Duplicates").
 package final class DrinkReader: EventReader {
     package let options: Options
     package private(set) var tally = Tally()
-    /// Called for a record that the strict dialect rejects, at each delivery.
+    /// Called for each delivery of a record that the strict dialect rejects.
     package var onRefused: ((RefusedRecord) throws -> Void)?
     private let sink: (borrowing Delivery) throws -> Void
-    /// Overlapping captures hold the same drinks.
+    /// Shared by all captures, because overlapping captures have the same drinks.
     private let ledger = DrinkLedger()
     /// The state at the end of the last file, which the next one can continue.
     private var place: Course?
     private var conversation: ConversationReader?
     private var lastPeers: [BottlePeer] = []
-    /// Records of devices that only look like a bottle, until the capture shows a bottle or ends.
+    /// The records of devices that resemble a bottle, until the capture shows a bottle or ends.
     private var doubtful: [(batch: RecordBatch, peer: BottlePeer)] = []
     private var doubtfulRecords = 0
     private static let mostDoubtful = 20_000
@@ -23,17 +23,16 @@ package final class DrinkReader: EventReader {
     private var gate: TrafficGate?
     private let isGated: Bool
 
-    /// The decision about drinks whose only evidence is their own shape.
+    /// The state of drinks whose only evidence is their own form.
     private enum Doubt {
-        /// They are held.
         case open
-        /// The capture has a bottle with better evidence: they do not count.
+        /// The capture has a bottle with better evidence, so they do not count.
         case refuted
-        /// There are so many without a better bottle that they count.
+        /// Their number exceeded the limit without a better bottle, so they count.
         case accepted
     }
 
-    /// Hands each delivery to `sink`, which can throw to end the reading.
+    /// Passes each delivery to `sink`, which can throw to end the reading.
     package init(_ options: Options, _ sink: @escaping (borrowing Delivery) throws -> Void) {
         self.options = options
         isGated = !options.filter.isEmptyBesideDevice
@@ -41,11 +40,10 @@ package final class DrinkReader: EventReader {
         self.sink = sink
     }
 
-    /// All peers of the capture that is being read, or was read last.
     package var peers: [BottlePeer] { conversation?.peers ?? lastPeers }
 
-    /// The state of reading one file. A local of `read`: captured variables that outlive a call are checked at each
-    /// packet.
+    /// The state of reading one file. It is a local variable of `read`, because the runtime checks each access to a
+    /// captured variable that outlives a call.
     private struct Course {
         var isBegun = false
         var reassembler = ConversationReassembler.ofBottles()
@@ -53,7 +51,7 @@ package final class DrinkReader: EventReader {
         var last: Duration?
         var level: CaptureFormat.Level?
 
-        /// Whether a file with this first packet continues this one. After a longer pause the same connection handle
+        /// Whether a file with this first packet continues this one. After a longer pause, the same connection handle
         /// can be another connection.
         func isContinued(at time: Duration?, _ level: CaptureFormat.Level?) -> Bool {
             guard let time, let last, level == self.level, level != .text, reassembler.hasOpenConnections else {
@@ -115,21 +113,18 @@ package final class DrinkReader: EventReader {
         course.conversation = conversation
     }
 
-    /// Takes the next event of a capture.
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         if isGated, gate?.passes(event, bytes) == false { return }
         try (conversation ?? makeConversation()).receive(event, bytes)
     }
 
-    /// Sets the time of the first packet, for moments that count from it.
     func start(at time: Duration) {
         if isGated { gate?.start(at: time) }
     }
 
-    /// Learns the names in the head of a text capture.
     package func learn(_ head: CaptureFileFacts) { (conversation ?? makeConversation()).learn(head) }
 
-    /// The capture has ended (also in an error): delivers what was unfinished. Another capture can follow.
+    /// Ends the capture (also after an error), and delivers incomplete data. Another capture can follow.
     package func finishCapture() throws {
         try conversation?.finish()
         place = nil
@@ -178,13 +173,13 @@ package final class DrinkReader: EventReader {
         try take(batch, peer)
     }
 
-    /// The loop that a large capture spends its time in: nothing in it allocates, and a known drink costs one look-up.
+    /// The inner loop for large captures: it does not allocate, and a known drink costs one look-up.
     private func take(_ batch: RecordBatch, _ peer: BottlePeer) throws {
         let ledger = ledger, isRaw = options.isRaw, isStrict = options.dialect == .strict
         let mask: UInt64 = isStrict ? 0xFF : 0xFFFF
         let address = peer.isAddressPrivate ? nil : peer.address
         let (drinks, others) = ledger.drinks(of: address)
-        // Counted here and added once: each access to a property of the reader is checked.
+        // Counted locally and added once, because each access to a property of the reader is checked.
         var counts = Tally()
         counts.transfers = 1
         counts.unfinishedTransfers = batch.failure == nil ? 0 : 1
@@ -195,7 +190,7 @@ package final class DrinkReader: EventReader {
             let wall = head >> 16, amount = UInt16(truncatingIfNeeded: head & mask)
             let isNew: Bool
             if raw[12] == 0 {
-                // After a loss of power every bottle's clock says the same.
+                // After a power loss, the clocks of all bottles show the same time.
                 isNew =
                     drinks.insert(wall: wall, amount: amount)
                     && (wall >> 40 < 15 || !others.contains { $0.contains(wall: wall, amount: amount) })
@@ -226,8 +221,8 @@ package final class DrinkReader: EventReader {
         try sink(delivery)
     }
 
-    /// Frames from a bottle with better evidence: other devices that send the same bytes are not bottles (rule 8). The
-    /// earlier records of the same device count.
+    /// Drops drinks with weaker evidence, because other devices that send the same bytes are not bottles (rule 8).
+    /// Earlier records of the same device count.
     private func refuteDoubts(for peer: BottlePeer) throws {
         if doubt == .open { doubt = .refuted }
         guard !doubtful.isEmpty else { return }
@@ -260,21 +255,22 @@ package final class DrinkReader: EventReader {
     }
 
     /// The latest year in which the date exists and is at most a day ahead of the packet (tracker spec A2, rule 1).
-    /// Captures without dates count from 1970: then the host's year, or the latest before it that has the date.
+    /// Captures without dates count from 1970: then the host's year applies, or the latest one before it that has the
+    /// date.
     private func year(of record: DrinkRecord, at time: Duration?) -> Int {
         let seconds = time?.components.seconds
         let captured = seconds.map { CivilTime(secondsSince1970: $0).year }.flatMap {
             (2015...2099).contains($0) ? $0 : nil
         }
         let latest = captured.map { $0 + 1 } ?? options.hostYear
-        // Around 1900 and 2100 eight years pass without a 29 February; one more for the year ahead.
+        // Around 1900 and 2100, eight years pass without a 29 February; one more for the year ahead.
         for year in stride(from: latest, to: latest - 9, by: -1) {
             let days = CivilTime.days(year: year, month: record.month, day: record.day)
             let exists = CivilTime(secondsSince1970: days * 86_400).day == record.day
             let second = Int64((record.hour * 60 + record.minute) * 60 + record.second)
             if exists, captured == nil || days * 86_400 + second <= (seconds ?? 0) + 86_400 { return year }
         }
-        // No year has the date: the record is suspect.
+        // The date exists in no year: the record is suspect.
         return captured ?? options.hostYear
     }
 }

@@ -18,11 +18,11 @@ struct RecordBatch {
     var bytes: [UInt8]
     /// The packets of the records, in order.
     var sources: [Source]
-    /// `nil`: all of the frame arrived. Otherwise the reason; the records are whole nevertheless.
+    /// `nil` if the whole frame arrived; otherwise the reason. The records are complete in any case.
     var failure: DecodeFailure?
 
     struct Source {
-        /// Number of records up to and including this packet's.
+        /// The number of records up to and including this packet's.
         var end: Int
         var frame: Int
         var time: Duration?
@@ -45,29 +45,27 @@ struct RecordBatch {
     }
 }
 
-/// Reassembles drink logs: `LogAssembler` of BottleProtocol, with a fast path before it and with the packet of each
-/// record.
+/// Reassembles drink logs: `LogAssembler` of BottleProtocol, with a fast path and with the packet of each record.
 ///
 /// Nearly every log arrives as the bottle sends it: a header with one entry, then notifications of one whole entry
-/// each. A capture can hold half a million of them, so the fast path takes these. The first other value hands
-/// everything to `LogAssembler` until the log is requested again or the connection ends.
+/// each. A capture can have half a million of them, so the fast path handles these. For any other value, `LogAssembler`
+/// handles everything until the log is requested again or the connection ends.
 final class LogDecoder {
     // The fast path: a frame whose values were one whole log entry each.
     private var records: [UInt8] = []
     private var sources: [RecordBatch.Source] = []
-    /// The frame's length field; 0 while no frame is open.
     private var length = 0
     private var received = 0
-    /// The value before, and its size where the open frame took it: its records are the last of `records` then.
+    /// The previous value. The size is set if the value belongs to the open frame: its records are then the last of
+    /// `records`.
     private var previous: [UInt8] = []
     private var lastSize = 0
     /// The general path.
     private var general: TracedAssembler?
 
-    /// Whether the fast path has an open frame.
     var isOpen: Bool { length > 0 }
 
-    /// Takes the next value of the response characteristic.
+    /// Adds the next value of the response characteristic.
     func receive(_ value: RawSpan, frame: Int, time: Duration?, _ emit: (LogOutput) throws -> Void) rethrows {
         if takeNext(value, frame: frame, time: time) { return }
         if general == nil {
@@ -85,7 +83,7 @@ final class LogDecoder {
         try general?.receive(value.bytes(), frame: frame, time: time, emit)
     }
 
-    /// Ends an open frame: the connection has ended, or the log is requested again.
+    /// Ends an open frame, because the connection has ended or the log is requested again.
     func finish(_ emit: (LogOutput) throws -> Void) rethrows {
         if var open = general {
             general = nil
@@ -102,7 +100,7 @@ final class LogDecoder {
 
     // MARK: the fast path
 
-    /// Takes a value in the middle of a frame that is one whole entry of records, and not the value before again.
+    /// Adds a value in the middle of a frame that is one whole entry of records and not a repetition.
     @inline(__always)
     func takeNext(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
         let size = value.byteCount
@@ -114,7 +112,7 @@ final class LogDecoder {
         return true
     }
 
-    /// Takes a header with one entry of whole records, or the entry that ends the open frame.
+    /// Adds a header with one entry of whole records, or the last entry of the open frame.
     private func takeFirstOrLast(_ value: RawSpan, frame: Int, time: Duration?) -> Bool {
         if length > 0 {
             guard received + value.byteCount <= length, isEntry(value, at: 0) else { return false }
@@ -135,7 +133,7 @@ final class LogDecoder {
 
     private static func announced(_ value: RawSpan) -> Int { Int(value.byte(2)) << 8 | Int(value.byte(3)) }
 
-    /// Whether the value is, from `start` on, one whole entry of whole records.
+    /// Whether the value from `start` is one whole entry of whole records.
     @inline(__always)
     private func isEntry(_ value: RawSpan, at start: Int) -> Bool {
         let size = value.byteCount - start
@@ -163,7 +161,7 @@ final class LogDecoder {
         try emit(.records(RecordBatch(bytes: records, sources: sources, failure: failure)))
     }
 
-    /// Whether the value repeats the one before (protocol specification, rule 7).
+    /// Whether the value repeats the previous one (protocol specification, rule 7).
     private func isRepeat(_ value: RawSpan) -> Bool {
         guard lastSize > 0 else {
             guard value.byteCount == previous.count, !previous.isEmpty else { return false }
@@ -177,7 +175,7 @@ final class LogDecoder {
         return isEntry(value, at: start) && hasSameRecords(value, from: start + 2)
     }
 
-    /// Whether the last records taken are this value's.
+    /// Whether the last added records are this value's.
     @inline(__always)
     private func hasSameRecords(_ value: RawSpan, from start: Int) -> Bool {
         let size = value.byteCount - start
@@ -205,7 +203,7 @@ final class LogDecoder {
         value.withUnsafeBytes { previous.append(contentsOf: $0) }
     }
 
-    /// A value that is a whole RP or RT frame (rule 2). Between whole entries no log byte can look like one.
+    /// A value that is a whole RP or RT frame (rule 2). Between whole entries, no log byte can look like one.
     private static func message(_ value: RawSpan) -> Frame? {
         guard value.byteCount >= Frame.headerSize, value.byte(0) == 0x52,
             value.byte(1) == 0x50 || value.byte(1) == 0x54, announced(value) == value.byteCount - Frame.headerSize
@@ -213,7 +211,7 @@ final class LogDecoder {
         return try? Frame(decoding: value.bytes())
     }
 
-    /// Hands the open frame to the general path, value by value.
+    /// Passes the open frame to the general path, value by value.
     private func startGeneral(_ emit: (LogOutput) throws -> Void) rethrows {
         var assembler = TracedAssembler()
         var start = 0
@@ -234,17 +232,18 @@ final class LogDecoder {
 
 /// `LogAssembler`, with the packet that completed each record.
 ///
-/// The assembler knows values, not packets. The growth of its frame with each value tells which payload bytes came
-/// when.
+/// The assembler knows values and not packets. The growth of its frame with each value shows the packet of each payload
+/// byte.
 private struct TracedAssembler {
     private var assembler = LogAssembler()
-    /// Payload bytes of the open frame, up to each packet.
+    /// The payload bytes of the open frame up to each packet.
     private var arrived: [Piece] = []
-    /// Entries that came before their frame's header.
+    /// Entries that arrived before their frame's header.
     private var early: [Piece] = []
 
     private struct Piece {
-        /// Payload bytes up to and including this packet's (`arrived`), or of this packet alone (`early`).
+        /// The number of payload bytes up to and including this packet's (`arrived`), or of this packet alone
+        /// (`early`).
         var size: Int
         var frame: Int
         var time: Duration?
@@ -263,7 +262,7 @@ private struct TracedAssembler {
                 arrived.append(Piece(size: after, frame: frame, time: time))
             }
         } else if events.isEmpty, before == nil {
-            // Whole entries without a header (or the first bytes of one) belong to a frame that is still to come.
+            // Whole entries without a header (or the first bytes of one) belong to a later frame.
             early.append(Piece(size: value.count, frame: frame, time: time))
             if early.count > Frame.maximumPayload { early.removeAll() }
         }
@@ -297,7 +296,7 @@ private struct TracedAssembler {
         return hasEnded
     }
 
-    /// A frame begins with this value; early entries come after the value's own.
+    /// Starts a frame with this value; early entries follow the value's own.
     private mutating func open(_ size: Int, _ valueSize: Int, _ piece: Piece) {
         let own = min(size, max(0, valueSize - Frame.headerSize))
         arrived = [Piece(size: size > own && !early.isEmpty ? own : size, frame: piece.frame, time: piece.time)]
@@ -313,7 +312,7 @@ private struct TracedAssembler {
         }
     }
 
-    /// The records of a transfer with their packets. Only the first transfer that a value ends has parts from before.
+    /// The records of a transfer with their packets. Only the first transfer that a value ends has earlier parts.
     private mutating func batch(
         _ transfer: LogTransfer, _ failure: DecodeFailure?, isFirst: Bool, _ here: Piece, _ valueSize: Int
     ) -> RecordBatch {
@@ -340,7 +339,7 @@ private struct TracedAssembler {
         return RecordBatch(bytes: transfer.recordBytes, sources: sources, failure: failure)
     }
 
-    /// The end of each record of a transfer in its payload.
+    /// The end offset of each record of a transfer in its payload.
     private static func recordEnds(_ transfer: LogTransfer) -> [Int] {
         var ends: [Int] = []
         var at = 0

@@ -1,15 +1,14 @@
 import Bluetooth
 import Captures
 
-/// What concerns one bottle: its connections' traffic, and whatever names its address.
+/// Selects the packets of one bottle: those of its connections, and those with its address.
 package struct BottleFilter: Sendable {
     private let address: [UInt8]
     private var handles: Set<UInt16> = []
 
-    /// Keeps what concerns this address.
     package init(_ address: BluetoothAddress) { self.address = address.littleEndian }
 
-    /// Whether a packet of an adapter belongs to it. `bytes`: of HCI, without H4's type byte.
+    /// Whether a packet of an adapter belongs to the bottle. `bytes` of HCI packets are without H4's type byte.
     package mutating func wants(_ content: PacketContent, _ bytes: [UInt8]) -> Bool {
         switch content {
         case .note: return true

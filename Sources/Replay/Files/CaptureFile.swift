@@ -2,37 +2,34 @@ import Bluetooth
 import Captures
 import Glibc
 
-/// A capture on disk, or `-` for standard input: drives `CaptureReader` over it with a window of fixed size.
+/// A capture file, or `-` for standard input: runs `CaptureReader` over it with a window of fixed size.
 package struct CaptureFile {
     /// As the user wrote it; `-` is standard input.
     package let path: String
-    /// The facts that the file states about itself, as far as it was read.
     package private(set) var facts = CaptureFileFacts()
-    /// Called while reading, with the bytes read so far and the size of the file (`nil` for a pipe).
+    /// Called during reading, with the bytes read so far and the size of the file (`nil` for a pipe).
     package var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
-    /// Called with the names and addresses of a text capture: before the first packet, and whenever the next part of
-    /// the file has more.
+    /// Called with the names and addresses of a text capture: before the first packet, and when the next part of the
+    /// file has more.
     package var onHead: ((CaptureFileFacts) -> Void)?
     /// Waits for more at the end of a growing file.
     package var growth: FileGrowth?
 
-    /// Larger than the longest record, so that a window with room left always advances.
+    /// Larger than the longest record, so that a window with free space always advances.
     private static let windowSize = CaptureReader.longestRecord + 262_144
 
-    /// A file, or `-` for standard input. Nothing is opened yet.
     package init(path: String) { self.path = path }
 
-    /// Reads the file from its beginning. The bytes are borrowed for the time of a call.
+    /// Reads the file from its start. The bytes are borrowed during a call.
     ///
-    /// - Throws: `CaptureError` after everything before the error was delivered; `CaptureFileError` where the file
-    ///   cannot be opened or read; or the error of `body`.
+    /// - Throws: `CaptureError` after everything before the error was delivered; `CaptureFileError` if the file cannot
+    ///   be opened or read; or the error of `body`.
     package mutating func forEachPacket(_ body: PacketBody) throws {
         let onHead = onHead
         try forEachPacket(tellsHead: onHead != nil, { onHead?($0) }, body)
     }
 
-    /// The same with `onHead` as a closure that does not escape: variables that it shares with `body` are not checked
-    /// at each packet.
+    /// The same with a non-escaping `onHead`: the runtime then does not check variables that it shares with `body`.
     mutating func forEachPacket(
         tellsHead: Bool = true, _ head: (CaptureFileFacts) -> Void, _ body: PacketBody
     ) throws {
@@ -71,11 +68,11 @@ package struct CaptureFile {
         }
     }
 
-    /// Reads the file as conversations: every whole ATT PDU, and the events around it. The bytes are borrowed for the
-    /// time of a call.
+    /// Reads the file as conversations: every whole ATT PDU, and the other events. The bytes are borrowed during a
+    /// call.
     ///
     /// - Throws: as `forEachPacket`, after everything whole before the error was delivered.
-    /// - Returns: the bytes that became no PDU, by reason.
+    /// - Returns: the number of drops by reason.
     @discardableResult
     package mutating func forEachEvent(
         onPacket: ((CapturePacket) -> Void)? = nil, _ body: (ConversationEvent, RawSpan) throws -> Void
@@ -94,9 +91,9 @@ package struct CaptureFile {
         return reassembler.drops
     }
 
-    /// Reads the file into several readers; each is finished by the caller.
+    /// Reads the file into several readers. The caller finishes each one.
     ///
-    /// - Returns: the bytes that became no PDU, by reason, and the error that ended the reading.
+    /// - Returns: the number of drops by reason, and the error that ended the reading.
     mutating func feed(
         _ readers: [any EventReader], onPacket: (CapturePacket) -> Void = { _ in },
         see: (ConversationEvent, RawSpan) throws -> Void = { _, _ in }
@@ -121,7 +118,7 @@ package struct CaptureFile {
         return (reassembler.drops, failure)
     }
 
-    /// The bytes of a file as they are, piece by piece.
+    /// Passes the bytes of a file unchanged, in blocks.
     static func forEachPiece(of path: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
@@ -149,8 +146,8 @@ package struct CaptureFile {
         }
     }
 
-    /// Reads the head lines of a text ahead, because packets are delivered while it is parsed. Errors show in their
-    /// turn.
+    /// Reads the header lines of a text in advance, because packets are delivered during parsing. Errors are reported
+    /// later, in order.
     private func readHead(
         _ window: RawSpan, isLast: Bool, _ reader: CaptureReader, _ onHead: (CaptureFileFacts) -> Void
     ) {
@@ -166,16 +163,13 @@ package struct CaptureFile {
 
 /// A reader of the events of one capture.
 protocol EventReader: AnyObject {
-    /// Learns the names in the head of a text capture.
     func learn(_ head: CaptureFileFacts)
-    /// Sets the time of the first packet, for moments that count from it.
     func start(at time: Duration)
     func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws
 }
 
 /// An error of the operating system.
 package struct CaptureFileError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The file, or `-`.
     package var path: String
     package var sentence: String
 
@@ -191,7 +185,7 @@ package struct CaptureFileError: Error, Sendable, Hashable, CustomStringConverti
     package var description: String { "\(path == "-" ? "standard input" : path): \(sentence)" }
 }
 
-/// A file without a name in the temporary folder, which is gone with this object, however the program ends.
+/// An unnamed file in the temporary folder, which the kernel removes with this object or at the end of the process.
 final class SpoolFile: Sendable {
     let descriptor: CInt
     private let original: String
@@ -230,13 +224,13 @@ final class SpoolFile: Sendable {
     }
 }
 
-/// A capture that can be read more than once: a file as it is, and a copy of standard input or a named pipe.
+/// A capture that can be read several times: a file, or a copy of standard input or a named pipe.
 package final class SpooledCapture {
     /// The path to read instead of the original.
     package let path: String
     private let copy: SpoolFile?
 
-    /// - Parameter original: as the user wrote it. Errors of a file that cannot be opened are left to its reader.
+    /// - Parameter original: as the user wrote it. The reader reports errors of a file that cannot be opened.
     package init(_ original: String) throws {
         var status = stat()
         let isPipe =
@@ -253,17 +247,17 @@ package final class SpooledCapture {
 }
 
 extension ConversationReassembler {
-    /// The reassembly of captures of bottles: it knows the possible bytes of a drink log.
+    /// A reassembler for captures of bottles, which checks the possible bytes of a drink log.
     package static func ofBottles() -> ConversationReassembler { ConversationReassembler(fits: LogParts.fits) }
 }
 
-/// The possible bytes of a notification of the drink log. The months, days, hours, minutes and seconds of its records
-/// are at fixed places (protocol specification P3.2), and no bottle writes a 61st second.
+/// The possible bytes of a drink log notification. The months, days, hours, minutes and seconds of its records are at
+/// fixed offsets (protocol specification P3.2), and no bottle writes a 61st second.
 private enum LogParts {
-    /// After L2CAP's length and channel, and ATT's opcode and handle.
+    /// The offset after L2CAP's length and channel, and ATT's opcode and handle.
     private static let value = 7
     private static let recordSize = 13
-    /// The highest byte of each field that has one.
+    /// The maximum of each field that has one, by offset.
     private static let highest: [Int: UInt8] = [1: 12, 2: 31, 3: 23, 4: 59, 5: 59]
 
     static func fits(begun: [UInt8], at offset: Int, part: [UInt8]) -> Bool {
@@ -274,7 +268,7 @@ private enum LogParts {
         }
     }
 
-    /// The place of the records in a frame that can only be a notification of one whole entry of the log.
+    /// The range of the records in a frame that can only be a notification of one whole log entry.
     private static func records(_ begun: [UInt8]) -> Range<Int>? {
         guard begun.count >= value + 2, begun[2] == 4, begun[3] == 0, begun[4] == 0x1B else { return nil }
         let end = 4 + (Int(begun[0]) | Int(begun[1]) << 8)
@@ -283,7 +277,7 @@ private enum LogParts {
         guard begun.count >= entry + 2, begun[entry + 1] == 0x06, entry + 1 + Int(begun[entry]) == end else {
             return nil
         }
-        // The log's own length holds this entry at least.
+        // The length of the log includes at least this entry.
         if isFirst, (Int(begun[value + 2]) << 8 | Int(begun[value + 3])) < Int(begun[entry]) + 1 { return nil }
         let size = Int(begun[entry]) - 1
         guard size > 0, size % recordSize == 0 else { return nil }

@@ -1,47 +1,45 @@
 import Glibc
 
-/// Waits until a capture that somebody is still writing has grown, by the kernel's word (inotify): nobody asks while
-/// nothing happens.
+/// Waits with inotify until a growing capture file has more bytes.
 ///
-/// One watch belongs to one reading of one file. It sees the file grow, and what would leave a reader waiting for ever,
-/// or reading the middle of something else: that the file is cut, written anew in place, or that another takes its
-/// name.
+/// One object watches one reading of one file. It also detects changes after which a reader would wait for ever or read
+/// other data: the file is truncated, rewritten in place, or replaced by a file of the same name.
 package final class FileGrowth {
-    /// What ended the waiting.
+    /// The event that ended the wait.
     package enum News: Sendable, Hashable {
         /// There is more to read.
         case grown
-        /// The file became shorter than what was read of it.
+        /// The file is shorter than the bytes that were read.
         case cut(to: Int)
-        /// What was read of it is not what stands there now: it was written anew in place.
+        /// The bytes that were read have changed: the file was rewritten in place.
         case overwritten
-        /// The name belongs to another file now.
+        /// The name belongs to another file.
         case replaced
-        /// Nobody reads what is written any more.
+        /// The output has no reader.
         case unread
     }
 
-    /// What ended the reading; `nil` while there was always more.
+    /// The event that ended the reading, or `nil`.
     package private(set) var end: News?
-    /// Called before each wait: what is written so far can go out.
+    /// Called before each wait, to flush the output.
     package var onWait: (() throws -> Void)?
     private let path: String
     private let output: CInt?
     private let descriptor: CInt
-    /// What was read, at its beginning and at its end.
+    /// The bytes at the start and at the end of what was read.
     private var fingerprint: Fingerprint?
 
     /// - Parameters:
-    ///   - path: of the file, or `-`, of which nothing is told but when it is waited for.
-    ///   - output: the waiting ends when nobody reads from this pipe.
-    /// - Throws: `CaptureFileError` where the kernel has no watch left.
+    ///   - path: of the file, or `-`, for which only `onWait` is called.
+    ///   - output: a pipe; the wait ends when it has no reader.
+    /// - Throws: `CaptureFileError` if the kernel has no free watch.
     package init(_ path: String, output: CInt? = nil) throws(CaptureFileError) {
         self.path = path
         self.output = output
         descriptor = inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK))
         guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
         guard path != "-" else { return }
-        // The folder is told when another file gets this name.
+        // The folder has the events for another file of this name.
         let folder = path.contains("/") ? String(path[...(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
         let watches = [
             (path, IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF),
@@ -56,18 +54,18 @@ package final class FileGrowth {
 
     deinit { close(descriptor) }
 
-    /// Waits until a file that was read to `position` can be read on.
+    /// Waits until a file that was read to `position` has more bytes.
     /// - Parameter file: its descriptor.
-    /// - Returns: `false` when there is nothing more to come; `end` says why.
+    /// - Returns: `false` if nothing more follows; `end` has the reason.
     func waitForMore(_ file: CInt, after position: Int) throws -> Bool {
         var status = stat()
-        // A pipe that has ended has ended.
+        // A pipe that has ended has no more bytes.
         guard path != "-", fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-        // Before others hear of what was read.
+        // Before the output of these bytes is flushed.
         if fingerprint?.position != position { fingerprint = Fingerprint(of: file, upTo: position) }
         try onWait?()
         while true {
-            // What happened before the first look is not missed: the watch began before the reading.
+            // The watch started before the reading, so no change is missed.
             switch try news(file, position) {
             case .grown?: return true
             case let news?:
@@ -88,7 +86,6 @@ package final class FileGrowth {
         }
     }
 
-    /// Before standard input is waited for.
     func aboutToRead() throws {
         if path == "-" { try onWait?() }
     }
@@ -105,8 +102,8 @@ package final class FileGrowth {
         return named.st_ino != ours.st_ino || named.st_dev != ours.st_dev ? .replaced : nil
     }
 
-    /// A few bytes of the beginning and of what was read last. A capture that is written anew differs in the one or the
-    /// other: in its first times, or in what the other file has at that place.
+    /// Some bytes of the start and of the last part that was read. A rewritten capture differs in at least one: in its
+    /// first times, or in the bytes at that offset.
     private struct Fingerprint: Equatable {
         let position: Int
         let bytes: [UInt8]

@@ -1,31 +1,30 @@
-/// What can be told of a PDU, as a person chooses it.
+/// A column of the ATT output.
 package enum ATTColumn: String, Sendable, CaseIterable {
-    /// 1-based record number.
+    /// The record number, from 1.
     case frame
-    /// Moment of the capture; in JSON seconds since 1970, as text.
+    /// The time in the capture; in JSON seconds since 1970, as text.
     case time
     case adapter
-    /// Connection handle, or access address on the air.
+    /// The connection handle, or the access address on the air.
     case connection
-    /// The other side's address.
+    /// The address of the peer.
     case peer
     case direction
-    /// The opcode's name.
     case name
-    /// The handle that it names, or the request that it answers; of a refusal, the handle that is in the way.
+    /// The handle in the PDU, or in the request that it answers; in an error response, the handle with the error.
     case handle
     /// The type of that attribute.
     case uuid
-    /// Why a request was refused, by name.
+    /// The reason for the rejection of a request, by name.
     case error
-    /// The MTU that this side offers, bytes.
+    /// The MTU that this side offers, in bytes.
     case mtu
-    /// Bytes of the PDU.
+    /// The length of the PDU in bytes.
     case length
-    /// Milliseconds from the request to this answer.
+    /// Milliseconds from the request to this response.
     case latency
-    /// The value that it carries, in hex.
+    /// The value in the PDU, in hex.
     case value
-    /// All of it, in hex.
+    /// The whole PDU, in hex.
     case pdu
 }

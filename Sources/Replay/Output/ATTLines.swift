@@ -1,15 +1,15 @@
 import Bluetooth
 
-/// Writes ATT PDUs, one a line, as `waterh-replay att` shows them.
+/// Writes ATT PDUs, one per line, for `waterh-replay att`.
 ///
-/// Follows the discovery of all connections, so that a PDU's handle can be shown with the characteristic behind it.
+/// Follows the discovery on all connections, so that a PDU's handle is shown with its characteristic.
 package final class ATTLines {
     let out: LineBuffer
     let isJSON: Bool
     let conversation = ConversationReader(given: GivenHandles(), followsValues: false) { _, _ in }
     let moments = MomentWriter()
     private let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
-    /// The peer of the connection seen last, as text.
+    /// The text of the last connection's peer.
     private var peerConnection = -1
     private var peer: [UInt8] = []
 
@@ -17,15 +17,15 @@ package final class ATTLines {
     private let isGated: Bool
 
     private let chosen: [ATTColumn]?
-    /// For the latency and the handle of answers, where they are asked for.
+    /// The requests, for the latency and the handle of responses, if selected.
     private var pairs = RequestPairs()
     private let followsRequests: Bool
     private let isColoured: Bool
 
     /// - Parameters:
     ///   - filter: only these PDUs are written.
-    ///   - columns: what is told of each, with tabs in between; `nil`: the usual line.
-    ///   - isColoured: for people, by what a PDU is, with the escapes of a terminal.
+    ///   - columns: the columns, separated by tabs; `nil` for the default line.
+    ///   - isColoured: whether terminal escapes colour each line by its kind of PDU.
     package init(
         _ out: LineBuffer, isJSON: Bool, filter: TrafficFilter = TrafficFilter(), columns: [ATTColumn]? = nil,
         isColoured: Bool = false
@@ -39,18 +39,16 @@ package final class ATTLines {
         gate = filter.isEmpty ? nil : TrafficGate(filter)
     }
 
-    /// How many PDUs were written.
     package var count: Int { written }
-    /// How many PDUs there were.
     package var seen: Int { met }
-    // Private, so that the compiler sees that nobody else changes them: the runtime's check costs more than the sum.
+    // Private, so that the compiler sees all changes: the runtime's access check costs more than the addition.
     private var written = 0
     private var met = 0
 
-    /// Tells the time of a packet, for moments that count from the first one.
+    /// Sets the time of the first packet, for moments relative to it.
     package func start(at time: Duration?) { gate?.start(at: time) }
 
-    /// Writes the PDU of an event, where it is one that is wanted.
+    /// Writes the PDU of an event if the filter selects it.
     package func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
             met += 1
@@ -66,7 +64,7 @@ package final class ATTLines {
                     text(observation, pdu)
                 }
             }
-            // What it carries tells nothing of the table.
+            // A notification does not change the attribute table.
             if Self.isNotification(pdu) { return }
         } else {
             if isGated { _ = gate?.wants(event, pdu) }
@@ -78,8 +76,8 @@ package final class ATTLines {
 
     private static func isNotification(_ pdu: RawSpan) -> Bool { pdu.byteCount >= 3 && pdu.byte(0) == 0x1B }
 
-    /// What a line has between the time and the PDU is the same for one notification after the other of a
-    /// characteristic, until something else passes that may change what is known of it.
+    /// The part of a line between the time and the PDU. Consecutive notifications of one characteristic share it until
+    /// another PDU can change it.
     private struct Repeated {
         var connection: Int
         var direction: TrafficDirection?
@@ -194,7 +192,7 @@ package final class ATTLines {
         out.put("  ")
     }
 
-    /// In JSON, of the few PDUs that are read like this: the error, what it refuses and where; the MTU.
+    /// Adds the parameters of some PDUs to JSON: the error with its request and handle; the MTU.
     private func putParameters(_ pdu: RawSpan) {
         if let error = Self.error(pdu), let request = Self.refused(pdu) {
             out.put(#","error":"#)
@@ -210,7 +208,6 @@ package final class ATTLines {
         }
     }
 
-    /// `0x0013`, for people.
     func put(handle: UInt16?) {
         guard let handle else { return }
         out.put("0x")
@@ -218,28 +215,27 @@ package final class ATTLines {
         out.put(hex: UInt8(handle & 0xFF))
     }
 
-    /// Why a request was refused: the fifth byte of an Error Response (Core 5.4, Vol 3 Part F, 3.4.1.1).
+    /// The error code of an Error Response: its fifth byte (Core 5.4, Vol 3 Part F, 3.4.1.1).
     static func error(_ pdu: RawSpan) -> ATTErrorCode? {
         pdu.first == 0x01 && pdu.byteCount == 5 ? ATTErrorCode(rawValue: pdu.byte(4)) : nil
     }
 
-    /// Which request that was: its second byte.
+    /// The rejected request: the second byte.
     static func refused(_ pdu: RawSpan) -> ATTOpcode? {
         pdu.first == 0x01 && pdu.byteCount == 5 ? ATTOpcode(rawValue: pdu.byte(1)) : nil
     }
 
-    /// The handle that was in the way: its third and fourth bytes.
+    /// The handle with the error: the third and fourth bytes.
     static func refusedHandle(_ pdu: RawSpan) -> UInt16? {
         pdu.first == 0x01 && pdu.byteCount == 5 ? pdu.little16(at: 2) : nil
     }
 
-    /// The MTU that one side can take, bytes (3.4.2).
     static func mtu(_ pdu: RawSpan) -> Int? {
         guard let opcode = pdu.first, 2...3 ~= opcode, pdu.byteCount == 3 else { return nil }
         return pdu.little16(at: 1).map(Int.init)
     }
 
-    /// Red what is refused, blue what the host sends, green what comes.
+    /// Red for errors, blue for PDUs of the host, green for received ones.
     private static func colour(of opcode: UInt8?, _ direction: TrafficDirection?) -> [UInt8] {
         opcode == 0x01 ? red : direction == .sent ? blue : green
     }

@@ -1,19 +1,18 @@
 import BottleProtocol
 
-/// Writes commands, one a line.
+/// Writes commands, one per line.
 package final class CommandLines {
     private let out: LineBuffer
     private let moments = MomentWriter()
 
     private let isColoured: Bool
 
-    /// - Parameter isColoured: for people, with the escapes of a terminal: what the command means stands out.
+    /// - Parameter isColoured: whether terminal escapes highlight the meaning of the command.
     package init(_ out: LineBuffer, isColoured: Bool = false) {
         self.out = out
         self.isColoured = isColoured
     }
 
-    /// A line of `waterh-replay commands --json`.
     package func json(_ command: ObservedCommand) {
         object(command)
         out.endLine()
@@ -33,7 +32,6 @@ package final class CommandLines {
         out.put("}")
     }
 
-    /// Writes a command as a line for people.
     package func text(_ command: ObservedCommand) {
         if let time = command.time {
             moments.text(time, out)

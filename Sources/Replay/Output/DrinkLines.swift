@@ -1,25 +1,24 @@
 import BottleProtocol
 
-/// Writes deliveries, one a line: JSON for scripts, or words for people.
+/// Writes deliveries, one per line, as JSON or as text.
 package final class DrinkLines {
     private let out: LineBuffer
     private let isRaw: Bool
     private let isColoured: Bool
     private let moments = MomentWriter()
-    /// `"bottle":"A4:C1:38:01:02:03"` of the bottle that spoke last.
+    /// `"bottle":"A4:C1:38:01:02:03"` of the last bottle.
     private var prefix: [UInt8] = []
     private var label: [UInt8] = []
     private var prefixOwner: BottlePeer?
 
-    /// - Parameter isColoured: for people, with the escapes of a terminal: suspect ones amber, what does not count
-    ///   grey.
+    /// - Parameter isColoured: whether terminal escapes colour suspect drinks amber and uncounted records grey.
     package init(_ out: LineBuffer, isRaw: Bool, isColoured: Bool = false) {
         self.isColoured = isColoured
         self.out = out
         self.isRaw = isRaw
     }
 
-    /// A line of `waterh-replay drinks --json`; its keys and their order are stable.
+    /// Writes a line of `waterh-replay drinks --json`. Its keys and their order are stable.
     package func json(_ delivery: borrowing Delivery) {
         object(delivery)
         out.endLine()
@@ -56,7 +55,7 @@ package final class DrinkLines {
         out.put("}")
     }
 
-    /// For people: `2026-02-02 22:21:15    16 ml  A4:C1:38:01:02:03  frame 12`, and what is special about it.
+    /// Writes a text line: `2026-02-02 22:21:15    16 ml  A4:C1:38:01:02:03  frame 12`, and remarks.
     package func text(_ delivery: borrowing Delivery) {
         if prefixOwner !== delivery.bottle { turn(to: delivery.bottle) }
         let record = delivery.record
@@ -96,7 +95,7 @@ package final class DrinkLines {
         prefixOwner = bottle
         label = Array(bottle.label.utf8)
         prefix = Array((#"{"bottle":"# + (bottle.address.map { "\"\($0)\"" } ?? "null")).utf8)
-        if bottle.address == nil { prefixOwner = nil }  // It may still tell its address.
+        if bottle.address == nil { prefixOwner = nil }  // The address can follow later.
     }
 
     @inline(__always)

@@ -1,25 +1,25 @@
-/// Text on its way out: lines assembled byte by byte in one fixed block, handed on when the block is full.
+/// Buffers output lines in one block of fixed size, and passes the block on when it is full.
 ///
-/// A capture of 70 MB can hold millions of drinks. `String` and Foundation's formatters cost a microsecond a field,
-/// so the lines of `drinks`, `commands` and `att` are written with these few calls instead. Nothing is allocated per
-/// line, and the memory does not grow with the output.
+/// A capture of 70 MB can have millions of drinks. `String` and Foundation's formatters cost a microsecond per field,
+/// so the lines of `drinks`, `commands` and `att` use these functions. They allocate no memory per line, and memory use
+/// does not depend on the output size.
 package final class LineBuffer {
-    /// Takes a full block. The bytes are only valid during the call.
+    /// Receives a full block. The bytes are only valid during the call.
     package typealias Sink = (UnsafeRawBufferPointer) throws -> Void
 
     private let block: UnsafeMutablePointer<UInt8>
     private let capacity: Int
     private var count = 0
-    /// Bytes of the blocks before this one.
+    /// The number of bytes in earlier blocks.
     private var drained = 0
     private let sink: Sink
-    /// The first error of the sink; everything after it is dropped. `flush` throws it.
+    /// The first error of the sink. All later output is dropped, and `flush` throws it.
     private var failure: (any Error)?
 
-    /// Whether the sink has failed: more output is of no use.
+    /// Whether the sink has failed, so that further output has no effect.
     package var hasFailed: Bool { failure != nil }
 
-    /// - Parameter capacity: bytes collected before the sink sees them, at least 64.
+    /// - Parameter capacity: the size of the block in bytes, at least 64.
     package init(capacity: Int = 1 << 17, sink: @escaping Sink) {
         self.capacity = max(64, capacity)
         block = .allocate(capacity: self.capacity)
@@ -28,16 +28,16 @@ package final class LineBuffer {
 
     deinit { block.deallocate() }
 
-    /// Hands over what is collected. Throws the sink's first error, also one from before.
+    /// Passes on the buffered bytes. Throws the sink's first error, also an earlier one.
     package func flush() throws {
         drain()
         if let failure { throw failure }
     }
 
-    /// How many bytes were put so far.
+    /// The number of bytes put so far.
     var position: Int { drained + count }
 
-    /// What was put since a position; `nil` where a part of it was handed on already.
+    /// The bytes put since a position; `nil` if a part of them was already passed on.
     func bytes(since position: Int) -> [UInt8]? {
         guard position >= drained, position <= self.position else { return nil }
         return Array(UnsafeBufferPointer(start: block + (position - drained), count: self.position - position))
@@ -57,13 +57,12 @@ package final class LineBuffer {
         }
     }
 
-    /// Room for `bytes` more, at most `capacity`.
+    /// Makes room for `bytes` more, at most `capacity`.
     @inline(__always)
     private func reserve(_ bytes: Int) {
         if capacity - count < bytes { drain() }
     }
 
-    /// One byte, as it is.
     @inline(__always)
     package func put(byte: UInt8) {
         reserve(1)
@@ -71,19 +70,17 @@ package final class LineBuffer {
         count += 1
     }
 
-    /// Text that needs no escaping, known at compile time.
+    /// Puts text that needs no escaping and is known at compile time.
     @inline(__always)
     package func put(_ text: StaticString) {
         put(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// UTF-8 as it is.
     package func put(text: String) {
         var text = text
         text.withUTF8 { put(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Bytes, as they are.
     package func put(bytes: [UInt8]) {
         bytes.withUnsafeBytes { put($0) }
     }
@@ -106,7 +103,6 @@ package final class LineBuffer {
         }
     }
 
-    /// A decimal number without leading zeros.
     package func put(number: Int) {
         if number < 0 { put(byte: UInt8(ascii: "-")) }
         put(magnitude: number.magnitude)
@@ -156,7 +152,7 @@ package final class LineBuffer {
         count += 2
     }
 
-    /// Hex digits, lower case, two a byte.
+    /// Puts hex digits in lower case, two per byte.
     package func put(hex bytes: RawSpan) {
         let size = bytes.byteCount
         var offset = 0
@@ -182,8 +178,8 @@ package final class LineBuffer {
         }
     }
 
-    /// The digits of eight bytes at once, since half of what `att` writes are digits: each byte's two in a lane of 16
-    /// bits, the first one at the lower address.
+    /// The hex digits of eight bytes at once, because half of the output of `att` is digits. Each byte's two digits are
+    /// in a lane of 16 bits, the first one at the lower address.
     @inline(__always)
     private static func digits(_ bytes: SIMD8<UInt8>) -> SIMD8<UInt16> {
         let lanes = SIMD8<UInt16>(truncatingIfNeeded: bytes)
@@ -192,17 +188,15 @@ package final class LineBuffer {
         #else
             let nibbles = (lanes &<< 4 | lanes) & 0x0F0F
         #endif
-        // Ten and more: bit 4 is set when six is added.
+        // For values from ten, bit 4 is set after the addition of six.
         let isLetter = (nibbles &+ 0x0606) &>> 4 & 0x0101
         return nibbles &+ 0x3030 &+ isLetter &* UInt16(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
     }
 
-    /// Two digits for each byte, nothing between them.
     package func put(hex bytes: [UInt8]) {
         for byte in bytes { put(hex: byte) }
     }
 
-    /// Two digits.
     @inline(__always)
     package func put(hex byte: UInt8) {
         reserve(2)
@@ -216,7 +210,7 @@ package final class LineBuffer {
         nibble < 10 ? UInt8(ascii: "0") &+ nibble : UInt8(ascii: "a") &+ (nibble &- 10)
     }
 
-    /// A JSON string with its quotes; everything that JSON cannot carry bare is escaped.
+    /// Puts a JSON string with quotes and escapes.
     package func put(json text: String) {
         put(byte: UInt8(ascii: "\""))
         for byte in text.utf8 {
@@ -235,21 +229,17 @@ package final class LineBuffer {
         put(byte: UInt8(ascii: "\""))
     }
 
-    /// A JSON string, or `null`.
     package func put(json text: String?) {
         if let text { put(json: text) } else { put("null") }
     }
 
-    /// A JSON number, or `null`.
     package func put(json number: Int?) {
         if let number { put(number: number) } else { put("null") }
     }
 
-    /// `true` or `false`.
     package func put(json flag: Bool) {
         if flag { put("true") } else { put("false") }
     }
 
-    /// Ends the line.
     package func endLine() { put(byte: 0x0A) }
 }

@@ -1,15 +1,15 @@
 import Captures
 
-/// Writes capture times. Keeps the text of the last second and of its day, because neighbours share them.
+/// Writes capture times. Caches the text of the last second and of its day, because consecutive packets share them.
 final class MomentWriter {
     private var day = Int64.min
     private var date: [UInt8] = []
-    /// Where the last second began, in attoseconds since 1970, and its text up to the point.
+    /// The start of the last second, in attoseconds since 1970, and its text up to the point.
     private var start: Int128?
     private var second: [UInt8] = []
 
-    /// `"2026-02-02T22:21:20.123Z"`, or `null`. Milliseconds, cut: the coarsest that any format keeps, so that one
-    /// session reads the same from all of them.
+    /// `"2026-02-02T22:21:20.123Z"`, or `null`. Truncated to milliseconds, the coarsest resolution of all formats, so
+    /// that one session has equal output in all formats.
     func json(_ time: Duration?, _ out: LineBuffer) {
         guard let time else { return out.put("null") }
         out.put(byte: UInt8(ascii: "\""))
@@ -49,7 +49,7 @@ final class MomentWriter {
         }
     }
 
-    /// Seconds since 1970 with nine digits after the point, as tshark's `frame.time_epoch`.
+    /// Seconds since 1970 with nine decimal places, as in tshark's `frame.time_epoch`.
     static func epoch(_ time: Duration, _ out: LineBuffer) {
         let (seconds, attoseconds) = time.components
         if time < .zero { out.put(byte: UInt8(ascii: "-")) }
@@ -70,7 +70,6 @@ final class MomentWriter {
     }
 }
 
-/// A capture time as text: `2026-02-02T22:21:20.123Z`.
 package func momentText(_ time: Duration) -> String {
     var bytes: [UInt8] = []
     let out = LineBuffer(capacity: 64) { bytes += $0 }

@@ -2,25 +2,23 @@ import Bluetooth
 import Captures
 import FoundationEssentials
 
-/// Everything that is read out of a capture: the content of an expectation file, and the values that `diff` compares.
+/// The results of reading a capture: the content of an expectation file, and the values that `diff` compares.
 ///
-/// As JSON Lines, the first line is about the file (`{"capture":{…}}`), then one for each command (`{"command":{…}}`)
-/// and each delivery of a drink record, duplicates included (`{"drink":{…}}`), with the keys of `waterh-replay
-/// commands` and `drinks --raw`.
+/// In JSON Lines, the first line describes the file (`{"capture":{…}}`). One line follows for each command
+/// (`{"command":{…}}`) and each delivery of a drink record, including duplicates (`{"drink":{…}}`), with the keys of
+/// `waterh-replay commands` and `drinks --raw`.
 package struct CaptureReading: Sendable, Equatable {
-    /// The facts about the file; `nil` where an expectation has none.
+    /// The data about the file; `nil` if an expectation has none.
     package var head: Row?
     package var commands: [Row] = []
-    /// Every delivery of a drink record.
     package var drinks: [Row] = []
     /// The error that ended the reading.
     package var trouble: String?
-    /// The text of an expectation file.
     package private(set) var text = ""
 
     package init() {}
 
-    /// Reads a capture whole. An error in its bytes is part of the result.
+    /// Reads a whole capture. An error in its bytes is part of the result.
     package init(of path: String, hostYear: Int, filter: TrafficFilter = TrafficFilter()) throws {
         var file = CaptureFile(path: path)
         var bytes: [UInt8] = []
@@ -86,9 +84,9 @@ package struct CaptureReading: Sendable, Equatable {
         (trouble, text) = (error, lines)
     }
 
-    /// From the text of an expectation file.
+    /// Parses an expectation file.
     ///
-    /// - Throws: `ExpectationError` for a line that is not part of one.
+    /// - Throws: `ExpectationError` for an invalid line.
     package init(expectation text: String) throws(ExpectationError) {
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let line = line.hasSuffix("\r") ? String(line.dropLast()) : String(line)
@@ -106,7 +104,7 @@ package struct CaptureReading: Sendable, Equatable {
         }
     }
 
-    /// FNV-1a over a file's bytes: enough to notice a change, not secure.
+    /// FNV-1a over the bytes of a file: it detects a change, but is not secure.
     private static func digest(_ path: String) throws -> String {
         var state: UInt64 = 0xCBF2_9CE4_8422_2325
         try CaptureFile.forEachPiece(of: path) { piece in
@@ -150,9 +148,9 @@ package enum Scalar: Decodable, Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A line of an expectation file that cannot be used.
+/// An invalid line of an expectation file.
 package struct ExpectationError: Error, Sendable, CustomStringConvertible {
-    /// Number of the line, from 1.
+    /// The line number, from 1.
     package var line: Int
     package var text: String
     package var description: String {
@@ -160,7 +158,7 @@ package struct ExpectationError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// One difference between a capture's reading and the expected one, or between two captures.
+/// One difference between a capture and its expectation, or between two captures.
 package struct Difference: Sendable, Equatable, CustomStringConvertible {
     /// `drink 7 (2026-02-02T10:00:00, 200 ml)`
     package var what: String
@@ -170,11 +168,8 @@ package struct Difference: Sendable, Equatable, CustomStringConvertible {
     package var description: String { "\(what): \(how)" }
 }
 
-/// Compares the values of two readings.
 package struct ReadingComparison {
-    /// The names of the two sides: `expected` and `found`, or the names of two files.
     package let names: (expected: String, found: String)
-    /// Keys that are not compared.
     package let ignored: Set<String>
 
     package init(names: (expected: String, found: String) = ("expected", "found"), ignoring ignored: Set<String> = []) {
@@ -182,7 +177,7 @@ package struct ReadingComparison {
         self.ignored = ignored
     }
 
-    /// Everything in which the second reading differs from the first.
+    /// All differences of the second reading from the first.
     package func differences(_ expected: CaptureReading, _ found: CaptureReading) -> [Difference] {
         var all: [Difference] = []
         if let head = expected.head, let how = compare(head, found.head ?? [:]) {
@@ -190,7 +185,7 @@ package struct ReadingComparison {
         }
         all += differences("command", expected.commands, found.commands)
         all += differences("drink", expected.drinks, found.drinks)
-        // The digest matters only where the readings are equal.
+        // The digest matters only if the readings are equal.
         if all.count > 1 {
             all.removeAll { $0.what == "capture" && $0.how.hasPrefix("digest") && !$0.how.contains(";") }
         }
@@ -225,7 +220,7 @@ package struct ReadingComparison {
                 (left, right) = (left + 1, right + 1)
                 continue
             }
-            // With one more on either side the next row is equal again.
+            // Find the row after which both sides are equal again.
             let (lefts, rights) = (expected.count - left, found.count - right)
             if rights > lefts, compare(expected[left], found[right + 1]) == nil {
                 additional()
@@ -239,7 +234,7 @@ package struct ReadingComparison {
         return all
     }
 
-    /// `nil`: equal. Keys that the expectation leaves out are ignored, so that it can be written by hand.
+    /// `nil` if equal. Keys that the expectation omits are ignored, so that it can be written manually.
     private func compare(_ expected: Row, _ found: Row) -> String? {
         let wrong = expected.filter { !ignored.contains($0.key) && found[$0.key] != $0.value }
         if wrong.isEmpty { return nil }

@@ -6,33 +6,32 @@ import Captures
 package struct CaptureSummary {
     package struct Connection {
         package var observed: ObservedConnection
-        /// Number of the first record in which it is seen.
+        /// The number of the first record of the connection.
         package var firstFrame: Int?
-        /// Times of its first and last PDU, since 1970.
+        /// The times of its first and last PDU, since 1970.
         package var began: Duration?
         package var ended: Duration?
-        /// HCI or LL error code of its end; `nil`: not in the capture.
+        /// The HCI or LL error code of its end; `nil` if the capture does not have it.
         package var reason: UInt8?
-        /// Its end is in the capture.
+        /// Whether its end is in the capture.
         package var hasEnded = false
-        /// Some of it was ciphertext.
+        /// Whether a part of it was encrypted.
         package var isEncrypted = false
         package var pdus = 0
     }
 
     package struct Bottle {
         package let peer: BottlePeer
-        /// Drinks, each once.
+        /// The number of distinct drinks.
         package private(set) var drinks = 0
-        /// Their sum.
+        /// The sum of their amounts.
         package private(set) var millilitres = 0
-        /// Drinks with an implausible date.
+        /// The number of drinks with an implausible date.
         package private(set) var suspects = 0
-        /// Deliveries of drinks that were known already.
         package private(set) var duplicates = 0
         private var firstOrder: Int?
         private var lastOrder: Int?
-        /// Wall times of its first and last drink with a plausible date.
+        /// The wall times of its first and last drink with a plausible date.
         package var first: String? { firstOrder.map(Delivery.text) }
         package var last: String? { lastOrder.map(Delivery.text) }
 
@@ -52,24 +51,23 @@ package struct CaptureSummary {
 
     package struct Advertiser {
         package var name: String?
-        /// Number of advertisements.
         package var count = 0
     }
 
     package private(set) var facts = CaptureFileFacts()
     /// The error that ended the reading.
     package private(set) var trouble: String?
-    /// Times of the first and the last record.
+    /// The times of the first and the last record, since 1970.
     package private(set) var firstTime: Duration?
     package private(set) var lastTime: Duration?
     /// In order of first sight; at most `mostConnections`.
     package private(set) var connections: [Connection] = []
-    /// Also those beyond `mostConnections`.
+    /// Including those beyond `mostConnections`.
     package private(set) var connectionCount = 0
     private static let mostConnections = 1000
     /// By address; at most 4,096.
     package private(set) var advertisers: [BluetoothAddress: Advertiser] = [:]
-    /// PDUs by opcode.
+    /// The number of PDUs by opcode.
     package var pdus: [ATTOpcode: Int] {
         Dictionary(
             uniqueKeysWithValues: opcodes.indices.filter { opcodes[$0] > 0 }.map {
@@ -77,15 +75,15 @@ package struct CaptureSummary {
             })
     }
     private var opcodes = [Int](repeating: 0, count: 256)
-    /// Bytes that became no PDU, by reason.
+    /// The number of drops by reason.
     package private(set) var drops: [DropReason: Int] = [:]
     /// Adapters (monitor formats) or interfaces (pcapng).
     package private(set) var adapters: Set<UInt32> = []
-    /// Commands to bottles.
+    /// The number of commands to bottles.
     package private(set) var commands = 0
     /// In order of first connection; at most `mostBottles`.
     package private(set) var bottles: [Bottle] = []
-    /// Also those beyond `mostBottles`.
+    /// Including those beyond `mostBottles`.
     package private(set) var bottleCount = 0
     private static let mostBottles = 4096
     package private(set) var tally = DrinkReader.Tally()
@@ -96,7 +94,7 @@ package struct CaptureSummary {
     private var places: [Int: Int] = [:]
     private var lastPlace: (id: Int, place: Int)?
 
-    /// Reads a whole file. An error in its bytes ends up in `trouble`, after everything before it was counted.
+    /// Reads a whole file. `trouble` is set after an error in its bytes, with the data before it.
     package init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
         var options = options
         options.isRaw = true
@@ -149,7 +147,7 @@ package struct CaptureSummary {
         if let lastPlace, lastPlace.id == connection.id { return change(&connections[lastPlace.place]) }
         adapters.insert(connection.adapter)
         if places[connection.id] == nil {
-            // Connections are numbered in the order of their first sight.
+            // Connections are numbered in the order of their first packet.
             guard connection.id > connectionCount else { return }
             connectionCount = connection.id
             guard connections.count < Self.mostConnections else { return }
@@ -170,35 +168,34 @@ package final class CapturePicture {
         package var at: String
         package var millilitres: Int
         package var isSuspect: Bool
-        /// Number of the record that delivered it.
+        /// The number of the record with its last byte.
         package var frame: Int
-        /// Label of the bottle.
+        /// The label of the bottle.
         package var bottle: String
     }
 
     /// The drinks of a day of the bottle's clock.
     package struct Day: Sendable {
         package var drinks = 0
-        /// Of drinks that are not suspect.
+        /// Without suspect drinks.
         package var millilitres = 0
     }
 
     package let statistics: CaptureStatistics
     package private(set) var facts = CaptureFileFacts()
-    /// The error that ended the reading.
     package private(set) var trouble: String?
     package private(set) var packets = 0
-    /// Times of the first and the last packet.
+    /// The times of the first and the last packet, since 1970.
     package private(set) var firstTime: Duration?
     package private(set) var lastTime: Duration?
-    /// Each drink once, in the order of delivery: the first 3,000.
+    /// The first 3,000 distinct drinks, in the order of delivery.
     package private(set) var drinks: [Drink] = []
-    /// By date, `2026-02-02`: the first 1,500.
+    /// The first 1,500 days by date, `2026-02-02`.
     package private(set) var days: [String: Day] = [:]
     package private(set) var tally = DrinkReader.Tally()
 
-    /// Reads a whole file. An error in its bytes ends up in `trouble`, after everything before it was counted.
-    /// - Throws: `CaptureFileError` where it cannot be opened or read.
+    /// Reads a whole file. `trouble` is set after an error in its bytes, with the data before it.
+    /// - Throws: `CaptureFileError` if it cannot be opened or read.
     package init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
         statistics = CaptureStatistics(options.filter, given: options.given, timeline: Timeline())
         final class Found {

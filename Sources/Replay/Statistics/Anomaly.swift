@@ -1,8 +1,7 @@
 import Bluetooth
 
-/// Something in a capture that is not as it should be, in plain sentences.
+/// An anomaly in a capture, described in plain sentences.
 package struct Anomaly: Sendable, Equatable {
-    /// What is odd.
     package enum Kind: String, Sendable, CaseIterable {
         case retransmissions
         case lostParts
@@ -23,25 +22,24 @@ package struct Anomaly: Sendable, Equatable {
         case slowAnswers
     }
 
-    /// What kind of thing it is.
     package var kind: Kind
-    /// What was seen, with numbers. Names from the capture hold no control characters.
+    /// The observation, with numbers. Names from the capture are without control characters.
     package var sentence: String
-    /// What that means, and where it comes from as a rule.
+    /// The meaning and the usual cause.
     package var explanation: String
-    /// How often; 1 where it cannot be counted.
+    /// The number of occurrences; 1 if they cannot be counted.
     package var count: Int
-    /// Number of the first record that shows it, where one does.
+    /// The number of the first record that shows it, or `nil`.
     package var frame: Int?
-    /// The connection that it happened on.
+    /// The number of its connection, or `nil`.
     package var connection: Int?
 }
 
 extension CaptureStatistics {
-    /// At most so many of one kind are told one by one.
+    /// The maximum number of anomalies of one kind that are listed.
     private static let mostOfAKind = 20
 
-    /// What is not as it should be, the kinds in the order of `Anomaly.Kind`.
+    /// The anomalies, sorted in the order of `Anomaly.Kind`.
     package var anomalies: [Anomaly] {
         var found: [Anomaly] = []
         for connection in connections { found += Self.anomalies(of: connection) }
@@ -256,7 +254,6 @@ extension CaptureStatistics {
     }
 }
 
-/// Small words of anomalies.
 private enum Words {
     static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
     static func times(_ number: Int) -> String { number == 1 ? "once" : "\(number) times" }
@@ -265,7 +262,7 @@ private enum Words {
         return String(repeating: "0", count: max(0, number.bitWidth / 4 - digits.utf8.count)) + digits
     }
 
-    /// ` +01:00`, or nothing for UTC itself.
+    /// ` +01:00`; empty for UTC.
     static func zone(_ zone: Duration?) -> String {
         guard let minutes = zone.map({ Int($0.components.seconds) / 60 }), minutes != 0 else { return "" }
         let size = Swift.abs(minutes)

@@ -2,17 +2,16 @@ import Bluetooth
 import BottleProtocol
 import Captures
 
-/// What passed in a capture, counted: per connection, per characteristic, per kind of request. A fold over the
-/// capture's events.
+/// Traffic counts of a capture per connection, characteristic and kind of request.
 ///
-/// The memory depends on how many connections and characteristics there are, up to a limit, and not on how long the
-/// capture is.
+/// Memory use depends on the number of connections and characteristics, up to a limit, and not on the length of the
+/// capture.
 package final class CaptureStatistics: EventReader {
-    /// In order of first sight; at most `mostConnections`.
+    /// In order of the first packet; at most `mostConnections`.
     package private(set) var connections: [ConnectionStatistics] = []
-    /// Connections of the capture, also those without figures of their own.
+    /// The number of connections, including those without statistics.
     package private(set) var connectionCount = 0
-    /// Further connections have no figures of their own.
+    /// The maximum number of connections with statistics.
     package static let mostConnections = 1000
     /// By server, then by handle; at most `mostCharacteristics`.
     package var characteristics: [CharacteristicStatistics] {
@@ -20,27 +19,26 @@ package final class CaptureStatistics: EventReader {
             ($0.peer.isHost ? 1 : 0, $0.connection, $0.handle) < ($1.peer.isHost ? 1 : 0, $1.connection, $1.handle)
         }
     }
-    /// Further characteristics have no figures of their own.
+    /// The maximum number of characteristics with statistics.
     package static let mostCharacteristics = 4096
-    /// PDUs of characteristics beyond that number.
+    /// The number of PDUs of further characteristics.
     package private(set) var uncountedPDUs = 0
-    /// Everything together.
     package private(set) var total = TrafficCounts()
-    /// Requests by opcode, with their answers; indications too.
+    /// Requests by opcode, with their responses; including indications.
     package var requests: [(opcode: ATTOpcode, counts: TrafficCounts)] {
         byRequest.sorted { $0.key < $1.key }.map { (ATTOpcode(rawValue: $0), $1) }
     }
-    /// Bytes that became no PDU, by reason, over all connections.
+    /// The number of drops by reason, over all connections.
     package private(set) var drops: [DropReason: Int] = [:]
-    /// What bottles said of their clocks, in order of first connection; at most 64.
+    /// The clock readings of bottles, in order of first connection; at most 64.
     package var clocks: [(peer: BottlePeer, readings: ClockReadings)] { clockBook.clocks }
-    /// PDUs whose time is before the one before them on the same adapter: the recorder's clock was set back.
+    /// The number of PDUs with a time before the previous one on the same adapter: the recorder's clock was set back.
     package private(set) var backwardSteps = 0
-    /// The widest of those steps, and its record.
+    /// The largest of those steps, and its record.
     package private(set) var widestStep: (frame: Int, by: Duration)?
-    /// Answers whose request is not in the capture.
+    /// The number of responses whose request is not in the capture.
     package private(set) var orphans = 0
-    /// The course of it, where that is wanted.
+    /// The timeline, if requested.
     package let timeline: Timeline?
 
     private var places: [Int: Int] = [:]
@@ -57,15 +55,15 @@ package final class CaptureStatistics: EventReader {
     private var now: Duration?
 
     private struct AttributeKey: Hashable {
-        /// An address, an adapter or a connection, marked which.
+        /// An address, an adapter or a connection, with a mark for its kind.
         var server: UInt64
         var handle: UInt16
     }
 
     /// - Parameters:
-    ///   - filter: only these PDUs are counted. Requests and answers are brought together before that.
-    ///   - given: where a bottle's characteristics are, for captures that hide the discovery.
-    ///   - timeline: takes each PDU that is counted.
+    ///   - filter: only these PDUs count. Requests and responses are matched before it applies.
+    ///   - given: the handles of a bottle's characteristics, for captures without discovery.
+    ///   - timeline: receives each counted PDU.
     package init(
         _ filter: TrafficFilter = TrafficFilter(), given: GivenHandles = GivenHandles(), timeline: Timeline? = nil
     ) {
@@ -77,7 +75,6 @@ package final class CaptureStatistics: EventReader {
         conversation = ConversationReader(given: given) { clockBook.take($0, $1) }
     }
 
-    /// Everybody met, in order of first connection.
     package var peers: [BottlePeer] { conversation.peers }
 
     /// Reads a whole file.
@@ -90,10 +87,8 @@ package final class CaptureStatistics: EventReader {
 
     package func start(at time: Duration) { gate.start(at: time) }
 
-    /// What the head of a text capture tells.
     package func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
 
-    /// Takes the next event.
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         switch event {
         case .att(let observation):
@@ -118,7 +113,6 @@ package final class CaptureStatistics: EventReader {
         try conversation.receive(event, bytes)
     }
 
-    /// The capture is over (also in an error).
     package func finish() {
         for connection in pairs.connections.sorted() { giveUp(connection) }
         try? conversation.finish()
@@ -160,7 +154,7 @@ package final class CaptureStatistics: EventReader {
         if let connection { look(at: pdu, opcode, observation, connection) }
     }
 
-    /// - Returns: from the request to this answer.
+    /// - Returns: the time from the request to this response.
     private func follow(
         _ step: RequestPairs.Step, _ observation: ATTObservation, _ connection: ConnectionStatistics?,
         _ attribute: CharacteristicStatistics?, _ opcode: UInt8
@@ -191,7 +185,7 @@ package final class CaptureStatistics: EventReader {
         }
     }
 
-    /// What the connection's MTU says to a PDU; and its MTU.
+    /// Compares a PDU with the connection's MTU, or stores a new MTU.
     private func look(
         at pdu: RawSpan, _ opcode: UInt8, _ observation: ATTObservation, _ connection: ConnectionStatistics
     ) {
@@ -225,7 +219,7 @@ package final class CaptureStatistics: EventReader {
         }
     }
 
-    /// - Parameter observed: `nil` for a connection that is not listed any more.
+    /// - Parameter observed: `nil` for a connection that has ended.
     private func miss(
         _ request: RequestPairs.Request, at time: Duration?, _ observed: ObservedConnection?, _ opcode: UInt8
     ) {
@@ -248,7 +242,7 @@ package final class CaptureStatistics: EventReader {
             last = connections[place]
             return last
         }
-        // Connections are numbered in the order of their first sight.
+        // Connections are numbered in the order of their first packet.
         guard connection.id > connectionCount else { return nil }
         connectionCount = connection.id
         guard connections.count < Self.mostConnections else { return nil }
@@ -291,8 +285,8 @@ package final class CaptureStatistics: EventReader {
         return UInt64(connection.id) | 1 << 50
     }
 
-    /// What `TrafficKind.valueStart` says, as a table; what the answer to a part of a long write repeats is no further
-    /// value.
+    /// `TrafficKind.valueStart` as a table. The value in a Prepare Write Response does not count, because it repeats
+    /// the request's.
     private static let valueStart: [Int] = (0...255).map { $0 == 0x17 ? 0 : TrafficKind.valueStart(UInt8($0)) }
 
     private static func valueBytes(_ pdu: RawSpan, _ opcode: UInt8) -> Int {
@@ -301,7 +295,7 @@ package final class CaptureStatistics: EventReader {
     }
 }
 
-/// Collects what bottles say of their clocks.
+/// Collects the clock readings of bottles.
 private final class ClockBook {
     private(set) var clocks: [(peer: BottlePeer, readings: ClockReadings)] = []
     private static let mostClocks = 64
@@ -320,7 +314,7 @@ private final class ClockBook {
             default: break
             }
         case .records(let batch):
-            // The latest of a log, by its six date bytes: one look a record, one reading a log.
+            // The latest record of a log, by its six date bytes: one comparison per record, one reading per log.
             var latest: (wall: UInt64, raw: [UInt8], source: RecordBatch.Source)?
             batch.forEachRecord { raw, source in
                 let wall = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self)) >> 16

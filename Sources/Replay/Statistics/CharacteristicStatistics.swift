@@ -1,13 +1,10 @@
 import Bluetooth
 
-/// What passed about one attribute of one server, over all connections with it: a characteristic's value, or a
-/// descriptor.
+/// The traffic of one attribute of one server, over all its connections: a characteristic value, or a descriptor.
 package final class CharacteristicStatistics {
-    /// Handle of the attribute.
     package let handle: UInt16
-    /// What passed about it.
     package internal(set) var counts = TrafficCounts()
-    /// The first write of each kind that no property allows.
+    /// The record of the first write of each kind that no property allows.
     private(set) var firstWrites: [UInt8: Int] = [:]
     private var side: ServerSide
 
@@ -15,19 +12,18 @@ package final class CharacteristicStatistics {
         (self.handle, self.side) = (handle, side)
     }
 
-    /// Whose attribute it is.
     package var peer: BottlePeer { side.peer }
     /// The first connection to its server.
     package var connection: Int { side.connection.id }
-    /// Of the characteristic, or the descriptor; `nil` where no discovery is in the capture.
+    /// The UUID of the characteristic or descriptor; `nil` if the capture has no discovery.
     package var uuid: BluetoothUUID? { side.type(at: handle) ?? peer.table.type(at: handle) }
 
-    /// What may be done with it; `nil` where no discovery is in the capture, and for descriptors.
+    /// The properties of the characteristic; `nil` without discovery, and for descriptors.
     package var properties: CharacteristicProperties? {
         (side.table.characteristics[handle] ?? peer.table.characteristics[handle])?.properties
     }
 
-    /// Writes of a kind that the characteristic does not offer, where the table is known: of each, how many, and the
+    /// Writes of a kind that the properties do not allow, if the table is known: for each kind the number, and the
     /// record of the first.
     package var forbiddenWrites: [(opcode: ATTOpcode, count: Int, frame: Int)] {
         guard let properties else { return [] }
@@ -38,10 +34,9 @@ package final class CharacteristicStatistics {
         }
     }
 
-    /// Writes that its properties do not offer.
     package var forbiddenWriteCount: Int { forbiddenWrites.reduce(0) { $0 + $1.count } }
 
-    /// Which property each kind of write needs (Core 5.4, Vol 3 Part G, 3.3.1.1). Reliable writes go by an extended
+    /// The property that each kind of write needs (Core 5.4, Vol 3 Part G, 3.3.1.1). Reliable writes need an extended
     /// property.
     private static let rules: [(ATTOpcode, CharacteristicProperties)] = [
         (.writeRequest, .write), (.prepareWriteRequest, [.write, .extended]), (.writeCommand, .writeWithoutResponse),
@@ -52,7 +47,7 @@ package final class CharacteristicStatistics {
         if firstWrites[opcode] == nil { firstWrites[opcode] = frame }
     }
 
-    /// The server as it was met last.
+    /// Stores the latest state of the server.
     func meet(_ side: ServerSide) {
         if side !== self.side { self.side = side }
     }

@@ -2,57 +2,57 @@ import Captures
 import Bluetooth
 import BottleProtocol
 
-/// What a capture shows of a bottle's clock, against the recorder's.
+/// The readings of a bottle's clock in a capture, compared with the recorder's clock.
 ///
-/// A bottle says local wall time and the capture says UTC: their difference holds the time zone. Zones are whole
-/// quarters of an hour, at most 14 hours from UTC, so what is left beside the nearest one is drift; where the host set
-/// the clock, its own difference tells the zone.
+/// A bottle sends local wall time and a capture has UTC, so their difference includes the time zone. Zones are
+/// multiples of a quarter of an hour, at most 14 hours from UTC. The distance from the nearest zone is the drift. If
+/// the host set the clock, the difference of the setting determines the zone.
 package struct ClockReadings: Sendable {
-    /// The bottle told its time here.
+    /// A reading of the bottle's clock.
     package struct Reading: Sendable, Equatable {
-        /// Number of the record in which it was told.
+        /// The number of the record with the reading.
         package var frame: Int
-        /// Of the capture.
+        /// The time in the capture.
         package var time: Duration
-        /// The bottle's wall time, read as UTC, less the capture's time.
+        /// The bottle's wall time, read as UTC, minus the capture's time.
         package var offset: Duration
     }
 
-    /// How often the bottle told its clock.
+    /// The number of readings.
     package internal(set) var count = 0
-    /// The first time it was told.
+    /// The first reading.
     package internal(set) var first: Reading?
-    /// The last time it was told.
+    /// The last reading.
     package internal(set) var last: Reading?
-    /// How often the host set it.
+    /// The number of times that the host set the clock.
     package internal(set) var settings = 0
-    /// What the host set it to, the last time.
+    /// The last setting by the host.
     package internal(set) var setting: Reading?
-    /// The record that lies furthest ahead of the time at which it was delivered: the clock was at least so far ahead.
+    /// The record that is most ahead of the time of its delivery: the clock was ahead by at least this.
     package internal(set) var latestRecord: Reading?
-    /// How much faster (positive) or slower the bottle's clock ran than the recorder's, in millionths, over the longest
-    /// time without a setting.
+    /// The relative rate of the bottle's clock in parts per million, positive if it is fast, over the longest time
+    /// without a setting.
     package internal(set) var rate: Double?
     private var anchor: Reading?
     private var anchorSpan = Duration.zero
 
     init() {}
 
-    /// The zone's difference to UTC, as far as the readings tell.
+    /// The zone's offset from UTC, if the readings determine it.
     package var zone: Duration? {
         guard let offset = setting?.offset ?? last?.offset ?? first?.offset else { return nil }
         return Self.nearestZone(offset)
     }
 
-    /// The bottle's clock beside the right local time, at the last reading; `nil` where nothing tells, or the clock is
-    /// wrong by more than any zone.
+    /// The bottle's clock minus the correct local time, at the last reading; `nil` if unknown, or if the clock is wrong
+    /// by more than any zone.
     package var drift: Duration? {
         guard let last, let zone else { return nil }
         let rest = last.offset - zone
         return abs(rest) <= Self.largestDrift ? rest : nil
     }
 
-    /// How far the clock lies outside of every zone; `nil` where it may be right.
+    /// The distance of the clock from every zone; `nil` if the clock can be correct.
     package var error: Duration? {
         guard let offset = last?.offset ?? latestRecord?.offset else { return nil }
         if last == nil, offset <= Self.furthestZone { return nil }
@@ -75,7 +75,7 @@ package struct ClockReadings: Sendable {
         last = reading
         guard let anchor else { return anchor = reading }
         let span = reading.time - anchor.time
-        // Both clocks are read to the second: less than ten minutes tell nothing of a rate.
+        // Both clocks have a resolution of a second: less than ten minutes do not determine a rate.
         guard span >= .seconds(600), span > anchorSpan else { return }
         anchorSpan = span
         rate = (reading.offset - anchor.offset) / span * 1e6
@@ -105,5 +105,5 @@ package struct ClockReadings: Sendable {
     }
 }
 
-/// The length of a duration, whichever way it goes.
+/// The absolute value of a duration.
 func abs(_ duration: Duration) -> Duration { duration < .zero ? .zero - duration : duration }

@@ -1,30 +1,27 @@
-/// How long answers took: median, any other share, and the worst, in bounded memory.
+/// A histogram of response times: quantiles, minimum and maximum, in bounded memory.
 ///
-/// The first 256 values are kept as they are, and shares of them are exact. Of more, values share buckets, 32 an
-/// octave: a share is then at most 1.6 % off (half a bucket). Count, best and worst are always exact.
+/// Up to 256 values are stored individually, and quantiles are exact. Further values share buckets, 32 per octave; a
+/// quantile is then at most 1.6 % off (half a bucket). Count, minimum and maximum are always exact.
 package struct LatencyHistogram: Sendable, Equatable {
-    /// Answers that were measured.
     package private(set) var count = 0
-    /// `nil` while there is no value.
+    /// The minimum; `nil` without a value.
     package private(set) var best: Duration?
-    /// The longest of them; `nil` without any.
     package private(set) var worst: Duration?
-    /// In nanoseconds; empty as soon as there are too many.
+    /// In nanoseconds; empty if there are too many.
     private var exact: [Int64] = []
     private var buckets: [UInt32] = []
     private static let mostExact = 256
-    /// 100 years are enough, in nanoseconds; longer ones come from damaged times, and stand for the worst.
+    /// The maximum in nanoseconds, 100 years. Longer times come from damaged captures and count as this.
     private static let longest: Int64 = 3_200_000_000_000_000_000
-    /// The largest relative error of a share, where it is not exact.
+    /// The maximum relative error of a quantile that is not exact.
     package static let relativeError = 1.0 / 64
 
-    /// With nothing measured.
     package init() {}
 
-    /// Whether shares are exact.
+    /// Whether quantiles are exact.
     package var isExact: Bool { buckets.isEmpty }
 
-    /// Adds a value. Negative ones are no time that anything took: the caller tells them apart.
+    /// Adds a value. The caller counts negative ones separately, because they are not response times.
     package mutating func add(_ latency: Duration) {
         let (seconds, attoseconds) = latency.components
         let nanoseconds =
@@ -61,9 +58,7 @@ package struct LatencyHistogram: Sendable, Equatable {
         return worst
     }
 
-    /// Half of the values are at most this.
     package var median: Duration? { share(0.5) }
-    /// 95 of 100 values are at most this.
     package var share95: Duration? { share(0.95) }
 
     private mutating func put(_ nanoseconds: Int64) {
@@ -72,7 +67,7 @@ package struct LatencyHistogram: Sendable, Equatable {
         if buckets[index] < .max { buckets[index] += 1 }
     }
 
-    /// Values below 32 have a bucket each; from there every octave has 32.
+    /// Values below 32 have a bucket each; from there, every octave has 32.
     private static func index(of value: Int64) -> Int {
         guard value >= 32 else { return Int(max(0, value)) }
         let shift = 58 - value.leadingZeroBitCount

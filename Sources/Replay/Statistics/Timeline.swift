@@ -1,81 +1,75 @@
 import Bluetooth
 
-/// A capture's course as a picture needs it, in bounded memory: how much passed when, and single PDUs as far as there
-/// is room.
+/// The timeline of a capture for a chart, in bounded memory: traffic counts per interval, and a limited number of PDUs.
 ///
-/// Time is cut into pieces of one width, of which only those with something in them are kept. When they become too
-/// many, the width doubles.
+/// All intervals have the same width, and only those with traffic are stored. If there are too many, the width doubles.
 package final class Timeline {
-    /// What passed in one piece of time.
+    /// The traffic of one interval.
     package struct Piece: Sendable, Equatable {
-        /// By the host (on the air: the central).
+        /// PDUs sent by the host (on the air: the central).
         package var sent = 0
-        /// To the host, and where the direction is not known.
+        /// PDUs sent to the host, or with unknown direction.
         package var received = 0
         /// Error responses.
         package var errors = 0
-        /// Bytes of its PDUs.
+        /// The bytes of all PDUs.
         package var bytes = 0
     }
 
-    /// One PDU.
     package struct Entry: Sendable {
-        /// Number of the record in which its last byte came.
+        /// The number of the record with its last byte.
         package var frame: Int
-        /// Since 1970, where the capture has times.
+        /// The time since 1970, if the capture has times.
         package var time: Duration?
-        /// Number of its connection.
+        /// The number of its connection.
         package var connection: Int
-        /// Which way it went, seen from the host.
+        /// The direction relative to the host.
         package var direction: TrafficDirection?
-        /// What kind of PDU it is.
         package var opcode: ATTOpcode
-        /// That it names, or the request that it answers.
+        /// The handle in the PDU, or in the request that it answers.
         package var handle: UInt16?
-        /// Its bytes.
         package var length: Int
-        /// From the request to this answer.
+        /// The time from the request to this response.
         package var latency: Duration?
         /// The first bytes.
         package var start: [UInt8]
     }
 
-    /// With more pieces than this, the width doubles.
+    /// The maximum number of intervals; with more, the width doubles.
     package static let mostPieces = 2048
-    /// The first so many PDUs are kept.
+    /// The number of PDUs that are stored from the start.
     package static let mostEntries = 5000
-    /// And so many of the later ones that answer with an error, or late.
+    /// The number of later error responses and late responses that are stored.
     package static let mostNotable = 1000
-    /// Bytes kept of a PDU.
+    /// The number of stored bytes of a PDU.
     package static let longestStart = 24
-    /// An answer is late from here on.
+    /// The time from which a response is late.
     package static let late = Duration.milliseconds(500)
 
-    /// How long a piece is, in nanoseconds.
+    /// The width of an interval in nanoseconds.
     package private(set) var width: Int64 = 100_000
-    /// PDUs kept, in the order of the capture.
+    /// The stored PDUs, in the order of the capture.
     package private(set) var entries: [Entry] = []
-    /// All PDUs, kept or not.
+    /// The number of all PDUs.
     package private(set) var count = 0
-    /// PDUs without a time; they are in no piece.
+    /// The number of PDUs without a time, which are in no interval.
     package private(set) var timeless = 0
     private var notable = 0
     private var places: [Int64: Piece] = [:]
     private var last: (number: Int64, piece: Piece) = (.min, Piece())
 
-    /// With nothing in it.
     package init() {}
 
-    /// In order: when a piece begins, and what passed in it.
+    /// The intervals in order, each with its start.
     package var pieces: [(begin: Duration, piece: Piece)] {
         var all = places
         if last.number != .min { all[last.number] = last.piece }
         return all.sorted { $0.key < $1.key }.map { (.nanoseconds($0.key) * Int(width), $0.value) }
     }
 
-    /// Takes the next PDU.
+    /// Adds the next PDU.
     /// - Parameters:
-    ///   - handle: that it is about, where that is known.
+    ///   - handle: of the attribute, if known.
     ///   - latency: since its request.
     func take(_ observation: ATTObservation, _ pdu: RawSpan, handle: UInt16?, latency: Duration?) {
         guard let opcode = pdu.first else { return }
@@ -104,7 +98,7 @@ package final class Timeline {
         last.piece.bytes += bytes
     }
 
-    /// Captures of any date fit: 2^63 nanoseconds are 292 years, and what lies outside is put at the edge.
+    /// The index of the interval. 2^63 nanoseconds are 292 years; times outside get the first or last index.
     private func number(of time: Duration) -> Int64 {
         let (seconds, attoseconds) = time.components
         let limit: Int64 = 9_000_000_000
@@ -118,7 +112,7 @@ package final class Timeline {
         guard places[number] == nil, places.count >= Self.mostPieces else { return }
         places[number] = last.piece
         while places.count >= Self.mostPieces { widen() }
-        // Where the new one is now.
+        // The index of the new interval after the change of the width.
         let now = Self.halved(number, by: steps)
         steps = 0
         last = (now, places[now] ?? Piece())

@@ -1,67 +1,60 @@
 import Bluetooth
 
-/// What passed: of a connection, of a characteristic, of a kind of request.
+/// The traffic of a connection, a characteristic or a kind of request.
 package struct TrafficCounts: Sendable {
-    /// PDUs of either direction.
     package internal(set) var pdus = 0
-    /// Requests.
     package internal(set) var requests = 0
-    /// Answers, error responses and confirmations included.
+    /// Responses, including error responses and confirmations.
     package internal(set) var answers = 0
-    /// Handle Value Notifications.
     package internal(set) var notifications = 0
-    /// Handle Value Indications.
     package internal(set) var indications = 0
-    /// Write Commands, signed or not.
+    /// Write Commands, with or without a signature.
     package internal(set) var commands = 0
-    /// From a request to its answer.
+    /// The times from a request to its response.
     package internal(set) var latency = LatencyHistogram()
-    /// Answers whose time is before their request's: the recorder's clock was set back in between. They are no
-    /// latencies.
+    /// The number of responses with a time before their request's, because the recorder's clock was set back. They are
+    /// not in `latency`.
     package internal(set) var backwardAnswers = 0
-    /// Requests without an answer for 30 seconds or more, while the capture went on (Core 5.4, Vol 3 Part F, 3.3.3).
+    /// The number of requests without a response for at least 30 seconds of the capture (Core 5.4, Vol 3 Part F,
+    /// 3.3.3).
     package internal(set) var timeouts = 0
-    /// Requests whose answer is not in the capture, for another reason.
+    /// The number of other requests without a response in the capture.
     package internal(set) var unanswered = 0
-    /// Bytes of values that were written, read, notified and indicated.
+    /// The bytes of values that were written, read, notified and indicated.
     package internal(set) var valueBytes = 0
-    /// From PDU to PDU, pauses of more than a second left out.
+    /// The sum of the times between PDUs, without pauses of more than a second.
     package internal(set) var activeTime = Duration.zero
-    /// The most value bytes of one second of the capture's clock.
+    /// The maximum number of value bytes in one second of the capture's clock.
     package internal(set) var busiestSecond = 0
-    /// Record of the first of them.
+    /// The record of the first PDU.
     package internal(set) var firstFrame: Int?
-    /// Time of the first of them that has one, since 1970.
+    /// The time of the first PDU that has one, since 1970.
     package internal(set) var first: Duration?
-    /// Time of the last of them that has one, since 1970.
+    /// The time of the last PDU that has one, since 1970.
     package internal(set) var last: Duration?
-    /// Error responses by code.
+    /// The number of error responses by code.
     package var errors: [(code: ATTErrorCode, count: Int)] {
         errorTally.sorted.map { (ATTErrorCode(rawValue: $0), $1) }
     }
-    /// Error Responses of every code.
     package var errorCount: Int { errorTally.total }
-    /// PDUs by opcode.
     package var opcodes: [(opcode: ATTOpcode, count: Int)] { opcodeTally.sorted.map { (ATTOpcode(rawValue: $0), $1) } }
 
     private var opcodeTally = ByteTally()
     private var errorTally = ByteTally()
     private var second: (number: Int64, bytes: Int) = (.min, 0)
 
-    /// ATT's own limit for an answer.
+    /// The transaction timeout of ATT.
     package static let answerLimit = Duration.seconds(30)
     private static let longestPause = Duration.seconds(1)
 
-    /// With nothing counted.
     package init() {}
 
-    /// Value bytes a second, while something passed; `nil` where no time passed.
+    /// Value bytes per second of `activeTime`; `nil` if that is zero.
     package var bytesPerSecond: Double? {
         let seconds = Double(activeTime.components.seconds) + Double(activeTime.components.attoseconds) / 1e18
         return seconds > 0 ? Double(valueBytes) / seconds : nil
     }
 
-    /// How many PDUs had this opcode.
     package func count(of opcode: ATTOpcode) -> Int { opcodeTally.count(of: opcode.rawValue) }
 
     mutating func take(_ opcode: UInt8, frame: Int, time: Duration?, valueBytes bytes: Int) {
@@ -89,7 +82,7 @@ package struct TrafficCounts: Sendable {
 
     mutating func take(error code: UInt8) { errorTally.add(code) }
 
-    /// An answer came.
+    /// Counts a response.
     mutating func answered(after latency: Duration?) {
         guard let latency else { return }
         guard latency >= .zero else { return backwardAnswers += 1 }
@@ -97,13 +90,13 @@ package struct TrafficCounts: Sendable {
         if latency >= Self.answerLimit { timeouts += 1 }
     }
 
-    /// No answer came while the capture went on for so long.
+    /// Counts a request without a response; `wait` is the time that the capture continued.
     mutating func missed(after wait: Duration?) {
         if let wait, wait >= Self.answerLimit { timeouts += 1 } else { unanswered += 1 }
     }
 }
 
-/// How often each byte came: a few, as a rule.
+/// Counts by byte value, for the few values that usually occur.
 struct ByteTally: Sendable {
     private var entries: [(byte: UInt8, count: Int)] = []
 

@@ -1,40 +1,39 @@
 import Bluetooth
 
-/// Brings requests and answers of all connections together: ATT allows one request at a time from each side of a
-/// bearer, and one indication (Core 5.4, Vol 3 Part F, 3.3.2). Answers do not repeat what was asked.
+/// Matches requests and responses of all connections. ATT allows one request at a time from each side of a bearer, and
+/// one indication (Core 5.4, Vol 3 Part F, 3.3.2). Responses do not repeat the request.
 struct RequestPairs {
-    /// A request, or an indication, that waits for its answer.
+    /// A request or indication without a response.
     struct Request {
         var opcode: UInt8
-        /// The handle that it names; `nil` where it names none, or a range.
+        /// The handle in it; `nil` without a handle, or for a range.
         var handle: UInt16?
         var frame: Int
         var time: Duration?
     }
 
-    /// What a PDU is to those before it.
+    /// The relation of a PDU to earlier ones.
     enum Step {
-        /// A request begins. `unanswered`: one from the same side before it, which got no answer.
+        /// A new request. `unanswered` is the previous request of the same side if it had no response.
         case request(Request, unanswered: Request?)
         case answer(Request)
-        /// An answer whose request is not in the capture.
+        /// A response whose request is not in the capture.
         case orphan
-        /// Neither asks nor answers.
+        /// Neither a request nor a response.
         case other
     }
 
     private struct Key: Hashable {
         var connection: Int
         var bearer: UInt16
-        /// Who asks: 0 the host, 1 the other side, 2 unknown; and 4 for indications.
+        /// The requesting side: 0 the host, 1 the peer, 2 unknown; plus 4 for indications.
         var asker: UInt8
     }
 
     private var waiting: [Key: Request] = [:]
-    /// Bearers that a capture can have open at a time; more are not followed.
+    /// The maximum number of open bearers that are followed.
     private static let mostWaiting = 8192
 
-    /// Takes the next PDU of a capture.
     mutating func take(_ observation: ATTObservation, _ pdu: RawSpan) -> Step {
         guard let opcode = pdu.first else { return .other }
         if opcode == 0x1B || opcode == 0x52 { return .other }
@@ -54,7 +53,7 @@ struct RequestPairs {
         return .answer(request)
     }
 
-    /// A connection has ended: what still waited on it.
+    /// Ends a connection and returns its requests without a response.
     mutating func end(_ connection: Int) -> [Request] {
         let keys = waiting.keys.filter { $0.connection == connection }
         return keys.sorted { ($0.bearer, $0.asker) < ($1.bearer, $1.asker) }.compactMap {
@@ -62,7 +61,7 @@ struct RequestPairs {
         }
     }
 
-    /// Connections on which something waits.
+    /// The connections with a request that has no response.
     var connections: Set<Int> { Set(waiting.keys.map(\.connection)) }
 
     private func key(_ observation: ATTObservation, _ asker: TrafficDirection?, isIndication: Bool) -> Key {
@@ -77,11 +76,11 @@ struct RequestPairs {
     }
 
     private static func isAnswer(_ pdu: RawSpan, _ opcode: UInt8, to request: Request) -> Bool {
-        // An error response names the request that it refuses.
+        // An error response has the opcode of the rejected request.
         opcode == 0x01 ? pdu.byteCount < 2 || pdu.byte(1) == request.opcode : opcode == request.opcode + 1
     }
 
-    /// The handle that a PDU names itself: of values, and of reads and writes by handle.
+    /// The handle in a PDU: of values, and of reads and writes by handle.
     static func handle(of pdu: RawSpan, _ opcode: UInt8) -> UInt16? {
         switch opcode {
         case 0x0A, 0x0C, 0x12, 0x16, 0x17, 0x1B, 0x1D, 0x23, 0x52, 0xD2: pdu.little16(at: 1)

@@ -1,35 +1,34 @@
 import Bluetooth
 
-/// Which PDUs of a capture are looked at. Everything that is not narrowed down is wanted.
+/// Selects PDUs of a capture. A field that is not set selects all.
 package struct TrafficFilter: Sendable, Equatable {
     /// A point in a capture.
     package enum Moment: Sendable, Hashable {
         /// Since 1970.
         case absolute(Duration)
-        /// After the first packet that has a time.
+        /// Since the first packet that has a time.
         case afterStart(Duration)
-        /// Time of day (UTC) on the day of the first packet that has a time.
+        /// The time of day (UTC) on the day of the first packet that has a time.
         case timeOfDay(Duration)
     }
 
-    /// The other side of the connection; on the air also the central.
+    /// The peer of the connection; on the air also the central.
     package var device: BluetoothAddress?
-    /// Handles that the PDU, or the request that it answers, names; empty: all.
+    /// Handles in the PDU, or in the request that it answers; empty for all.
     package var handles: Set<UInt16> = []
-    /// From this moment on.
+    /// From this time on.
     package var from: Moment?
-    /// Before this moment.
+    /// Before this time.
     package var to: Moment?
-    /// Any of these kinds; empty: all.
+    /// Any of these kinds; empty for all.
     package var kinds: [TrafficKind] = []
 
-    /// Everything is wanted.
     package init() {}
 
-    /// Everything is wanted.
+    /// Whether all PDUs are selected.
     package var isEmpty: Bool { self == TrafficFilter() }
 
-    /// Everything but the device is wanted.
+    /// Whether all PDUs are selected if the device is ignored.
     package var isEmptyBesideDevice: Bool {
         var rest = self
         rest.device = nil
@@ -38,7 +37,7 @@ package struct TrafficFilter: Sendable, Equatable {
 }
 
 extension TrafficFilter.Moment {
-    /// Since 1970, in a capture whose first packet has the time `start`.
+    /// The time since 1970, in a capture whose first packet has the time `start`.
     func resolved(from start: Duration) -> Duration {
         switch self {
         case .absolute(let time): return time

@@ -1,19 +1,16 @@
 import Bluetooth
 
-/// Tells for each PDU of a capture whether a filter wants it. Feed it every event in order: answers are judged by their
-/// requests.
+/// Applies a filter to the PDUs of a capture. Pass every event in order: a response is selected by its request.
 package struct TrafficGate {
-    /// What is wanted.
     package let filter: TrafficFilter
     private var pairs = RequestPairs()
     private var from: Duration?
     private var to: Duration?
     private var hasStarted = false
-    /// Whether requests must be followed to judge their answers.
+    /// Whether requests must be followed to select their responses.
     private let followsRequests: Bool
     private let judgesTime: Bool
 
-    /// At the beginning of a capture.
     package init(_ filter: TrafficFilter) {
         self.filter = filter
         judgesTime = filter.from != nil || filter.to != nil
@@ -21,7 +18,7 @@ package struct TrafficGate {
             !filter.handles.isEmpty || filter.kinds.contains { [.writes, .reads, .discovery].contains($0) }
     }
 
-    /// `nil` where every PDU passes. For readers that know better than a connection's address whose a PDU is.
+    /// `nil` if every PDU passes. For readers that determine the device of a PDU themselves.
     init?(besideDevice filter: TrafficFilter) {
         guard !filter.isEmptyBesideDevice else { return nil }
         var rest = filter
@@ -29,7 +26,7 @@ package struct TrafficGate {
         self.init(rest)
     }
 
-    /// Tells the time of the first packet, also of one that holds no PDU. Without it the first PDU's counts.
+    /// Sets the time of the first packet, also of one without a PDU. Otherwise the first PDU's time counts.
     package mutating func start(at time: Duration?) {
         guard let time, !hasStarted else { return }
         hasStarted = true
@@ -37,7 +34,7 @@ package struct TrafficGate {
         to = filter.to?.resolved(from: time)
     }
 
-    /// Whether an event is wanted. Everything that is no PDU is: connections, names, what was lost.
+    /// Whether an event is selected. Events that are not PDUs (connections, names, losses) always are.
     package mutating func wants(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
         switch event {
         case .att(let observation):
@@ -55,7 +52,8 @@ package struct TrafficGate {
         }
     }
 
-    /// As `wants`; and what tells whose a characteristic is passes also: what a filter hides is not forgotten.
+    /// Like `wants`, but also passes the PDUs that identify characteristics, so that discovery is complete for a
+    /// filtered capture.
     package mutating func passes(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
         if wants(event, pdu) { return true }
         guard case .att(let observation) = event, let opcode = pdu.first else { return true }

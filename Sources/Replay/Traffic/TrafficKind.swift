@@ -1,29 +1,28 @@
 import Bluetooth
 
-/// What a PDU does in the conversation, as a person asks for it: "only notifications". A PDU can be of several kinds.
+/// A kind of PDU that users can select, such as notifications. A PDU can be of several kinds.
 package enum TrafficKind: String, Sendable, CaseIterable {
-    /// Everything that asks for an answer.
+    /// PDUs that require a response.
     case requests
-    /// Every answer, error responses included.
+    /// All responses, including error responses.
     case responses
-    /// Error responses.
     case errors
-    /// Values that the server sends unasked, without confirmation.
+    /// Values sent by the server, without confirmation.
     case notifications
-    /// Values that the server sends unasked, and their confirmations.
+    /// Values sent by the server, and their confirmations.
     case indications
-    /// What the client sends without waiting for an answer.
+    /// PDUs of the client without a response.
     case commands
-    /// Every way to write a value, and what answers it.
+    /// All writes of values, and their responses.
     case writes
-    /// Every way to read a value by its handle, and what answers it.
+    /// All reads of values by handle, and their responses.
     case reads
-    /// MTU, services, characteristics and descriptors, asked and answered.
+    /// Requests about MTU, services, characteristics and descriptors, and their responses.
     case discovery
 
-    /// Whether a PDU is of this kind. Of an error response, the request that it answers decides about `writes`, `reads`
-    /// and `discovery`.
-    /// - Parameter asked: the request that it answers, where that is known.
+    /// Whether a PDU is of this kind. For an error response, `writes`, `reads` and `discovery` depend on the request
+    /// that it answers.
+    /// - Parameter asked: that request, if known.
     func holds(_ opcode: UInt8, asked: UInt8?) -> Bool {
         let method = opcode == 0x01 ? asked ?? 0 : opcode
         return switch self {
@@ -44,7 +43,7 @@ package enum TrafficKind: String, Sendable, CaseIterable {
         (0x02...0x09).contains(opcode) || opcode == 0x10 || opcode == 0x11
     }
 
-    /// Where the value begins in a PDU that carries one; 0 in all others.
+    /// The offset of the value in a PDU; 0 if it has none.
     static func valueStart(_ opcode: UInt8) -> Int {
         switch opcode {
         case 0x0B, 0x0D, 0x0F, 0x21: 1
@@ -54,7 +53,7 @@ package enum TrafficKind: String, Sendable, CaseIterable {
         }
     }
 
-    /// By opcode: a set would be asked for every PDU of a large capture.
+    /// By opcode, because a set would be slow for every PDU of a large capture.
     static let isRequest: [Bool] = (0...255).map { ATTOpcode(rawValue: $0).response != nil }
     static let isResponse: [Bool] = (0...255).map { ATTOpcode(rawValue: $0).isResponse }
 }

@@ -1,20 +1,18 @@
 import Bluetooth
 import Captures
 
-/// Looks on while others talk: tells drinks and what the host asked for as they pass, from several adapters and
-/// sniffers at once.
+/// Reports drinks and host commands during live traffic, from several adapters and sniffers at once.
 ///
-/// All of them are one conversation: a bottle that an adapter and a sniffer both hear drinks once.
+/// All sources form one conversation: a drink received by an adapter and a sniffer counts once.
 package final class CaptureWatch {
-    /// What is told.
     package struct Options {
-        /// As `drinks` reads; `bottle` holds for commands too.
+        /// The options of `drinks`; `bottle` also applies to commands.
         package var drinks: DrinkReader.Options
-        /// Every ATT PDU that the filter lets through.
+        /// Whether to print every ATT PDU that passes the filter.
         package var showsATT = false
-        /// One JSON object a line instead of text.
+        /// Whether to print JSON Lines instead of text.
         package var isJSON = false
-        /// With the colours of a terminal.
+        /// Whether to use terminal colours.
         package var isColoured = false
 
         package init(_ drinks: DrinkReader.Options) { self.drinks = drinks }
@@ -27,22 +25,20 @@ package final class CaptureWatch {
     private let commands: CommandReader
     private let lines: ATTLines?
     private var frame = 0
-    /// Names of files and pipes by their number.
+    /// The names of files and pipes by source number.
     private var sources: [UInt16: String] = [:]
-    /// Whose connections were told.
+    /// The connections that were reported.
     private var told: Set<Int> = []
 
-    /// The source that adapters of this machine are.
+    /// The source number of this machine's adapters.
     package static let ownAdapters: UInt16 = 0
 
-    /// How many packets there were.
     package var packets: Int { frame }
-    /// What became of the drinks up to now.
     package var tally: DrinkReader.Tally { drinks.tally }
-    /// Commands and PDUs that were told.
+    /// The number of printed commands and PDUs.
     package private(set) var commandCount = 0
 
-    /// Before the first packet. What is told goes to `out`.
+    /// Call this before the first packet. The output is written to `out`.
     package init(_ out: LineBuffer, _ options: Options) {
         (self.out, self.options) = (out, options)
         let drinkLines = DrinkLines(out, isRaw: options.drinks.isRaw, isColoured: options.isColoured)
@@ -67,11 +63,10 @@ package final class CaptureWatch {
     private final class Counter { var count = 0 }
     private let counter: Counter
 
-    /// How a file or a pipe is called.
     package func name(_ source: UInt16, _ name: String) { sources[source] = name }
 
-    /// Takes a packet as it passes.
-    /// - Parameter source: who heard it. Adapters of two sources are never the same one, whatever their numbers.
+    /// Adds a packet.
+    /// - Parameter source: its source. Adapters of two sources are different, even with equal numbers.
     package func take(_ packet: CapturePacket, _ bytes: RawSpan, from source: UInt16) throws {
         frame += 1
         var packet = packet
@@ -85,13 +80,12 @@ package final class CaptureWatch {
         commandCount = counter.count
     }
 
-    /// What a text capture says beside its packets.
     package func learn(_ head: CaptureFileFacts) {
         drinks.learn(head)
         commands.learn(head)
     }
 
-    /// Nothing more passes: what was held back until it is known whose it is comes out.
+    /// Ends the input, and prints the data that was held until its device was known.
     package func finish() throws {
         try reassembler.finish { try see($0, $1, at: nil) }
         try commands.finishCapture()
@@ -117,10 +111,10 @@ package final class CaptureWatch {
         try drinks.receive(event, bytes)
     }
 
-    /// A line for people about a connection; scripts ask for drinks and commands.
+    /// Prints a text line about a connection. JSON output has only drinks and commands.
     private func tell(_ what: String, _ connection: ObservedConnection, _ time: Duration?) {
         if let bottle = options.drinks.bottle, connection.peer != bottle { return }
-        // A capture of very many connections fills no memory.
+        // Limits the memory for captures with very many connections.
         if told.count < 4096 { told.insert(connection.id) }
         guard !options.isJSON else { return }
         if let time {
