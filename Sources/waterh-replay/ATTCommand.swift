@@ -45,11 +45,11 @@ struct ATTCommand: ParsableCommand {
         var seen = 0, shown = 0
         for part in try run.parts(file, following: following.follow) {
             try run.read(part, following: following.follow) { file in
-                // Each capture has connections of its own.
+                // Connections are numbered per capture.
                 let lines = ATTLines(
                     run.out, isJSON: json, filter: filter.filter, columns: columns, isColoured: colors.isColoured)
                 defer { (seen, shown) = (seen + lines.seen, shown + lines.count) }
-                // Only a filter asks for the time of the first packet.
+                // Only a filter needs the time of the first packet.
                 try file.forEachEvent(
                     onPacket: filter.filter.isEmpty ? nil : { packet in lines.start(at: packet.time) }
                 ) { event, bytes in

@@ -29,7 +29,7 @@ struct AddressArgument: ExpressibleByArgument {
 extension RecordDialect: ExpressibleByArgument {}
 extension BottleModel: ExpressibleByArgument {}
 
-/// Where a bottle's characteristics are, for captures that hide the discovery.
+/// The handles of a bottle's characteristics, for captures without discovery.
 struct AttributionArguments: ParsableArguments {
     @Option(help: "Handle of the command characteristic (decimal or 0x hex), where the capture holds no discovery.")
     var commandHandle: HandleArgument?
@@ -46,7 +46,7 @@ struct AttributionArguments: ParsableArguments {
     }
 }
 
-/// How records are read.
+/// The interpretation of records.
 struct RecordArguments: ParsableArguments {
     @Option(help: "How byte 0 of a record is read: calendar (year - 2000) or strict (must be 1A).")
     var dialect: RecordDialect = .calendar

@@ -22,12 +22,11 @@ final class CapturePlayer: @unchecked Sendable {
 
     deinit { timer.cancel() }
 
-    /// How often a host went where the capture did not.
+    /// The number of requests that differed from the capture.
     var mismatches: Int { queue.sync { mismatchCount } }
 
     func open() async throws(LinkError) { try await link.open(machine.application) }
 
-    /// Until the link is closed.
     func run() async {
         for await event in link.events { queue.sync { feed(.link(event)) } }
         queue.sync { timer.cancel() }

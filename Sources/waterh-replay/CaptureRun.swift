@@ -4,24 +4,23 @@ import Captures
 import CommandSupport
 import Foundation
 
-/// One run over captures: output, progress, and what to say at the end.
+/// One run over captures: output, progress and exit code.
 final class CaptureRun {
-    /// Standard output.
     let out: LineBuffer
-    /// What it writes is for everybody, as the umask allows: a capture is no diary.
+    /// The file mode of output files, before the umask. Other users can read captures, unlike a user's diary.
     static let mode: mode_t = 0o666
     private var progress = ProgressLine(isShown: Diagnostics.isLively && isatty(STDOUT_FILENO) == 0)
     private var lastShown = 0
-    /// A file could not be read to its end.
+    /// Whether a file could not be read to its end.
     private(set) var hadTrouble = false
 
     init() {
         out = LineBuffer { try Self.write($0) }
     }
 
-    /// Opens what the user named: a capture, or everything that is packed in it, in order. What was left out is said.
-    /// - Parameter following: it still grows, and so it is not packed.
-    /// - Returns: nothing where nothing can be read of it; that was said, then.
+    /// Opens a file of the user: a capture, or all captures packed in it, in order. Reports skipped files.
+    /// - Parameter following: whether the file is still growing, and therefore not packed.
+    /// - Returns: an empty array after a reported error.
     func parts(_ path: String, following: Bool = false) throws -> [CapturePart] {
         if following { return [CapturePart(path: path)] }
         do {
@@ -36,12 +35,12 @@ final class CaptureRun {
         }
     }
 
-    /// Opens everything that the user named, the parts of one recorder's log in the order of their times.
+    /// Opens all files of the user. The parts of one recorder's log are in the order of their times.
     func parts(_ paths: [String], following: Bool = false) throws -> [CapturePart] {
         CaptureOpener.sorted(try paths.flatMap { try parts($0, following: following) })
     }
 
-    /// What is read is never written over: it may be all that somebody has.
+    /// Rejects an output file that is also an input, because it might be the user's only copy.
     static func refuse(writing output: String, over inputs: [String]) throws {
         guard output != "-", let same = inputs.first(where: { isSame($0, output) }) else { return }
         throw CommandFailure(.wrongUse, "\(same) and \(output) are one file", advice: "Name another file to write.")
@@ -56,9 +55,9 @@ final class CaptureRun {
 
     static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 
-    /// Reads one capture. Trouble with its bytes is said in one line, after everything before it was written; other
-    /// files may follow.
-    /// - Parameter tellsEnd: whether to say, too, why unpacking ended early.
+    /// Reads one capture. An error in its bytes is reported in one line, after the output of everything before it.
+    /// Further files can follow.
+    /// - Parameter tellsEnd: whether to also report why unpacking ended early.
     /// - Returns: whether it was read to its end.
     @discardableResult
     func read(_ part: CapturePart, tellsEnd: Bool = true, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
@@ -69,7 +68,7 @@ final class CaptureRun {
             try body(&file)
         } catch let error as CaptureError {
             progress.clear()
-            // What was packed ends where unpacking ended.
+            // A packed capture ends where unpacking ended: report that reason.
             report("\(part.name): \(error.kind == .cut ? part.trouble ?? error.description : error.description)")
             return false
         } catch is OutputFile.NobodyReads {
@@ -81,7 +80,7 @@ final class CaptureRun {
                 CaptureFileError(path: part.name, sentence: error.sentence).description)
         }
         if let sentence = file.facts.passedSentence {
-            // Text of which nothing was understood is not a capture without drinks.
+            // A text without a known line is not a capture.
             if file.facts.packets == 0 {
                 report("\(part.name): \(sentence)")
             } else {
@@ -94,8 +93,8 @@ final class CaptureRun {
         return false
     }
 
-    /// Reads one capture, and while it is followed whatever is added to it or takes its place, until nobody reads the
-    /// output.
+    /// Reads one capture. If it is followed, also reads added data and files that replace it, until the output has no
+    /// reader.
     @discardableResult
     func read(_ part: CapturePart, following: Bool, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
         guard following else { return try read(part, body) }
@@ -123,31 +122,31 @@ final class CaptureRun {
         }
     }
 
-    /// Says something that a person should know, in one line on standard error.
+    /// Prints a note for the user as one line on standard error.
     func note(_ sentence: String) {
         try? out.flush()
         progress.clear()
         Diagnostics.line(sentence)
     }
 
-    /// Says in one line on standard error what is wrong with a file, in the right place of the output.
+    /// Prints an error of a file as one line on standard error, after the output before it.
     func report(_ sentence: String) {
         hadTrouble = true
         try? out.flush()
         Diagnostics.error(sentence)
     }
 
-    /// Ends the reading early when nobody reads the output any more (`| head`), or it cannot be written.
+    /// Ends the reading early if the output has no reader (`| head`) or cannot be written.
     func checkOutput() throws {
         if out.hasFailed { try out.flush() }
     }
 
-    /// Writes what is left and ends the command; exit code 4 after trouble with a file.
+    /// Flushes the output and ends the command; exit code 4 after an error of a file.
     func finish() throws {
         do {
             try out.flush()
         } catch is OutputFile.NobodyReads {
-            // Nobody reads any more (`| head`): that is no failure.
+            // An output without a reader (`| head`) is not a failure.
         }
         if hadTrouble { throw ExitCode(ExitStatus.badInput.rawValue) }
     }

@@ -59,7 +59,7 @@ struct CloneCommand: ParsableCommand {
         let reader = ProfileReader()
         for (index, part) in try run.parts(files).enumerated() {
             if index > 0 { reader.beginFile() }
-            // Moments are each capture's own.
+            // Moments are relative to each capture.
             var filter = TrafficFilter()
             (filter.from, filter.to) = (from?.value, to?.value)
             var gate = TrafficGate(filter)
@@ -89,10 +89,10 @@ struct CloneCommand: ParsableCommand {
         try run.finish()
     }
 
-    /// The one that is wanted: named, or the only one that has spoken, or the only one that there is.
+    /// The selected peripheral: the named one, else the only one with traffic, else the only one.
     private func chosen(_ all: [ObservedPeripheral]) throws -> ObservedPeripheral {
         let speakers = all.filter(\.hasSpoken)
-        // Whoever only advertised has a number too, behind those who have spoken.
+        // Peripherals that only advertised are numbered after those with traffic.
         let listed = speakers + all.filter { !$0.hasSpoken }
         if let device {
             if let number = Int(device), listed.indices.contains(number - 1) { return listed[number - 1] }
@@ -127,7 +127,7 @@ struct CloneCommand: ParsableCommand {
 
     private static let mostListed = 30
 
-    /// In a busy place those who have spoken are told of, and those who were only seen are counted.
+    /// Lists the peripherals with traffic, and counts the others, because many devices can be in range.
     private static func list(_ all: [ObservedPeripheral]) -> String {
         let speakers = all.prefix(while: \.hasSpoken).count
         let listed = all.count > mostListed && speakers > 0 ? min(speakers, mostListed) : min(all.count, mostListed)
@@ -145,7 +145,7 @@ struct CloneCommand: ParsableCommand {
         return lines.joined(separator: "; ")
     }
 
-    /// What was made, then what is missing.
+    /// The result, then the missing parts.
     private static func words(_ found: ObservedPeripheral, _ output: String) -> [String] {
         let gadget = found.profile
         let discovered = gadget.characteristics.filter { $0.source == .discovered }.count

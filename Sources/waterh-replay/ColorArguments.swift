@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 
-/// Whether lines for people are coloured.
 struct ColorArguments: ParsableArguments {
     enum When: String, CaseIterable, ExpressibleByArgument {
         case auto, always, never

@@ -32,11 +32,11 @@ struct ConvertCommand: ParsableCommand {
         try CaptureRun.refuse(writing: output, over: [input])
         let run = CaptureRun()
         var converter = CaptureConverter(to: target, filter: filter.filter)
-        // Without a byte nothing is made.
+        // Created with the first byte.
         var destination: OutputFile?
         let parts = try run.parts(input)
         guard let first = parts.first else { return try run.finish() }
-        // One after the other, into one file.
+        // All captures are written into one file.
         try run.read(first, tellsEnd: false) { file in
             converter.onProgress = file.onProgress
             do {
@@ -48,7 +48,7 @@ struct ConvertCommand: ParsableCommand {
                     try destination?.write(bytes)
                 }
             } catch let error as CaptureError where error.kind == .cannotCarry {
-                // Half of it is not what was asked for: the file stays as it was.
+                // Do not publish a partial file: an existing one stays unchanged.
                 destination = nil
                 throw error
             }

@@ -4,7 +4,7 @@ import CommandSupport
 import Foundation
 import Replay
 
-/// What of a capture is looked at: the same words for every verb that reads one.
+/// The filter options of all subcommands that read a capture.
 struct FilterArguments: ParsableArguments {
     @Option(
         name: [.customLong("device"), .customLong("bottle")],
@@ -53,7 +53,7 @@ struct FilterArguments: ParsableArguments {
 
 extension TrafficKind: ExpressibleByArgument {}
 
-/// A moment of a capture.
+/// A point in time of a capture.
 struct MomentArgument: ExpressibleByArgument {
     let value: TrafficFilter.Moment
 
@@ -69,7 +69,7 @@ struct MomentArgument: ExpressibleByArgument {
         return date(text).map { .absolute($0) }
     }
 
-    /// `1770070880.1`: nine digits after the point count.
+    /// `1770070880.1`: up to nine decimal places.
     private static func seconds(_ text: Substring) -> Duration? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, !first.isEmpty, first.utf8.count <= 11, first.utf8.allSatisfy(isDigit),
@@ -94,7 +94,7 @@ struct MomentArgument: ExpressibleByArgument {
         return start + second
     }
 
-    /// ISO 8601: a date, or date and time, with `Z`, `+01:00` or nothing (UTC) behind.
+    /// ISO 8601: a date, or date and time, followed by `Z`, `+01:00` or nothing (UTC).
     private static func date(_ text: String) -> Duration? {
         let text = text.replacingOccurrences(of: " ", with: "T")
         let day = text.prefix(10)

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Whether a capture is read on while somebody still writes it.
+/// Whether to follow a capture that is still growing.
 struct FollowArguments: ParsableArguments {
     @Flag(
         help:

@@ -7,30 +7,30 @@ import BlueZ
 import Replay
 import Synchronization
 
-/// Something that a watch hears of.
+/// An input of a watch.
 enum WatchedPart: Sendable {
     case packet(CapturePacket, [UInt8], source: UInt16)
     case monitor(MonitorPacket)
     case head(CaptureFileFacts)
     case trouble(String)
-    /// A source has nothing more.
+    /// A source has ended.
     case ended
     case stop(ExitStatus)
 }
 
-/// Lets no more packets of files wait than are looked at soon: a file is faster than a terminal.
+/// Limits the number of packets of files that wait for processing, because a file is faster than a terminal.
 final class WatchGate: Sendable {
     private let places: DispatchSemaphore
     private let isOver = Atomic(false)
 
     init() {
-        // Begun at zero, since a semaphore may not go while it is below what it began with: packets may wait when the
-        // watch ends.
+        // The start value is zero because a semaphore must not be freed below its start value, and packets can wait
+        // when the watch ends.
         places = DispatchSemaphore(value: 0)
         for _ in 0..<4096 { places.signal() }
     }
 
-    /// Waits for a place; `false` once nobody looks on any more.
+    /// Waits for a free place; `false` after the end of the watch.
     func enter() -> Bool {
         while places.wait(timeout: .now() + .milliseconds(200)) == .timedOut {
             if isOver.load(ordering: .relaxed) { return false }
@@ -42,7 +42,7 @@ final class WatchGate: Sendable {
     func close() { isOver.store(true, ordering: .relaxed) }
 }
 
-/// Reads captures and pipes, each in a thread of its own: reading a pipe waits for who writes.
+/// Reads captures and pipes, each on its own thread, because reading a pipe blocks.
 struct FollowedFiles {
     private let gate: WatchGate
 
@@ -66,14 +66,14 @@ struct FollowedFiles {
         }
     }
 
-    /// The threads end with the next packet, or with the program.
+    /// Ends the threads with their next packet.
     func stop() { gate.close() }
 
     private static func read(
         _ path: String, _ number: UInt16, _ gate: WatchGate, _ parts: AsyncStream<WatchedPart>.Continuation
     ) throws {
         var file = CaptureFile(path: path)
-        // A pipe ends when nobody writes to it any more; a file is written on.
+        // A pipe ends with its last writer; a file can grow.
         if path != "-", isFile(path) { file.growth = try FileGrowth(path, output: STDOUT_FILENO) }
         file.onHead = { parts.yield(.head($0)) }
         try file.forEachPacket { packet, bytes in

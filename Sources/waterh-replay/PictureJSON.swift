@@ -2,14 +2,14 @@ import Bluetooth
 import CommandSupport
 import Replay
 
-/// A capture as the page's script takes it.
+/// The JSON data of a capture for the script of the report page.
 struct PictureJSON {
     let name: String
     let picture: CapturePicture
 
     private static let mostTables = 40
 
-    /// What the page holds and what it leaves out.
+    /// A sentence about the content of the page and what it omits.
     var sentence: String {
         let timeline = picture.statistics.timeline
         let (all, kept) = (timeline?.count ?? 0, timeline?.entries.count ?? 0)
@@ -48,7 +48,7 @@ struct PictureJSON {
         return .object(members)
     }
 
-    /// Times are seconds since the first packet's, so that they keep microseconds as JSON numbers.
+    /// Times are in seconds since the first packet, so that JSON numbers keep microseconds.
     private var timeline: JSONValue {
         guard let timeline = picture.statistics.timeline else { return .null }
         let origin = picture.firstTime ?? .zero

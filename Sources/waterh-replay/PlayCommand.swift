@@ -99,7 +99,7 @@ struct PlayCommand: AsyncParsableCommand {
         }
     }
 
-    /// The one bottle that is to answer.
+    /// The script of the selected bottle.
     private func script() throws -> AnsweringScript {
         var found: (scripts: [AnsweringScript], trouble: String?) = ([], nil)
         do {
@@ -134,7 +134,7 @@ struct PlayCommand: AsyncParsableCommand {
         return script
     }
 
-    /// The scripts of all captures in the file. One without a bottle is passed over where another has one.
+    /// The scripts of all captures in the file. Captures without a bottle are skipped if another one has a bottle.
     private func scripts(_ parts: [CapturePart]) throws -> (scripts: [AnsweringScript], trouble: String?) {
         var found: (scripts: [AnsweringScript], trouble: String?) = ([], nil)
         var failure: AnsweringScriptError?

@@ -1,7 +1,7 @@
 import Bluetooth
 import Replay
 
-/// What a person should know about how a capture was read, beside what was found in it.
+/// Notes for the user about the reading of a capture.
 final class ReadingNotes {
     private var pdus = 0
     private var encrypted = 0
@@ -9,7 +9,7 @@ final class ReadingNotes {
     private var tellsRefusals = 0
     private static let mostRefusals = 20
 
-    /// Looks at an event on its way to the reader.
+    /// Examines an event before the reader does.
     func see(_ event: ConversationEvent) {
         switch event {
         case .att: pdus += 1
@@ -18,7 +18,7 @@ final class ReadingNotes {
         }
     }
 
-    /// One line for each distinct record that the dialect refuses; the rest is counted.
+    /// Prints one line for each distinct rejected record, up to a limit, and counts the others.
     func refuse(_ record: RefusedRecord, _ run: CaptureRun) {
         guard refusals.count < Self.mostRefusals || refusals[record.raw] != nil else {
             tellsRefusals += 1
@@ -34,7 +34,7 @@ final class ReadingNotes {
         )
     }
 
-    /// After a capture was read.
+    /// Prints the notes after a capture was read.
     func say(_ name: String, peers: [BottlePeer], tally: DrinkReader.Tally, hadTrouble: Bool, _ run: CaptureRun) {
         for peer in peers where peer.isBottle && peer.basis == .guessed {
             let handle = peer.responseHandle.map { "0x" + String($0, radix: 16) } ?? "?"
@@ -54,8 +54,7 @@ final class ReadingNotes {
                 """
             )
         }
-        // After trouble with the file its one line says where the reading ended; what is unfinished or missing follows
-        // from that.
+        // The line about the file's error shows where the reading ended, which explains incomplete and missing data.
         if hadTrouble { return }
         if encrypted > 0 {
             run.note(
@@ -93,7 +92,6 @@ final class ReadingNotes {
     }
 }
 
-/// `1 drink`, `2 drinks`.
 func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
     "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
 }

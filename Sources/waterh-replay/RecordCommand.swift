@@ -52,7 +52,7 @@ struct RecordCommand: AsyncParsableCommand {
         var recorder = MonitorRecorder(format, adapter: found.index, bottle: bottle?.value)
         let destination = try OutputFile(output, kind: .capture, mode: CaptureRun.mode)
         try destination.write(recorder.takeOutput())
-        // Others may look at it while it grows, and what was recorded stays whatever happens.
+        // Publish the file now, so that other programs can read it while it grows and it survives a crash.
         try destination.publish()
         var progress = ProgressLine()
         Diagnostics.line("recording \(found.name) (\(found.address)) to \(output); Ctrl-C ends it")

@@ -58,7 +58,7 @@ struct ReportCommand: ParsableCommand {
                 if let trouble = part.trouble ?? picture.trouble { run.report("\(part.name): \(trouble)") }
             }
         }
-        // Without a capture there is nothing to look at, and an old page stays.
+        // Without a capture, an existing page stays unchanged.
         guard !pictures.isEmpty else { return try run.finish() }
         var random = SystemRandomNumberGenerator()
         let page = ReportPage(pictures, nonce: String(random.next(), radix: 36) + String(random.next(), radix: 36))

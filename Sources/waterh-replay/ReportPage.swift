@@ -2,15 +2,15 @@ import CommandSupport
 import CReport
 import Utilities
 
-/// The page of a report: style, data and script in one file that asks for nothing.
+/// The HTML page of a report: style, data and script in one file without external resources.
 ///
-/// Everything that comes from the capture stands in one data block, as JSON in which nothing can end the block; the
-/// script shows it as text and never as markup. The page's own policy lets no other script run and nothing be loaded.
+/// All data of the capture is in one JSON data block, in which no character can end the block. The script inserts it as
+/// text and never as markup. The page's content security policy blocks other scripts and all loading.
 struct ReportPage {
     private let pictures: [PictureJSON]
     private let nonce: String
 
-    /// - Parameter nonce: letters and digits that nobody can foresee.
+    /// - Parameter nonce: unpredictable letters and digits.
     init(_ pictures: [PictureJSON], nonce: String) {
         self.pictures = pictures
         self.nonce = nonce
@@ -54,7 +54,7 @@ struct ReportPage {
         Array(UnsafeBufferPointer(start: part.bytes, count: Int(part.length)))
     }
 
-    /// JSON in which `<`, `>` and `&` are escapes: they stand only in strings there, where an escape means the same.
+    /// JSON with `<`, `>` and `&` as escapes. They occur only in strings, where an escape has the same meaning.
     static func scriptSafe(_ json: String) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(json.utf8.count + 64)

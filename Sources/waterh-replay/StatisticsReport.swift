@@ -2,7 +2,7 @@ import Bluetooth
 import CommandSupport
 import Replay
 
-/// A capture's statistics in words.
+/// The statistics of a capture as text.
 struct StatisticsReport {
     let file: String
     let packets: Int
@@ -12,7 +12,7 @@ struct StatisticsReport {
 
     var text: String { lines.joined(separator: "\n") + "\n" }
 
-    /// For a terminal: what is not as it should be stands out.
+    /// The text for a terminal, with highlighted anomalies.
     var coloured: String {
         let odd = Set(statistics.anomalies.map { "  " + TerminalText.safe($0.sentence) })
         return lines.map { line in odd.contains { line.hasPrefix($0) } ? "\u{1B}[33m\(line)\u{1B}[0m" : line }.joined(
@@ -175,7 +175,7 @@ struct StatisticsReport {
         guard span < .seconds(1) else { return SummaryWords.duration(span) }
         let microseconds = Int(span.components.attoseconds / 1_000_000_000_000)
         if microseconds < 1000 { return "\(microseconds) µs" }
-        // Rounded to what is shown.
+        // Rounded to the printed digits.
         let (hundredths, tenths, whole) = (
             (microseconds + 5) / 10, (microseconds + 50) / 100, (microseconds + 500) / 1000
         )
@@ -200,7 +200,7 @@ struct StatisticsReport {
         return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
 
-    /// Columns under each other: the first `left` and the last to the left, the others to the right.
+    /// Aligns columns: the first `left` columns and the last one to the left, the others to the right.
     static func table(_ rows: [[String]], left: Int = 1) -> [String] {
         let width = rows.reduce(into: [Int](repeating: 0, count: rows.map(\.count).max() ?? 0)) { width, row in
             for (column, cell) in row.enumerated() { width[column] = max(width[column], cell.count) }

@@ -3,7 +3,7 @@ import CommandSupport
 import Utilities
 import Replay
 
-/// A capture's statistics as one table of comma-separated values (RFC 4180).
+/// The statistics of a capture as one table of comma-separated values (RFC 4180).
 struct StatisticsTable {
     private let report: StatisticsReport
 
@@ -67,7 +67,8 @@ struct StatisticsTable {
         return Self.columns.map { Self.quoted(cells[$0] ?? "") }.joined(separator: ",") + "\n"
     }
 
-    /// A file's name may hold anything. What a spreadsheet would take for a formula gets an apostrophe before it.
+    /// Quotes a file name, which can have any characters. An apostrophe before it prevents a spreadsheet from reading a
+    /// formula.
     private static func quoted(_ text: String) -> String {
         let text = text.unicodeScalars.first.map { "=+-@\t\r".unicodeScalars.contains($0) } == true ? "'" + text : text
         guard text.unicodeScalars.contains(where: { ",\"\n\r".unicodeScalars.contains($0) }) else { return text }

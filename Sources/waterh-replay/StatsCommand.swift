@@ -42,7 +42,7 @@ struct StatsCommand: ParsableCommand {
             let statistics = CaptureStatistics(filter.filter, given: attribution.given)
             var packets = 0
             let isWhole = try run.read(part) { file in try statistics.read(&file) { _ in packets += 1 } }
-            // What cannot be read at all has nothing to count; the line on standard error says what it is.
+            // An unreadable file has no statistics; its error is already on standard error.
             if !isWhole, packets == 0 { continue }
             let report = StatisticsReport(file: part.place, packets: packets, statistics: statistics)
             if json {

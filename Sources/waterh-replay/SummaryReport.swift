@@ -3,14 +3,13 @@ import Captures
 import CommandSupport
 import Replay
 
-/// A capture's summary in words and as JSON.
+/// The summary of a capture as text and as JSON.
 struct SummaryReport {
     let file: String
     let summary: CaptureSummary
 
     var text: String {
         guard summary.facts.format != nil else {
-            // What it is instead, and what to do with it.
             return "\(file == "-" ? "standard input" : file): \(summary.trouble ?? "no capture")\n"
         }
         var lines: [String] = []
@@ -46,7 +45,7 @@ struct SummaryReport {
     private var span: String? {
         guard let first = summary.firstTime, let last = summary.lastTime else { return "time: the capture keeps none" }
         var text = "time: \(moment(first)) to \(moment(last)) (\(SummaryWords.duration(last - first)))"
-        // Bluetooth LE is of 2010.
+        // Bluetooth LE exists since 2010.
         if last < .seconds(1_262_304_000) {
             text += "; no date of a capture: whoever recorded it had no clock, or counted from its own start"
         }
@@ -173,7 +172,7 @@ struct SummaryReport {
         return "ATT: \(count(total, "PDU")): " + parts.joined(separator: ", ")
     }
 
-    /// What could not be read, a sentence each.
+    /// Sentences about data that could not be read.
     var unreadable: [String] {
         var sentences: [String] = []
         if let trouble = summary.trouble { sentences.append(trouble) }

@@ -1,6 +1,5 @@
 import Replay
 
-/// Small words of a summary.
 enum SummaryWords {
     static func basis(_ basis: AttributionBasis, isText: Bool) -> String {
         switch basis {
@@ -24,7 +23,7 @@ enum SummaryWords {
         return seconds < 172_800 ? "\(seconds / 3600) h" : "\(seconds / 86_400) days"
     }
 
-    /// Why a connection ended (HCI error codes, Core 5.4, Vol 1 Part F, 2).
+    /// The reason for the end of a connection (HCI error codes, Core 5.4, Vol 1 Part F, 2).
     static func ending(_ reason: UInt8) -> String {
         let words =
             switch reason {

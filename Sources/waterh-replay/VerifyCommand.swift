@@ -45,7 +45,7 @@ struct VerifyCommand: ParsableCommand {
             throw CommandFailure(
                 .badInput, "there is no capture in \(directory)", advice: "Name the folder that holds the captures.")
         }
-        // Before hours of reading, not after them.
+        // Report an error before hours of reading.
         let place = try junit.map { try OutputFile($0, mode: CaptureRun.mode) }
         var report = TestReport(suite: "waterh-replay verify")
         for name in files {
@@ -74,7 +74,7 @@ struct VerifyCommand: ParsableCommand {
         if wrong > 0 { throw ExitCode(ExitStatus.badInput.rawValue) }
     }
 
-    /// Everything that is no expectation, no description and not hidden.
+    /// All files except expectations, descriptions and hidden files.
     private func captures() throws -> [String] {
         guard isFolder(directory) else {
             throw CommandFailure(

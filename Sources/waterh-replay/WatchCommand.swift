@@ -35,7 +35,7 @@ struct WatchCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("End after so many seconds.", valueName: "seconds"))
     var seconds: Double?
 
-    /// Each file and pipe has a thread that waits for it.
+    /// The maximum number of files and pipes, each of which has a thread.
     private static let mostSources = 64
 
     func validate() throws {
@@ -119,7 +119,7 @@ struct WatchCommand: AsyncParsableCommand {
         if status != .done { throw ExitCode(status.rawValue) }
     }
 
-    /// Files and pipes count from one: adapters of this machine are source 0.
+    /// Files and pipes are numbered from 1; adapters of this machine are source 0.
     private func sort() throws -> (files: [(UInt16, String)], adapters: [HostAdapter]) {
         var files: [(UInt16, String)] = [], adapters: [HostAdapter] = []
         for source in sources where source != "all" {

@@ -2,9 +2,9 @@
 package struct ArchiveLimits: Sendable {
     /// The total of unpacked bytes.
     package var bytes: Int
-    /// The maximum ratio of unpacked to packed bytes, checked after `freeBytes` bytes.
+    /// The maximum ratio of unpacked to packed bytes.
     package var ratio: Int
-    /// The number of bytes that stay free in the target file system.
+    /// The number of unpacked bytes up to which `ratio` is not checked.
     package var freeBytes: Int
     /// The number of members, including those of nested archives.
     package var members: Int
