@@ -32,7 +32,6 @@ package struct CaptureConverter {
     ///
     /// Each capture is read twice: first for names and for the way to convert it. Standard input and pipes are copied
     /// for this. With several captures, an error in the bytes of one is thrown after all were written.
-    ///
     /// - Throws: `CaptureError` after everything before the error was written, `CaptureFileError`, or the error of
     ///   `write`.
     package mutating func convert(_ paths: [String], _ write: ([UInt8]) throws -> Void) throws {
@@ -102,7 +101,6 @@ package struct CaptureConverter {
                 if writer.output.count >= 1 << 18 { try write(writer.takeOutput()) }
             }
         } catch {
-            // Do not write anything for a file that is not a capture.
             if file.facts.format != nil { try write(writer.takeOutput()) }
             throw error
         }
@@ -122,7 +120,6 @@ package struct CaptureConverter {
             || level == .hci && !survey.hasDirections && format.keepsDirection
     }
 
-    /// Whether an event that is not a PDU belongs to the selected device.
     private func concernsDevice(_ event: ConversationEvent) -> Bool {
         guard let device = filter.device else { return true }
         let connection: ObservedConnection?
@@ -141,7 +138,6 @@ private struct Survey {
     var level: CaptureFormat.Level?
     var hasSeveralAdapters = false
     var hasDirections = false
-    /// Whether a sniffer decrypted packets.
     var isDecrypted = false
     /// Name, address and profile of the first bottle, and all names.
     var head = CaptureFileFacts()

@@ -48,7 +48,6 @@ package final class CommandReader: EventReader {
     }
 
     /// Reads a whole capture.
-    ///
     /// - Parameter see: called for each event before it is read.
     package func read(_ file: inout CaptureFile, _ see: (ConversationEvent) -> Void = { _ in }) throws {
         let error = try file.feed([self], see: { event, _ in see(event) }).error
@@ -58,7 +57,6 @@ package final class CommandReader: EventReader {
 
     func start(at time: Duration) { gate?.start(at: time) }
 
-    /// Adds the next event of a conversation, with its PDU.
     package func receive(_ event: ConversationEvent, _ bytes: RawSpan) throws {
         guard gate?.passes(event, bytes) ?? true else { return }
         try conversation.receive(event, bytes)

@@ -2,7 +2,6 @@ import Bluetooth
 import BottleProtocol
 
 extension AnsweringMachine {
-    /// The number of records in one entry of a real bottle.
     private static let recordsPerEntry = 8
     private static let stall = Duration.seconds(30)
 

@@ -19,11 +19,9 @@ package struct AnsweringMachine: Sendable {
     package enum Pace: Sendable, Equatable {
         /// As recorded, at a multiple of the speed.
         case recorded(speed: Double)
-        /// Without delays.
         case flush
     }
 
-    /// An event of the link or the clock.
     package enum Event: Sendable {
         case link(PeripheralEvent)
         case tick

@@ -26,7 +26,6 @@ package struct AnsweringScript: Sendable {
 
     /// `nil` if the capture does not have it.
     package internal(set) var address: BluetoothAddress?
-    /// The name of the recorded bottle.
     package internal(set) var name: String?
     /// The model of the recorded bottle; `nil` if the capture does not show it.
     package internal(set) var model: BottleModel?
@@ -37,7 +36,6 @@ package struct AnsweringScript: Sendable {
     package internal(set) var records: [[UInt8]] = []
 
     /// The scripts of all bottles in a capture, in order of first connection.
-    ///
     /// - Throws: `AnsweringScriptError` if there is no bottle or too much data; any reading error. A truncated or
     ///   damaged capture gives the data before the error: `trouble` has the reason.
     package static func read(
@@ -76,7 +74,6 @@ private final class ScriptBuilder: EventReader {
     private var transfers: [ObservedTransfer] = []
     private var bytes = 0
 
-    /// The drafts with an open request.
     private var asked: [Draft] = []
 
     private final class Draft {
@@ -181,7 +178,6 @@ private final class ScriptBuilder: EventReader {
     }
 }
 
-/// Both values, or `nil`.
 private func zip<A, B>(_ one: A?, _ other: B?) -> (A, B)? {
     if let one, let other { (one, other) } else { nil }
 }

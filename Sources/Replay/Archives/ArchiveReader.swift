@@ -70,7 +70,6 @@ final class ArchiveReader {
 
     deinit { _ = archive_read_free(handle) }
 
-    /// The next member; `nil` at the end.
     func next() throws(CaptureError) -> Member? {
         var entry: OpaquePointer?
         let code = archive_read_next_header(handle, &entry)

@@ -10,7 +10,6 @@ enum HeadLook: Equatable {
     /// A text that is not a capture, but can contain a packed one.
     case text
     case other
-    /// More bytes are needed.
     case undecided
 
     /// The maximum number of bytes that any format needs.

@@ -6,12 +6,10 @@ final class MemberBytes {
     private let budget: ArchiveBudget
     private var buffer = [UInt8](repeating: 0, count: 1 << 16)
     private(set) var isOver = false
-    /// The reason why the bytes ended too early.
     private(set) var trouble: String?
 
     init(_ reader: ArchiveReader, _ budget: ArchiveBudget) { (self.reader, self.budget) = (reader, budget) }
 
-    /// At most `length` bytes from the start.
     func head(_ length: Int) throws -> [UInt8] {
         var head: [UInt8] = []
         while head.count < length, !isOver {

@@ -89,7 +89,6 @@ enum PackedLog {
     }
 }
 
-/// The bytes are not a packed log.
 struct PackedLogError: Error, Equatable {
     var sentence: String
 }

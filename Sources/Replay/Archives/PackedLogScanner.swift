@@ -8,7 +8,6 @@
 struct PackedLogScanner {
     struct Log {
         var bytes: [UInt8] = []
-        /// The reason why the log is incomplete.
         var trouble: String?
     }
 

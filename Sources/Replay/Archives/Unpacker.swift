@@ -16,7 +16,6 @@ final class Unpacker {
         var part: CapturePart
         /// The member; empty for the file itself.
         var place: String
-        /// Whether it was packed in a text.
         var isPackedLog = false
     }
 

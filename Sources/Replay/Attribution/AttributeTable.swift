@@ -9,15 +9,12 @@ package struct AttributeTable: Sendable, Equatable {
     package struct Characteristic: Sendable, Equatable {
         package var uuid: BluetoothUUID
         package var properties: CharacteristicProperties
-        /// The handle of the declaration.
         package var declaration: UInt16
     }
 
     package struct Service: Sendable, Equatable {
         package var uuid: BluetoothUUID
-        /// The first handle of the group.
         package var start: UInt16
-        /// The last handle of the group.
         package var end: UInt16
     }
 
@@ -33,7 +30,6 @@ package struct AttributeTable: Sendable, Equatable {
     /// The type of the attribute at a handle. The type of a characteristic value is the characteristic's UUID.
     package func type(at handle: UInt16) -> BluetoothUUID? { characteristics[handle]?.uuid ?? types[handle] }
 
-    /// The service whose group holds the handle.
     package func service(at handle: UInt16) -> Service? {
         services.values.first { $0.start <= handle && handle <= $0.end }
     }

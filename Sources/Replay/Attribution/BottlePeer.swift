@@ -5,7 +5,6 @@ import BottleProtocol
 package final class BottlePeer {
     /// `nil` if the capture does not have it.
     package internal(set) var address: BluetoothAddress?
-    /// The number of the first connection with it.
     package let firstConnection: Int
     /// The advertised name, or the value of 2A00.
     package internal(set) var name: String?
@@ -19,16 +18,13 @@ package final class BottlePeer {
     package internal(set) var table = AttributeTable()
     /// The battery level in percent, from the last snapshot or report.
     package internal(set) var batteryPercent: Int?
-    /// Whether it has sent frames.
     package internal(set) var hasSpoken = false
-    /// The number of commands written to it.
     package internal(set) var commandCount = 0
     /// Its address is a private one, which changes.
     var isAddressPrivate = false
     var keys: [PeerBook.Key] = []
     /// Whether it is the capturing host itself.
     package let isHost: Bool
-    /// The number of open connections with it.
     var openConnections = 0
 
     init(address: BluetoothAddress?, firstConnection: Int, isHost: Bool) {

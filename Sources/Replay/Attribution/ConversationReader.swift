@@ -4,7 +4,6 @@ import Captures
 
 /// The traffic of a bottle in a capture, found by `ConversationReader`.
 enum BottleTraffic {
-    /// A value that the host wrote to one of the bottle's characteristics.
     case command(HostCommand, value: [UInt8], characteristic: BluetoothUUID?)
     /// Whole records of the drink log.
     case records(RecordBatch)
@@ -14,7 +13,6 @@ enum BottleTraffic {
     case malformed([UInt8], DecodeFailure)
 }
 
-/// The place of traffic in the capture.
 struct TrafficOrigin {
     var side: ServerSide
     var observation: ATTObservation
@@ -41,7 +39,6 @@ struct ObservedTransfer {
         }
     }
 
-    /// The server's address, if the server is the peer.
     var peer: BluetoothAddress? { side.isHost ? nil : side.connection.peer }
 }
 
@@ -199,7 +196,6 @@ final class ConversationReader {
         }
     }
 
-    /// Handles requests and writes of the client.
     private func ask(
         _ pdu: RawSpan, _ opcode: ATTOpcode, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
     ) throws {
@@ -240,7 +236,6 @@ final class ConversationReader {
         }
     }
 
-    /// Handles responses of the server.
     private func answer(
         _ pdu: RawSpan, _ opcode: ATTOpcode, _ side: ServerSide, _ sides: ConnectionSides, _ observation: ATTObservation
     ) throws {
@@ -268,7 +263,6 @@ final class ConversationReader {
                 side.resetRoles()
                 if side.table.hasBottle || !side.peer.table.hasBottle { side.peer.table = side.table }
             }
-            // A value read by its type.
             if opcode == .readByTypeResponse, let type = request.type,
                 type.short.map({ !(0x2800...0x2803).contains($0) }) ?? true, let handle = pdu.little16(at: 2),
                 pdu.byteCount >= 4, Int(pdu.byte(1)) == pdu.byteCount - 2
@@ -350,7 +344,6 @@ final class ConversationReader {
         }
     }
 
-    /// Delivers a value that was read completely.
     private func deliverReading(_ side: ServerSide) throws {
         guard let reading = side.reading else { return }
         side.reading = nil

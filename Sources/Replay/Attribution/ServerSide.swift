@@ -10,13 +10,11 @@ final class ServerSide {
     var table = AttributeTable()
     /// The table from discovery on an earlier connection to the same address.
     private let carried: AttributeTable
-    /// The client's request without a response.
     var pending: PendingRequest?
     /// A value that is being read in parts.
     var reading: PartialValue?
     /// The values that are being written in parts.
     var preparing: [PartialValue] = []
-    /// The decoder of the current log transfer.
     let log = LogDecoder()
     var guess = GuessWork()
 
@@ -100,7 +98,6 @@ final class ServerSide {
 enum HandleRole: Equatable {
     /// Sends frames of the bottle. A `nil` profile is unknown.
     case response(BottleProfile?, AttributionBasis)
-    /// Receives commands.
     case command(BottleProfile?, AttributionBasis)
     /// Any other role, known by discovery.
     case other
@@ -128,9 +125,7 @@ package struct GivenHandles: Sendable, Equatable {
 
 /// The roles that the shape of the traffic suggests for a server without discovery.
 struct GuessWork {
-    /// The handle of a bottle's frames.
     var response: UInt16?
-    /// The handle of commands to a bottle.
     var command: UInt16?
     /// Whether there were only frames and no command. Another device can send the same bytes, so such drinks count only
     /// if the capture has no bottle with better evidence.

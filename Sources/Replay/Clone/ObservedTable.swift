@@ -4,9 +4,7 @@ import Emulator
 /// The attributes of a peripheral from discovery, and those that only the traffic shows.
 struct ObservedTable {
     struct Use {
-        /// The properties that a characteristic needs for it.
         var properties: CharacteristicProperties = []
-        /// The last value read.
         var value: [UInt8]?
         /// Whether every written value had the form of a subscription.
         var isSubscription = true

@@ -34,7 +34,6 @@ package final class ProfileReader {
 
     private enum Key: Hashable {
         case address(BluetoothAddress)
-        /// The capturing host itself.
         case host(file: Int, adapter: UInt32)
         case connection(file: Int, id: Int)
     }

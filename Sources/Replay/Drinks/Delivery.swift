@@ -48,14 +48,12 @@ package struct RefusedRecord {
 }
 
 extension DrinkReader {
-    /// Selects the drinks to read.
     package struct Options {
         /// The meaning of byte 0 of a record.
         package var dialect = RecordDialect.calendar
         /// Whether to deliver everything, including duplicates and bookkeeping entries.
         package var isRaw = false
         package var given = GivenHandles()
-        /// Only drinks of this bottle.
         package var bottle: BluetoothAddress?
         /// Only drinks in these PDUs. The device is in `bottle`.
         package var filter = TrafficFilter()
@@ -80,9 +78,7 @@ extension DrinkReader {
         package var bookkeeping = 0
         /// The number of records that the dialect rejected.
         package var refused = 0
-        /// The number of started log transfers.
         package var transfers = 0
-        /// The number of incomplete log transfers.
         package var unfinishedTransfers = 0
         /// The number of values of the response characteristic that are not frames.
         package var malformed = 0
@@ -108,7 +104,6 @@ extension DrinkReader {
             for field in fields { left[keyPath: field] += right[keyPath: field] }
         }
 
-        /// The difference from an earlier tally.
         package func since(_ earlier: Tally) -> Tally {
             var rest = self
             for field in Self.fields { rest[keyPath: field] -= earlier[keyPath: field] }

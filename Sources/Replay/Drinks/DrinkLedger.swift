@@ -52,7 +52,6 @@ final class DrinkIndex {
     }
 
     /// Stores a drink; `false` if it is already there.
-    ///
     /// - Parameters:
     ///   - wall: the record's bytes 0 to 5 (year − 2000, month, day, hour, minute, second), first byte highest.
     ///   - amount: ml.

@@ -62,7 +62,6 @@ package final class DrinkReader: EventReader {
     }
 
     /// Reads a capture. A log that was split within a connection continues in the next file.
-    ///
     /// - Parameters:
     ///   - isLast: no file follows; otherwise open transfers at its end can continue.
     ///   - see: called for each event before it is read.

@@ -60,7 +60,6 @@ final class LogDecoder {
     /// `records`.
     private var previous: [UInt8] = []
     private var lastSize = 0
-    /// The general path.
     private var general: TracedAssembler?
 
     var isOpen: Bool { length > 0 }

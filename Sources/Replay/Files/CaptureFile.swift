@@ -21,7 +21,6 @@ package struct CaptureFile {
     package init(path: String) { self.path = path }
 
     /// Reads the file from its start. The bytes are borrowed during a call.
-    ///
     /// - Throws: `CaptureError` after everything before the error was delivered; `CaptureFileError` if the file cannot
     ///   be opened or read; or the error of `body`.
     package mutating func forEachPacket(_ body: PacketBody) throws {
@@ -70,7 +69,6 @@ package struct CaptureFile {
 
     /// Reads the file as conversations: every whole ATT PDU, and the other events. The bytes are borrowed during a
     /// call.
-    ///
     /// - Throws: as `forEachPacket`, after everything whole before the error was delivered.
     /// - Returns: the number of drops by reason.
     @discardableResult
@@ -92,7 +90,6 @@ package struct CaptureFile {
     }
 
     /// Reads the file into several readers. The caller finishes each one.
-    ///
     /// - Returns: the number of drops by reason, and the error that ended the reading.
     mutating func feed(
         _ readers: [any EventReader], onPacket: (CapturePacket) -> Void = { _ in },
@@ -161,7 +158,6 @@ package struct CaptureFile {
     }
 }
 
-/// A reader of the events of one capture.
 protocol EventReader: AnyObject {
     func learn(_ head: CaptureFileFacts)
     func start(at time: Duration)

@@ -7,15 +7,12 @@ import Glibc
 package final class FileGrowth {
     /// The event that ended the wait.
     package enum News: Sendable, Hashable {
-        /// There is more to read.
         case grown
         /// The file is shorter than the bytes that were read.
         case cut(to: Int)
         /// The bytes that were read have changed: the file was rewritten in place.
         case overwritten
-        /// The name belongs to another file.
         case replaced
-        /// The output has no reader.
         case unread
     }
 

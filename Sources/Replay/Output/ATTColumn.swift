@@ -7,13 +7,11 @@ package enum ATTColumn: String, Sendable, CaseIterable {
     case adapter
     /// The connection handle, or the access address on the air.
     case connection
-    /// The address of the peer.
     case peer
     case direction
     case name
     /// The handle in the PDU, or in the request that it answers; in an error response, the handle with the error.
     case handle
-    /// The type of that attribute.
     case uuid
     /// The reason for the rejection of a request, by name.
     case error
@@ -25,6 +23,5 @@ package enum ATTColumn: String, Sendable, CaseIterable {
     case latency
     /// The value in the PDU, in hex.
     case value
-    /// The whole PDU, in hex.
     case pdu
 }

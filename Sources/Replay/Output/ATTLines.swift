@@ -9,7 +9,6 @@ package final class ATTLines {
     let conversation = ConversationReader(given: GivenHandles(), followsValues: false) { _, _ in }
     let moments = MomentWriter()
     private let names: [[UInt8]] = (0...255).map { Array(ATTOpcode(rawValue: $0).description.utf8) }
-    /// The text of the last connection's peer.
     private var peerConnection = -1
     private var peer: [UInt8] = []
 
@@ -48,7 +47,6 @@ package final class ATTLines {
     /// Sets the time of the first packet, for moments relative to it.
     package func start(at time: Duration?) { gate?.start(at: time) }
 
-    /// Writes the PDU of an event if the filter selects it.
     package func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
         if case .att(let observation) = event, !observation.isSynthetic {
             met += 1

@@ -21,7 +21,6 @@ extension RawSpan {
         return BluetoothUUID(littleEndian: (start..<end).map { byte($0) })
     }
 
-    /// A copy of the bytes from `start`.
     func bytes(from start: Int = 0) -> [UInt8] {
         guard start < byteCount else { return [] }
         return [UInt8](unsafeUninitializedCapacity: byteCount - start) { buffer, filled in

@@ -12,7 +12,6 @@ package struct CaptureReading: Sendable, Equatable {
     package var head: Row?
     package var commands: [Row] = []
     package var drinks: [Row] = []
-    /// The error that ended the reading.
     package var trouble: String?
     package private(set) var text = ""
 
@@ -85,7 +84,6 @@ package struct CaptureReading: Sendable, Equatable {
     }
 
     /// Parses an expectation file.
-    ///
     /// - Throws: `ExpectationError` for an invalid line.
     package init(expectation text: String) throws(ExpectationError) {
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -150,7 +148,6 @@ package enum Scalar: Decodable, Equatable, Sendable, CustomStringConvertible {
 
 /// An invalid line of an expectation file.
 package struct ExpectationError: Error, Sendable, CustomStringConvertible {
-    /// The line number, from 1.
     package var line: Int
     package var text: String
     package var description: String {
@@ -177,7 +174,6 @@ package struct ReadingComparison {
         self.ignored = ignored
     }
 
-    /// All differences of the second reading from the first.
     package func differences(_ expected: CaptureReading, _ found: CaptureReading) -> [Difference] {
         var all: [Difference] = []
         if let head = expected.head, let how = compare(head, found.head ?? [:]) {

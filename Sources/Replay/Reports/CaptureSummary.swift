@@ -13,9 +13,7 @@ package struct CaptureSummary {
         package var ended: Duration?
         /// The HCI or LL error code of its end; `nil` if the capture does not have it.
         package var reason: UInt8?
-        /// Whether its end is in the capture.
         package var hasEnded = false
-        /// Whether a part of it was encrypted.
         package var isEncrypted = false
         package var pdus = 0
     }
@@ -55,7 +53,6 @@ package struct CaptureSummary {
     }
 
     package private(set) var facts = CaptureFileFacts()
-    /// The error that ended the reading.
     package private(set) var trouble: String?
     /// The times of the first and the last record, since 1970.
     package private(set) var firstTime: Duration?
@@ -67,7 +64,6 @@ package struct CaptureSummary {
     private static let mostConnections = 1000
     /// By address; at most 4,096.
     package private(set) var advertisers: [BluetoothAddress: Advertiser] = [:]
-    /// The number of PDUs by opcode.
     package var pdus: [ATTOpcode: Int] {
         Dictionary(
             uniqueKeysWithValues: opcodes.indices.filter { opcodes[$0] > 0 }.map {
@@ -75,11 +71,9 @@ package struct CaptureSummary {
             })
     }
     private var opcodes = [Int](repeating: 0, count: 256)
-    /// The number of drops by reason.
     package private(set) var drops: [DropReason: Int] = [:]
     /// Adapters (monitor formats) or interfaces (pcapng).
     package private(set) var adapters: Set<UInt32> = []
-    /// The number of commands to bottles.
     package private(set) var commands = 0
     /// In order of first connection; at most `mostBottles`.
     package private(set) var bottles: [Bottle] = []
@@ -170,7 +164,6 @@ package final class CapturePicture {
         package var isSuspect: Bool
         /// The number of the record with its last byte.
         package var frame: Int
-        /// The label of the bottle.
         package var bottle: String
     }
 

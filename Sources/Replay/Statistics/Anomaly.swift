@@ -31,7 +31,6 @@ package struct Anomaly: Sendable, Equatable {
     package var count: Int
     /// The number of the first record that shows it, or `nil`.
     package var frame: Int?
-    /// The number of its connection, or `nil`.
     package var connection: Int?
 }
 

@@ -28,7 +28,6 @@ package final class CaptureStatistics: EventReader {
     package var requests: [(opcode: ATTOpcode, counts: TrafficCounts)] {
         byRequest.sorted { $0.key < $1.key }.map { (ATTOpcode(rawValue: $0), $1) }
     }
-    /// The number of drops by reason, over all connections.
     package private(set) var drops: [DropReason: Int] = [:]
     /// The clock readings of bottles, in order of first connection; at most 64.
     package var clocks: [(peer: BottlePeer, readings: ClockReadings)] { clockBook.clocks }
@@ -38,7 +37,6 @@ package final class CaptureStatistics: EventReader {
     package private(set) var widestStep: (frame: Int, by: Duration)?
     /// The number of responses whose request is not in the capture.
     package private(set) var orphans = 0
-    /// The timeline, if requested.
     package let timeline: Timeline?
 
     private var places: [Int: Int] = [:]
@@ -295,7 +293,6 @@ package final class CaptureStatistics: EventReader {
     }
 }
 
-/// Collects the clock readings of bottles.
 private final class ClockBook {
     private(set) var clocks: [(peer: BottlePeer, readings: ClockReadings)] = []
     private static let mostClocks = 64

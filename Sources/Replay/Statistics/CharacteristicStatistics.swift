@@ -47,7 +47,6 @@ package final class CharacteristicStatistics {
         if firstWrites[opcode] == nil { firstWrites[opcode] = frame }
     }
 
-    /// Stores the latest state of the server.
     func meet(_ side: ServerSide) {
         if side !== self.side { self.side = side }
     }

@@ -8,21 +8,15 @@ import BottleProtocol
 /// multiples of a quarter of an hour, at most 14 hours from UTC. The distance from the nearest zone is the drift. If
 /// the host set the clock, the difference of the setting determines the zone.
 package struct ClockReadings: Sendable {
-    /// A reading of the bottle's clock.
     package struct Reading: Sendable, Equatable {
-        /// The number of the record with the reading.
         package var frame: Int
-        /// The time in the capture.
         package var time: Duration
         /// The bottle's wall time, read as UTC, minus the capture's time.
         package var offset: Duration
     }
 
-    /// The number of readings.
     package internal(set) var count = 0
-    /// The first reading.
     package internal(set) var first: Reading?
-    /// The last reading.
     package internal(set) var last: Reading?
     /// The number of times that the host set the clock.
     package internal(set) var settings = 0
@@ -105,5 +99,4 @@ package struct ClockReadings: Sendable {
     }
 }
 
-/// The absolute value of a duration.
 func abs(_ duration: Duration) -> Duration { duration < .zero ? .zero - duration : duration }

@@ -3,20 +3,16 @@ import Bluetooth
 package final class ConnectionStatistics {
     /// The connection's data as last reported.
     package internal(set) var observed: ObservedConnection
-    /// Whether its start is in the capture.
     package internal(set) var sawBeginning = false
-    /// Whether its end is in the capture.
     package internal(set) var hasEnded = false
     /// The HCI or LL error code of its end; `nil` if the capture does not have it.
     package internal(set) var reason: UInt8?
-    /// Whether a part of it was encrypted.
     package internal(set) var isEncrypted = false
     /// Whether it is from a text capture, which has neither handles nor an MTU: the handles are generated.
     package internal(set) var isText = false
     package internal(set) var counts = TrafficCounts()
     /// The MTU that the client offered; `nil` if the capture has no exchange.
     package internal(set) var clientMTU: Int?
-    /// The MTU that the server offered.
     package internal(set) var serverMTU: Int?
     /// The number of value PDUs as long as the MTU: longer values were truncated, or continued in further parts.
     package internal(set) var fullPDUs = 0
@@ -28,7 +24,6 @@ package final class ConnectionStatistics {
     package internal(set) var impatient = 0
     /// The record of the first request sent before the response to the previous one, or `nil`.
     package internal(set) var firstImpatient: Int?
-    /// The number of drops by reason.
     package internal(set) var drops: [DropReason: Int] = [:]
 
     init(_ observed: ObservedConnection) { self.observed = observed }

@@ -18,7 +18,6 @@ package struct LatencyHistogram: Sendable, Equatable {
 
     package init() {}
 
-    /// Whether quantiles are exact.
     package var isExact: Bool { buckets.isEmpty }
 
     /// Adds a value. The caller counts negative ones separately, because they are not response times.

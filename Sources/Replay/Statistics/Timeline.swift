@@ -4,15 +4,12 @@ import Bluetooth
 ///
 /// All intervals have the same width, and only those with traffic are stored. If there are too many, the width doubles.
 package final class Timeline {
-    /// The traffic of one interval.
     package struct Piece: Sendable, Equatable {
         /// PDUs sent by the host (on the air: the central).
         package var sent = 0
         /// PDUs sent to the host, or with unknown direction.
         package var received = 0
-        /// Error responses.
         package var errors = 0
-        /// The bytes of all PDUs.
         package var bytes = 0
     }
 
@@ -21,7 +18,6 @@ package final class Timeline {
         package var frame: Int
         /// The time since 1970, if the capture has times.
         package var time: Duration?
-        /// The number of its connection.
         package var connection: Int
         /// The direction relative to the host.
         package var direction: TrafficDirection?
@@ -31,7 +27,6 @@ package final class Timeline {
         package var length: Int
         /// The time from the request to this response.
         package var latency: Duration?
-        /// The first bytes.
         package var start: [UInt8]
     }
 
@@ -50,7 +45,6 @@ package final class Timeline {
     package private(set) var width: Int64 = 100_000
     /// The stored PDUs, in the order of the capture.
     package private(set) var entries: [Entry] = []
-    /// The number of all PDUs.
     package private(set) var count = 0
     /// The number of PDUs without a time, which are in no interval.
     package private(set) var timeless = 0

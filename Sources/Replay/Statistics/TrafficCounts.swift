@@ -10,7 +10,6 @@ package struct TrafficCounts: Sendable {
     package internal(set) var indications = 0
     /// Write Commands, with or without a signature.
     package internal(set) var commands = 0
-    /// The times from a request to its response.
     package internal(set) var latency = LatencyHistogram()
     /// The number of responses with a time before their request's, because the recorder's clock was set back. They are
     /// not in `latency`.
@@ -32,7 +31,6 @@ package struct TrafficCounts: Sendable {
     package internal(set) var first: Duration?
     /// The time of the last PDU that has one, since 1970.
     package internal(set) var last: Duration?
-    /// The number of error responses by code.
     package var errors: [(code: ATTErrorCode, count: Int)] {
         errorTally.sorted.map { (ATTErrorCode(rawValue: $0), $1) }
     }
@@ -82,7 +80,6 @@ package struct TrafficCounts: Sendable {
 
     mutating func take(error code: UInt8) { errorTally.add(code) }
 
-    /// Counts a response.
     mutating func answered(after latency: Duration?) {
         guard let latency else { return }
         guard latency >= .zero else { return backwardAnswers += 1 }

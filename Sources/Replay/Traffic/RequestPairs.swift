@@ -19,7 +19,6 @@ struct RequestPairs {
         case answer(Request)
         /// A response whose request is not in the capture.
         case orphan
-        /// Neither a request nor a response.
         case other
     }
 
@@ -80,7 +79,6 @@ struct RequestPairs {
         opcode == 0x01 ? pdu.byteCount < 2 || pdu.byte(1) == request.opcode : opcode == request.opcode + 1
     }
 
-    /// The handle in a PDU: of values, and of reads and writes by handle.
     static func handle(of pdu: RawSpan, _ opcode: UInt8) -> UInt16? {
         switch opcode {
         case 0x0A, 0x0C, 0x12, 0x16, 0x17, 0x1B, 0x1D, 0x23, 0x52, 0xD2: pdu.little16(at: 1)

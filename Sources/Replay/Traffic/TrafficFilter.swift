@@ -2,7 +2,6 @@ import Bluetooth
 
 /// Selects PDUs of a capture. A field that is not set selects all.
 package struct TrafficFilter: Sendable, Equatable {
-    /// A point in a capture.
     package enum Moment: Sendable, Hashable {
         /// Since 1970.
         case absolute(Duration)
@@ -16,7 +15,6 @@ package struct TrafficFilter: Sendable, Equatable {
     package var device: BluetoothAddress?
     /// Handles in the PDU, or in the request that it answers; empty for all.
     package var handles: Set<UInt16> = []
-    /// From this time on.
     package var from: Moment?
     /// Before this time.
     package var to: Moment?
@@ -25,7 +23,6 @@ package struct TrafficFilter: Sendable, Equatable {
 
     package init() {}
 
-    /// Whether all PDUs are selected.
     package var isEmpty: Bool { self == TrafficFilter() }
 
     /// Whether all PDUs are selected if the device is ignored.

@@ -12,7 +12,6 @@ package final class CaptureWatch {
         package var showsATT = false
         /// Whether to print JSON Lines instead of text.
         package var isJSON = false
-        /// Whether to use terminal colours.
         package var isColoured = false
 
         package init(_ drinks: DrinkReader.Options) { self.drinks = drinks }
