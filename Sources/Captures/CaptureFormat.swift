@@ -87,7 +87,6 @@ extension CaptureFormat: CustomStringConvertible {
         }
     }
 
-    /// Whether `CaptureWriter` writes the format.
     package var isWritable: Bool {
         Self.named.contains { $0.format.container == container && $0.format.linkType == linkType }
     }
@@ -116,7 +115,6 @@ package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConve
     /// HCI packets without a type byte; the record's flags have the type: btsnoop 1001.
     package static let h1 = Self(rawValue: 1001)
     package static let packetLogger = Self(rawValue: 0x1_0001)
-    /// Characteristic values as text.
     package static let text = Self(rawValue: 0x1_0002)
 
     package var level: CaptureFormat.Level {
@@ -206,7 +204,6 @@ package struct CaptureFileFacts: Sendable, Hashable {
         if names.count < 4096 { names[address] = name }
     }
 
-    /// Counts a line that was not understood.
     mutating func passOver(line: Int, _ text: Substring) {
         if passedLines == 0 { firstPassed = "line \(line): \(TextEncoding.oneLine(String(text.prefix(80))))" }
         passedLines += 1
@@ -222,11 +219,9 @@ package struct CaptureFileFacts: Sendable, Hashable {
 /// The reason why a capture could not be read or written further. Everything before `offset` was delivered.
 package struct CaptureError: Error, Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
-        /// The format is unknown.
         case unrecognised
         /// A known format with an unsupported link type or version.
         case unsupported
-        /// The file ends inside a record.
         case cut
         /// The bytes violate their format.
         case broken

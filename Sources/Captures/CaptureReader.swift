@@ -25,7 +25,6 @@ package struct CaptureReader {
     ]
 
     /// Reads the whole records at the beginning of `window`.
-    ///
     /// - Parameters:
     ///   - window: the bytes of the file after those consumed so far.
     ///   - isLast: whether no bytes follow `window`.
@@ -80,7 +79,6 @@ enum Sniff: Hashable {
     case notMine
     /// The file has this format, but cannot be read.
     case broken(CaptureError)
-    /// More bytes are needed.
     case undecided
 }
 
@@ -167,7 +165,6 @@ extension RawSpan {
 
     var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
-    /// Whether the bytes at `offset` equal these.
     func has(_ bytes: StaticString, at offset: Int) -> Bool {
         guard offset >= 0, byteCount - offset >= bytes.utf8CodeUnitCount else { return false }
         for index in 0..<bytes.utf8CodeUnitCount where u8(offset + index) != bytes.utf8Start[index] { return false }

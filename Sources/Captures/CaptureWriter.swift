@@ -28,7 +28,6 @@ package struct CaptureWriter {
     }
 
     /// Appends one packet. Its number is not used.
-    ///
     /// - Returns: `false` if the format cannot store the packet and no traffic is lost (notes of another format, audio
     ///   in H1, unreadable records).
     /// - Throws: `CaptureError` of kind `cannotCarry` if traffic would be lost: a packet of another level, or a
@@ -63,7 +62,6 @@ package struct CaptureWriter {
 }
 
 protocol FormatEncoder {
-    /// Writes the file header.
     mutating func begin(_ output: inout [UInt8])
     /// See `CaptureWriter.write`.
     mutating func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool
@@ -73,7 +71,6 @@ extension CaptureFormat.Container {
     /// The times since 1970 that the container can store.
     fileprivate var times: ClosedRange<Duration> {
         switch self {
-        // Unsigned seconds.
         case .pcap, .packetLogger: .zero ... .seconds(Int64(UInt32.max))
         // Microseconds in 64 bits, since the year 0.
         case .btsnoop: .seconds(-9_160_000_000_000) ... .seconds(9_160_000_000_000)

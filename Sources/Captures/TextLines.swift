@@ -214,7 +214,6 @@ extension RawSpan {
     }
 }
 
-/// A time in a text capture.
 package enum TextTime: Hashable {
     /// `-`: unknown.
     case none
@@ -359,7 +358,6 @@ package struct CivilTime: Equatable {
     }
 }
 
-/// Numbers and times as text.
 package enum TextEncoding {
     static func digits(_ value: UInt64, _ width: Int, radix: Int = 16) -> String {
         let text = String(value, radix: radix, uppercase: true)

@@ -64,7 +64,6 @@ struct HexDumpParser: LineParser {
             }
         }
 
-        /// Parses a line of tshark about the bytes.
         private static func detail(_ line: TextLine, indent: Int, _ bytes: RawSpan) -> Line? {
             var line = line
             switch indent {
@@ -204,7 +203,6 @@ struct HexDumpParser: LineParser {
         try record.deliverH4(bytes.span.bytes, facts: &facts, body)
     }
 
-    /// The length of an H4 packet from its header.
     private static func length(_ packet: [UInt8]) -> Int {
         func number(_ at: Int) -> Int { Int(packet[at]) | Int(packet[at + 1]) << 8 }
         guard let type = packet.first else { return 0 }
