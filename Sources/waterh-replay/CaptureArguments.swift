@@ -46,7 +46,6 @@ struct AttributionArguments: ParsableArguments {
     }
 }
 
-/// The interpretation of records.
 struct RecordArguments: ParsableArguments {
     @Option(help: "How byte 0 of a record is read: calendar (year - 2000) or strict (must be 1A).")
     var dialect: RecordDialect = .calendar

@@ -36,7 +36,6 @@ struct ConvertCommand: ParsableCommand {
         var destination: OutputFile?
         let parts = try run.parts(input)
         guard let first = parts.first else { return try run.finish() }
-        // All captures are written into one file.
         try run.read(first, tellsEnd: false) { file in
             converter.onProgress = file.onProgress
             do {

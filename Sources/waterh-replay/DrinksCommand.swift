@@ -66,7 +66,6 @@ struct DrinksCommand: ParsableCommand {
         return options
     }
 
-    /// The summary line of the text output.
     private static func sentence(_ tally: DrinkReader.Tally) -> String {
         guard tally.drinks > 0 else { return "no drinks\n" }
         var text = "\(count(tally.drinks, "drink")), \(tally.millilitres) ml"

@@ -53,7 +53,6 @@ struct FilterArguments: ParsableArguments {
 
 extension TrafficKind: ExpressibleByArgument {}
 
-/// A point in time of a capture.
 struct MomentArgument: ExpressibleByArgument {
     let value: TrafficFilter.Moment
 

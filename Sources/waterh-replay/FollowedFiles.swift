@@ -7,13 +7,11 @@ import BlueZ
 import Replay
 import Synchronization
 
-/// An input of a watch.
 enum WatchedPart: Sendable {
     case packet(CapturePacket, [UInt8], source: UInt16)
     case monitor(MonitorPacket)
     case head(CaptureFileFacts)
     case trouble(String)
-    /// A source has ended.
     case ended
     case stop(ExitStatus)
 }

@@ -99,7 +99,6 @@ struct PlayCommand: AsyncParsableCommand {
         }
     }
 
-    /// The script of the selected bottle.
     private func script() throws -> AnsweringScript {
         var found: (scripts: [AnsweringScript], trouble: String?) = ([], nil)
         do {
@@ -157,7 +156,6 @@ struct PlayCommand: AsyncParsableCommand {
 
 extension AnsweringMachine.Mode: ExpressibleByArgument {}
 
-/// `--link`.
 struct LinkArgument: ExpressibleByArgument {
     let name: LinkName
 

@@ -2,7 +2,6 @@ import Bluetooth
 import CommandSupport
 import Replay
 
-/// The statistics of a capture as text.
 struct StatisticsReport {
     let file: String
     let packets: Int
@@ -175,7 +174,6 @@ struct StatisticsReport {
         guard span < .seconds(1) else { return SummaryWords.duration(span) }
         let microseconds = Int(span.components.attoseconds / 1_000_000_000_000)
         if microseconds < 1000 { return "\(microseconds) µs" }
-        // Rounded to the printed digits.
         let (hundredths, tenths, whole) = (
             (microseconds + 5) / 10, (microseconds + 50) / 100, (microseconds + 500) / 1000
         )

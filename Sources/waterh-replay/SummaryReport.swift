@@ -3,7 +3,6 @@ import Captures
 import CommandSupport
 import Replay
 
-/// The summary of a capture as text and as JSON.
 struct SummaryReport {
     let file: String
     let summary: CaptureSummary
