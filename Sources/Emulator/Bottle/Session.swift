@@ -1,7 +1,6 @@
 import BottleProtocol
 import Bluetooth
 
-/// The connection of one central.
 struct Session: Sendable {
     /// A value with the earliest time at which it is sent.
     struct Waiting: Sendable {

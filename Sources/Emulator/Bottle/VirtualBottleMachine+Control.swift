@@ -32,7 +32,6 @@ package struct BottleStatus: Hashable, Sendable {
     package var clock: BottleClock
     package var goalMl: Int
     package var amountMl: Int
-    /// The water in the bottle.
     package var levelMl: Int
     /// The bottle's own reminders; `nil` if never set.
     package var reminder: ReminderSetting?

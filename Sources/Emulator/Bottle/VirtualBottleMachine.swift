@@ -10,7 +10,6 @@ package struct VirtualBottleMachine: Sendable {
         case link(PeripheralEvent)
         /// A user's action, answered by `.reply` with the same id.
         case control(ControlAction, id: UInt64)
-        /// Time has passed; see `nextDeadline`.
         case tick
     }
 
@@ -42,7 +41,6 @@ package struct VirtualBottleMachine: Sendable {
     var blinks = 0
     private var isDirty = false
     private var effects: [Effect] = []
-    /// The host's local time at the creation of the machine.
     private let hostTime: LocalTime
     private let startedAt: MonotonicInstant
 

@@ -17,7 +17,6 @@ struct Outgoing: Hashable, Sendable {
 
 /// Encodes the log for sending (protocol spec P3).
 enum DrinkLogPackets {
-    /// The number of records per entry of a real bottle.
     static let recordsPerEntry = 8
 
     /// Retail: PT frames of at most this many records; 0 for one frame with all of them.

@@ -46,7 +46,6 @@ package struct RecordedAnswers: Hashable, Sendable {
 
     package static let none = RecordedAnswers(.model, exchanges: [])
 
-    /// Whether the recording has such a request.
     func saw(_ request: [UInt8]) -> Bool { shapes.contains(Shape(request)) }
 
     /// The next recorded response to this request; the last one repeats. `nil` if there is none.

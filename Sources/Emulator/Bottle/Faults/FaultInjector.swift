@@ -1,6 +1,5 @@
 import BottleProtocol
 
-/// Applies the faults to outgoing values.
 struct FaultInjector: Sendable {
     let plan: BottleFaults
     private var generator: SplitMix

@@ -75,7 +75,6 @@ extension Gadget {
             self.descriptors = descriptors
         }
 
-        /// The handle of the Client Characteristic Configuration (2902).
         package var configuration: UInt16? { descriptors.first { $0.uuid == GATTTable.clientConfiguration }?.handle }
         /// Whether it supports notifications or indications.
         package var canBeSubscribed: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }

@@ -5,7 +5,6 @@ import Bluetooth
 /// A JSON document (`Codable`). Call `check` before using a document from a file.
 package struct Gadget: Hashable, Sendable {
     package enum Source: String, Hashable, Sendable, Codable {
-        /// By discovery.
         case discovered
         /// By traffic only, without a discovery, so that it might be incomplete.
         case seen

@@ -71,7 +71,6 @@ package struct GadgetMachine: Sendable {
     private var effects: [Effect] = []
 
     /// The profile must have passed `check`.
-    ///
     /// - Parameter tellsWritesApart: whether the link distinguishes writes with and without response. If not, a
     ///   recorded write matches both.
     package init(_ gadget: Gadget, mode: Mode = .once, tellsWritesApart: Bool = true) {
@@ -299,7 +298,6 @@ package struct GadgetMachine: Sendable {
         return .exchange(index.exchanges[cursor - 1])
     }
 
-    /// The kinds under which a request can be recorded.
     private func kinds(_ request: Gadget.Request) -> [Gadget.Request] {
         if tellsWritesApart { return [request] }
         return switch request {
