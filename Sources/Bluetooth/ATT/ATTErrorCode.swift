@@ -9,25 +9,20 @@ package struct ATTErrorCode: RawRepresentable, Hashable, Sendable {
     package static let readNotPermitted = Self(0x02)
     package static let writeNotPermitted = Self(0x03)
     package static let invalidPDU = Self(0x04)
-    /// The client must authenticate first.
     package static let insufficientAuthentication = Self(0x05)
     package static let requestNotSupported = Self(0x06)
     package static let invalidOffset = Self(0x07)
     package static let insufficientAuthorization = Self(0x08)
     package static let prepareQueueFull = Self(0x09)
-    /// No attribute in the handle range matches.
     package static let attributeNotFound = Self(0x0A)
     /// The attribute cannot be read with Read Blob.
     package static let attributeNotLong = Self(0x0B)
     package static let encryptionKeySizeTooShort = Self(0x0C)
-    /// The attribute does not accept a value of this length.
     package static let invalidAttributeValueLength = Self(0x0D)
     package static let unlikelyError = Self(0x0E)
     package static let insufficientEncryption = Self(0x0F)
-    /// The attribute type does not define groups.
     package static let unsupportedGroupType = Self(0x10)
     package static let insufficientResources = Self(0x11)
-    /// The client's cached attribute table is out of date.
     package static let databaseOutOfSync = Self(0x12)
     package static let valueNotAllowed = Self(0x13)
     package static let writeRequestRejected = Self(0xFC)

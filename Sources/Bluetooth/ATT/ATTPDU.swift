@@ -8,7 +8,6 @@ package enum ATTPDU: Hashable, Sendable {
     case exchangeMTUResponse(mtu: UInt16)
     case findInformationRequest(ATTHandleRange)
     case findInformationResponse([ATTInformation])
-    /// Finds attributes of a 16-bit type with exactly this value.
     case findByTypeValueRequest(ATTHandleRange, type: UInt16, value: [UInt8])
     /// Each range starts at a matching attribute and ends at the last attribute of its group.
     case findByTypeValueResponse([ATTHandleRange])

@@ -8,7 +8,6 @@ package struct BasicFrames: Sendable {
         case tooLong(Int)
     }
 
-    /// The fixed channel of ATT.
     package static let channel: UInt16 = 0x0004
     /// The maximum PDU length in bytes: more than a value of 512 bytes and its header.
     package static let longest = 1024

@@ -17,7 +17,6 @@ protocol CentralTransport: AnyObject {
 final class CentralDriver: @unchecked Sendable {
     let queue: DispatchQueue
     let instruments: LinkInstruments
-    /// The link owns both objects.
     weak var transport: (any CentralTransport)?
     let events = EventQueue<CentralEvent>()
     private var machine = CentralMachine()
@@ -25,7 +24,6 @@ final class CentralDriver: @unchecked Sendable {
     private let timer: DeadlineTimer
     private var connection = 0
     private var isOpen = false
-    /// Inputs that arrived while the state machine was running.
     private var inbox: [CentralMachine.Input] = []
     private var isBusy = false
 

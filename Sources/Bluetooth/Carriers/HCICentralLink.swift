@@ -39,7 +39,6 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
     private let driver: CentralDriver
     private var isScanning = false
     private var seen: [PeerID: Known] = [:]
-    /// The peers that this scan has reported.
     private var told: Set<PeerID> = []
     private var connection: UInt16?
     private var wanted: BluetoothAddress?

@@ -32,7 +32,6 @@ final class PacketSocket: @unchecked Sendable {
     private var outbox: [[UInt8]] = []
     private var isConnecting: Bool
     private var isClosed = false
-    /// The peer no longer receives.
     private var isDeaf = false
     /// The peer has disconnected; its earlier data is still readable.
     private var wasReset = false

@@ -20,7 +20,6 @@ final class PeripheralDriver: @unchecked Sendable {
     private let timer: DeadlineTimer
     private var lastConnection = 0
     private var connections: [CentralID: Int] = [:]
-    /// Inputs that arrived while the server was running.
     private var inbox: [GATTServer.Input] = []
     private var isBusy = false
 

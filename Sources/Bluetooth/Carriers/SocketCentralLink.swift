@@ -3,7 +3,6 @@ import Dispatch
 /// A central on a socket: `unix:PATH`, `stream:PATH`, or L2CAP with its own dialer.
 package final class SocketCentralLink: CentralLink {
     package let name: String
-    /// Whether the dialer scans by radio.
     package let hasRadio: Bool
     package let events: AsyncStream<CentralEvent>
     private let driver: CentralDriver

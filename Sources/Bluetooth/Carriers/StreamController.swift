@@ -18,7 +18,6 @@ final class StreamController: @unchecked Sendable {
     /// The timer for the controller's responses.
     private let answering: DeadlineTimer
     private let parting: DeadlineTimer
-    /// The time limit for a response.
     private static let patience = Duration.seconds(5)
     /// The time limit for the responses to the last commands.
     private static let farewell = Duration.seconds(1)

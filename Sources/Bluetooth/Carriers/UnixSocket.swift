@@ -15,7 +15,6 @@ package struct UnixSocket: Sendable {
     /// The maximum length of the path in bytes (`sun_path`).
     package static let longestPath = 107
 
-    /// Throws if the path cannot be the path of a socket.
     package init(path: String, kind: Kind = .unix) throws(LinkError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw LinkError(.notFound, "the socket path is empty")

@@ -33,7 +33,6 @@ package struct FaultPlan: Hashable, Sendable {
     }
 
     package enum Moment: Hashable, Sendable {
-        /// To the N-th PDU of the fault's kind, from 1.
         case at(Int)
         /// To each PDU with this probability (0–1).
         case chance(Double)
@@ -75,7 +74,6 @@ package struct FaultPlan: Hashable, Sendable {
 }
 
 extension FaultPlan {
-    /// A text that is not a valid plan.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         package let word: String
         /// The rest of the message after the word.
@@ -134,7 +132,6 @@ extension FaultPlan {
         faults.append(Fault(kind, moment, time: time))
     }
 
-    /// The text that `init(_:)` parses.
     package var text: String {
         var words = faults.map { fault in
             let moment =

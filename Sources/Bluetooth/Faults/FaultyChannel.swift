@@ -21,7 +21,6 @@ package struct FaultyChannel: Sendable {
     private var counts: [FaultPlan.Kind: Int] = [:]
     private var held: [Held] = []
 
-    /// - Parameter seed: the seed of the probabilities.
     package init(_ plan: FaultPlan, seed: UInt64) {
         self.plan = plan
         generator = SplitMix64(state: seed)
@@ -63,7 +62,6 @@ package struct FaultyChannel: Sendable {
         return due.map { .deliver(connection: $0.connection, $0.direction, $0.bytes) }
     }
 
-    /// Drops the delayed PDUs of a closed connection.
     package mutating func closed(connection: Int) {
         held.removeAll { $0.connection == connection }
     }

@@ -5,9 +5,7 @@
 /// neither counted nor changed. `FaultPlan.mtu` has no effect.
 struct FaultySeam: Sendable {
     enum Effect: Hashable, Sendable {
-        /// For the base link.
         case perform(PeripheralRequest)
-        /// For the consumer of the events.
         case yield(PeripheralEvent)
         case log(String)
     }
@@ -111,7 +109,6 @@ struct FaultySeam: Sendable {
         return central.owed.sorted().map { .perform(.respond(token: $0, .error(unlikelyError))) }
     }
 
-    /// Passes a request from the central: at once or never.
     private mutating func arrive(
         _ event: PeripheralEvent, _ opcode: ATTOpcode, from id: CentralID, at now: MonotonicInstant
     ) -> [Effect] {

@@ -11,7 +11,6 @@ package struct CentralMachine: Sendable {
         case openFailed(LinkError)
         case received([UInt8])
         case closed(LinkError)
-        /// Time has passed; see `nextDeadline`.
         case tick
     }
 

@@ -47,7 +47,6 @@ struct Discovery: Sendable {
         }
     }
 
-    /// The next request, or `nil` at the end of the discovery.
     mutating func nextRequest() -> ATTPDU? {
         while true {
             if let range = search.range {

@@ -87,7 +87,6 @@ extension GATTClient {
             }
             procedure = .read(handle: handle, value: value)
             request(.readBlobRequest(handle: handle, offset: UInt16(value.count)), at: now)
-        // The value ended exactly with the PDU.
         case .errorResponse(_, _, .attributeNotLong) where !known.isEmpty,
             .errorResponse(_, _, .invalidOffset) where !known.isEmpty:
             finish(.read(handle: handle, value: known), at: now)

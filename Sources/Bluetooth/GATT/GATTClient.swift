@@ -22,7 +22,6 @@ package struct GATTClient: Sendable {
         case event(CentralEvent)
         /// The bearer is unusable. No effect follows.
         case ended(LinkError)
-        /// A log line about an unusual response.
         case log(String)
     }
 

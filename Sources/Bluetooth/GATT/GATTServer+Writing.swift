@@ -78,7 +78,6 @@ extension GATTServer {
         switch Self.join(parts) {
         case .failure(let fault): refuse(.executeWriteRequest, fault.handle, fault.error, on: bearer)
         case .success(let writes):
-            // Check all writes before the first one.
             for write in writes {
                 if case .configuration(_, let properties) = target(write.handle, .write),
                     let error = Self.configurationError(write.value, properties)

@@ -43,7 +43,6 @@ package struct GATTServer: Sendable {
     }
 
     package let table: GATTTable
-    /// The offered MTU (23–517).
     package let maximumMTU: Int
     var bearers: [ServerBearer] = []
     /// Values of `notify`, oldest first, that some subscriber has not received.

@@ -19,7 +19,6 @@ package struct GATTTable: Hashable, Sendable {
         case fixed([UInt8])
         /// A characteristic value, or a descriptor that the application handles.
         case value(LocalCharacteristic)
-        /// The Client Characteristic Configuration of the value at that handle.
         case configuration(of: UInt16, CharacteristicProperties)
     }
 

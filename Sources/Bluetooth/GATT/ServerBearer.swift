@@ -12,7 +12,6 @@ struct ServerBearer: Sendable {
     var longRead: ATTHandleValue?
     var outbox: [Outgoing] = []
     var indication: (delivery: UInt64, deadline: MonotonicInstant)?
-    /// Set while the bearer is congested.
     var congestedUntil: MonotonicInstant?
     /// Set while values wait for the next `tick` only.
     var continueAt: MonotonicInstant?
@@ -51,7 +50,6 @@ struct Transaction: Sendable {
     }
 
     var request: ATTOpcode
-    /// The attribute that the application reads or writes.
     var handle: UInt16
     var step: Step
     var token: UInt64

@@ -1,7 +1,6 @@
 /// HCI packets in a byte stream, each after a byte with its type (H4; Core 5.4, Vol 4 Part A, 2).
 struct H4Stream {
     enum Step {
-        /// The type, and the packet with its header.
         case packet(UInt8, [UInt8])
         case incomplete
         /// The type is unknown, so the start of the next packet is too.

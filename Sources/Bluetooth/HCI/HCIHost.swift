@@ -19,7 +19,6 @@ package struct HCIHost: Sendable {
 
     package enum Effect: Hashable, Sendable {
         case send([UInt8])
-        /// The controller is ready and has this address.
         case ready(BluetoothAddress)
         case advertised(Sighting)
         case connected(UInt16, BluetoothAddress, isCentral: Bool)

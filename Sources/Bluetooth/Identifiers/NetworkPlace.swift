@@ -7,7 +7,6 @@ package struct NetworkPlace: Hashable, Sendable, CustomStringConvertible {
     package init(host: String, port: UInt16) { (self.host, self.port) = (host, port) }
 
     /// Parses `HOST:PORT`; `nil` if the text is not valid.
-    ///
     /// - Parameter usual: the default port; `nil` if the text must have one.
     package init?(_ text: String, usual: UInt16? = nil) {
         var (host, port) = (Substring(text), usual)

@@ -51,7 +51,6 @@ struct AirClock {
     }
 
     /// Estimates the direction of the next packet of the connection.
-    ///
     /// - Parameters:
     ///   - header: the first byte of the data header (bit 2 NESN, bit 3 SN).
     ///   - said: the direction that the sniffer states, if any.

@@ -9,7 +9,6 @@ struct AirExchange {
     private enum Reception: Int, CaseIterable {
         case taken, refused, lost
 
-        /// - Parameter loss: the probability that the packet is lost.
         func probability(_ loss: Float) -> Float { self == .taken ? 0.99 - loss : self == .refused ? 0.01 : loss }
     }
 

@@ -13,7 +13,6 @@ package struct CapturePacket: Sendable, Hashable {
     package var direction: TrafficDirection?
     /// Bytes of the packet that the file did not keep.
     package var missing: Int
-    /// The kind of the bytes.
     package var content: PacketContent
 
     package init(
@@ -87,7 +86,6 @@ package struct LinkLayerFacts: Sendable, Hashable {
     package var isDecrypted: Bool
     /// `nil` if the sniffer did not check the CRC.
     package var isCRCValid: Bool?
-    /// The bytes have no CRC.
     package var lacksCRC: Bool
     /// The modulation. On the coded PHY a coding indicator byte follows the access address.
     package var phy: PHY

@@ -21,7 +21,6 @@ struct ClassicBearers {
     /// Whether frames with this channel number can be ATT, in either direction.
     func knows(_ number: UInt16) -> Bool { channels.contains { $0.number == number } }
 
-    /// Whether a frame is ATT.
     func carries(_ number: UInt16, _ direction: TrafficDirection) -> Bool {
         channels.contains(Channel(number: number, direction: direction))
     }

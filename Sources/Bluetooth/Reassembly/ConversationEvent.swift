@@ -88,7 +88,6 @@ package struct ObservedAdvertiser: Sendable, Hashable {
     package var isRandom: Bool
     /// The signal strength in dBm, if the capture has it.
     package var rssi: Int8?
-    /// Whether this is a scan response rather than an advertisement.
     package var isScanResponse: Bool
 
     package init(

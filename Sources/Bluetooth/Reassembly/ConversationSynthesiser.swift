@@ -15,7 +15,6 @@ package struct ConversationSynthesiser {
 
     /// Adds the next event of a conversation (`connected`, `att`, `disconnected`, `advertised`) and emits its packets.
     /// An advertisement longer than 31 bytes keeps the AD structures that fit.
-    ///
     /// - Parameters:
     ///   - frame, time: of `connected` and `disconnected`; the other events have their own.
     ///   - emit: called for each packet with its bytes.

@@ -1,6 +1,5 @@
 /// Whether a fragment can be at that offset of an L2CAP frame. `true` only if the start of the frame allows no other
 /// content.
-///
 /// - Parameters of the call: the first bytes of the frame with its header, the offset of the fragment, the fragment.
 package typealias PartJudge = @Sendable (_ begun: [UInt8], _ offset: Int, _ part: [UInt8]) -> Bool
 

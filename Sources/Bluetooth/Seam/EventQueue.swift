@@ -84,7 +84,6 @@ package final class EventQueue<Event: Sendable>: Sendable {
         }
     }
 
-    /// The stream for the one consumer.
     package func stream() -> AsyncStream<Event> {
         AsyncStream(unfolding: { await self.next() }, onCancel: { self.finish() })
     }

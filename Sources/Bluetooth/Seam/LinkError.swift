@@ -35,7 +35,6 @@ package struct LinkError: Error, Sendable, Hashable {
     package var cause: String?
     /// Whether a retry might succeed.
     package var isTransient: Bool
-    /// The ATT error code that the peer sent.
     package var attError: UInt8?
 
     package init(
@@ -50,6 +49,5 @@ package struct LinkError: Error, Sendable, Hashable {
 }
 
 extension LinkError: CustomStringConvertible {
-    /// The sentence, with the cause in brackets.
     package var description: String { cause.map { "\(sentence) (\($0))" } ?? sentence }
 }

@@ -64,7 +64,6 @@ package struct LocalService: Hashable, Sendable {
     package var end: UInt16?
     /// A secondary service is found only through the services that include it.
     package var isPrimary = true
-    /// The included services.
     package var includes: [LocalInclude] = []
     package init(uuid: BluetoothUUID, characteristics: [LocalCharacteristic]) {
         self.uuid = uuid
@@ -122,7 +121,6 @@ package struct LocalCharacteristic: Hashable, Sendable {
     package var notifiesAnybody = false
     /// Whether reads are accepted although the properties do not allow them.
     package var acceptsAnyRead = false
-    /// The properties in the declaration.
     package var properties: CharacteristicProperties
     /// The Characteristic User Description (2901), or `nil` for none.
     package var userDescription: String?
