@@ -22,7 +22,6 @@ extension BlueZCentral {
             // Scanning delays connection attempts, and some controllers cannot do both.
             await stopScan()
             try await connect(device, number, limit: limit)
-            // The session has ended in the meantime.
             guard session?.number == number, session?.isEnding == false else { return }
             session?.isConnected = true
             if isShared {

@@ -59,7 +59,6 @@ actor BlueZCentral {
     let log: @Sendable (String) -> Void
 
     var adapter: String?
-    /// Whether the consumer scans.
     var isScanning = false
     /// The last report of each peer, to report only changes.
     var reported: [String: Advertisement] = [:]
@@ -69,7 +68,6 @@ actor BlueZCentral {
     var waiters: [UInt64: Waiter] = [:]
     var lastSession: UInt64 = 0
     private var lastWaiter: UInt64 = 0
-    /// The last requested operation on the connection.
     private var operations: Task<Void, Never>?
     private var wasAvailable = true
     private var isClosed = false
@@ -86,9 +84,7 @@ actor BlueZCentral {
         /// Another program established the connection.
         var isShared = false
         var isConnected = false
-        /// Connect has returned.
         var isAnswered = false
-        /// The error of Connect.
         var failure: LinkError?
         /// We are ending the connection, so `disconnected` has no error.
         var isEnding = false

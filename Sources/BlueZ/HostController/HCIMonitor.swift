@@ -100,7 +100,6 @@ package final class HCIMonitor: Sendable {
 
     deinit { continuation.finish() }
 
-    /// Ends `packets` after the pending ones.
     package func close() { continuation.finish() }
 
     /// The next message of the socket, or `nil`.

@@ -12,7 +12,6 @@ package struct HostAdapter: Sendable, Hashable {
     package var name: String { "hci\(index)" }
 
     /// Finds an adapter by name (`hci1`) or address.
-    ///
     /// - Throws: `LinkError` that lists the existing adapters, or reports that the kernel has no Bluetooth.
     package init(_ text: String) throws(LinkError) {
         let all = try Self.all()

@@ -9,7 +9,6 @@ import Glibc
 package enum ManagementChannel {
     /// Asks the kernel to end the LE connection with `address` immediately. Requires CAP_NET_ADMIN. Never blocks, and
     /// ignores errors: bluetoothd then disconnects after 2 s.
-    ///
     /// - Parameter adapter: the index, 1 for hci1.
     package static func disconnect(_ address: BluetoothAddress, isRandom: Bool, adapter: UInt16) {
         // BTPROTO_HCI of the kernel's include/net/bluetooth/bluetooth.h.

@@ -7,7 +7,6 @@ struct RawAdvertiser: Sendable {
     let adapter: UInt16
     let name: String
     let services: [BluetoothUUID]
-    /// The advertising data that replaces name and services.
     var given: AdvertisingBytes?
 
     private static let opcodes = (

@@ -45,7 +45,6 @@ extension BlueZPeripheral {
     }
 
     /// Records that the state is as requested, and reports it after a failure.
-    ///
     /// - Parameter always: reports it even without a previous failure.
     func isOnAir(_ always: Bool = false) {
         // Without power, no device can see a registered advertisement.

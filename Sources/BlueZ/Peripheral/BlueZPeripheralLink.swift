@@ -67,12 +67,9 @@ actor BlueZPeripheral {
     var wantsAdvertisement = true
     var isAdvertising = false
     var isChangingAdvertisement = false
-    /// The reason why advertising failed; `nil` if it did not.
     var advertisingFailure: LinkError?
-    /// The pause until the next attempt to advertise.
     var advertisingBackoff = BlueZPeripheral.backoff
     var advertisingRetry: Task<Void, Never>?
-    /// The central by device path.
     var centrals: [String: Central] = [:]
     var characteristics: [BluetoothUUID: Characteristic] = [:]
     var invocations: [UInt64: Pending] = [:]
@@ -84,7 +81,6 @@ actor BlueZPeripheral {
     /// `open` has succeeded: the application is published again whenever possible.
     private var isOpen = false
     private var isWatching = false
-    /// The pause until the next attempt to publish.
     private var publishingBackoff = BlueZPeripheral.backoff
     private var isRetrying = false
 
@@ -164,7 +160,6 @@ actor BlueZPeripheral {
         }
     }
 
-    /// Exports the objects and registers them at bluetoothd.
     private func publish() async throws(LinkError) {
         guard let application, !isClosed else { return }
         isPublishing = true
