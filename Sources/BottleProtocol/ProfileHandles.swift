@@ -28,12 +28,10 @@ package struct OfferedCharacteristic: Hashable, Sendable {
 package struct ProfileHandles: Hashable, Sendable {
     package var profile: BottleProfile
     package var command: UInt16
-    /// Whether commands are written with response.
     package var commandWithResponse: Bool
     /// Whether the characteristic supports both kinds of writes.
     package var commandBothWays: Bool
     package var response: UInt16
-    /// Whether responses are notified or indicated.
     package var responseNotifies: Bool
     /// Whether responses can be read, as in the draft profile.
     package var responseReads: Bool

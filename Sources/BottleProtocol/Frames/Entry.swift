@@ -53,7 +53,6 @@ package struct RegistrationCode: Hashable, Sendable, RawRepresentable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Host: register.
     package static let register = Self(rawValue: 0x01)
     /// Bottle: press the button.
     package static let pressButton = Self(rawValue: 0x02)
@@ -87,14 +86,12 @@ package struct Entry: Hashable, Sendable {
 
     package var encoded: [UInt8] { [UInt8(data.count + 1), type.rawValue] + data }
 
-    /// The data as one byte, or `nil`.
     package var byte: UInt8? { data.count == 1 ? data.first : nil }
 
     /// The data as a 16-bit big-endian number, or `nil`.
     package var number: UInt16? { data.count == 2 ? UInt16(data[0]) << 8 | UInt16(data[1]) : nil }
 
     /// Decodes all entries of the bytes.
-    ///
     /// - Parameter base: the offset of the bytes in the caller's data, for errors.
     package static func sequence(decoding bytes: [UInt8], at base: Int = 0) throws(DecodeFailure) -> [Entry] {
         var entries: [Entry] = []

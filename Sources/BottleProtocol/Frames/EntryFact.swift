@@ -24,7 +24,6 @@ package struct EntryFact: Hashable, Sendable {
     }
 
     package var type: EntryType
-    /// A name in lowerCamelCase.
     package var key: String
     package var title: String
     package var shape: Shape

@@ -9,11 +9,8 @@ package struct BottleClock: Hashable, Sendable {
     package var month: UInt8
     /// 1–31 if valid.
     package var day: UInt8
-    /// 0–23.
     package var hour: UInt8
-    /// 0–59.
     package var minute: UInt8
-    /// 0–59.
     package var second: UInt8
 
     package init(yearByte: UInt8, month: UInt8, day: UInt8, hour: UInt8, minute: UInt8, second: UInt8) {
@@ -89,7 +86,6 @@ package struct ReminderSetting: Hashable, Sendable {
 
     package var encoded: [UInt8] { [mode, wakeHour, wakeMinute, sleepHour, sleepMinute, intervalMinutes] }
 
-    /// The names by mode number.
     package static let modeNames = ["off", "periodic", "smart"]
 }
 
@@ -128,7 +124,6 @@ package struct ReminderLight: Hashable, Sendable {
 
     package var encoded: [UInt8] { [mode, red, green, blue] }
 
-    /// The modes with known names.
     package static let modeNames: [(mode: UInt8, name: String)] = [
         (0, "blue"), (1, "breathe"), (2, "calm"), (3, "rainbow"), (5, "warmth"), (6, "christmas"),
     ]

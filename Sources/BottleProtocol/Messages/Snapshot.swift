@@ -27,7 +27,6 @@ package struct Snapshot: Hashable, Sendable {
     package var reminder: ReminderSetting?
     /// The language number; its meaning is unknown.
     package var language: UInt8?
-    /// Entries of unknown types.
     package var unknownEntries: [Entry] = []
 
     /// The emulator's types for undeciphered entries (`xx` [?]); the decoder uses their position.

@@ -100,15 +100,10 @@ package struct DrinkRecord: Hashable, Sendable {
     package var yearByte: Int { Int(byte(0)) }
     /// 2000 + byte 0 in `calendar`; `nil` in `strict`, where the host's clock supplies the year.
     package var year: Int? { dialect == .calendar ? 2000 + yearByte : nil }
-    /// Byte 1, 1–12 if valid.
     package var month: Int { Int(byte(1)) }
-    /// Byte 2, 1–31 if valid.
     package var day: Int { Int(byte(2)) }
-    /// Byte 3, 0–23 if valid.
     package var hour: Int { Int(byte(3)) }
-    /// Byte 4, 0–59 if valid.
     package var minute: Int { Int(byte(4)) }
-    /// Byte 5, 0–59 if valid.
     package var second: Int { Int(byte(5)) }
     /// The amount in millilitres: bytes 6–7, or byte 7, by `amountWidth`.
     package var amountMl: Int { Int(head & (amountWidth == .u16be ? 0xFFFF : 0xFF)) }

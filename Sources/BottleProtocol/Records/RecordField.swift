@@ -1,6 +1,5 @@
 /// A field of the 13-byte drink record (protocol spec P3) as data.
 package struct RecordField: Hashable, Sendable {
-    /// A name in lowerCamelCase.
     package var key: String
     package var title: String
     package var offset: Int
