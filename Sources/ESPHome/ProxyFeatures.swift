@@ -3,7 +3,6 @@ struct ProxyFeatures: OptionSet, Hashable {
     let rawValue: Int
     /// Passive scanning: forwards advertisements.
     static let hears = Self(rawValue: 1 << 0)
-    /// Active connections.
     static let connects = Self(rawValue: 1 << 1)
     /// Connections without a cache, where the client writes the subscription's descriptor.
     static let leavesCaching = Self(rawValue: 1 << 2)

@@ -25,7 +25,6 @@ struct ProxySession {
             }
         }
 
-        /// The event for the failure of this operation.
         func failure(_ error: LinkError) -> CentralEvent {
             switch self {
             case .discover: .discoveryFailed(error)

@@ -1,6 +1,5 @@
 import Bluetooth
 
-/// A received advertisement.
 struct ProxySighting: Hashable {
     var address: BluetoothAddress
     /// The address type: 0 public, else random (Core 5.4, Vol 4 Part E, 7.7.65.2).
