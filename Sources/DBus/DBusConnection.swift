@@ -30,12 +30,10 @@ package actor DBusConnection {
         }
     }
 
-    /// The executor of this connection's queue.
     package nonisolated let executor: QueueExecutor
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
     /// The unique name of this connection: `:1.42`.
     package private(set) var uniqueName = ""
-    /// Whether the connection is open.
     package private(set) var isOpen = true
 
     let connection: OpaquePointer

@@ -2,7 +2,6 @@ import CDBus
 
 /// A method call to send.
 package struct DBusCall: Sendable {
-    /// The bus name.
     package var destination: String
     package var path: String
     package var interface: String
@@ -20,7 +19,6 @@ package struct DBusCall: Sendable {
     }
 }
 
-/// A received signal.
 package struct DBusSignal: Sendable, Hashable {
     /// The sender's unique name (`:1.42`), or `org.freedesktop.DBus` for the bus.
     package var sender: String
