@@ -231,8 +231,7 @@ final class LogDecoder {
 
 /// `LogAssembler`, with the packet that completed each record.
 ///
-/// The assembler knows values and not packets. The growth of its frame with each value shows the packet of each payload
-/// byte.
+/// The assembler does not store packets. The growth of its frame with each value shows the packet of each payload byte.
 private struct TracedAssembler {
     private var assembler = LogAssembler()
     /// The payload bytes of the open frame up to each packet.
