@@ -37,7 +37,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// Whether the model knows the response to a command, or that there is none.
+    /// Whether the model supports a command, including those without a response.
     private func knows(_ command: HostCommand) -> Bool {
         switch command {
         case .unknown: false

@@ -1,12 +1,12 @@
 import BottleProtocol
 
-/// The responses of a recorded bottle, for requests that the model does not know or to compare a host with the
+/// The responses of a recorded bottle, for requests that the model does not support, or to compare a host with the
 /// recording.
 package struct RecordedAnswers: Hashable, Sendable {
     package enum Mode: String, CaseIterable, Sendable {
         /// The model responds; unknown requests are ignored.
         case model
-        /// The recording answers requests that the model does not know.
+        /// The recording answers requests that the model does not support.
         case capture
         /// Like `capture`; an unrecorded request ends the connection.
         case strict

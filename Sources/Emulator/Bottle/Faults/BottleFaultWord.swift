@@ -1,7 +1,7 @@
 /// A fault of the bottle, as `waterh-emulator faults` lists it.
 package struct BottleFaultWord: Sendable {
     enum Kind: @unchecked Sendable {
-        // Key paths to stored properties of a value type can be sent, but the compiler does not know this.
+        // Key paths to stored properties of a value type are safe to send, although their type is not Sendable.
         case plain(WritableKeyPath<BottleFaults, Bool>)
         case number(WritableKeyPath<BottleFaults, Int>, ClosedRange<Int>)
     }

@@ -53,7 +53,7 @@ struct FaultInjector: Sendable {
                 value.value.removeLast(Int.random(in: 1..<value.value.count, using: &generator))
             }
             for piece in split(value) {
-                // A lost notification counts as sent, because the bottle cannot know.
+                // A lost notification counts as sent, because the bottle cannot detect the loss.
                 if chance(plan.drop) {
                     result.append(Outgoing(value: [], kind: piece.kind, records: piece.records))
                 } else {
