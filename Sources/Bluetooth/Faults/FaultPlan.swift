@@ -81,7 +81,8 @@ extension FaultPlan {
         package var description: String { "invalid fault '\(word)': \(reason)" }
     }
 
-    /// Whether the word names a fault of a link, valid or not. Programs may define further words.
+    /// Whether the word starts with the name of a link fault; its value can be invalid. Programs can define further
+    /// words.
     package static func knows(_ word: some StringProtocol) -> Bool {
         let name = word.prefix { $0 != "@" && $0 != "=" && $0 != ":" }
         return name == "mtu" || Kind(rawValue: String(name)) != nil

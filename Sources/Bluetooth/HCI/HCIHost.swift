@@ -153,7 +153,8 @@ package struct HCIHost: Sendable {
     mutating func answered(_ opcode: UInt16, status: UInt8, _ parameters: ArraySlice<UInt8>, _ effects: inout [Effect])
     {
         if opcode == awaited { awaited = nil }
-        // Ignore errors of cancelling an attempt that has ended, and of events that an old controller does not know.
+        // Ignore errors of cancelling an attempt that has ended, and of event masks that an old controller does not
+        // support.
         if status != 0, opcode != 0x200E, opcode != 0x2001 {
             effects.append(opcode == 0x200D ? .connectFailed(status: status) : .refused(opcode: opcode, status: status))
         }
@@ -172,7 +173,7 @@ package struct HCIHost: Sendable {
         case Self.lastOfBeginning where parameters.count >= 3:
             take(length: Int(parameters[0]) | Int(parameters[1]) << 8, count: Int(parameters[2]), &effects)
         case 0x1005 where parameters.count >= 5:
-            // BR/EDR's buffers, if LE has none of its own.
+            // BR/EDR's buffers, if LE has none.
             take(
                 length: max(27, Int(parameters[0]) | Int(parameters[1]) << 8),
                 count: max(1, Int(parameters[3]) | Int(parameters[4]) << 8), &effects)

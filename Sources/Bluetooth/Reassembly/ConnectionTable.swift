@@ -11,7 +11,7 @@ struct ConnectionTable {
         var observed: ObservedConnection
         /// BR/EDR, on which channel 4 is not ATT.
         var isClassic = false
-        /// A packet was seen, so another Connection Complete means another connection.
+        /// A packet was received, so another Connection Complete means another connection.
         var hasTraffic = false
         var sent = L2CAPHalf()
         var received = L2CAPHalf()

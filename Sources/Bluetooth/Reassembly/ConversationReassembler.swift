@@ -11,7 +11,7 @@ package struct ConversationReassembler {
     private var hostsWithBoundary0: Set<UInt32> = []
     /// Qualcomm's controllers send diagnostics as ACL data on this handle; many Android logs have them.
     private static let diagnosticsHandle: UInt32 = 0xEDC
-    /// A correct CRC was seen on the air, so a wrong one means damage.
+    /// A packet had a correct CRC, so a wrong one means damage.
     var hasSeenRightCRC = false
 
     /// Checks the content of a frame if fragments of both directions are interleaved.

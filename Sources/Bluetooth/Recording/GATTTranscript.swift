@@ -1,8 +1,8 @@
 /// Records the GATT operations of a peripheral as ATT PDUs, for links whose stack handles the PDUs (bluetoothd).
 ///
 /// The handles are those that `GATTServer` would assign; the stack's differ. The stack's own traffic (MTU exchange,
-/// discovery, subscription) is written as `GATTClient` would send it, so that a reader knows each handle. Values, their
-/// order and direction are real.
+/// discovery, subscription) is written as `GATTClient` would send it, so that a reader can resolve each handle. Values,
+/// their order and direction are real.
 package struct GATTTranscript: Sendable {
     private struct Central {
         var connection: Int

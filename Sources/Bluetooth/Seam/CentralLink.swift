@@ -96,7 +96,7 @@ package enum CentralRequest: Hashable, Sendable {
     case startScan
     /// Has no event.
     case stopScan
-    /// -> `connected` or `connectFailed`. The link gives up after `limit`.
+    /// -> `connected` or `connectFailed`. `limit` is the time limit.
     case connect(PeerID, limit: Duration)
     /// -> `discovered` or `discoveryFailed`. Discovers all primary services and their characteristics.
     case discover

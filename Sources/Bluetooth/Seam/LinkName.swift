@@ -8,7 +8,7 @@ package enum LinkName: Hashable, Sendable {
     case stream(path: String)
     /// ATT on an L2CAP LE socket, CID 4: an adapter name for the peripheral, an address for the central.
     case l2cap(String)
-    /// A controller that speaks HCI over TCP, such as Bumble's or the Android emulator's.
+    /// An HCI controller over TCP, such as Bumble's or the Android emulator's.
     case hci(NetworkPlace)
     /// The native API of an ESPHome Bluetooth proxy.
     case esphome(NetworkPlace)
