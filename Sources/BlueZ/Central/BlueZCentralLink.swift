@@ -86,7 +86,7 @@ actor BlueZCentral {
         var isConnected = false
         var isAnswered = false
         var failure: LinkError?
-        /// We are ending the connection, so `disconnected` has no error.
+        /// This side is ending the connection, so `disconnected` has no error.
         var isEnding = false
         /// A write without response was sent, and nothing was received since.
         var hasUnheardWrite = false
@@ -257,7 +257,7 @@ actor BlueZCentral {
         }
     }
 
-    /// Ends the session; without an error if we disconnected.
+    /// Ends the session; without an error if this side disconnected.
     func lose(_ error: LinkError) {
         guard let session else { return }
         self.session = nil
@@ -283,7 +283,7 @@ actor BlueZCentral {
         }
         session?.sockets.values.forEach { $0.close() }
         session = nil
-        // bluetoothd ends our discovery with the connection to the bus.
+        // bluetoothd ends the discovery of a process with its connection to the bus.
         await service.close()
         for waiter in waiters.values { waiter.wake(false) }
         waiters = [:]

@@ -6,8 +6,8 @@ import Utilities
 /// A peripheral link through bluetoothd: a GATT application and an advertisement, `bluez`, `bluez:hci1`.
 ///
 /// One central at a time: while one is connected, the advertisement is unregistered, and another one is disconnected.
-/// bluetoothd does not report which end connected. A device counts as our central if it connects while the application
-/// is published. Only unpaired devices are disconnected: a keyboard is paired, a bottle's central is not.
+/// bluetoothd does not report which end connected. A device counts as the central of this link if it connects while the
+/// application is published. Only unpaired devices are disconnected: a keyboard is paired, a bottle's central is not.
 package final class BlueZPeripheralLink: PeripheralLink {
     /// `bluez`, or `bluez:` with the adapter.
     package let name: String
@@ -228,7 +228,7 @@ actor BlueZPeripheral {
             guard let isOn = values["Powered"]?.bool else { return }
             powerChanged(isOn)
         case .object(.changed(let path, BlueZName.advertisingManager, let values)) where path == adapter:
-            // No advertisement is active: bluetoothd has dropped ours.
+            // No advertisement is active: bluetoothd has dropped the registered one.
             if values["ActiveInstances"]?.integer == 0, isAdvertising, !isChangingAdvertisement {
                 advertisementReleased()
             }

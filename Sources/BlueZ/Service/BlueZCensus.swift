@@ -1,7 +1,7 @@
 import Bluetooth
 import DBus
 
-/// The adapters and devices that bluetoothd knows, for `doctor`.
+/// The adapters and devices of bluetoothd, for `doctor`.
 package struct BlueZCensus: Hashable, Sendable {
     package struct Adapter: Hashable, Sendable {
         package var name: String
@@ -37,7 +37,7 @@ package struct BlueZCensus: Hashable, Sendable {
         }
     }
 
-    /// A device that bluetoothd knows, in range or not.
+    /// A device object of bluetoothd, in range or not.
     package struct Device: Hashable, Sendable {
         package var adapter: String
         package var address: String
