@@ -61,7 +61,7 @@ struct DBusObjectTree {
         guard objects[invocation.path] != nil || !children(of: invocation.path).isEmpty else {
             return .failure(DBusFailure.unknownObject, "unknown object \(invocation.path)")
         }
-        // A call without an interface goes to any interface with the method.
+        // A call without an interface selects any interface with the method.
         let name =
             invocation.interface.isEmpty
             ? interface(having: invocation.member, at: invocation.path) : invocation.interface
