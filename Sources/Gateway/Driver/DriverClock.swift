@@ -1,11 +1,9 @@
 import Bluetooth
 import TrackerCore
 
-/// The clocks of a driver: monotonic for deadlines, wall for data. Parameters, so that tests bring their own.
+/// The clocks of a driver: monotonic for deadlines, wall for data. Tests pass their own.
 package struct DriverClock: Sendable {
-    /// Monotonic, for deadlines.
     package var now: @Sendable () -> MonotonicInstant
-    /// The host's wall clock: only data.
     package var wall: @Sendable () -> Instant
     /// Returns at `deadline`, or earlier when the task is cancelled.
     package var sleep: @Sendable (_ deadline: MonotonicInstant) async -> Void
@@ -19,7 +17,7 @@ package struct DriverClock: Sendable {
         self.sleep = sleep
     }
 
-    /// Deadlines by the monotonic clock that includes suspend; the wall clock is the caller's.
+    /// Deadlines use the monotonic clock that includes suspend; the caller supplies the wall clock.
     package static func system(wall: @escaping @Sendable () -> Instant) -> DriverClock {
         let clock = ContinuousClock()
         let start = clock.now

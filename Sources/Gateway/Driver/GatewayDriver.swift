@@ -2,18 +2,15 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// Performs what `Poll` decides, over a link and a journal: one event at a time, each taken from the link only
-/// when the one before is dealt with, so that a peer that floods us is slowed down instead of filling our memory.
+/// Executes the effects of `Poll` on a link and a journal. It takes the next event from the link only after the
+/// previous one is handled, so a peer that floods the link is slowed down and cannot fill the memory.
 package actor GatewayDriver {
-    /// Where sentences and figures go while a poll runs. Called between events: must return soon.
+    /// Callbacks of a poll. They are called between events and must return soon.
     package struct Outlets: Sendable {
-        /// A sentence for people.
         package var diagnostic: @Sendable (Diagnostic) -> Void = { _ in }
-        /// How far the poll is.
         package var progress: @Sendable (PollProgress) -> Void = { _ in }
-        /// Entries that the journal has taken, each with what became of it.
+        /// Entries that were appended to the journal, each with its outcome.
         package var journaled: @Sendable ([JournalEntry], [JournalOutcome]) -> Void = { _, _ in }
-        /// A report frame of the bottle.
         package var report: @Sendable (Frame) -> Void = { _ in }
         /// The bottle sent something without a request, in a poll or on a kept connection.
         package var stirred: @Sendable () -> Void = {}
@@ -23,10 +20,9 @@ package actor GatewayDriver {
         package var todayTotal: @Sendable () throws -> Int? = { nil }
         /// The light that this bottle should show; `nil` if it shows it already.
         package var light: @Sendable (_ bottle: String) throws -> BottleLight? = { _ in nil }
-        /// A bottle's light or screen was set: remember it.
+        /// Stores the light or screen that was set on a bottle.
         package var lit: @Sendable (_ bottle: String, BottleLight) throws -> Void = { _, _ in }
 
-        /// That throw everything away.
         package init() {}
     }
 
@@ -45,29 +41,29 @@ package actor GatewayDriver {
     private let clock: DriverClock
     private let observe: (@Sendable (LinkObservation) -> Void)?
     private var transcript = CentralTranscript()
-    /// Whom the poll under way is for, or the connection that was kept: what happens on it is theirs to know.
+    /// The recipient of events of the current poll, or of the kept connection.
     private var party: Party?
-    /// The poll under way, or the one that kept its connection.
+    /// The current poll, or the poll that kept its connection.
     private var current: Poll?
     private var waiter: CheckedContinuation<PollReport, Never>?
     private var pump: Task<Void, Never>?
     private var timer: (due: MonotonicInstant, task: Task<Void, Never>)?
     private var isLinkGone = false
 
-    /// - Parameter observe: hears in ATT what passes in polls (`CentralTranscript`); called between events, so it must
-    ///   return soon.
+    /// - Parameter observe: receives the ATT traffic of polls (`CentralTranscript`); called between events, must return
+    ///   soon.
     package init(link: any CentralLink, clock: DriverClock, observe: (@Sendable (LinkObservation) -> Void)? = nil) {
         self.link = link
         self.clock = clock
         self.observe = observe
     }
 
-    /// Whether a connection is kept right now.
     package var isHolding: Bool { current?.isHolding == true }
 
-    /// One poll, from scan to disconnect, or to a connection that is kept and taken up by the next poll of that bottle.
-    /// Never throws: the report has the error. Cancelling the task stops the poll politely: disconnect,
-    /// keep what came, acknowledge nothing more. Polls of one driver never overlap.
+    /// Runs one poll, from scan to disconnect, or to a kept connection that the next poll of that bottle resumes.
+    ///
+    /// Never throws: the report contains the error. Cancelling the task stops the poll: it disconnects, stores the
+    /// records received and acknowledges nothing more. Polls of one driver never overlap.
     package func poll(_ options: PollOptions, for party: Party) async -> PollReport {
         precondition(current?.isOver ?? true, "polls of one driver never overlap")
         self.party = party
@@ -84,19 +80,18 @@ package actor GatewayDriver {
         }
     }
 
-    /// Stops the poll under way politely, as cancelling its task does. Without one nothing happens.
+    /// Stops the current poll as cancelling its task does. Does nothing without a poll.
     package func stop() {
         if current != nil { take(.cancel) }
     }
 
-    /// Whether a poll gets on: none of its deadlines has passed for longer than `grace` without being served. Without a
-    /// poll: yes.
+    /// Whether no deadline of the current poll is overdue by more than `grace`. `true` without a poll.
     package func isOnTime(grace: Duration) -> Bool {
         guard let deadline = current?.nextDeadline else { return true }
         return clock.now() <= deadline.advanced(by: grace)
     }
 
-    /// Closes the link. The driver is spent.
+    /// Closes the link. The driver cannot be used afterwards.
     package func close() async {
         await link.close()
         timer?.task.cancel()
@@ -119,7 +114,7 @@ package actor GatewayDriver {
         ] { take(event) }
     }
 
-    /// Hands an event to the poll and executes its effects, and those of the events that follow, until none is left.
+    /// Passes an event to the poll and executes its effects, and those of the resulting events, until none is left.
     private func take(_ event: PollEvent) {
         if let observe, case .link(let event) = event {
             for observation in transcript.note(event, at: clock.now()) { observe(observation) }
@@ -129,14 +124,14 @@ package actor GatewayDriver {
         var events = [event][...]
         while let event = events.popFirst() {
             let effects = poll.handle(event, at: clock.now(), wall: clock.wall(), journal: party.journal)
-            // Stored before anything is performed: an effect may lead back here.
+            // Stored before the effects are executed: an effect may call this method again.
             current = poll
             for effect in effects { if let answer = perform(effect, outlets) { events.append(answer) } }
         }
         if !poll.isOver { arm(poll.nextDeadline) }
     }
 
-    /// - Returns: the answer, for an effect that asks.
+    /// - Returns: the response, for an effect that has one.
     private func perform(_ effect: PollEffect, _ outlets: Outlets) -> PollEvent? {
         switch effect {
         case .link(let request):
@@ -163,7 +158,7 @@ package actor GatewayDriver {
         return nil
     }
 
-    /// Something happens on a connection that is kept, and no poll is under way.
+    /// Handles an event of a kept connection while no poll is running.
     private func between(_ event: PollEvent) {
         guard case .link(let event) = event else { return }
         switch current?.note(event) {
@@ -184,7 +179,7 @@ package actor GatewayDriver {
         waiter = nil
     }
 
-    /// Sees to a tick at the deadline. A timer that is due earlier stays: a tick too many does no harm.
+    /// Schedules a tick at the deadline. An earlier timer stays: an extra tick has no effect.
     private func arm(_ deadline: MonotonicInstant?) {
         guard let deadline else { return }
         if let timer, timer.due <= deadline { return }
@@ -204,7 +199,7 @@ package actor GatewayDriver {
 }
 
 extension GatewayDriver.Outlets {
-    /// What goes wrong here harms no poll.
+    /// Errors here do not fail the poll.
     @discardableResult
     fileprivate func told<Answer>(_ trouble: String, _ body: () throws -> Answer) -> Answer? {
         do {

@@ -2,11 +2,10 @@ import BottleProtocol
 import TrackerCore
 
 extension PollOptions {
-    /// What a poll is to do by the settings of its store; an own bottle that has settings of its own
-    /// (`OwnBottle.settings`) is read by those.
+    /// The options that the store's settings ask for; a bottle's own settings (`OwnBottle.settings`) take precedence.
     /// - Parameters:
     ///   - zone: the zone of days, where the settings name none for the bottle.
-    ///   - goalMl: the day's goal, where it is known.
+    ///   - goalMl: the day's goal, if known.
     package init(settings: BottleSettings, zone: Zone, goalMl: Int? = nil) {
         self.init(zone: zone)
         (dayZone, dayGoalMl) = (zone, goalMl)
@@ -17,7 +16,7 @@ extension PollOptions {
         )
     }
 
-    /// Takes what one bottle's settings say, but not what a person has named for this poll.
+    /// Applies one bottle's settings, except what the user has set for this poll.
     mutating func follow(_ settings: BottleSettings) {
         if !isReadingNamed {
             dialect = BottleProtocol.RecordDialect(rawValue: settings.recordDialect.rawValue) ?? .calendar
@@ -33,7 +32,6 @@ extension PollOptions {
         }
     }
 
-    /// The same options for one of the store's own bottles, by its own settings.
     package func following(_ bottle: OwnBottle?) -> PollOptions {
         var options = self
         if let settings = bottle?.settings { options.follow(settings) }

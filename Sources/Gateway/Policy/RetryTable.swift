@@ -1,29 +1,25 @@
 import Bluetooth
 
-/// A step of recovery, from the gentlest to the one that disturbs others (zombie links: protocol spec P4).
+/// A recovery step, ordered from the least to the most disruptive (zombie links: protocol spec P4).
 package enum RecoveryRung: String, Hashable, Sendable, CaseIterable {
-    /// The same again, after a pause.
+    /// Repeat after a pause.
     case retry
     /// End what the system believes to be a connection.
     case disconnect
     /// Remove the device from the system, with stale attempts and GATT caches.
     case forget
-    /// Stop and start the scan: discovery can stall silently.
+    /// Stop and start the scan: discovery can stall without an error.
     case restartDiscovery
-    /// Switch the adapter off and on. Only with leave.
+    /// Switch the adapter off and on. Only if allowed.
     case powerCycle
 
-    /// Rungs that only mean something where a radio and a system service are in between.
+    /// Steps that require a radio and a system service.
     var needsRadio: Bool { self != .retry && self != .disconnect }
 }
 
-/// A rung that was climbed, and why.
 package struct RecoveryStep: Hashable, Sendable {
-    /// Which rung.
     package var rung: RecoveryRung
-    /// What had happened.
     package var reason: String
-    /// What the link said it did, where it said something.
     package var outcome: String?
 
     package init(rung: RecoveryRung, reason: String, outcome: String? = nil) {
@@ -33,19 +29,17 @@ package struct RecoveryStep: Hashable, Sendable {
     }
 }
 
-/// How one class of link error is met: the n-th error of the class climbs the n-th rung; after the last the poll fails.
+/// The recovery from one class of link error: the n-th error takes the n-th step; after the last step the poll fails.
 struct RetryRule: Sendable {
     var code: LinkError.Code
     var rungs: [RecoveryRung]
-    /// Pause before the next attempt.
     var pause: Duration
     var failure: PollFailure.Kind
-    /// Why these rungs.
     var reason: String
 }
 
-/// Retry policy as data. Errors that the link itself calls final (`isTransient` false) are not retried where the rule
-/// says so.
+/// The retry policy as data. Errors that the link reports as final (`isTransient` is false) are not retried where the
+/// rule says so.
 package enum RetryTable {
     static let rules: [RetryRule] = [
         RetryRule(
@@ -90,16 +84,16 @@ package enum RetryTable {
         system,
     ]
 
-    /// Whatever the operating system invents.
+    /// Errors of the operating system.
     static let system = RetryRule(
         code: .system, rungs: [.retry, .disconnect, .forget], pause: .milliseconds(300), failure: .connectFailed,
         reason: "unknown errors are mostly passing ones")
 
     static func rule(for code: LinkError.Code) -> RetryRule { rules.first { $0.code == code } ?? system }
 
-    /// The rung for the `count`-th error (from 0) of this class, `nil` when there is none left.
+    /// The step for the `count`-th error (from 0) of this class; `nil` when none is left.
     static func rung(for error: LinkError, count: Int, hasRadio: Bool, allowPowerCycle: Bool) -> RecoveryRung? {
-        // A socket that is not there is not there: only over the air can silence mean something else.
+        // A missing socket is a final error. Only over the air can silence have another cause.
         guard hasRadio || error.isTransient else { return nil }
         let rungs = rule(for: error.code).rungs.filter { rung in
             (hasRadio || !rung.needsRadio) && (allowPowerCycle || rung != .powerCycle)

@@ -1,11 +1,11 @@
 import Bluetooth
 import BottleProtocol
 
-/// A bottle's identity, from data that a retransmission does not change: its address, or without a radio its serial
+/// A bottle's identity, from data that is the same in every transmission: its address, or without a radio its serial
 /// number.
 enum BottleIdentity {
-    /// The text of a Serial Number String (2A25), where it can serve as an identity: an address (in the project's own
-    /// spelling, so that the same bottle has one name on all links), or 1–64 printable characters.
+    /// The text of a Serial Number String (2A25), if it can be an identity: an address (in the project's own format, so
+    /// that a bottle has one name on all links), or 1–64 printable characters.
     static func from(serialNumber value: [UInt8]) -> String? {
         let text = printable(value)
         guard let text, text.utf8.count <= 64 else { return nil }
@@ -17,17 +17,18 @@ enum BottleIdentity {
         name.map { "\($0) at \(link)" } ?? "bottle at \(link)"
     }
 
-    /// The identity of a bottle with a private address, which changes, and no usable serial number: its name.
+    /// The identity of a bottle with a private address, which changes, and without a usable serial number: its name.
     static func standIn(privateName name: String?) -> String? {
         name.map { "\($0) (private address)" }
     }
 
-    /// A device name as it may be shown: printable, at most 248 bytes (Core 5.4, Vol 3 Part C, 12.1).
+    /// A device name for display: printable, at most 248 bytes (Core 5.4, Vol 3 Part C, 12.1).
     static func name(_ value: [UInt8]) -> String? {
         printable(Array(value.prefix(248)))
     }
 
-    /// Text without control characters, trimmed of spaces and of the zeros that C firmware leaves at the end.
+    /// Text without control characters, without leading and trailing spaces, and without the trailing zeros of C
+    /// firmware.
     private static func printable(_ value: [UInt8]) -> String? {
         var bytes = value[...]
         while let last = bytes.last, last == 0 || last == 0x20 { bytes = bytes.dropLast() }
@@ -37,24 +38,21 @@ enum BottleIdentity {
     }
 }
 
-/// Which bottle is meant: by address or by name, in any case.
 package struct BottleSelector: Hashable, Sendable {
-    /// What a person wrote: an address, a name or an alias.
     package var text: String
 
-    /// Of what a person wrote.
     package init(text: String) { self.text = text }
 
-    /// The address, where it is one.
     var address: BluetoothAddress? { BluetoothAddress(text) }
 
-    /// Whether a peer of this address and name is meant: an address decides alone, a name in any case of its letters.
+    /// Whether the text selects a peer with this address and name. An address is compared with the address only; a name
+    /// is compared without regard to case.
     package func matches(address: BluetoothAddress?, name: String?) -> Bool {
         if let wanted = self.address { return wanted == address }
         return name?.lowercased() == text.lowercased()
     }
 
-    /// Whether an advertisement may be a bottle's: retail bottles advertise no service but have a name prefix, draft
+    /// Whether an advertisement may be a bottle's: retail bottles advertise no service but have a name prefix; draft
     /// bottles advertise FF00 (protocol spec P1).
     package static func looksLikeBottle(_ advertisement: Advertisement) -> Bool {
         advertisement.name.map(BottleName.isBottle) == true

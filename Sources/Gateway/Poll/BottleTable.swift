@@ -1,18 +1,16 @@
 import BottleProtocol
 import Bluetooth
 
-/// What discovery found of a bottle: which profile it speaks, through which handles, and where it says who it is.
 struct BottleTable: Hashable, Sendable {
     var handles: ProfileHandles
-    /// Device Name (2A00) and Serial Number String (2A25), where they can be read.
+    /// Device Name (2A00) and Serial Number String (2A25), if readable.
     var deviceName: UInt16?
     var serialNumber: UInt16?
 
     var profile: BottleProfile { handles.profile }
     var command: UInt16 { handles.command }
-    /// How the command characteristic is written.
     var commandWithResponse: Bool { handles.commandWithResponse }
-    /// The other way of writing is offered too.
+    /// The characteristic supports both ways of writing.
     var commandBothWays: Bool { handles.commandBothWays }
     var response: UInt16 { handles.response }
     var responseNotifies: Bool { handles.responseNotifies }
@@ -28,7 +26,7 @@ struct BottleTable: Hashable, Sendable {
         serialNumber = Self.readable(0x2A25, in: 0x180A, services)
     }
 
-    /// A table for each pair of characteristics that could be the bottle's, the likeliest first; never empty.
+    /// A table for each pair of characteristics that could be the bottle's, most likely first; never empty.
     static func all(in services: [RemoteService]) throws(NoBottle) -> [BottleTable] {
         do {
             return try ProfileHandles.all(matching: services.flatMap(offered)).map { BottleTable($0, services) }
@@ -44,12 +42,11 @@ struct BottleTable: Hashable, Sendable {
         }
     }
 
-    /// Why a table is no bottle's.
     struct NoBottle: Error, Hashable, Sendable {
         var sentence: String
     }
 
-    /// Those with short UUIDs; the firmware update and its like are none of ours.
+    /// Characteristics with short UUIDs; services such as the firmware update are not used.
     private static func offered(_ service: RemoteService) -> [OfferedCharacteristic] {
         guard let name = service.uuid.short else { return [] }
         return service.characteristics.compactMap { characteristic in

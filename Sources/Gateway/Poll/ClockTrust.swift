@@ -1,22 +1,21 @@
 import TrackerCore
 
-/// Whether the host's clock may date records. A computer without a battery-backed clock starts with any date until the
-/// network provides the time.
+/// Whether the host's clock may date records. A computer without a battery-backed clock starts with an arbitrary date
+/// until the network provides the time.
 enum ClockTrust: Hashable, Sendable {
-    /// A time server keeps it right, or the user says that it is right.
+    /// A time server synchronises it, or the user has confirmed it.
     case synchronised
-    /// The bottle's clock, or the newest record of its log, shows about the same time.
+    /// The bottle's clock, or the newest record of its log, has about the same time.
     case plausible
-    /// Anything else. The sentence has the reason.
+    /// Any other clock, with the reason.
     case untrusted(String)
 
-    /// It dates records and lets the poll acknowledge.
     var isTrusted: Bool { if case .untrusted = self { false } else { true } }
 
     /// - Parameters:
-    ///   - isSynchronised: the operating system says so, or the user.
+    ///   - isSynchronised: according to the operating system or the user.
     ///   - released: the release date of this program.
-    ///   - drift: the bottle's clock minus the host's, in seconds; `nil` if the bottle shows no time.
+    ///   - drift: the bottle's clock minus the host's, in seconds; `nil` if the bottle has no time.
     ///   - newest: the time of the newest record by its own date; `nil` if no record has one.
     init(host: Instant, isSynchronised: Bool, released: Instant, drift: Int?, newest: Instant?) {
         guard !isSynchronised else {

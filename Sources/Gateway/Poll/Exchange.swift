@@ -1,16 +1,15 @@
 import BottleProtocol
 import Bluetooth
 
-/// One command and the wait for its answer. Bottles ignore what comes too soon, so a command that may be repeated is
-/// written again while its answer is missing.
+/// One command and the wait for its response. Bottles ignore commands that come too soon, so a repeatable command is
+/// written again while its response is missing.
 struct Exchange: Hashable, Sendable {
-    /// What happened at the deadline.
+    /// The result of a deadline.
     enum Timeout: Hashable, Sendable { case silentLink, repeatCommand, over }
 
     private enum Stage: Hashable, Sendable {
         case writing(until: MonotonicInstant)
         case waiting(until: MonotonicInstant)
-        /// The bottle waits for its button. Its frame is the answer if nothing better follows.
         case button(Frame, until: MonotonicInstant)
     }
 
@@ -18,7 +17,7 @@ struct Exchange: Hashable, Sendable {
     private(set) var sendings = 1
     private var stage: Stage
     private let limits: PollLimits
-    /// The user waits for any answer, also to commands that need none.
+    /// Wait for any response, also to commands that have none.
     private let isPatient: Bool
 
     init(_ command: HostCommand, limits: PollLimits, isPatient: Bool, at now: MonotonicInstant) {
@@ -34,13 +33,12 @@ struct Exchange: Hashable, Sendable {
         }
     }
 
-    /// The frame to report where nothing better came.
+    /// The frame to report if no better one came.
     var interim: Frame? { if case .button(let frame, _) = stage { frame } else { nil } }
 
-    /// Whether the protocol knows an answer.
+    /// Whether the protocol defines a response.
     var expectsAnswer: Bool { answerType != nil }
 
-    /// The command has left.
     mutating func wrote(at now: MonotonicInstant) {
         guard case .writing = stage else { return }
         let wait: Duration =
@@ -51,14 +49,14 @@ struct Exchange: Hashable, Sendable {
         stage = .waiting(until: now.advanced(by: wait))
     }
 
-    /// Whether the bottle now waits for its button; then there is time to press it.
+    /// Whether the bottle now waits for its button; the deadline is extended accordingly.
     mutating func waitsForButton(_ message: BottleMessage, _ frame: Frame, at now: MonotonicInstant) -> Bool {
         guard case (.register, .registration(.pressButton)) = (command, message) else { return false }
         if interim == nil { stage = .button(frame, until: now.advanced(by: limits.button)) }
         return true
     }
 
-    /// What follows from the deadline; a command that is to be repeated counts as being written.
+    /// Handles the deadline; a command that is to be repeated counts as being written.
     mutating func tick(at now: MonotonicInstant) -> Timeout {
         guard case .waiting = stage else { return interim == nil ? .silentLink : .over }
         guard expectsAnswer, mayRepeat, sendings < limits.sendings else { return .over }
@@ -81,7 +79,7 @@ struct Exchange: Hashable, Sendable {
         }
     }
 
-    /// Doing it twice does no harm.
+    /// The command is idempotent.
     private var mayRepeat: Bool {
         switch command {
         case .clearLog, .register, .recalibrateFull, .recalibrateEmpty, .unknown, .put, .acknowledge: false

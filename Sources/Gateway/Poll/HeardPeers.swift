@@ -1,13 +1,12 @@
 import Bluetooth
 import BottleProtocol
 
-/// Who else was heard while a bottle was looked for: what helps a person most when it is not found.
+/// Other peers that a scan heard, for the message when the bottle is not found.
 struct HeardPeers: Hashable, Sendable {
-    /// What the link found odd about the air.
     var remark: String?
     private var names: [PeerID: String?] = [:]
 
-    /// A room full of random addresses must not fill the memory.
+    /// Bounds the memory in the presence of many random addresses.
     private static let limit = 1000
 
     mutating func note(_ advertisement: Advertisement) {
@@ -18,7 +17,7 @@ struct HeardPeers: Hashable, Sendable {
             isBottle ? "\(name ?? "a bottle without a name") (\(advertisement.peer))" : name)
     }
 
-    /// Bottles first, by name; those without a name are counted.
+    /// Bottles first, by name; peers without a name are counted.
     func words(limit: Int) -> String {
         guard !names.isEmpty else { return "nobody else was heard" }
         let named = Set(names.values.compactMap { $0 }).sorted { left, right in

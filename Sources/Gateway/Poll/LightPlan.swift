@@ -1,7 +1,7 @@
 import BottleProtocol
 import TrackerCore
 
-/// How a bottle's light shows a reminder: calm amber, then breathing red and a flash, then dark.
+/// The patterns of a reminder on a bottle's light: steady amber, then breathing red and a flash, then dark.
 enum LightPlan {
     static func commands(for light: BottleLight) -> [HostCommand] {
         switch light {

@@ -1,81 +1,73 @@
 import BottleProtocol
 import Bluetooth
 
-/// Reads the log once: from the question to the end of the answer.
+/// Reads the log once: from the request to the end of the response.
 ///
-/// The answer is *whole* if a status frame or the first frame opened it, every frame arrived with all its bytes, and
-/// its end was seen: for a retail bottle silence, for a draft bottle an empty frame. Anything else is *odd*, and its
-/// first reason is kept.
+/// The response is *whole* if a status frame or the first frame opened it, every frame arrived with all its bytes, and
+/// its end was seen: for a retail bottle silence, for a draft bottle an empty frame. Any other response is *odd*, and
+/// its first reason is kept.
 struct LogReader: Hashable, Sendable {
-    /// What the reader waits for, and until when.
     enum Stage: Hashable, Sendable {
-        /// Nothing of an earlier answer may be under way before the question is written.
+        /// No part of an earlier response may be in transit before the request is written.
         case quiet(until: MonotonicInstant)
-        /// The link has not confirmed the question.
+        /// The link has not confirmed the request.
         case writing(until: MonotonicInstant)
-        /// The question has left; nothing has come.
+        /// The request is confirmed; nothing has arrived.
         case asked(until: MonotonicInstant)
         /// A frame is arriving, or a status frame announced one.
         case receiving(until: MonotonicInstant)
         /// A frame is whole; another one may follow.
         case between(until: MonotonicInstant)
-        /// A draft bottle's response characteristic is being read.
         case fetching(until: MonotonicInstant)
     }
 
-    /// What the poll has to do next.
     enum Action: Hashable, Sendable {
         case none
-        /// Write the question, and call `asked` when it has left.
+        /// Write the request, and call `asked` when it is confirmed.
         case ask
         /// Read the response characteristic, and call `fetched`.
         case fetch
-        /// The answer is complete, or will not become so.
+        /// The response is complete, or cannot be completed.
         case done
-        /// The link took a request and did not answer it.
+        /// The link accepted a request and did not respond.
         case silent
     }
 
     private(set) var stage: Stage
-    /// The first thing that was wrong with the answer; `nil`: the answer is whole so far.
     private(set) var oddity: String?
     /// Records of whole frames, frame by frame in order of arrival.
     private(set) var frames: [[RawRecord]] = []
-    /// Records of frames whose values ended inside records: only the frame's length says that the pieces belong
+    /// Records of frames whose values ended within records: only the frame's length shows that the pieces belong
     /// together.
     private(set) var pieced: Set<RawRecord> = []
-    /// When the question was first written.
     private(set) var askedAt: MonotonicInstant
-    /// How often the question was written.
+    /// How often the request was written.
     private(set) var questions = 0
-    /// Frames that came in one notification: losing it leaves no trace.
+    /// Frames in a single notification: their loss cannot be detected.
     private var singleFrames = 0
-    /// The last packet that was read; `nil` while the bottle notifies.
     private var packet: [UInt8]?
     private(set) var opening = Opening.none
     private(set) var ending = Ending.none
 
-    /// How the answer began.
     enum Opening: Hashable, Sendable { case none, status, frame }
 
-    /// How the answer ended.
     enum Ending: Hashable, Sendable {
         case none
-        /// The bottle said that its log ends here, or that it is empty.
+        /// The bottle reported the end of its log, or an empty log.
         case said
-        /// A read gave the packet before again, so it is not known whether that is the whole log.
+        /// A read returned the previous packet again, so the end of the log is uncertain.
         case repeatedPacket
-        /// The question was not answered at all.
+        /// There was no response.
         case unanswered
     }
 
     private let profile: BottleProfile
-    /// The response characteristic can be read where it does not notify in time.
+    /// The response characteristic is readable, if notifications do not come in time.
     private let canFetch: Bool
     private let limits: PollLimits
     private let linger: Duration
 
-    /// - Parameter isQuiet: nothing of an earlier question can be under way.
+    /// - Parameter isQuiet: no response to an earlier request can be in transit.
     init(
         profile: BottleProfile, canFetch: Bool, isQuiet: Bool, hasRadio: Bool, limits: PollLimits,
         at now: MonotonicInstant
@@ -96,10 +88,9 @@ struct LogReader: Hashable, Sendable {
         }
     }
 
-    /// The command that asks for the log.
+    /// The command that requests the log.
     var question: HostCommand { profile == .draft ? .draftDump(1) : .drinkLog }
     var isWhole: Bool { oddity == nil }
-    /// The answer came by notification.
     var isNotified: Bool { packet == nil }
 
     /// The log's records, oldest first, each once.
@@ -111,7 +102,7 @@ struct LogReader: Hashable, Sendable {
         return leavesNoTrace ? 4 : pieced.isEmpty ? 2 : 3
     }
 
-    /// Bottles that are read give the newest packet first: most packets begin earlier than the packet before.
+    /// Bottles that are read return the newest packet first: most packets start earlier than the previous one.
     private var isNewestFirst: Bool {
         guard !isNotified, frames.count > 1 else { return false }
         let starts = frames.compactMap { $0.first?.timestamp }
@@ -121,19 +112,18 @@ struct LogReader: Hashable, Sendable {
 
     // MARK: - Events
 
-    /// Begins, where nothing has to be waited for.
+    /// Starts the request at once if there is nothing to wait for.
     mutating func begin(at now: MonotonicInstant) -> Action {
         if case .quiet = stage { return .none }
         return ask(at: now)
     }
 
-    /// The question has left.
     mutating func asked(at now: MonotonicInstant) {
         guard case .writing = stage else { return }
         stage = .asked(until: now.advanced(by: canFetch ? limits.beforeRead : limits.answer))
     }
 
-    /// The bottle said whether records follow.
+    /// The bottle reported whether records follow.
     mutating func status(follows: Bool, at now: MonotonicInstant) -> Action {
         guard isListening(at: now) else { return .none }
         if opening != .none || !frames.isEmpty { note("the bottle began its answer a second time") }
@@ -143,7 +133,6 @@ struct LogReader: Hashable, Sendable {
         return .none
     }
 
-    /// Bytes of a frame have arrived.
     mutating func progress(at now: MonotonicInstant) {
         guard isListening(at: now) else { return }
         if opening == .none { opening = .frame }
@@ -165,15 +154,15 @@ struct LogReader: Hashable, Sendable {
             note("it has more than \(limits.records) records")
             return .done
         }
-        // A draft bottle says where its log ends.
+        // A draft bottle marks the end of its log.
         stage = .between(until: now.advanced(by: profile == .draft ? limits.silence : linger))
         return .none
     }
 
-    /// Something of the answer is wrong. While the link has to become quiet, it is not quiet yet.
+    /// Records the first error in the response.
     mutating func note(_ reason: String) { oddity = oddity ?? reason }
 
-    /// A read has been answered.
+    /// A read was completed.
     /// - Parameter transfers: whole frames in the value.
     mutating func fetched(_ value: [UInt8], _ transfers: [LogTransfer], isSubscribed: Bool, at now: MonotonicInstant)
         -> Action
@@ -194,7 +183,7 @@ struct LogReader: Hashable, Sendable {
         return fetch(at: now)
     }
 
-    /// - Parameter isWriting: a write of this connection waits for its response, so that the link is not quiet.
+    /// - Parameter isWriting: a write on this connection awaits its response, so the link is not quiet.
     mutating func tick(isWriting: Bool, at now: MonotonicInstant) -> Action {
         guard deadline <= now else { return .none }
         switch stage {
@@ -246,8 +235,8 @@ struct LogReader: Hashable, Sendable {
         return .done
     }
 
-    /// Whether what comes now can belong to the answer. What comes while the link has to become quiet does not, and
-    /// begins the wait again.
+    /// Whether arriving data can belong to the response. Data during the wait for silence does not, and restarts the
+    /// wait.
     private mutating func isListening(at now: MonotonicInstant) -> Bool {
         if case .quiet = stage {
             stage = .quiet(until: now.advanced(by: limits.quiet))
@@ -258,7 +247,7 @@ struct LogReader: Hashable, Sendable {
 }
 
 extension PollLimits {
-    /// How long nothing of the log may have come before the link counts as quiet: longer than the time after which a
-    /// question is repeated.
+    /// The time without log data after which the link counts as quiet: longer than the time after which a request is
+    /// repeated.
     var quiet: Duration { answer * 2 }
 }

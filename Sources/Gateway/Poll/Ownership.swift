@@ -1,17 +1,16 @@
 import Bluetooth
 
-/// Which bottles a poll may drain, and a command may be sent to: those of its store. The first that answers an empty
-/// store becomes its own; another one is left alone until a person says that it belongs here too, by `adopt` or by
-/// naming it. A neighbour's bottle, drained once, has lost its log for its owner.
+/// The bottles that a poll may drain and send commands to: those of its store. An empty store adopts the first bottle
+/// that responds. Other bottles are left alone until the user adds them, by `adopt` or by naming them. Draining a
+/// neighbour's bottle would delete its owner's log.
 package struct Ownership: Sendable {
     private let options: PollOptions
 
-    /// From a poll's options: what belongs here, and what was named.
     package init(_ options: PollOptions) {
         self.options = options
     }
 
-    /// Whether no bottle was named, or one of the store's own. A missing bottle of another name says nothing about the
+    /// Whether no bottle was named, or one of the store's own. A missing bottle of another name does not concern the
     /// store's bottles.
     package var isAboutOwn: Bool {
         guard let wanted = options.bottle else { return true }
@@ -23,19 +22,18 @@ package struct Ownership: Sendable {
         }
     }
 
-    /// The bottles among which a poll must stay; `nil`: any will do.
+    /// The allowed bottles; `nil`: any.
     private var candidates: [OwnBottle]? {
         guard let wanted = options.bottle else { return options.own.isEmpty ? nil : options.own }
-        // An address says who is meant. A name may be borne by several: then it means the one that is known by it.
+        // An address is unique. Several bottles may have the same name: then it selects the one known by it.
         guard BluetoothAddress(wanted) == nil else { return nil }
         let known = options.own.filter { $0.advertisedName?.lowercased() == wanted.lowercased() }
         if !known.isEmpty { return known }
-        // An own bottle that was never connected may have that name; without any, each bottle of that name is meant.
+        // An own bottle that was never connected may have that name; without any, each bottle of that name matches.
         let unmet = options.own.filter { $0.advertisedName == nil }
         return unmet.isEmpty ? nil : unmet
     }
 
-    /// Whether this bottle, whose identity is certain, may be drained.
     func allows(identity: String) -> Bool {
         guard !options.elsewhere.contains(identity) else { return false }
         guard let candidates else { return true }
@@ -43,8 +41,8 @@ package struct Ownership: Sendable {
         return candidates.contains { $0.answers(to: identity, alias: options.alias) }
     }
 
-    /// Whether an advertisement may be one of them. A private address, or a bottle without a known address, can only be
-    /// identified on a connection.
+    /// Whether an advertisement may come from an allowed bottle. A private address, or a bottle without a known
+    /// address, can only be identified on a connection.
     package func mayBeOwn(_ advertisement: Advertisement) -> Bool {
         guard let candidates else { return true }
         if let address = advertisement.address?.description,
@@ -60,7 +58,7 @@ package struct Ownership: Sendable {
         }
     }
 
-    /// Why a bottle was left alone.
+    /// Why a bottle was skipped.
     func refusal(name: String?, identity: String) -> PollFailure {
         let who = name.map { "\($0) (\(identity))" } ?? identity
         if options.others.contains(where: { $0.identities.contains(identity) }) {

@@ -2,8 +2,8 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-// The list of things to do on a connection: each begins, waits for its answer with a limit, and hands over to the next.
-// What only serves comfort gives up with a warning.
+// The steps of a connection: each starts, waits for its response up to a limit, and is followed by the next. Optional
+// steps fail with a warning.
 extension Poll {
     mutating func advance(_ session: Session) throws {
         var session = session
@@ -91,7 +91,7 @@ extension Poll {
         }
     }
 
-    /// The link answers writes in their order.
+    /// The link completes writes in order.
     private mutating func noteWrite() -> Session? {
         guard let session = state.session else { return nil }
         state.session?.writesUnderWay = max(0, session.writesUnderWay - 1)
@@ -136,7 +136,7 @@ extension Poll {
                 linkError: .refused))
     }
 
-    /// A bottle may offer both ways of writing and refuse one.
+    /// A bottle may offer both ways of writing and reject one.
     private mutating func takeOtherWay(_ error: LinkError, _ session: Session) -> Bool {
         guard error.code == .refused, let table = session.table, table.commandBothWays, table.commandWithResponse else {
             return false
@@ -184,7 +184,7 @@ extension Poll {
         try advance(session)
     }
 
-    /// A whole answer or report has arrived.
+    /// A whole response or report has arrived.
     mutating func take(_ frame: Frame) throws {
         guard let message = try? BottleMessage(decoding: frame) else {
             return try quarantine(frame.encoded, "an answer that is no sequence of entries")

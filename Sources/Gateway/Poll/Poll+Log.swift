@@ -2,14 +2,13 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-// The log: values become frames, frames become readings, readings that agree are acknowledged.
+// The log: values become frames, frames become readings, and matching readings are acknowledged.
 extension Poll {
     mutating func beginLog(_ session: Session) throws {
         show(.polling)
         try read(session)
     }
 
-    /// Asks for the log.
     private mutating func read(_ session: Session) throws {
         var session = session
         guard let table = session.table else { return }
@@ -43,8 +42,7 @@ extension Poll {
 
     // MARK: - Values
 
-    /// A notification from the response characteristic. Each value has at least one byte of meaning: empty ones are
-    /// ignored.
+    /// Handles a notification from the response characteristic. Empty values are ignored.
     mutating func receive(_ value: [UInt8]) throws {
         guard let session = state.session, !value.isEmpty else { return }
         values += 1
@@ -78,10 +76,10 @@ extension Poll {
         arrival.last = now
     }
 
-    /// A value that fills a small MTU may have lost its rest.
+    /// Notes a value that fills a small MTU: it may be truncated.
     private mutating func noteCut(_ value: [UInt8], _ session: Session) {
         guard session.mtu < Self.logMTU, value.count == session.mtu - 3 else { return }
-        // A value that was lost may have been cut, too: every reading of this connection is odd.
+        // A lost value may have been truncated, too: every reading of this connection is odd.
         guard session.log.cutAt == nil else { return }
         state.session?.log.cutAt = session.mtu - 3
         say(
@@ -92,7 +90,7 @@ extension Poll {
             """)
     }
 
-    /// A full log notification has 110 bytes, and three of ATT's.
+    /// A full log notification: 110 bytes, and 3 bytes of ATT header.
     static let logMTU = 113
 
     private mutating func take(_ event: AssemblyEvent, isSingle: Bool) throws {
@@ -131,7 +129,7 @@ extension Poll {
         state = .reading(session, reader)
     }
 
-    /// Ends what the assembler still waits for: it will not become whole.
+    /// Ends an incomplete frame in the assembler.
     private mutating func flushAssembler() throws {
         guard var assembler = state.session?.assembler else { return }
         let events = assembler.finish()
@@ -139,7 +137,6 @@ extension Poll {
         for event in events { try take(event, isSingle: false) }
     }
 
-    /// The response characteristic was read.
     mutating func fetched(_ value: [UInt8]) throws {
         guard case .reading(let session, var reader) = state, case .fetching = reader.stage else { return }
         var assembler = LogAssembler()
@@ -193,8 +190,8 @@ extension Poll {
         try decide(session, reader, records)
     }
 
-    /// The reason why a whole reading cannot be trusted. A log does not become empty without an acknowledgement, and a
-    /// bottle that sends a status frame sends one each time.
+    /// Why a whole reading is unreliable. A log becomes empty only by an acknowledgement, and a bottle that sends a
+    /// status frame sends one in each response.
     private func contradiction(_ records: [RawRecord], _ reader: LogReader, _ session: Session) -> String? {
         if let cutAt = session.log.cutAt { return "values end at \(cutAt) bytes, and what they lack is lost" }
         if reader.opening == .frame, session.log.opening == .status { return "the beginning of the log is missing" }
@@ -202,7 +199,8 @@ extension Poll {
         return records.isEmpty && !left.isEmpty ? "the bottle said that it has no records" : nil
     }
 
-    /// Stores the records of whole frames, discards earlier readings, and asks again once the link is quiet.
+    /// Stores the records of whole frames, discards earlier readings, and requests the log again once the link is
+    /// quiet.
     private mutating func finishOdd(_ session: Session, _ reader: LogReader, _ oddity: String) throws {
         var session = session
         session.log.agreement.discard()
@@ -213,7 +211,7 @@ extension Poll {
         try readAgain(session, note: oddity)
     }
 
-    /// Reads the log once more, where there is time for it.
+    /// Reads the log again if there is time.
     mutating func readAgain(_ session: Session, note: String? = nil) throws {
         guard stored.count < limits.records else {
             return try finishLog(
@@ -238,7 +236,7 @@ extension Poll {
         try read(session)
     }
 
-    /// What a whole reading shows of the last acknowledgement.
+    /// Compares a whole reading with the last acknowledgement.
     private mutating func verify(_ records: [RawRecord], _ log: inout LogProgress) {
         let present = Set(records)
         acknowledged.subtract(present)
@@ -256,7 +254,7 @@ extension Poll {
 
     private mutating func decide(_ session: Session, _ reader: LogReader, _ records: [RawRecord]) throws {
         if records.isEmpty {
-            // A draft bottle's empty frame may be what is left of a dump whose frames were lost.
+            // The empty frame of a draft bottle may be the end of a dump whose frames were lost.
             let needed = session.table?.profile == .draft && reader.isNotified ? 2 : 1
             return session.log.emptyReadings < needed ? try readAgain(session) : try finishLog(session)
         }
@@ -282,8 +280,8 @@ extension Poll {
 
     // MARK: - Acknowledgement
 
-    /// The records are appended once more right before: what was stored may have been undone since, by a user who
-    /// restored a backup or released the bottle.
+    /// Acknowledges the records. It appends them to the journal again right before: since they were stored, the user
+    /// may have restored a backup or released the bottle.
     private mutating func acknowledge(_ records: [RawRecord], _ session: Session) throws {
         guard let journal = turn?.journal else { return }
         if hasAnswered, try !journal.isOwn(bottle) { throw ReleasedBottle(bottle) }
@@ -310,7 +308,6 @@ extension Poll {
         return records.map { dates.entry($0.bytes) }
     }
 
-    /// Hands the records that are new in this poll to the journal, in the order of the log.
     private mutating func store(_ records: [RawRecord]) throws {
         let new = zip(records, entries(records)).filter { !stored.contains($0.0) }
         guard !new.isEmpty, let journal = turn?.journal else { return }
@@ -321,14 +318,14 @@ extension Poll {
         stored.formUnion(new.map(\.0))
         for (entry, outcome) in zip(entries, outcomes) {
             if outcome.isNew { report.new += 1 } else { report.duplicates += 1 }
-            // What is stored with a date keeps it.
+            // A record that is already stored keeps its date.
             if case .quarantined = entry.verdict, outcome != .duplicate { report.suspect += 1 }
         }
         emit(.journaled(entries, outcomes))
         warnOfWideAmounts(new.map(\.0))
     }
 
-    /// A dialect that reads the amount from one byte reads too little where the byte before is not zero.
+    /// A dialect that reads the amount from one byte reads too little if the previous byte is not zero.
     private mutating func warnOfWideAmounts(_ records: [RawRecord]) {
         guard (options.amountWidth ?? AmountWidth(options.dialect)) == .u8 else { return }
         let wide = records.count { $0.bytes[6] != 0 }
@@ -342,7 +339,7 @@ extension Poll {
             code: "separatorNotZero")
     }
 
-    /// Keeps what has arrived of a reading that ends early.
+    /// Stores what has arrived of an interrupted reading.
     mutating func storeRest() throws {
         guard case .reading = state else { return }
         try flushAssembler()
@@ -352,7 +349,7 @@ extension Poll {
         try store(records)
     }
 
-    /// An empty log says nothing of the clock.
+    /// An empty log does not show the time.
     private mutating func judgeClock(by records: [RawRecord]) {
         guard !records.isEmpty || !trust.isTrusted else { return }
         let dates = RecordDates(bottle: bottle, options: options, received: wall, trust: .plausible)
@@ -363,7 +360,7 @@ extension Poll {
 
     // MARK: - The end of the log
 
-    /// - Parameter note: why more was not done; `nil`: nothing is left to do.
+    /// - Parameter note: why the log is incomplete; `nil`: it is complete.
     private mutating func finishLog(_ session: Session, note: String? = nil) throws {
         var session = session
         session.log.isDone = true
@@ -389,7 +386,7 @@ extension Poll {
         try advance(session)
     }
 
-    /// What is stored without a date, or was read in another dialect, is read once more.
+    /// Reads stored records again that have no date or were read in another dialect.
     private mutating func lookAgain() throws {
         guard let journal = turn?.journal, trust.isTrusted else { return }
         let found = try SecondLook.run(journal, bottles: [bottle], options: options, now: wall)
@@ -423,7 +420,7 @@ extension Poll {
             code: "notTheProtocol")
     }
 
-    /// The question was repeated and never answered.
+    /// The request was repeated without a response.
     private mutating func finishUnanswered(_ session: Session) throws {
         if session.log.latest != nil {
             let note = "the bottle did not say whether it took the last acknowledgement"

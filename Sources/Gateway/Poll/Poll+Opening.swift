@@ -2,7 +2,7 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// What a connection waits for before it can be used.
+/// The steps before a connection can be used.
 enum Opening: Hashable, Sendable {
     case discovering, readingName, readingSerial, subscribing
 
@@ -16,14 +16,12 @@ enum Opening: Hashable, Sendable {
     }
 }
 
-/// What happened on a connection that is kept.
 package enum ConnectionNews: Hashable, Sendable {
-    /// The bottle sent something without a request.
     case stirred
     case lost
 }
 
-// From a connection to a bottle that is known and listened to.
+// From a connection to an identified and subscribed bottle.
 extension Poll {
     mutating func open(_ peer: PeerID, mtu: Int) {
         connections += 1
@@ -68,8 +66,8 @@ extension Poll {
         }
     }
 
-    /// The system caches attribute tables. After a firmware update it may have an old one, so the device is removed
-    /// once.
+    /// Rejects the services. The system caches attribute tables, which may be outdated after a firmware update, so the
+    /// device is removed once.
     private mutating func rejectServices(_ error: BottleTable.NoBottle) throws {
         let peer = report.name.map { "'\($0)'" } ?? "the peer at \(linkName)"
         guard !hasRadio || failures[.protocolViolation] != nil else {
@@ -93,7 +91,7 @@ extension Poll {
 
     private mutating func readFailed(_ error: LinkError, _ session: Session, _ opening: Opening) throws {
         guard error.code != .disconnected else { return }
-        // Only a refusal is the same tomorrow: a lost answer must not change the bottle's identity.
+        // Only a rejection is permanent: a lost response must not change the bottle's identity.
         guard error.code == .refused else { return try lose(error) }
         let isName = opening == .readingName
         say(.info, "The bottle's \(isName ? "name" : "serial number") could not be read: \(error.sentence)")
@@ -102,10 +100,8 @@ extension Poll {
 
     // MARK: - Identity
 
-    /// The peer's address, where it is one that stays.
     private var address: BluetoothAddress? { seen?.isAddressPrivate == true ? nil : seen?.address }
 
-    /// What the bottle's records are kept under.
     var bottle: String { report.identity ?? linkName }
 
     private var names: BottleNames {
@@ -148,7 +144,7 @@ extension Poll {
             || seen?.isAddressPrivate == true && selector.matches(address: seen?.address, name: report.name)
     }
 
-    /// Disconnects a bottle that was not meant, and scans again.
+    /// Disconnects a bottle that was not requested, and scans again.
     private mutating func reject(_ failure: PollFailure) {
         report.failure = failure
         if let peer = state.session?.peer { neighbours.rejected.insert(peer) }
@@ -158,14 +154,14 @@ extension Poll {
         disconnect(then: .scan)
     }
 
-    /// What a bottle without an address of its own and without a serial number is known by.
+    /// The identity of a bottle without a public address and a serial number.
     private var standIn: String {
         let hidden = seen?.isAddressPrivate == true ? BottleIdentity.standIn(privateName: report.name) : nil
         return hidden ?? BottleIdentity.standIn(name: report.name, link: linkName)
     }
 
-    /// The name under which the report shows a bottle: its own alias, or the alias of all bottles unless another
-    /// bottle of this store has it.
+    /// Sets the bottle's name in the report: its own alias, or the alias of all bottles unless another bottle of this
+    /// store has it.
     private mutating func call(_ identity: String) {
         let own = options.own.first { $0.answers(to: identity, alias: options.alias) }
         report.bottle = own?.alias ?? identity
@@ -195,8 +191,7 @@ extension Poll {
             """)
     }
 
-    /// The bottle has spoken: it belongs to this store from now on. A connection alone does not make it so, nor does a
-    /// recording.
+    /// Adopts a bottle that has responded. A connection alone or a recording is not sufficient.
     mutating func adopt() throws {
         guard !hasAnswered, options.job == .poll, !options.isRecording else { return }
         try turn?.journal.adopt(names)
@@ -222,7 +217,6 @@ extension Poll {
         try command(session, isSubscribed: false)
     }
 
-    /// The connection is ready: what is to be done on it, in order.
     private mutating func command(_ session: Session, isSubscribed: Bool) throws {
         var session = session
         session.isSubscribed = isSubscribed
@@ -239,7 +233,6 @@ extension Poll {
 
     // MARK: - A connection that was kept
 
-    /// Takes over what an earlier poll knew of the peer on its connection.
     mutating func resume(_ held: Poll) {
         state = held.state
         (seen, serialNumber, candidate) = (held.seen, held.serialNumber, held.candidate)
@@ -261,7 +254,7 @@ extension Poll {
         try identify(session)
     }
 
-    /// Whether a poll with these options is for the bottle on the connection that was kept.
+    /// Whether a poll with these options is for the bottle on the kept connection.
     private var isMeant: Bool {
         if let wanted = options.bottle {
             return bottle == wanted
@@ -273,10 +266,9 @@ extension Poll {
         return !isOf(options.others) && (options.own.isEmpty || isOf(options.own))
     }
 
-    /// Whether the poll has ended and its connection is kept.
     package var isHolding: Bool { if case .held = state { true } else { false } }
 
-    /// Takes note of what happens on the link while no poll is under way.
+    /// Handles a link event while no poll is running.
     package mutating func note(_ event: CentralEvent) -> ConnectionNews? {
         guard case .held(var session) = state else { return nil }
         switch event {
@@ -285,7 +277,7 @@ extension Poll {
             return .lost
         case .mtuChanged(let size): session.mtu = size
         case .notification(let handle, let value) where handle == session.table?.response:
-            // Log bytes that were not asked for just now belong to an earlier question.
+            // Log bytes without a current request belong to an earlier request.
             if (try? Frame(decoding: value))?.operation != .report { session.log.isBehind = true }
             state = .held(session)
             return .stirred

@@ -5,13 +5,11 @@ import TrackerCore
 /// Other peers that a scan has found.
 struct Neighbours: Sendable {
     var heard = HeardPeers()
-    /// Bottles that are not this store's.
     var others: [PeerID: Advertisement] = [:]
-    /// Peers that turned out not to be the bottle.
     var rejected: Set<PeerID> = []
 }
 
-// The way to a connection: scan, connect, and the steps of recovery.
+// From the scan to a connection, with the recovery steps.
 extension Poll {
     mutating func scan() {
         guard now < end else { return close(nil) }
@@ -29,13 +27,12 @@ extension Poll {
         report.rssi = advertisement.rssi
         report.name = advertisement.name.flatMap { BottleIdentity.name(Array($0.utf8)) }
         perform(.stopScan)
-        // For a link that does not keep its own limit.
         state = .connecting(advertisement.peer, until: now.advanced(by: limits.connect + .milliseconds(500)))
         show(.connecting)
         perform(.connect(advertisement.peer, limit: limits.connect))
     }
 
-    /// A scan that connects to no bottle keeps the last advertisement of each.
+    /// A scan without a connection keeps the last advertisement of each bottle.
     private mutating func noteInRange(_ advertisement: Advertisement) {
         guard !hasRadio || BottleSelector.looksLikeBottle(advertisement) else { return }
         guard let index = report.inRange.firstIndex(where: { $0.peer == advertisement.peer }) else {
@@ -72,7 +69,6 @@ extension Poll {
         fail(notFound)
     }
 
-    /// What was looked for, where and how long, and what else was there.
     private var notFound: LinkError {
         let seconds = Int((began?.now.duration(to: now) ?? limits.scan) / .seconds(1))
         var facts = ["looked for \(options.bottle ?? "a WaterH bottle") on \(linkName) for \(seconds) s"]
@@ -83,7 +79,7 @@ extension Poll {
             isTransient: true)
     }
 
-    /// Why the time has passed without a connection; `nil` where that is not the reason.
+    /// Why the time has passed without a connection; `nil` if that is not the reason.
     mutating func absence() -> PollFailure? {
         switch state {
         case .connecting(let peer, _):
@@ -100,14 +96,14 @@ extension Poll {
         }
     }
 
-    /// Something odd that the link reports: during a scan it is worth mentioning when nothing is found.
+    /// Notes an anomaly that the link reports; a scan that finds nothing mentions it.
     mutating func remark(_ sentence: String) {
         guard case .scanning = state else { return say(.warning, sentence) }
         neighbours.heard.remark = sentence
         say(.info, sentence)
     }
 
-    /// Sentences about bottles in range that are not this store's; empty where none was seen.
+    /// Sentences about bottles in range that do not belong to this store; empty if there are none.
     var othersSeen: String {
         neighbours.others.values.sorted { $0.peer.text < $1.peer.text }.prefix(3).map { other in
             let name = other.name.flatMap { BottleIdentity.name(Array($0.utf8)) } ?? "A bottle"
@@ -128,7 +124,6 @@ extension Poll {
 
     // MARK: - Recovery
 
-    /// Meets an error by the next step of its class, or ends the poll.
     mutating func fail(_ error: LinkError) {
         if case .scanning = state { perform(.stopScan) }
         let count = failures[error.code, default: 0]
@@ -172,7 +167,6 @@ extension Poll {
 }
 
 extension RecoveryRung {
-    /// The step, for people.
     fileprivate var words: String {
         switch self {
         case .retry: "try again"

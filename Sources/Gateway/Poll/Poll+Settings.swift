@@ -1,11 +1,11 @@
 import BottleProtocol
 import TrackerCore
 
-// What is written to the bottle, from what it said of itself. Writing makes its light blink, so nothing is written that
-// is right already.
+// The writes that follow from the bottle's description of itself. Writing makes its light blink, so correct values are
+// not written again.
 extension Poll {
-    /// Goal, clock and reminder in one command where they differ, or the clock or the goal alone. Only a synchronised
-    /// host's clock sets the bottle's.
+    /// Goal, clock and reminder in one command if they differ, or the clock or the goal alone. Only a synchronised
+    /// host's clock sets the bottle's clock.
     var settingsCommand: HostCommand? {
         guard let snapshot = report.snapshot, let clock = BottleClock(options.zone.wall(at: wall)) else { return nil }
         let isOff = trust == .synchronised && isClockOff
@@ -17,7 +17,7 @@ extension Poll {
         return isOff ? .clock(clock) : goalCommand
     }
 
-    /// The goal alone, where the bottle shows another one and has not rejected this one.
+    /// The goal alone, if the bottle has another one and has not rejected this one.
     private var goalCommand: HostCommand? {
         guard let wanted = options.settings?.goalMl, let shown = report.snapshot?.goalMl, shown != Int(wanted),
             report.history.unheededGoalMl != Int(wanted)
@@ -25,7 +25,7 @@ extension Poll {
         return .goal(ml: wanted)
     }
 
-    /// The bottle's clock was lost, or is off by more than is left alone.
+    /// The bottle's clock was lost, or its drift exceeds the limit.
     private var isClockOff: Bool {
         guard let limit = options.correctClockBeyond, report.snapshot?.clock != nil else { return false }
         guard let drift = report.clockDriftSeconds else { return true }
@@ -37,8 +37,8 @@ extension Poll {
         say(.warning, "The bottle's clock is \(drift.magnitude) s \(drift < 0 ? "slow" : "fast") and is set.")
     }
 
-    /// The amount to show on the bottle's screen. A store that has not yet read this bottle's whole log does not know
-    /// what another app took from it today, so it only raises the figure.
+    /// The amount to show on the bottle's screen. Before the first whole reading of this bottle's log, the store does
+    /// not know what another app read from it today, so the amount may only increase.
     func amountCommand(_ total: Int) -> HostCommand? {
         guard let ml = UInt16(exactly: total) else { return nil }
         let shown = report.snapshot?.amountMl
@@ -46,7 +46,7 @@ extension Poll {
         return report.complete && memory.lastCompletePoll != nil && shown != total ? .amount(ml: ml) : nil
     }
 
-    /// A bottle that keeps its own goal is not asked for the same one again: it would blink at every poll.
+    /// A bottle that rejected a goal is not sent the same one again: it would blink at every poll.
     mutating func noteGoal(_ command: HostCommand, answer: Frame?) {
         let wanted: UInt16
         switch command {
@@ -67,7 +67,7 @@ extension Poll {
             """)
     }
 
-    /// Takes from a message what the report shows.
+    /// Copies what the report shows from a message.
     mutating func note(_ message: BottleMessage) {
         switch message {
         case .snapshot(let snapshot):
@@ -92,7 +92,7 @@ extension Poll {
 }
 
 extension BottleClock {
-    /// `nil` for years that the clock's byte cannot hold.
+    /// `nil` for years that the clock's byte cannot contain.
     package init?(_ wall: WallTime) {
         guard let year = UInt8(exactly: wall.year - 2000), let month = UInt8(exactly: wall.month),
             let day = UInt8(exactly: wall.day), let hour = UInt8(exactly: wall.hour),
@@ -101,8 +101,8 @@ extension BottleClock {
         self.init(yearByte: year, month: month, day: day, hour: hour, minute: minute, second: second)
     }
 
-    /// Seconds by which it is ahead of a wall clock; `nil` where its fields are no date. Both are compared as they are
-    /// shown: a bottle that is set right shows what the wall clock shows, whatever the zone does in that hour.
+    /// Seconds by which it is ahead of a wall clock; `nil` if its fields are not a date. Displayed times are compared:
+    /// a correct bottle shows the wall clock's time also during a change of the UTC offset.
     func drift(from wall: WallTime) -> Int? {
         guard isPossible else { return nil }
         let shown = WallTime(

@@ -2,12 +2,13 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// One poll of one bottle, from scan to disconnect, as a state machine without I/O: events go in, effects come out.
+/// One poll of one bottle, from scan to disconnect, as a state machine without I/O: events are the input, effects the
+/// output.
 ///
-/// It keeps three guarantees. Nothing is acknowledged before the journal has it. A drink's identity comes from the
-/// bottle. Totals are computed from the journal. Time is a parameter, and so is the journal, which answers at once.
+/// It has three guarantees. Only stored records are acknowledged. A drink's identity comes from the bottle. Totals are
+/// computed from the journal. Time and the journal are parameters; the journal is synchronous.
 package struct Poll: Sendable {
-    /// Where a poll is, with everything that matters only there.
+    /// The phase of a poll, with the data of that phase.
     enum State: Sendable {
         case idle
         case scanning(until: MonotonicInstant)
@@ -19,9 +20,7 @@ package struct Poll: Sendable {
         case consulting(Session)
         case reading(Session, LogReader)
         case acknowledging(Session, until: MonotonicInstant)
-        /// The link carries out a step of recovery.
         case recovering(PeerID?, until: MonotonicInstant)
-        /// A pause before the next attempt.
         case pausing(until: MonotonicInstant)
         case disconnecting(Next, until: MonotonicInstant)
         /// The poll is over and its connection is kept.
@@ -29,14 +28,12 @@ package struct Poll: Sendable {
         case over
     }
 
-    /// What comes after a disconnect.
     enum Next: Hashable, Sendable {
         case scan
         case recover(LinkError)
         case finish
     }
 
-    /// What belongs to the event at hand.
     struct Turn: Sendable {
         var now = MonotonicInstant(nanoseconds: 0)
         var wall = Instant(milliseconds: 0)
@@ -50,40 +47,31 @@ package struct Poll: Sendable {
     var state = State.idle
     var report = PollReport()
     var turn: Turn?
-    /// When the poll began, by both clocks.
     var began: (now: MonotonicInstant, wall: Instant)?
-    /// Errors so far, by class.
     var failures: [LinkError.Code: Int] = [:]
-    /// Connections so far.
     var connections = 0
     var neighbours = Neighbours()
-    /// What the scan showed of the peer.
     var seen: Advertisement?
     var serialNumber: String?
-    /// Which of several pairs of characteristics is used.
+    /// The index of the pair of characteristics in use.
     var candidate = 0
-    /// The bottle has spoken, and the journal knows it.
     var hasAnswered = false
-    /// What the journal remembers of the bottle.
     var memory = BottleMemory()
     var trust = ClockTrust.untrusted("the log was not read")
-    /// Records that the journal took in this poll.
     var stored: Set<RawRecord> = []
-    /// Acknowledged records that no later reading brought.
     var acknowledged: Set<RawRecord> = []
     /// Records of the last acknowledgement, until a reading verifies it.
     var unverified: [RawRecord] = []
-    /// Pieces of unreadable bytes.
+    /// Unreadable byte sequences.
     var junk = 0
-    /// Values received.
     var values = 0
-    /// When bytes of the log last arrived, and how long they have arrived in this reading and in this poll.
+    /// The time of the last log bytes, and the total time of arrival in this reading and in this poll.
     var arrival: (last: MonotonicInstant?, inReading: Duration, total: Duration) = (nil, .zero, .zero)
 
     /// - Parameters:
-    ///   - linkName: the link for people, such as `unix:/tmp/b.sock`.
+    ///   - linkName: the link for display, such as `unix:/tmp/b.sock`.
     ///   - hasRadio: whether a scan finds peers by radio (`CentralLink.hasRadio`).
-    ///   - held: the poll that kept its connection, where there is one.
+    ///   - held: the poll that kept its connection, if any.
     package init(options: PollOptions, linkName: String, hasRadio: Bool, held: Poll? = nil) {
         self.options = options
         self.linkName = linkName
@@ -95,11 +83,10 @@ package struct Poll: Sendable {
     var limits: PollLimits { options.limits }
     var now: MonotonicInstant { turn?.now ?? MonotonicInstant(nanoseconds: 0) }
     var wall: Instant { turn?.wall ?? Instant(milliseconds: 0) }
-    /// When the poll's time is up. The time in which the log arrives does not count, so that a slow bottle can be read
-    /// as often as an acknowledgement needs.
+    /// The deadline of the poll. The time in which the log arrives does not count, so a slow bottle can be read as
+    /// often as an acknowledgement requires.
     var end: MonotonicInstant { (began?.now ?? now).advanced(by: limits.poll + min(arrival.total, limits.arrival)) }
 
-    /// When `tick` is due at the latest.
     package var nextDeadline: MonotonicInstant? {
         switch state {
         case .idle, .held, .over: nil
@@ -108,7 +95,6 @@ package struct Poll: Sendable {
         }
     }
 
-    /// Nothing more will happen; the report is complete.
     package var isOver: Bool {
         switch state {
         case .held, .over: true
@@ -118,12 +104,12 @@ package struct Poll: Sendable {
 
     /// - Parameters:
     ///   - now: for deadlines.
-    ///   - wall: when records count as received, and what the bottle's clock is compared with.
+    ///   - wall: the time of receipt of records, and the reference for the bottle's clock.
     package mutating func handle(
         _ event: PollEvent, at now: MonotonicInstant, wall: Instant, journal: any Journal
     ) -> [PollEffect] {
         guard !isOver || event == .start else { return [] }
-        // A poll has one clock: setting the host's clock in the middle of it counts from the next poll on.
+        // A poll has one clock: a change of the host's clock takes effect with the next poll.
         let start = began ?? (now, wall)
         began = start
         turn = Turn(
@@ -230,7 +216,7 @@ package struct Poll: Sendable {
                 code: "outOfTime", values: othersValues))
     }
 
-    /// Stops what is under way and ends the poll with what has arrived; acknowledges nothing more.
+    /// Ends the poll with the data received so far; acknowledges nothing more.
     private mutating func stop(_ failure: PollFailure) throws {
         switch state {
         case .scanning:
@@ -261,7 +247,7 @@ package struct Poll: Sendable {
         disconnect(then: .finish)
     }
 
-    /// The link failed. What arrived is stored, and the error's class decides what comes next.
+    /// The link failed: stores the data received; the error's class determines the next step.
     mutating func lose(_ error: LinkError?) throws {
         guard let session = state.session else { return }
         try storeRest()
@@ -271,7 +257,7 @@ package struct Poll: Sendable {
         disconnect(then: .recover(error))
     }
 
-    /// Ends the session for a reason that another connection does not change.
+    /// Ends the session for a reason that another connection cannot change.
     mutating func giveUp(_ failure: PollFailure) {
         if report.failure == nil || failure.kind != .cannotStore { report.failure = failure }
         if case .scanning = state { perform(.stopScan) }
@@ -292,7 +278,6 @@ package struct Poll: Sendable {
         }
     }
 
-    /// All steps are done.
     mutating func finishSession(_ session: Session) {
         report.failure = nil
         report.history.suspectPeer = nil
@@ -304,7 +289,6 @@ package struct Poll: Sendable {
         close(nil)
     }
 
-    /// Notes the poll's end in the journal, where there is something to note.
     mutating func close(_ failure: PollFailure?) {
         report.failure = failure
         if failure?.kind == .notFound, hasRadio, !options.allowPowerCycle, report.history.failedScans >= 3 {
@@ -323,7 +307,7 @@ package struct Poll: Sendable {
         finish()
     }
 
-    /// A recording says what the bottle is, and nothing of how it is now.
+    /// A recording identifies the bottle, but does not show its present state.
     private func pollRecord(of bottle: String) -> PollRecord {
         var record = PollRecord(
             bottle: bottle, name: report.name, model: report.model?.rawValue, endedAt: wall, complete: false,
@@ -370,7 +354,6 @@ package struct Poll: Sendable {
 }
 
 extension Poll.State {
-    /// The connection, in the states that have one and may use it.
     var session: Session? {
         get {
             switch self {
@@ -393,7 +376,6 @@ extension Poll.State {
         }
     }
 
-    /// When the state's own time is up.
     var deadline: MonotonicInstant? {
         switch self {
         case .scanning(let until), .connecting(_, let until), .opening(_, _, let until), .acknowledging(_, let until),

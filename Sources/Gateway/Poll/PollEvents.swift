@@ -2,58 +2,51 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// Everything that can happen to a `Poll`.
+/// An input of `Poll`.
 package enum PollEvent: Hashable, Sendable {
-    /// Begin. Exactly once, first.
+    /// The first event, exactly once.
     case start
-    /// Something happened on the link.
     case link(CentralEvent)
-    /// Answer to `PollEffect.askTodayTotal`: today's total in ml, `nil` if there is none.
+    /// Response to `PollEffect.askTodayTotal`: today's total in ml, `nil` if there is none.
     case todayTotal(Int?)
-    /// Answer to `PollEffect.askLight`: what the bottle's light is to show from now on, `nil` where it shows it
-    /// already.
+    /// Response to `PollEffect.askLight`: the light to show from now on, `nil` if the bottle shows it already.
     case light(BottleLight?)
-    /// `nextDeadline` has come (or not: a tick too many does no harm).
+    /// `nextDeadline` has passed. An extra tick has no effect.
     case tick
-    /// A person or the system wants us to stop: disconnect cleanly, keep what was received, acknowledge nothing more.
+    /// The user or the system stops the poll: disconnect, store what was received, acknowledge nothing more.
     case cancel
 }
 
-/// Everything that a `Poll` wants done. To be performed in order.
+/// An output of `Poll`. Effects are executed in order.
 package enum PollEffect: Hashable, Sendable {
     case link(CentralRequest)
     /// Answered by `PollEvent.todayTotal`.
     case askTodayTotal
-    /// Answered by `PollEvent.light`: the log is read, and there is time for the bottle's light.
+    /// Answered by `PollEvent.light`: the log is read, and there is time to set the bottle's light.
     case askLight(bottle: String)
-    /// A light was written. To be stored, because each write makes the bottle blink.
+    /// A light was written. It must be stored, because each write makes the bottle blink.
     case lit(bottle: String, BottleLight)
-    /// Entries that the journal has just taken, with what became of each: for live views and reminders.
+    /// Entries that were appended to the journal, each with its outcome: for live views and reminders.
     case journaled([JournalEntry], [JournalOutcome])
-    /// The bottle said something unasked: a report frame, outside a log transfer or in the middle of one.
+    /// An unsolicited report frame, outside a log transfer or within one.
     case report(Frame)
-    /// A sentence for people.
     case diagnostic(Diagnostic)
     case progress(PollProgress)
-    /// The poll is over; nothing comes after this.
+    /// The last effect.
     case done(PollReport)
 }
 
-/// A sentence for people, and how much it matters.
+/// A message for the user, with its severity.
 package struct Diagnostic: Hashable, Sendable {
-    /// How much a line matters.
     package enum Severity: String, Hashable, Sendable, Comparable {
-        /// What is being done.
         case info
-        /// Something is wrong, and the poll continues.
         case warning
 
         package static func < (left: Severity, right: Severity) -> Bool { left == .info && right == .warning }
     }
 
-    /// How much it matters.
     package var severity: Severity
-    /// What is so, and what can be done about it.
+    /// The problem, and the remedy if there is one.
     package var sentence: String
     /// Interfaces choose their advice by it; `nil`: none.
     package var code: String?
@@ -65,25 +58,21 @@ package struct Diagnostic: Hashable, Sendable {
     }
 }
 
-/// The progress of a poll.
 package struct PollProgress: Hashable, Sendable {
     /// The states of tracker spec A8, and `storing`.
     package enum Stage: String, Hashable, Sendable {
         case scanning, connecting, connected, polling, storing, disconnecting
     }
 
-    /// What is under way.
     package var stage: Stage
     /// Records received so far in this poll.
     package var records: Int
-    /// Bytes of the running log transfer that have arrived, and that its header announced.
+    /// The running log transfer.
     package var transfer: Transfer?
 
-    /// How far a log has come over, in records.
+    /// The progress of a log transfer, in records.
     package struct Transfer: Hashable, Sendable {
-        /// Records that came, each counted once.
         package var received: Int
-        /// Records that the bottle said would come.
         package var announced: Int
         package init(received: Int, announced: Int) {
             self.received = received

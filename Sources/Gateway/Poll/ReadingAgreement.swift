@@ -1,14 +1,15 @@
-/// Compares the whole readings of one connection. It answers how many of the bottle's oldest records are certain: each
-/// of the last readings brought all of them, so a record that none of them brought would have been lost in every one.
+/// Compares the whole readings of one connection. The result is the number of the bottle's oldest records that are
+/// certain: each of the last readings contained all of them, so every reading would have had to lose a record that is
+/// missing.
 struct ReadingAgreement: Hashable, Sendable {
-    /// Readings that agree, the latest last. Each holds the records of the log, oldest first.
+    /// Matching readings, the latest last. Each has the records of the log, oldest first.
     private var readings: [[RawRecord]] = []
 
     var latest: [RawRecord]? { readings.last }
     var count: Int { readings.count }
 
-    /// Takes a whole reading.
-    /// - Returns: `false` if it contradicts the one before, which discards both. A log only loses its oldest records
+    /// Adds a whole reading.
+    /// - Returns: `false` if it contradicts the previous one, which discards both. A log only loses its oldest records
     ///   and gains new ones at its end.
     mutating func add(_ reading: [RawRecord]) -> Bool {
         if let before = readings.last, !Self.follows(reading, before) {
@@ -22,7 +23,7 @@ struct ReadingAgreement: Hashable, Sendable {
     /// Discards the readings, after an odd one or an acknowledgement.
     mutating func discard() { readings = [] }
 
-    /// The length of the common prefix of the last `needed` readings, in places of the latest.
+    /// The length of the common prefix of the last `needed` readings, counted in the latest.
     func certain(of needed: Int) -> Int {
         guard readings.count >= needed, let latest = readings.last else { return 0 }
         return readings.suffix(needed).dropLast().map { reading in
@@ -31,18 +32,18 @@ struct ReadingAgreement: Hashable, Sendable {
         }.min() ?? latest.count
     }
 
-    /// The most records that the last `needed` readings all brought; `nil` if there are fewer readings.
+    /// The largest number of records that the last `needed` readings all contained; `nil` if there are fewer readings.
     func size(of needed: Int) -> Int? {
         readings.count < needed ? nil : readings.suffix(needed).map(\.count).min()
     }
 
-    /// How many records to acknowledge.
+    /// The number of records to acknowledge.
     ///
-    /// A full ring loses its oldest record with each new drink, and some bottles drop the oldest records that they have
-    /// when the acknowledgement arrives. So as many are left out as the bottle can have recorded since the question,
-    /// unless its ring is known to have room for them.
+    /// A full ring loses its oldest record with each new drink, and some bottles delete the records that are oldest
+    /// when the acknowledgement arrives. So the result leaves out as many records as the bottle can have recorded since
+    /// the request, unless its ring is known to have room for them.
     /// - Parameters:
-    ///   - drinks: drinks that the bottle can have recorded since the question was written.
+    ///   - drinks: drinks that the bottle can have recorded since the request was written.
     ///   - ring: records for which the bottle's ring is known to have room.
     func acknowledgeable(of needed: Int, drinks: Int, ring: Int) -> Int {
         guard let latest = readings.last else { return 0 }

@@ -1,17 +1,16 @@
 import BottleProtocol
 import TrackerCore
 
-/// From a record's 13 bytes to a journal entry: read in the dialect, and dated as far as the host's clock is trusted.
+/// Converts a record's 13 bytes to a journal entry: decoded in the dialect, and dated if the host's clock is trusted.
 struct RecordDates {
     let bottle: String
     let options: PollOptions
     let received: Instant
-    /// The end of this bottle's last poll that read the whole log.
     private let lastPoll: Instant?
-    /// The end of the last one that acknowledged records. A bottle that once denied its log proves nothing.
+    /// The end of the last poll that acknowledged records. A bottle that once reported an empty log by mistake proves
+    /// nothing.
     private let lastAgreedPoll: Instant?
     let trust: ClockTrust
-    /// The instant of the record before, in the order of the log.
     private var previous: Instant?
 
     init(
@@ -21,14 +20,14 @@ struct RecordDates {
         self.bottle = bottle
         self.options = options
         self.received = received
-        // A poll that ended in the future had a wrong clock.
+        // A poll that ended in the future used a wrong clock.
         func known(_ end: Instant?) -> Instant? { end.flatMap { $0 > received && trust.isTrusted ? nil : $0 } }
         lastPoll = known(memory.lastCompletePoll)
         lastAgreedPoll = known(memory.lastAgreedPoll)
         self.trust = trust
     }
 
-    /// The entry of a record. Records are to be given in the order of the log.
+    /// The entry of a record. The caller must pass records in the order of the log.
     mutating func entry(_ raw: [UInt8]) -> JournalEntry {
         guard let record = read(raw) else { return refused(raw) }
         let evidence = RecordResolver.Evidence(previous: previous, lastPollWithoutIt: lastPoll)
@@ -39,7 +38,7 @@ struct RecordDates {
             verdict: verdict(record, found), reading: options.reading)
     }
 
-    /// When a record was made by its own account; `nil` where its bytes are no date.
+    /// The time in the record; `nil` if its bytes are not a date.
     func time(_ raw: [UInt8]) -> Instant? {
         read(raw).flatMap { options.resolver.resolve($0.wallFields, received: received).instant }
     }
@@ -47,7 +46,7 @@ struct RecordDates {
     private func verdict(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
         let verdict = found.verdict(amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone)
         guard trust.isTrusted else { return byOwnDate(record, found) }
-        // The last poll that read the whole log would have brought it.
+        // The last poll that read the whole log would have received it.
         if let lastAgreedPoll, let instant = found.instant, found.doubt == nil,
             instant.seconds(to: lastAgreedPoll) > RecordResolver.aheadSeconds
         {
@@ -56,7 +55,7 @@ struct RecordDates {
         return verdict
     }
 
-    /// With a host's clock that is not trusted, only a whole date of the record's own counts.
+    /// If the host's clock is not trusted, only a whole date in the record counts.
     private func byOwnDate(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
         guard record.year != nil, let instant = found.instant, lastAgreedPoll.map({ instant >= $0 }) ?? true else {
             return .quarantined(reason: JournalDoubt.hostClock)
@@ -69,7 +68,7 @@ struct RecordDates {
         try? DrinkRecord(decoding: raw, dialect: options.dialect, amountWidth: options.amountWidth)
     }
 
-    /// A record that the dialect rejects is kept like any other, in case another dialect reads it later.
+    /// A record that the dialect rejects is stored like any other, so that another dialect can read it later.
     private func refused(_ raw: [UInt8]) -> JournalEntry {
         let other = try? DrinkRecord(decoding: raw, dialect: .calendar, amountWidth: options.amountWidth)
         return JournalEntry(
@@ -79,7 +78,7 @@ struct RecordDates {
 }
 
 extension PollOptions {
-    /// How records are read, as the journal notes it: `calendar/u16be`.
+    /// The dialect and amount width in the journal's format: `calendar/u16be`.
     var reading: String { "\(dialect.rawValue)/\((amountWidth ?? AmountWidth(dialect)).rawValue)" }
 }
 

@@ -1,13 +1,13 @@
 import TrackerCore
 
-/// Reads and dates stored records once more: those without a date, and those that were read in another dialect. What
-/// waits for a right clock is left to the next poll that reads it.
+/// Decodes and dates stored records again: those without a date, and those read in another dialect. Records that
+/// require a correct clock are left to the next poll that reads them.
 package enum SecondLook {
-    /// Records that are looked at in one go.
+    /// Records per call of the journal.
     static let page = 500
 
-    /// - Returns: the records whose reading or date changed, with the journal's outcome: `promoted` ones have a date
-    ///   now.
+    /// - Returns: the records whose reading or date changed, with the journal's outcome: `promoted` ones now have a
+    ///   date.
     package static func run(_ journal: any Journal, bottles: [String], options: PollOptions, now: Instant) throws -> [(
         entry: JournalEntry, outcome: JournalOutcome
     )] {

@@ -2,14 +2,13 @@ import BottleProtocol
 import TrackerCore
 
 extension WireEntry {
-    /// What an entry from elsewhere says of its bytes that they do not say; `nil` where both agree. What is counted
-    /// under false words would take the place of a real drink, which a poll then takes for known and lets the bottle
-    /// forget.
-    /// - Parameter now: by the clock of who takes it.
+    /// The difference between an imported entry and its bytes; `nil` if they agree. An entry with wrong values would
+    /// replace a real drink: a poll would count it as stored and acknowledge it.
+    /// - Parameter now: by the importer's clock.
     package func contradiction(now: Instant) -> String? {
         guard let flag = entry.raw.last else { return "raw is empty" }
         switch entry.verdict {
-        // It counts nowhere, and a poll that brings the same bytes dates them.
+        // It is not counted, and a poll that receives the same bytes dates them.
         case .quarantined: return nil
         case .drink(let at, _):
             if flag != 0 { return "its bytes say that it is no drink" }
@@ -26,7 +25,7 @@ extension WireEntry {
         return readings.contains { says($0, $1) } ? nil : "its bytes say another time or amount"
     }
 
-    /// What `JournalEntry.reading` names; every way of reading where it names none.
+    /// The readings named by `JournalEntry.reading`; all if it names none.
     private static func readings(_ text: String?) -> [(BottleProtocol.RecordDialect, BottleProtocol.AmountWidth)] {
         let all = BottleProtocol.RecordDialect.allCases.flatMap { dialect in
             BottleProtocol.AmountWidth.allCases.map { (dialect, $0) }
@@ -39,7 +38,7 @@ extension WireEntry {
         guard let record = try? DrinkRecord(decoding: entry.raw, dialect: dialect, amountWidth: width),
             record.amountMl == entry.amountMl
         else { return false }
-        // Dated by hand: the bytes have no date that can be.
+        // Dated by the user: the bytes have no valid date.
         guard let wall = entry.wall else { return true }
         return (record.year ?? wall.year) == wall.year && record.month == wall.month && record.day == wall.day
             && record.hour == wall.hour && record.minute == wall.minute && record.second == wall.second

@@ -1,13 +1,12 @@
 /// One bottle that the service polls.
 package struct BottlePlan: Hashable, Sendable, Identifiable {
-    /// Who it is to the service: stays the same over reloads.
+    /// Stays the same after a reload.
     package var id: String
-    /// What `--bottle` names, in the meaning of `PollOptions.bottle`.
+    /// The value of `--bottle`, with the meaning of `PollOptions.bottle`.
     package var wanted: String?
-    /// The bottles that a poll of this plan may drain. Empty: the store has none, and the first that answers becomes
-    /// its own.
+    /// The bottles that a poll of this plan may drain. Empty: the store has none, and adopts the first that responds.
     package var own: [OwnBottle]
-    /// The store's other bottles, which have plans of their own.
+    /// The store's other bottles, which have their own plans.
     package var others: [OwnBottle]
 
     package init(
@@ -19,8 +18,8 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
         self.others = others
     }
 
-    /// The plans of a store: each bottle that a person named, or each of the store's own, or the first that answers.
-    /// - Parameter mayMeet: whether a store without a bottle takes the first that answers.
+    /// The plans of a store: each bottle that the user named, or each of the store's own, or the first that responds.
+    /// - Parameter mayMeet: whether a store without a bottle adopts the first that responds.
     package static func plans(
         wanted: [String], own: [OwnBottle], mayMeet: Bool = true
     ) -> [BottlePlan] {
@@ -39,16 +38,14 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
         }
     }
 
-    /// The plan of a store without a bottle.
     private static let anyBottle = "the first bottle that answers"
 
-    /// Its name for people; `nil`: unknown until a bottle answers.
+    /// The bottle's name for display; `nil`: unknown until a bottle responds.
     package var name: String? {
         guard own.count == 1 else { return wanted }
         return own[0].aliases.min() ?? wanted ?? own[0].identities.min()
     }
 
-    /// Says in a poll's options who is meant.
     package func apply(to options: inout PollOptions) {
         options.bottle = wanted
         options.own = own

@@ -1,12 +1,11 @@
 import Bluetooth
 import Synchronization
 
-/// The clients that watch the day now: open event streams and single requests.
+/// The clients that view today's data now: open event streams and single requests.
 package final class Onlookers: Sendable {
     private let now: @Sendable () -> MonotonicInstant
     private let state = Mutex((streams: 0, last: MonotonicInstant?.none))
 
-    /// Without clients, by that clock.
     package init(now: @escaping @Sendable () -> MonotonicInstant) { self.now = now }
 
     /// A client opens an event stream, until `end`.

@@ -1,24 +1,21 @@
 import Bluetooth
 import TrackerCore
 
-/// The service: performs what `ServiceMachine` decides, for the bottles of one adapter, until its task is cancelled.
+/// Executes the effects of `ServiceMachine`, for the bottles of one adapter, until its task is cancelled.
 package actor PollService {
-    /// What the service needs of its surroundings. All but `poll` must return soon.
+    /// The dependencies of the service. All but `poll` must return soon.
     package struct Surroundings: Sendable {
-        /// Reads the bottles and their rhythms. Other programs may have changed them.
+        /// Reads the bottles and their poll intervals, which other programs may have changed.
         package var look: @Sendable () async -> [BottleDay]
-        /// What a poll of this bottle is to do; `nil` where that cannot be told, and nothing must be taken from any
-        /// bottle.
+        /// The options for a poll of this bottle; `nil` if they are unknown, and no bottle may be drained.
         package var options: @Sendable (BottlePlan) async -> PollOptions?
         /// One poll. Polls of one service never overlap.
         package var poll: @Sendable (PollOptions) async -> PollReport
-        /// Whether a connection is kept.
         package var isConnected: @Sendable () async -> Bool
-        /// Whether the poll under way gets on.
+        /// Whether the current poll meets its deadlines.
         package var isPollOnTime: @Sendable (_ grace: Duration) async -> Bool
-        /// What follows the commits of a poll.
+        /// Called after the commits of a poll.
         package var afterPoll: @Sendable (PollReport, PollOptions) async -> Void
-        /// Receives news for people.
         package var say: @Sendable (ServiceNews) async -> Void
 
         package init(
@@ -40,35 +37,30 @@ package actor PollService {
         }
     }
 
-    /// A machine that was asleep, or has a lot to do, may be that late.
+    /// The tolerated delay of a machine after suspend or under load.
     private static let grace = Duration.seconds(30)
-    /// How soon a clock that was set is noticed.
+    /// The interval at which a change of the clock is detected.
     private static let clockCheck = Duration.seconds(30)
 
     private let surroundings: Surroundings
     private let clock: DriverClock
     private var machine = ServiceMachine()
     private var pause: Task<Void, Never>?
-    /// When the present pause ends at the latest.
+    /// The latest end of the present pause.
     private var pauseEnds: MonotonicInstant?
-    /// A poll was requested since the last look.
     private var isPoked = false
-    /// Something has happened since the last look that may make another one due.
+    /// An event since the last check may have made another check due.
     private var isStirred = false
-    /// What else is to be done with a bottle, each between two polls.
     private var errands: [(options: PollOptions, done: CheckedContinuation<PollReport, Never>)] = []
-    /// `run` has ended.
     private var isOver = false
-    /// The most errands that wait.
     private static let errandLimit = 8
 
-    /// With no bottle yet.
     package init(_ surroundings: Surroundings, clock: DriverClock) {
         self.surroundings = surroundings
         self.clock = clock
     }
 
-    /// Polls until the task is cancelled. The poll under way is over when this returns, and no connection is kept.
+    /// Polls until the task is cancelled. When it returns, the current poll is over and no connection is kept.
     package func run() async {
         var wall = WallClock(clock)
         while !Task.isCancelled {
@@ -76,12 +68,11 @@ package actor PollService {
             isStirred = false
             let found = await surroundings.look()
             let rhythms = found.reduce(into: [:]) { $0[$1.plan.id] = $1.rhythm }
-            // Where the clock has been set, what could not be dated is worth another look at once.
             if wall.hasJumped(clock) {
                 wall = WallClock(clock)
                 isPoked = true
             }
-            // Before the plans, in which a bottle that was just adopted has another id.
+            // Before the plans, in which a newly adopted bottle has another ID.
             if isPoked { _ = machine.handle(.poke(nil), at: clock.now()) }
             isPoked = false
             let wishes = found.reduce(into: [:]) { $0[$1.plan.id] = $1.wish }
@@ -96,7 +87,7 @@ package actor PollService {
         errands = []
     }
 
-    /// Does something else with a bottle than to poll it, such as sending a command, as soon as no poll is under way.
+    /// Runs a job other than a poll, such as sending a command, as soon as no poll is running.
     package func run(_ options: PollOptions) async -> PollReport {
         guard !isOver, errands.count < Self.errandLimit else { return Self.notNow }
         return await withCheckedContinuation { done in
@@ -105,7 +96,7 @@ package actor PollService {
         }
     }
 
-    /// When the next poll begins, as far as is known now; `nil` while a poll is under way.
+    /// The time until the next poll, as far as known; `nil` during a poll.
     package var untilNextPoll: Duration? { machine.nextPoll.map { max(.zero, clock.now().duration(to: $0)) } }
 
     private func runErrands() async {
@@ -122,35 +113,31 @@ package actor PollService {
         PollReport(failure: PollFailure(.interrupted, "the service is busy or stopping."))
     }
 
-    /// Polls every bottle as soon as possible: settings have changed, or a person asks.
+    /// Polls every bottle as soon as possible, after a change of settings or on a user's request.
     package func hurry() {
         isPoked = true
         pause?.cancel()
     }
 
-    /// A client begins to watch, so a connection may have to be kept.
+    /// A client has connected, so a connection may have to be kept.
     package func wake() {
         isStirred = true
         pause?.cancel()
     }
 
-    /// The bottle sent something without a request.
     package func bottleStirred() {
         _ = machine.handle(.liveReport, at: clock.now())
         wake()
     }
 
-    /// A connection that was kept may have ended: word of it may be older than the connection of now.
     package func connectionLost() async {
         guard await !surroundings.isConnected() else { return }
         _ = machine.handle(.connectionLost, at: clock.now())
         wake()
     }
 
-    /// A connection with a bottle is kept.
     package var isHolding: Bool { machine.isHolding }
 
-    /// Ends the connection that is kept, also where this task is cancelled.
     private func letGo() async {
         let surroundings = surroundings
         await Task {
@@ -160,8 +147,7 @@ package actor PollService {
         }.value
     }
 
-    /// Whether work gets on: no deadline of a poll has passed without being served, and no pause is longer than meant.
-    /// An actor that is stuck does not answer at all.
+    /// Whether no deadline of a poll and no pause is overdue. A blocked actor does not return at all.
     package func isOnTime() async -> Bool {
         if let pauseEnds { return clock.now() < pauseEnds.advanced(by: Self.grace) }
         return await surroundings.isPollOnTime(Self.grace)
@@ -216,13 +202,11 @@ package actor PollService {
     }
 }
 
-/// A bottle, and what its person's day asks for at a moment.
 package struct BottleDay: Sendable {
-    /// The bottle.
     package var plan: BottlePlan
-    /// How often it is to be polled; `nil` where that cannot be told.
+    /// The poll interval; `nil` if it is unknown.
     package var rhythm: PollRhythm?
-    /// Whether its connection is wanted beyond the polls.
+    /// Whether its connection is kept between polls.
     package var wish: HoldWish?
 
     package init(_ plan: BottlePlan, rhythm: PollRhythm?, wish: HoldWish? = nil) {
@@ -232,7 +216,7 @@ package struct BottleDay: Sendable {
     }
 }
 
-/// Detects that the clock was set: the wall clock and the monotonic clock differ.
+/// Detects a change of the clock: the wall clock and the monotonic clock differ.
 struct WallClock: Sendable {
     private let wall: Instant
     private let start: MonotonicInstant
@@ -242,7 +226,7 @@ struct WallClock: Sendable {
         start = clock.now()
     }
 
-    /// By more than a minute since this was made.
+    /// By more than 1 min since this value was created.
     func hasJumped(_ clock: DriverClock) -> Bool {
         abs(wall.seconds(to: clock.wall()) - start.duration(to: clock.now()) / .seconds(1)) > 60
     }

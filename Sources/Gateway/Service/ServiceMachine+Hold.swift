@@ -1,9 +1,9 @@
 import Bluetooth
 import TrackerCore
 
-/// A bottle's connection is wanted for longer than a poll.
+/// A request to keep a bottle's connection after a poll.
 package struct HoldWish: Hashable, Sendable {
-    /// Until then, as far as is known now.
+    /// The deadline, as far as known.
     package var until: MonotonicInstant
     /// A client watches, so drinks must appear at once.
     package var isWatched: Bool
@@ -13,7 +13,7 @@ package struct HoldWish: Hashable, Sendable {
         self.isWatched = isWatched
     }
 
-    /// What the setting `bottle.hold` makes of a moment.
+    /// The effect of the setting `bottle.hold` at a moment.
     /// - Parameters:
     ///   - onlookers: the deadline of the clients that watch; `nil`: none.
     ///   - rhythm: a resting bottle is not kept connected, unless a client watches.
@@ -28,24 +28,24 @@ package struct HoldWish: Hashable, Sendable {
     }
 }
 
-/// How long a connection is kept, and how often it is read from.
+/// The durations and read intervals of a kept connection.
 package enum HoldTimes {
-    /// From the last request of a client until the disconnect.
+    /// From a client's last request to the disconnect.
     package static let afterLook = Duration.seconds(60)
-    /// A phone's app wants the single connection, too: the bottle is let go after so long...
+    /// A phone app needs the bottle's single connection, too: after this time the gateway disconnects...
     package static let stretch = Duration.seconds(300)
-    /// ... for so long.
+    /// ... for this time.
     package static let turn = Duration.seconds(30)
-    /// Between two readings of a bottle that reports much; twice as long after each report that meant no drink, up to
+    /// Between two readings of a bottle that sends many reports; doubled after each report without a drink, up to
     /// `unreported`.
     static let gap = Duration.milliseconds(500)
-    /// The interval of readings while a client watches a bottle that does not report its drinks.
+    /// The read interval while a client watches a bottle that does not report its drinks.
     static let unreported = Duration.seconds(5)
-    /// The interval for a bottle that reports its drinks, or without clients.
+    /// The read interval for a bottle that reports its drinks, or without clients.
     static let reported = Duration.seconds(60)
-    /// Of several bottles that are wanted at the same time each has the adapter for so long.
+    /// The time for each of several bottles that share the adapter.
     static let share = Duration.seconds(30)
-    /// Until the bottle is looked for again after it was lost, or not found: twice as long each time, up to the last.
+    /// Before the next scan for a bottle that was lost or not found: doubled each time, up to `last`.
     static let pauses = (first: Duration.seconds(5), last: Duration.seconds(60))
 
     static func gap(_ emptyLooks: Int) -> Duration { min(gap * (1 << min(emptyLooks, 4)), unreported) }
@@ -53,22 +53,19 @@ package enum HoldTimes {
     static func pause(_ troubles: Int) -> Duration { min(pauses.first * (1 << min(troubles, 4)), pauses.last) }
 }
 
-// The connection that is kept: until when, when it is read from, and when the next attempt is made.
+// The kept connection: its deadline, its read interval, and the next attempt.
 extension ServiceMachine {
-    /// The kept connection of one bottle.
     struct Hold {
         var wish: HoldWish?
-        /// Failed polls and short connections in a row.
+        /// Consecutive failed polls and short connections.
         var troubles = 0
         var lostAt: MonotonicInstant?
-        /// Left to others until then.
         var freeUntil: MonotonicInstant?
         /// The bottle reported its last drink.
         var reportsDrinks = false
-        /// Reports in a row that meant no drink.
+        /// Consecutive reports without a drink.
         var emptyLooks = 0
 
-        /// A new wish starts with short pauses.
         mutating func take(_ wish: HoldWish?) {
             if self.wish == nil { troubles = 0 }
             self.wish = wish
@@ -94,14 +91,13 @@ extension ServiceMachine {
         let wanted =
             switch (isShared, standing.failure == nil) {
             case (true, true): start.advanced(by: HoldTimes.share)
-            // One that does not answer takes no time from one that does.
+            // A bottle that does not respond takes no time from one that does.
             case (true, false): byDay
             case (false, _): start.advanced(by: HoldTimes.pause(standing.hold.troubles))
             }
         return max(min(byDay, wanted), standing.hold.freeUntil ?? ended)
     }
 
-    /// When the connection that is kept is to be ended; `nil` without one.
     var letGoDue: MonotonicInstant? {
         guard let kept else { return nil }
         guard let wish = standings.first(where: { $0.plan.id == kept.id })?.hold.wish else { return kept.since }
@@ -131,7 +127,6 @@ extension ServiceMachine {
         standings[index].hold.freeUntil = nil
     }
 
-    /// What a poll says of the connection.
     mutating func noteConnection(_ index: Int, _ report: PollReport, _ now: MonotonicInstant) {
         let id = standings[index].plan.id
         let wasKept = kept?.id == id

@@ -1,59 +1,52 @@
 import Bluetooth
 import TrackerCore
 
-/// Decides which bottle is polled when: several bottles, one adapter, one poll at a time. A machine without I/O: events
-/// go in, effects come out, time is handed in.
+/// Schedules the polls of several bottles on one adapter, one poll at a time. A state machine without I/O: events are
+/// the input, effects the output, time is a parameter.
 ///
-/// A bottle is due when its person's day asks for it (tracker spec A7), counted from the end of its last poll; at once
-/// when it is new, when a person asks. Of several that are due the one that has been due longest goes first, so no
-/// bottle waits for more than one poll of each other one, however often it is requested. A connection that is wanted
-/// for longer (`HoldWish`) is kept after a poll, and read as soon as the bottle reports something.
+/// A bottle is due at its poll interval (tracker spec A7), counted from the end of its last poll; at once when it is
+/// new or on a user's request. The bottle that has been due longest is polled first, so a bottle waits for at most one
+/// poll of each other bottle, however often it is requested. A connection with a `HoldWish` is kept after a poll, and
+/// read as soon as the bottle reports something.
 package struct ServiceMachine: Sendable {
-    /// An event of the service.
     package enum Event: Sendable {
-        /// The bottles there are, and how often each is to be polled, as far as that could be found out. Wanted at
-        /// `nextDeadline`, and welcome at any time: this begins the next poll, where one is due.
+        /// The bottles and their poll intervals, as far as known. Required at `nextDeadline`, and accepted at any time:
+        /// this starts the next poll if one is due.
         case plans([BottlePlan], [BottlePlan.ID: PollRhythm], wishes: [BottlePlan.ID: HoldWish] = [:])
-        /// A person asks, settings have changed, or the clock was set: poll at once. `nil`: every bottle.
+        /// Poll at once: a user's request, changed settings, or a change of the clock. `nil`: every bottle.
         case poke(BottlePlan.ID?)
-        /// The bottle on the kept connection sent something without a request.
         case liveReport
-        /// The kept connection was lost.
         case connectionLost
-        /// The poll that was asked for is over.
+        /// The requested poll is over.
         case pollOver(PollReport)
-        /// Something else was done with a bottle, between two polls.
+        /// A job other than a poll is over.
         case errandOver(PollReport)
-        /// No further poll is begun.
+        /// Start no further poll.
         case stop
     }
 
-    /// What the service is to do, in order.
     package enum Effect: Sendable {
-        /// Poll this bottle. Answered by exactly one `pollOver`; no other poll is asked for before it.
-        /// `keeps`: the connection is to be kept afterwards.
+        /// Poll this bottle. The caller sends exactly one `pollOver`; no other poll is requested before it. `keeps`:
+        /// keep the connection afterwards.
         case poll(BottlePlan, PollHistory, keeps: Bool)
-        /// End the connection that was kept.
         case letGo
         case say(ServiceNews)
     }
 
-    /// The state of one bottle.
     struct Standing {
         var plan: BottlePlan
         var rhythm: PollRhythm?
-        /// When `rhythm` was found out.
         var asOf: MonotonicInstant
-        /// To be polled as soon as may be, since then.
+        /// The time of a request for an immediate poll.
         var urgentSince: MonotonicInstant?
         var lastEnded: MonotonicInstant?
         var history = PollHistory()
         var failure: PollFailure.Kind?
-        /// The bottle that answered last.
+        /// The bottle that responded last.
         var met: String?
         var hold = Hold()
 
-        /// When it is due by its person's day.
+        /// When it is due by its poll interval.
         var dueByDay: MonotonicInstant {
             // Once when the service starts, at any hour, to show that it works (A7).
             guard let lastEnded else { return asOf }
@@ -65,48 +58,44 @@ package struct ServiceMachine: Sendable {
             }
         }
 
-        /// Since when it has had its last turn.
+        /// The time of its last poll.
         var before: MonotonicInstant { lastEnded ?? asOf }
     }
 
-    /// How long a bottle waits whose day is unknown, or whose drinks cannot be stored.
+    /// The wait for a bottle whose interval is unknown, or whose drinks cannot be stored.
     static let patience = Duration.seconds(600)
-    /// A drink, a setting, another zone may change the rhythm at any time: it is asked for again that often.
+    /// A drink, a setting or another zone may change the interval at any time, so it is queried this often.
     private static let lookEvery = Duration.seconds(60)
 
     var standings: [Standing] = []
-    /// The connection that is kept, and since when.
+    /// The kept connection, and its start.
     var kept: (id: BottlePlan.ID, since: MonotonicInstant)?
-    /// When the bottle at the other end first said something that has not been looked at.
+    /// When the connected bottle first sent data that has not been read.
     var stirredAt: MonotonicInstant?
-    /// The poll under way looks at what the bottle said.
+    /// The current poll reads after a report of the bottle.
     var isLookAtReport = false
     private var polling: BottlePlan.ID?
     var lookedAt: MonotonicInstant?
     private var isStopped = false
 
-    /// With no bottle yet.
     package init() {}
 
-    /// When `plans` is wanted; `nil` during a poll, and after `stop`.
+    /// When `plans` is required; `nil` during a poll, and after `stop`.
     package var nextDeadline: MonotonicInstant? {
         guard polling == nil, !isStopped else { return nil }
         let look = lookedAt?.advanced(by: Self.lookEvery)
         return (standings.map(due) + [look, letGoDue].compactMap { $0 }).min()
     }
 
-    /// When the next poll is due; `nil` during a poll, and where there is no bottle.
+    /// When the next poll is due; `nil` during a poll, and without a bottle.
     package var nextPoll: MonotonicInstant? { polling == nil && !isStopped ? standings.map(due).min() : nil }
 
-    /// A connection is kept.
     package var isHolding: Bool { kept != nil }
 
-    /// The bottle that is being polled.
     package var current: BottlePlan.ID? { polling }
 
-    /// Takes one event. Time does not go back.
-    ///
-    /// - Returns: what is to be done now, in order.
+    /// Handles one event. Time must not decrease.
+    /// - Returns: the effects to execute now, in order.
     package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         var effects: [Effect] = []
         switch event {
@@ -140,7 +129,7 @@ package struct ServiceMachine: Sendable {
         lookedAt = now
         let before = standings
         standings = plans.map { plan in
-            // A bottle that was just adopted was polled under the plan of the first bottle that answers.
+            // A newly adopted bottle was polled under the plan of the first bottle that responds.
             let known =
                 before.first { $0.plan.id == plan.id }
                 ?? before.first { old in
@@ -151,7 +140,7 @@ package struct ServiceMachine: Sendable {
             standing.plan = plan
             standing.rhythm = rhythms[plan.id]
             standing.hold.take(wishes[plan.id])
-            // An unpolled bottle has been due since it was first seen.
+            // A bottle without a poll has been due since it was first seen.
             if standing.lastEnded != nil { standing.asOf = now }
             return standing
         }
@@ -159,11 +148,11 @@ package struct ServiceMachine: Sendable {
 
     private mutating func hurry(_ index: Int, _ now: MonotonicInstant) {
         guard standings[index].urgentSince == nil else { return }
-        // Who is due already keeps the place; who is being polled has just had it.
+        // A due bottle keeps its place; the bottle under poll has just had its turn.
         standings[index].urgentSince = standings[index].plan.id == polling ? now : min(now, due(standings[index]))
     }
 
-    /// What has been asked since the poll began is asked still: it may have come too late for this one.
+    /// A request during the poll stays open: it may have come too late for this one.
     private mutating func over(_ report: PollReport, _ now: MonotonicInstant) -> [Effect] {
         guard let id = polling else { return [] }
         polling = nil
@@ -203,18 +192,15 @@ package struct ServiceMachine: Sendable {
     }
 }
 
-/// News of the service for people, each once until it changes.
 package enum ServiceNews: Sendable {
-    /// A poll failed; `isNew`: otherwise than the one before.
+    /// A poll failed; `isNew`: the cause differs from the previous one.
     case failed(BottlePlan, PollFailure, isNew: Bool)
-    /// It did not before.
+    /// The bottle responds again after failures.
     case answersAgain(BottlePlan)
-    /// The first bottle of an empty store has become its own.
+    /// An empty store has adopted its first bottle.
     case adopted(BottlePlan, PollReport)
-    /// The poll brought something.
     case brought(BottlePlan, PollReport)
 
-    /// Whom it concerns.
     package var plan: BottlePlan {
         switch self {
         case .failed(let plan, _, _), .answersAgain(let plan), .adopted(let plan, _), .brought(let plan, _): plan
