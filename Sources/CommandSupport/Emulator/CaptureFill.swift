@@ -8,7 +8,6 @@ import Emulator
 package struct CaptureFill: Sendable {
     /// 13 bytes each, in the order of delivery without repetitions, including bookkeeping entries and impossible dates.
     package var records: [[UInt8]]
-    /// The model, as far as the captures show it.
     package var model: BottleModel?
     /// Notes for the user: other bottles, a truncated capture.
     package var remarks: [String] = []

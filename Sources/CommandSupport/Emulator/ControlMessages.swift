@@ -6,12 +6,10 @@ import Emulator
 /// The protocol of `waterh-emulator control`: one JSON object per line, `{"do":"sip","value":"120"}`, with one per
 /// response: `{"ok":true,"status":{…}}` or `{"ok":false,"error":"…"}`.
 package enum ControlMessages {
-    /// An unknown action, or an invalid value.
     package struct Malformed: Error, Sendable, CustomStringConvertible {
         package let description: String
     }
 
-    /// The actions with one line of help each.
     package static let actions: [(words: String, meaning: String)] = [
         ("sip ML", "somebody drinks: a record with the bottle's clock, and live reports"),
         ("refill", "the bottle is full again"),
@@ -24,7 +22,6 @@ package enum ControlMessages {
         ("status", "how the bottle is"),
     ]
 
-    /// Parses an action and its value.
     package static func action(_ word: String, _ value: String?) throws(Malformed) -> ControlAction {
         switch (word, value) {
         case ("refill", nil): return .refill
@@ -59,7 +56,6 @@ package enum ControlMessages {
             second: UInt8(numbers.count > 5 ? numbers[5] : 0))
     }
 
-    /// A request line as an object.
     package static func request(_ word: String, _ value: String?) -> JSONValue {
         value.map { ["do": .string(word), "value": .string($0)] } ?? ["do": .string(word)]
     }
@@ -104,7 +100,6 @@ package enum ControlMessages {
         }
     }
 
-    /// The state of the bottle as an object.
     package static func json(_ status: BottleStatus) -> JSONValue {
         [
             "name": .string(status.identity.name), "address": .string(status.identity.address.description),

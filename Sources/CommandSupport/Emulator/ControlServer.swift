@@ -5,11 +5,9 @@ import Emulator
 
 /// Serves `waterh-emulator control` on a private Unix socket. The queue protects all state.
 package final class ControlServer: @unchecked Sendable {
-    /// The reason why the socket cannot be used.
     package struct Failure: Error, Sendable, CustomStringConvertible {
         /// Whether another process listens on it.
         package let isInUse: Bool
-        /// The system's error.
         package let description: String
     }
 
@@ -25,19 +23,17 @@ package final class ControlServer: @unchecked Sendable {
     private let handler: @Sendable (ControlAction) async -> ControlReply
     private var source: DescriptorSource?
     private var connections: [Int32: Connection] = [:]
-    /// A counter for connection numbers and times of activity.
     private var moments = 0
 
     private struct Connection {
         let number: Int
         let source: DescriptorSource
-        /// The time of the last activity.
         var heard: Int
         var bytes = Data()
         /// Requests that wait for the previous one.
         var waiting: [Data] = []
         var isBusy = false
-        /// The client has closed its sending side.
+        /// The client has shut down its sending side.
         var hasEnded = false
     }
 

@@ -1,12 +1,9 @@
 import Foundation
 
-/// The listening and connecting ends of the control socket.
 package enum ControlSocket {
-    /// An error of the socket.
     package struct Failure: Error, Sendable, CustomStringConvertible {
         /// Whether another emulator listens on it.
         package let isInUse: Bool
-        /// The system's error.
         package let description: String
     }
 
@@ -77,7 +74,6 @@ package enum ControlSocket {
         return answer
     }
 
-    /// Connects to an emulator's control socket.
     static func dial(_ path: String) throws(Failure) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw failure("no socket can be made") }

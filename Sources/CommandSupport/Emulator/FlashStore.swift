@@ -3,7 +3,6 @@ import Emulator
 
 /// The emulated bottle's flash in a JSON file, which is replaced atomically and synchronised by `save`.
 package final class FlashStore: Sendable {
-    /// The reason why the file cannot be used.
     package struct Failure: HasExitReason, Sendable, CustomStringConvertible {
         /// Whether the content is invalid.
         package let isBadContent: Bool
@@ -22,8 +21,8 @@ package final class FlashStore: Sendable {
     /// The locked descriptor: one emulator per file.
     private let lock: Int32
 
-    /// Locks the file for this process and creates its directory. A symbolic link is followed; a file that is not
-    /// regular is rejected.
+    /// Locks the file for this process and creates its directory. Follows a symbolic link; rejects a file that is not
+    /// regular.
     package init(path: String) throws(Failure) {
         var status = stat()
         let exists = stat(path, &status) == 0
@@ -54,7 +53,6 @@ package final class FlashStore: Sendable {
 
     deinit { close(lock) }
 
-    /// The saved state, or `nil`.
     package func load() throws(Failure) -> BottleFlash? {
         guard access(path, F_OK) == 0 else { return nil }
         let content: Content
@@ -72,7 +70,6 @@ package final class FlashStore: Sendable {
         return content.flash
     }
 
-    /// Writes a new file, synchronises it and renames it.
     package func save(_ flash: BottleFlash) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]

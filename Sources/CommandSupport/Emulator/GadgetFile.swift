@@ -1,26 +1,20 @@
 import Foundation
 import Emulator
 
-/// A gadget in a file: JSON, checked when it is read.
 package enum GadgetFile {
-    /// Larger documents are refused unread, in bytes.
+    /// The maximum size of a document in bytes; a larger one is rejected unread.
     package static let largest = 256 << 20
 
-    /// A file that holds no gadget: where it is wrong, and in what.
+    /// A file without a valid device profile: the position and the error.
     package struct Failure: HasExitReason, Sendable, Hashable, CustomStringConvertible {
-        /// The file.
         package var path: String
-        /// What is wrong with it.
         package var sentence: String
-        /// The system refused; else the content is wrong.
+        /// The content is invalid; otherwise the system reported an error.
         package var isBadContent: Bool
-        /// The file, and what is wrong with it.
         package var description: String { "\(path): \(sentence)" }
-        /// `damaged` where its content is wrong, else `failed`.
         package var exitReason: ExitReason { isBadContent ? .damaged : .failed }
     }
 
-    /// - Throws: `Failure`.
     package static func load(_ path: String) throws(Failure) -> Gadget {
         let data: Data
         do {
@@ -46,9 +40,8 @@ package enum GadgetFile {
         return try decode(data, path: path)
     }
 
-    /// The gadget that a document describes.
-    ///
-    /// - Parameter path: for what is said when there is none.
+    /// Decodes a device profile.
+    /// - Parameter path: the path in error messages.
     package static func decode(_ data: Data, path: String) throws(Failure) -> Gadget {
         do {
             let gadget = try JSONDecoder().decode(Gadget.self, from: data)
@@ -64,7 +57,7 @@ package enum GadgetFile {
         }
     }
 
-    /// The document of a gadget, keys in order, for people too.
+    /// Encodes a device profile as JSON with sorted keys.
     package static func encode(_ gadget: Gadget) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -1,9 +1,7 @@
 import Foundation
 import Emulator
 
-/// The host's clock, as the emulator uses it.
 package enum HostClock {
-    /// The local time.
     package static func localTime() -> LocalTime {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

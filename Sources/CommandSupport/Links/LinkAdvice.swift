@@ -1,8 +1,6 @@
 import Bluetooth
 
-/// What a user can try about an error, by the kind of link.
 package struct LinkAdvice: Sendable {
-    /// The command that gives the advice.
     package enum Adviser: Sendable {
         case gateway
         /// An emulator cannot use a capture as its link.
@@ -49,7 +47,6 @@ package struct LinkAdvice: Sendable {
         }
     }
 
-    /// Advice for a bottle that does not answer.
     package var silent: String {
         switch link {
         case .unix, .stream, .capture: brokenOff("nothing was lost.")

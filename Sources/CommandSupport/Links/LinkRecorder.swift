@@ -12,7 +12,6 @@ package final class LinkRecorder: @unchecked Sendable {
     private let queue = DispatchQueue(label: "recorder")
     private let path: String
     private let file: OutputFile
-    /// Whether the file was truncated for this recording.
     private var hasBegun = false
     private var peer: BluetoothAddress
     private var isPeerRandom: Bool
@@ -25,10 +24,9 @@ package final class LinkRecorder: @unchecked Sendable {
     private var hasFailed = false
 
     /// - Parameters:
-    ///   - path: its suffix decides the format, btsnoop where it says nothing. `begin` replaces an older capture; a
-    ///   FIFO
-    ///     or a device is written to.
-    ///   - peer: the bottle's address; where the link knows it better, `identify` follows.
+    ///   - path: its suffix selects the format, btsnoop by default. `begin` replaces an older capture, and writes to a
+    ///     FIFO or a device.
+    ///   - peer: the bottle's address; `identify` corrects it.
     ///   - isPeerRandom: the kind of that address.
     ///   - epoch: real time since 1970 at zero of the clock that stamps the observations.
     package init(
@@ -50,8 +48,8 @@ package final class LinkRecorder: @unchecked Sendable {
         writer = CaptureWriter(format)
     }
 
-    /// From here on the file is this recording. Call it once the link is open: a program that gets no link must not
-    /// replace what another one recorded.
+    /// Starts the recording, which replaces the file's content. Call it after the link is open: a program without a
+    /// link must not replace another recording.
     package func begin() {
         queue.sync {
             do { try file.publish() } catch { fail("\(error)") }
@@ -68,7 +66,6 @@ package final class LinkRecorder: @unchecked Sendable {
         }
     }
 
-    /// Records an advertisement.
     package func observe(_ advertisement: AdvertisingBytes, at time: MonotonicInstant) {
         queue.async {
             let time = self.epoch + .nanoseconds(time.nanoseconds)
@@ -88,7 +85,6 @@ package final class LinkRecorder: @unchecked Sendable {
         queue.async { self.record(observation) }
     }
 
-    /// Waits until everything is written.
     package func finish() {
         queue.sync { flush() }
     }
@@ -130,7 +126,7 @@ package final class LinkRecorder: @unchecked Sendable {
         do { try file.write(writer.takeOutput()) } catch { fail("\(error)") }
     }
 
-    /// Logs one line: a full disk must not stop the bottle.
+    /// Logs one line. A full disk must not stop the bottle.
     private func fail(_ why: String) {
         if !hasFailed { log("the recording ends here: \(why)") }
         hasFailed = true

@@ -44,7 +44,7 @@ package struct ServiceLogOptions: ParsableArguments, Sendable {
         return logger
     }
 
-    /// Sends diagnostics through the log, so that they have its format. Text stays as it is.
+    /// Sends diagnostics to the log, which formats them. Text format does not change them.
     package func takeOver(_ label: String) {
         guard format ?? .usual() != .text else { return }
         let log = logger(label)
@@ -89,8 +89,8 @@ package struct ServiceLogHandler: LogHandler {
         output.line(text(event.level, "\(event.message)", all.map { ($0.key, "\($0.value)") }))
     }
 
-    /// systemd's journal splits lines of more than 48 KiB (`LineMax`). With these limits (in Unicode characters) a line
-    /// stays shorter, even if each character is escaped in six bytes.
+    /// systemd's journal splits lines of more than 48 KiB (`LineMax`). These limits (in Unicode characters) keep a line
+    /// shorter, even if each character is escaped in six bytes.
     private static let (longestMessage, longestValue) = (4096, 256)
 
     func text(_ level: Logger.Level, _ message: String, _ metadata: [(String, String)]) -> String {
@@ -117,7 +117,7 @@ package struct ServiceLogHandler: LogHandler {
         return scalars.count > length ? String(String.UnicodeScalarView(scalars.prefix(length))) + "…" : text
     }
 
-    /// A value that is not one word gets quotation marks, so that it cannot look like another value.
+    /// A value that is not a single word is quoted, so that it cannot be mistaken for another value.
     private static func quoted(_ value: String) -> String {
         let isWord =
             !value.isEmpty
@@ -125,7 +125,6 @@ package struct ServiceLogHandler: LogHandler {
         return isWord ? value : "\"" + Escaping.replacing(value, ["\\": "\\\\", "\"": "\\\""]) + "\""
     }
 
-    /// The priority of syslog.
     private static func priority(_ level: Logger.Level) -> Int {
         switch level {
         case .critical: 2
@@ -140,7 +139,8 @@ package struct ServiceLogHandler: LogHandler {
     private final class Output: Sendable {
         /// `PIPE_BUF`: a pipe that is ready takes this many bytes at once.
         private static let piece = 4096
-        /// Time limit for a reader that stalls (ms). After the first time nothing waits until it reads again.
+        /// Time limit for a stalled reader, ms. After the first time-out the log does not wait until the reader reads
+        /// again.
         private static let limit: Int32 = 1000
         private let descriptor: Int32
         private let state = Mutex((isCut: false, isStalled: false))

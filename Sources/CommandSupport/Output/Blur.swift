@@ -31,11 +31,10 @@ package final class Blur: Sendable {
         name.count > 1 || name.contains { !$0.isASCII || $0.isUppercase }
     }
 
-    /// The redacted text.
     package func text(_ text: String) -> String {
         var text = text
         for (name, standIn) in known { text = Self.replacing(name, in: text, with: standIn) }
-        // A part of its name reveals it.
+        // A part of the name identifies it.
         text.replace(
             /\b([a-z_.-]*(?:passw(?:or)?d|token|secret|credential|api_?key)["']?\s*[:=]\s*["']?)([^\s"',;(][^\s"',;]*)/
                 .ignoresCase()

@@ -33,7 +33,7 @@ package enum CommandRunner {
     /// Enough for a service with many open connections.
     private static let wantedDescriptors: rlim_t = 65_536
 
-    /// Raises the limit of open files as far as it may be raised, and exits where that is not enough.
+    /// Raises the soft limit of open files up to the hard limit, and exits if that is too low.
     private static func raiseDescriptorLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -78,8 +78,8 @@ package enum CommandRunner {
         let text = root.fullMessage(for: error)
         let isWrongUse = code == .validationFailure
         if code.isSuccess {
-            // --help and --version print to standard output. A subcommand's help has its own exit codes, or the common
-            // ones.
+            // --help and --version print to standard output. A subcommand's help lists its own exit codes, or the
+            // common ones.
             let isBareHelp = text.contains("\nUSAGE: ") && !text.contains("Exit codes: ")
             if !text.isEmpty {
                 TextOutput.standard.block(

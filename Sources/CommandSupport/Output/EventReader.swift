@@ -1,14 +1,11 @@
 /// Parses server-sent events (WHATWG HTML) in an HTTP/1.1 response. Invalid or endless responses are errors.
 package struct EventReader: Sendable {
-    /// An event of the stream.
     package struct Event: Hashable, Sendable {
-        /// The type; `message` by default.
         package var name: String
         /// The data; lines are joined by line feeds.
         package var data: String
     }
 
-    /// The stream is invalid.
     package struct Malformed: Error, Hashable, CustomStringConvertible {
         package let description: String
     }
@@ -34,7 +31,7 @@ package struct EventReader: Sendable {
 
     package init() {}
 
-    /// - Returns: the events that these bytes complete.
+    /// - Returns: the events completed by these bytes.
     package mutating func read(_ new: some Sequence<UInt8>) throws(Malformed) -> [Event] {
         bytes += new
         var events: [Event] = []

@@ -3,13 +3,10 @@ package enum ExitStatus: Int32, Sendable {
     case done = 0
     /// An error; the message has the reason and the advice.
     case failed = 1
-    /// Wrong use: options, arguments, values.
     case wrongUse = 2
     /// Rejected by a rule.
     case refused = 3
-    /// The file or the bytes are damaged.
     case badInput = 4
-    /// No bottle, adapter or link.
     case noLink = 5
     /// Interrupted, after a clean disconnect.
     case interrupted = 130
@@ -26,11 +23,8 @@ package enum ExitStatus: Int32, Sendable {
 
 /// An error that ends a command: a sentence, and advice.
 package struct CommandFailure: Error, Sendable, CustomStringConvertible {
-    /// The exit code.
     package var status: ExitStatus
-    /// The event and its reason.
     package var sentence: String
-    /// The action for the user, or `nil`.
     package var advice: String?
     /// A stable name, if there is one.
     package var code: String?
@@ -42,6 +36,5 @@ package struct CommandFailure: Error, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// The sentence, and the advice on a second line.
     package var description: String { advice.map { "\(sentence)\n\($0)" } ?? sentence }
 }

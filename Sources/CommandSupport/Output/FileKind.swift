@@ -5,8 +5,8 @@ package enum FileKind: String, Sendable {
     case text = "a text file", capture = "a capture", archive = "an archive", database = "a database"
     case other = "a file of an unknown kind"
 
-    /// The kind of a file by its first bytes, and whether it is a database in use, which a store is: it has a
-    /// write-ahead log (SQLite's file format, 1.3, byte 18). `nil` for an empty file, or one that cannot be read.
+    /// The kind of a file by its first bytes, and whether it is a database with a write-ahead log, as an open store has
+    /// (SQLite file format, 1.3, byte 18). `nil` for an empty or unreadable file.
     static func ofFile(_ path: String) -> (kind: FileKind, isInUse: Bool)? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -27,8 +27,8 @@ package enum FileKind: String, Sendable {
         return (head.contains(0) ? .other : .text, false)
     }
 
-    /// PacketLogger's records have no signature: a length of 4 bytes, which counts the 8 bytes of time and the byte of
-    /// type that follow, a time of this century and a known type.
+    /// PacketLogger's records have no signature. Checked are the length (4 bytes; counts the following 8 bytes of time
+    /// and 1 byte of type), a time of this century and a known type.
     private static func isPacketLogger(_ head: [UInt8]) -> Bool {
         guard head.count >= 13 else { return false }
         func number(_ bytes: some Sequence<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }

@@ -2,11 +2,11 @@ import Foundation
 
 /// The current time zone of this machine, which can change while a program runs.
 package enum HostZone {
-    /// The IANA id: what `TZ` names, else where `/etc/localtime` leads, else what `/etc/timezone` says, else
-    /// Foundation's answer, which it remembers from the start of the process. Where `TZ` holds a rule such as `JST-9`,
-    /// the rule, which is not an IANA id.
-    /// - Parameter variable: what `TZ` says. It alone is read: a service asks with every answer, and the whole
-    ///   environment is a dictionary to be made.
+    /// The IANA ID: from `TZ`, else from the target of `/etc/localtime`, else from `/etc/timezone`, else Foundation's
+    /// value, which is fixed at the start of the process. A rule in `TZ`, such as `JST-9`, is returned unchanged; it is
+    /// not an IANA ID.
+    /// - Parameter variable: the value of `TZ`. Reading only this variable is cheaper than copying the environment for
+    ///   each response of the service.
     package static func id(
         variable: String? = getenv("TZ").map { String(cString: $0) }, localtime: String = "/etc/localtime",
         timezone: String = "/etc/timezone"

@@ -1,13 +1,12 @@
 import Foundation
 
-/// Reads a file, or standard input for `-`, in chunks, with a progress line.
 package final class InputFile {
     private let name: String
     private let descriptor: Int32
     /// The size of a regular file in bytes.
     private let size: Int?
 
-    /// - Parameter sparing: files that must not be opened under any name, such as the open store.
+    /// - Parameter sparing: files that must not be opened by any path, such as the open store.
     /// - Throws: `CommandFailure`.
     package init(_ path: String, sparing: [String] = []) throws {
         name = path == "-" ? "standard input" : path
@@ -38,7 +37,6 @@ package final class InputFile {
 
     deinit { if descriptor > STDERR_FILENO { close(descriptor) } }
 
-    /// Passes all bytes to `take`.
     package func read(_ take: (UnsafeRawBufferPointer) throws -> Void) throws {
         var progress = ProgressLine()
         defer { progress.clear() }

@@ -9,7 +9,6 @@ package indirect enum JSONValue: Hashable, Sendable {
     /// Keys are lowerCamelCase and unique.
     case object([Member])
 
-    /// A key with its value.
     package struct Member: Hashable, Sendable {
         package let key: String
         package let value: JSONValue
@@ -19,13 +18,9 @@ package indirect enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// `nil` becomes null.
     package init(_ value: Int?) { self = value.map(JSONValue.int) ?? .null }
-    /// `nil` becomes null.
     package init(_ value: String?) { self = value.map(JSONValue.string) ?? .null }
-    /// `nil` becomes null.
     package init(_ value: Bool?) { self = value.map(JSONValue.bool) ?? .null }
-    /// `nil` becomes null.
     package init(_ value: Double?) { self = value.map(JSONValue.double) ?? .null }
 
     /// The text on one line without spaces.
@@ -96,7 +91,6 @@ package indirect enum JSONValue: Hashable, Sendable {
 extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,
     ExpressibleByNilLiteral
 {
-    /// Keeps the order of the keys.
     package init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(elements.map(Member.init)) }
     package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
     package init(stringLiteral value: String) { self = .string(value) }

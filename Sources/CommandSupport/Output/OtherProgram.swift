@@ -3,7 +3,6 @@ import Synchronization
 
 /// Runs another program with a time limit and a limit of its output.
 package struct OtherProgram: Sendable {
-    /// The result of a program.
     package struct Result: Sendable {
         /// The exit code; 128 plus the number for a signal.
         package var exitCode: Int32
@@ -20,7 +19,6 @@ package struct OtherProgram: Sendable {
         path = found
     }
 
-    /// The path of a program in PATH, or in the system's directories.
     package static func path(of name: String) -> String? {
         let folders =
             (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":").map(String.init) + [
@@ -41,7 +39,7 @@ package struct OtherProgram: Sendable {
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
         process.terminationHandler = { _ in end.finish() }
         do { try process.run() } catch { return nil }
-        // A child process might keep the pipe open: do not wait for its end.
+        // A child process can keep the pipe open, so the end of the output is not awaited.
         let reader = Collector(pipe.fileHandleForReading)
         Thread.detachNewThread { reader.read(upTo: Self.limitBytes) }
         let number = process.processIdentifier
@@ -58,7 +56,6 @@ package struct OtherProgram: Sendable {
         return Result(exitCode: process.terminationStatus, output: String(decoding: reader.data, as: UTF8.self))
     }
 
-    /// Reads a pipe on a thread.
     private final class Collector: @unchecked Sendable {
         private let handle: FileHandle
         private let state = Mutex((data: Data(), isDone: false))

@@ -1,25 +1,25 @@
 import Foundation
 
-/// A file that a command writes: replaced whole or not at all.
+/// The output file of a command, which is replaced as a whole.
 ///
-/// A regular file is written next to the old one, flushed to the disk and renamed over it. It keeps mode and owner. A
-/// file of another kind than the command writes is never replaced. A symbolic link is followed: its target is replaced.
-/// A FIFO or a device is written to. `-` is standard output.
+/// A regular file is written to a temporary file in the same directory, synchronised and renamed. It keeps mode and
+/// owner. Only a file of the command's own kind is replaced. A symbolic link is followed: its target is replaced. A
+/// FIFO or a device is written to. `-` is standard output.
 package final class OutputFile {
     private let path: String
     private var descriptor: Int32
     private let isRecording: Bool
-    /// Holds the lock of a recording; negative where there is none.
+    /// Locks the file of a recording; negative without a lock.
     private var lock: Int32 = -1
-    /// The temporary file and the name that it gets at the end; `nil` where bytes go straight to `descriptor`.
+    /// The temporary file and its final name; `nil` if `descriptor` is the output itself.
     private var replacement: (temporary: String, target: String)?
 
     /// - Parameters:
-    ///   - kind: what the command writes. Of databases only a backup, which no program uses, is replaced.
+    ///   - kind: the kind of the output. A database is replaced only if it is a backup that no program uses.
     ///   - mode: the permissions of a new file, before the umask.
-    ///   - sparing: files that must not be replaced or created, by whatever name, such as the open store.
-    ///   - isRecording: two programs must not write the file at the same time.
-    /// - Throws: `CommandFailure`. Nothing has been changed until `commit` or `publish`.
+    ///   - sparing: files that must not be replaced or created by any path, such as the open store.
+    ///   - isRecording: the file is locked against another recording.
+    /// - Throws: `CommandFailure`. Nothing is changed before `commit` or `publish`.
     package init(
         _ path: String, kind: FileKind = .text, mode: mode_t = 0o600, sparing: [String] = [], isRecording: Bool = false
     ) throws {
@@ -50,14 +50,14 @@ package final class OutputFile {
         }
         let isDescriptor = ["/dev/stdout", "/dev/stderr"].contains(path) || path.hasPrefix("/dev/fd/")
         guard type == S_IFREG, !isDescriptor else {
-            // A recording does not wait until a FIFO has a reader.
+            // A recording does not wait for the reader of a FIFO.
             let access = isRecording && type == S_IFIFO ? O_RDWR | O_NONBLOCK : O_WRONLY | O_APPEND
             descriptor = open(path, access | O_CLOEXEC | O_NOCTTY)
             guard descriptor >= 0 else { throw Self.failure(path, errno) }
             return
         }
         guard let target = Self.followed(path) else { throw Self.failure(path, ELOOP) }
-        // A rename needs no permission to write the old file.
+        // A rename requires no permission to write the old file.
         if exists, access(target, W_OK) != 0 { throw Self.failure(path, errno) }
         descriptor = -1
         if isRecording, exists {
@@ -97,7 +97,7 @@ package final class OutputFile {
     /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
     package func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
 
-    /// Removes from `bytes` what was written, also when the rest could not be written.
+    /// Removes the written bytes from `bytes`, also if writing the rest fails.
     /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
     package func drain(_ bytes: inout [UInt8]) throws {
         var written = 0
@@ -105,14 +105,14 @@ package final class OutputFile {
         try bytes.withUnsafeBytes { try write($0) { written += $0 } }
     }
 
-    /// Renames the file. What is written from now on is visible at once, as for a recording.
+    /// Renames the file. Later writes are visible at once, as a recording requires.
     package func publish() throws {
         // A FIFO or a device cannot be flushed.
         if fsync(descriptor) != 0, errno != EINVAL, errno != EROFS, errno != ENOTSUP { throw Self.failure(path, errno) }
         guard let (temporary, target) = replacement else { return }
         guard rename(temporary, target) == 0 else { throw Self.failure(path, errno) }
         replacement = nil
-        // The rename is durable when its directory is flushed.
+        // The rename is durable after its directory is synchronised.
         let folder = open(
             URL(fileURLWithPath: target).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if folder >= 0 {
@@ -121,7 +121,7 @@ package final class OutputFile {
         }
     }
 
-    /// Ends the file: it has its name, and stays when the power fails.
+    /// Completes the file: it gets its name and is durable.
     package func commit() throws {
         try publish()
         guard descriptor != STDOUT_FILENO else { return }
@@ -129,7 +129,7 @@ package final class OutputFile {
         if close(descriptor) != 0, errno != EINTR { throw Self.failure(path, errno) }
     }
 
-    /// The reader of the output has closed it (`| head`): not a failure, and a reason to stop.
+    /// The reader has closed the output (`| head`): the command stops without an error.
     package struct NobodyReads: Error {
         package init() {}
     }
@@ -152,7 +152,7 @@ package final class OutputFile {
         }
     }
 
-    /// The name at the end of a chain of symbolic links, whether or not a file exists there; `nil` for a loop.
+    /// The target of a chain of symbolic links, whether or not it exists; `nil` for a loop.
     private static func followed(_ path: String) -> String? {
         var path = path
         for _ in 0..<40 {
@@ -164,7 +164,7 @@ package final class OutputFile {
         return nil
     }
 
-    /// Whether two names lead to one file, or would do so if it existed.
+    /// Whether two paths lead to the same file, existing or not.
     private static func isSame(_ path: String, _ other: String) -> Bool {
         var (one, two) = (stat(), stat())
         switch (stat(path, &one), stat(other, &two)) {

@@ -1,6 +1,5 @@
 import Foundation
 
-/// A private directory of this user.
 enum OwnFolder {
     /// Creates the directory.
     /// - Returns: whether it exists, is not a link, and was never writable by others.

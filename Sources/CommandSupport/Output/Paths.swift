@@ -11,8 +11,8 @@ package enum Paths {
     /// The store of an instance of `waterh-gateway@.service` whose configuration does not name one.
     package static func serviceStore(ofInstance name: String) -> String { "/var/lib/waterh/\(name).sqlite" }
 
-    /// The configuration: that of the instance `$WATERH_INSTANCE`, else `$XDG_CONFIG_HOME/waterh/waterh.toml` where it
-    /// exists, else `/etc/waterh/waterh.toml` where that exists, else the second.
+    /// The configuration: that of the instance `$WATERH_INSTANCE`, else `$XDG_CONFIG_HOME/waterh/waterh.toml` if it
+    /// exists, else `/etc/waterh/waterh.toml` if it exists, else the path below `$XDG_CONFIG_HOME`.
     package static var configuration: String {
         if let instance { return configuration(ofInstance: instance) }
         let own = base("XDG_CONFIG_HOME", "\(home)/.config") + "/waterh/waterh.toml"
@@ -21,7 +21,7 @@ package enum Paths {
             ? system : own
     }
 
-    /// The instance of `waterh-gateway@.service` that this process is, or asks: `$WATERH_INSTANCE`.
+    /// The instance of `waterh-gateway@.service` that this process runs or queries: `$WATERH_INSTANCE`.
     package static var instance: String? {
         ProcessInfo.processInfo.environment["WATERH_INSTANCE"].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -29,7 +29,7 @@ package enum Paths {
     /// The configuration of an instance, `/etc/waterh/NAME.toml`.
     package static func configuration(ofInstance name: String) -> String { "\(systemConfiguration)/\(name).toml" }
 
-    /// The instance that uses a configuration; `nil` for `waterh.toml` and for every file elsewhere.
+    /// The instance that uses a configuration; `nil` for `waterh.toml` and for files in other directories.
     package static func instance(ofConfiguration path: String) -> String? {
         let url = URL(fileURLWithPath: path).standardizedFileURL
         guard url.pathExtension == "toml", url.deletingLastPathComponent().path == systemConfiguration else {
@@ -53,8 +53,8 @@ package enum Paths {
     /// The socket of this user, as in `ofSession`.
     package static func socket(_ name: String) -> String { ofSession(name) }
 
-    /// A path for the user's session: in `$XDG_RUNTIME_DIR`, else in a private directory in the temporary directory,
-    /// else next to the store.
+    /// A path for the user's session: in `$XDG_RUNTIME_DIR`, else in a private temporary directory, else next to the
+    /// store.
     package static func ofSession(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
         let usual = "\(variable("TMPDIR") ?? "/tmp")/waterh-\(geteuid())"
@@ -75,7 +75,6 @@ package enum Paths {
         variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
     }
 
-    /// Creates the directories of a file.
     package static func makeParent(of file: String) throws {
         let parent = URL(fileURLWithPath: file).deletingLastPathComponent()
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)

@@ -1,8 +1,8 @@
 import Foundation
 
 extension Process {
-    /// Starts the process with no blocked signals. A child inherits the mask of the starting thread, and Dispatch's
-    /// threads block some: such a child could not be stopped.
+    /// Starts the process with no blocked signals. A child inherits the signal mask of its starting thread, and
+    /// Dispatch's threads block signals that must stop the child.
     package func runHearingSignals() throws {
         var (none, before) = (sigset_t(), sigset_t())
         sigemptyset(&none)

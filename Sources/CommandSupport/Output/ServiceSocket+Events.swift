@@ -2,11 +2,11 @@ import Foundation
 import Synchronization
 
 extension ServiceSocket {
-    /// The maximum number of pending events, after which the stream ends.
+    /// The maximum number of pending events; more end the stream.
     private static let eventLimit = 256
 
-    /// The events of the service. The stream ends with an error if the service ends or is silent too long. Cancelling
-    /// it disconnects. One thread waits for it.
+    /// The events of the service. The stream ends with an error if the service ends or stays silent too long.
+    /// Cancelling it disconnects. A thread reads the socket.
     package func events(_ target: String) -> AsyncThrowingStream<EventReader.Event, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: EventReader.Event.self, bufferingPolicy: .bufferingOldest(Self.eventLimit))

@@ -1,7 +1,6 @@
 import Foundation
 
 extension ServiceSocket {
-    /// The maximum length of a response head in bytes.
     private static let headLimit = 1 << 16
 
     /// Requests a file and writes it to a new private file: completely, or throws.
@@ -48,7 +47,6 @@ extension ServiceSocket {
         guard written == length else { throw silent }
     }
 
-    /// The length of the body in the head.
     private static func length(_ head: Data) -> Int? {
         for line in String(decoding: head, as: UTF8.self).split(separator: "\r\n") {
             let parts = line.split(separator: ":", maxSplits: 1)

@@ -18,9 +18,9 @@ package struct ServiceSocket: Sendable {
         (self.path, self.limitSeconds, self.advice) = (path, limitSeconds, advice)
     }
 
-    /// The sockets of the other services on this machine that this user can find: of the system's and of the user's.
-    /// Each has 2 s for an answer.
-    /// - Parameter store: the path of the store that asks.
+    /// The sockets of the other services on this machine that this user can access, of the system and of the user. Each
+    /// has 2 s to respond.
+    /// - Parameter store: the caller's store.
     package static func others(besides store: String) -> [ServiceSocket] {
         let own = [own(forStore: store).path, path(forStore: store)]
         let folders = Set([systemFolder, (file(forStore: store, "sock") as NSString).deletingLastPathComponent])
@@ -35,7 +35,7 @@ package struct ServiceSocket: Sendable {
     /// The socket directory of a system service (`RuntimeDirectory` of its unit).
     private static let systemFolder = "/run/waterh"
 
-    /// The socket on which the service of a store listens: in systemd's directory, else the user's; one per store.
+    /// The socket on which the service of a store listens: in systemd's directory, else in the user's; one per store.
     /// - Returns: the path, and whether its group may open it.
     package static func own(forStore store: String) -> (path: String, isGroups: Bool) {
         guard let folder = Paths.ofService else { return (file(forStore: store, "sock"), false) }
@@ -59,7 +59,6 @@ package struct ServiceSocket: Sendable {
         return "waterh-\(String(hash, radix: 36)).\(kind)"
     }
 
-    /// Whether a service listens.
     package var isAnswering: Bool {
         guard let descriptor = try? open() else { return false }
         close(descriptor)
@@ -76,8 +75,6 @@ package struct ServiceSocket: Sendable {
             "\(by)Content-Type: application/json\r\nContent-Length: \(body.text.utf8.count)\r\n\r\n\(body.text)")
     }
 
-    /// Sends a GET request and returns the response.
-    /// - Throws: like `post`.
     package func get(_ target: String) throws -> Data { try ask("GET \(target)", "\r\n") }
 
     private func ask(_ what: String, _ rest: String) throws -> Data {

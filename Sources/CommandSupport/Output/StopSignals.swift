@@ -5,7 +5,7 @@ import Synchronization
 
 /// SIGINT and SIGTERM as a stream, for a clean end.
 package enum StopSignals {
-    /// The signals in order. From the return of this function on none is lost, and none kills the process.
+    /// The signals in order. After this function returns, none is lost, and none ends the process.
     package static func stream(_ numbers: [Int32] = [SIGINT, SIGTERM]) -> AsyncStream<Int32> {
         let (stream, continuation) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingNewest(8))
         SignalPipe.shared.add(continuation, for: numbers)
@@ -30,7 +30,7 @@ package enum StopSignals {
     }
 }
 
-/// Passes signals from handlers, which may only write a byte, to the streams. A dispatch source would lose signals
+/// Passes signals from the handlers, which only write a byte, to the streams. A dispatch source would lose signals
 /// before its registration.
 private final class SignalPipe: Sendable {
     static let shared = SignalPipe()
@@ -69,8 +69,7 @@ private final class SignalPipe: Sendable {
             for number in numbers.prefix(max(0, count)) { listeners.tell(Int32(number)) }
         }
         source.interest = .reading
-        // libdispatch opens its timer descriptor at the first timer, and aborts if there are too many open files: do it
-        // now.
+        // libdispatch opens its timer descriptor at the first timer, and aborts if there are too many open files.
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) {}
     }
 

@@ -36,13 +36,12 @@ package struct Supervisor: Sendable {
         }
     }
 
-    /// Sends one line of status.
     package func tell(status: String) {
         tell("STATUS=" + String(String.UnicodeScalarView(status.unicodeScalars.map { $0.value < 0x20 ? " " : $0 })))
     }
 
-    /// Sends watchdog notifications at a third of the interval until cancelled, while `isAlive` returns `true`.
-    /// Otherwise systemd restarts the service.
+    /// Sends watchdog notifications at a third of the interval until cancelled, while `isAlive` returns `true`. Without
+    /// them systemd restarts the service.
     package func keepAlive(while isAlive: @Sendable () async -> Bool) async {
         guard let watchdog, path != nil else { return }
         repeat {

@@ -1,8 +1,8 @@
-/// Text for a terminal. Names come from the radio and from files, and control characters could move the cursor, change
-/// the title or reverse the line.
+/// Escapes text for a terminal. Names from the radio and from files can contain control characters, which could move
+/// the cursor, change the title or reverse the line.
 package enum TerminalText {
     /// Escapes every control character as `\\u001b`: C0 and C1, direction marks, invisible characters, line separators
-    /// and noncharacters. In JSON the string is equal.
+    /// and noncharacters. In JSON the string keeps its value.
     /// - Parameter keepsLines: keeps line breaks.
     package static func safe(_ text: String, keepsLines: Bool = false) -> String {
         var bytes: [UInt8] = []
@@ -10,7 +10,7 @@ package enum TerminalText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Like `safe`; marks of `TextColour` become colours or nothing.
+    /// Like `safe`; converts marks of `TextColour` to escape sequences or removes them.
     static func append(_ text: String, to bytes: inout [UInt8], keepsLines: Bool, isColoured: Bool) {
         var text = text
         let isPlain = text.withUTF8 { utf8 in
@@ -74,7 +74,7 @@ package enum TextColour: String, CaseIterable, Sendable {
     }
 
     private static let end = 31
-    /// Follows each mark and is random per process, because external text can contain the same noncharacters.
+    /// Follows each mark. Random per process, because external text can contain the same noncharacters.
     private static let seal = Unicode.Scalar(UInt32.random(in: 0x100000...0x10FFFD))
     /// Noncharacters, which Unicode reserves for internal use.
     private static func mark(_ number: Int) -> String {

@@ -5,11 +5,8 @@ import Foundation
 package struct TestReport: Sendable {
     /// A test case.
     package struct Case: Sendable {
-        /// The name, as a sentence.
         package var name: String
-        /// The duration in seconds.
         package var seconds: Double
-        /// The failures, one sentence each.
         package var failures: [String]
 
         package init(name: String, seconds: Double, failures: [String]) {
@@ -21,7 +18,6 @@ package struct TestReport: Sendable {
 
     /// The name of the suite: `waterh-replay verify`.
     package var suite: String
-    /// The cases in order.
     package var cases: [Case] = []
 
     package init(suite: String) {

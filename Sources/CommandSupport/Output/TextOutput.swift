@@ -2,10 +2,8 @@ import Foundation
 import Synchronization
 import Utilities
 
-/// Writes lines of text to a descriptor, buffered unless it is a terminal. Control characters are escaped
-/// (`TerminalText`).
+/// Writes lines of text to a descriptor, buffered unless it is a terminal. Escapes control characters (`TerminalText`).
 package final class TextOutput: Sendable {
-    /// Standard output.
     package static let standard = TextOutput(descriptor: STDOUT_FILENO)
 
     private struct State {
@@ -26,10 +24,9 @@ package final class TextOutput: Sendable {
         isTerminal = isatty(descriptor) == 1
     }
 
-    /// Whether the reader has closed the pipe.
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// A stream that ends when the reader closes the pipe, also while nothing is written. One thread waits for it.
+    /// A stream that ends when the reader closes the pipe, also without writes. A thread waits for it.
     package func readerLeaves() -> AsyncStream<Never> {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         let descriptor = descriptor
@@ -50,7 +47,6 @@ package final class TextOutput: Sendable {
     /// Writes one line; line breaks in it are escaped.
     package func line(_ text: String) { put(text, keepsLines: false, end: "\n") }
 
-    /// Writes several lines.
     package func block(_ text: String) { put(text, keepsLines: true, end: "\n") }
 
     /// Writes a prompt without a line break.
@@ -69,10 +65,8 @@ package final class TextOutput: Sendable {
         if isFull || isTerminal { flush() }
     }
 
-    /// Writes a JSON object on one line.
     package func line(_ value: JSONValue) { line(value.text) }
 
-    /// Flushes the buffer.
     package func flush() {
         state.withLock { state in
             if let trouble = writeAll(state.buffer, to: descriptor) {
@@ -90,17 +84,16 @@ package enum Diagnostics {
     package static let isLively =
         isatty(STDERR_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
-    /// The level of a line.
     package enum Weight: Sendable { case line, warning, error }
 
     private static let voice = Mutex<(@Sendable (Weight, String) -> Void)?>(nil)
 
     private static let repeatedStore = Mutex<String?>(nil)
 
-    /// From here on each printed command line names this store.
+    /// Adds `--store` with this path to all command lines printed later.
     package static func repeatStore(_ path: String) { repeatedStore.withLock { $0 = path } }
 
-    /// The text with `--store` after the subcommand of each command line of ours that does not have it.
+    /// Adds `--store` to each command line of this project that lacks it.
     package static func withStore(_ text: String) -> String {
         guard let path = repeatedStore.withLock({ $0 }), !text.contains("--store") else { return text }
         return text.replacing(
@@ -113,20 +106,18 @@ package enum Diagnostics {
         Self.voice.withLock { $0 = voice }
     }
 
-    /// Whether the logger has taken the line.
+    /// Whether the logger has accepted the line.
     private static func isSaid(_ weight: Weight, _ text: String) -> Bool {
         guard let voice = voice.withLock({ $0 }) else { return false }
         voice(weight, text)
         return true
     }
 
-    /// One line on standard error.
     package static func line(_ text: String) {
         let text = withStore(text)
         if !isSaid(.line, text) { put("", text) }
     }
 
-    /// Several lines on standard error.
     package static func block(_ text: String) { if !isSaid(.line, text) { put("", text, keepsLines: true) } }
 
     /// `error: …` and the advice on further lines.
@@ -141,7 +132,6 @@ package enum Diagnostics {
         for advice in lines { line("  " + advice) }
     }
 
-    /// `warning: …` on standard error.
     package static func warning(_ sentence: String) {
         let sentence = withStore(sentence)
         if !isSaid(.warning, sentence) { put(label("warning:", .amber), sentence) }
@@ -165,10 +155,8 @@ package struct ProgressLine: Sendable {
     private var width = 0
     private let isShown: Bool
 
-    /// Shown if diagnostics go to a terminal.
     package init(isShown: Bool = Diagnostics.isLively) { self.isShown = isShown }
 
-    /// Replaces the line.
     package mutating func show(_ text: String) {
         guard isShown else { return }
         let text = TerminalText.safe(text)
@@ -177,7 +165,6 @@ package struct ProgressLine: Sendable {
         _ = writeAll(Array("\r\(text)\(padding)".utf8), to: STDERR_FILENO)
     }
 
-    /// Clears the line.
     package mutating func clear() {
         guard isShown, width > 0 else { return }
         _ = writeAll(Array(("\r" + String(repeating: " ", count: width) + "\r").utf8), to: STDERR_FILENO)

@@ -1,14 +1,12 @@
 import TrackerCore
 
 extension CommandFailure {
-    /// Converts a problem to an error with exit code (CLI spec C2) and advice.
     package init(_ problem: any Problem, advice: String? = nil) {
         self.init(
             Self.reason(of: problem).status, problem.sentence, advice: advice ?? StoreAdvice.about(problem),
             code: problem.code)
     }
 
-    /// The exit reason of a problem.
     static func reason(of problem: any Problem) -> ExitReason {
         if let told = problem as? any HasExitReason { return told.exitReason }
         switch problem.code {

@@ -5,7 +5,6 @@ extension Configuration {
     /// The default link: bluetoothd.
     package static let usualLink = "bluez"
 
-    /// The option, `WATERH_LINK`, the file, then the default.
     package func link(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
         flag ?? Self.said("WATERH_LINK", environment) ?? link ?? Self.usualLink
     }

@@ -4,8 +4,8 @@ import Synchronization
 import TOMLKit
 import TrackerCore
 
-/// The configuration file of the service, and of every command that has to find its store: flags override the
-/// environment, the environment overrides this.
+/// The configuration file of the service and of every command that needs the store. Flags override the environment,
+/// which overrides this file.
 ///
 /// ```toml
 /// link = "bluez:hci0"                    # as --link
@@ -15,35 +15,30 @@ import TrackerCore
 /// zone = "Europe/Berlin"
 /// dialect = "calendar"                   # or "strict"
 /// keep = false
-/// trust-clock = false                    # this computer's clock is right, although no time server says so
+/// trust-clock = false                    # the computer's clock is correct without a time server
 /// allow-power-cycle = false
-/// listen = "127.0.0.1:8077"              # where the page is shown; "off": nowhere
+/// listen = "127.0.0.1:8077"              # address of the page, or "off"
 /// units = "ml"                           # or "l", "oz": unit of amounts unless hydration.units is set
-/// share-waterline = false                # whether Waterline is shown beyond this machine
-/// public-url = "https://shelf.example"   # where a phone finds this service: buttons of notifications lead there
+/// share-waterline = false                # whether other machines can see Waterline
+/// public-url = "https://shelf.example"   # address of this service for phones, used in notifications
 /// ```
 package struct Configuration: Equatable, Sendable {
     package var link: String?
-    /// The bottle, by address or name.
     package var bottle: String?
-    /// The bottles, by address or name; only these are polled.
     package var bottles: [String] = []
-    /// The path of the store.
     package var store: String?
     /// The IANA id of the time zone of days.
     package var zone: String?
     package var dialect: RecordDialect?
     /// Whether polls leave the log in the bottle.
     package var keep: Bool?
-    /// The clock of this computer is right, although no time server confirms it.
+    /// The computer's clock is correct without a time server.
     package var trustClock: Bool?
     /// Whether a poll may switch the adapter off and on.
     package var allowPowerCycle: Bool?
-    /// The address and port of the page, or `off`.
     package var listen: String?
     /// Whether Waterline is shown on other machines.
     package var shareWaterline: Bool?
-    /// The default unit of amounts.
     package var units: AmountUnits?
     /// The instance of `waterh-gateway@.service` that uses this file; `nil` for every other configuration.
     package var instance: String?
@@ -51,9 +46,8 @@ package struct Configuration: Equatable, Sendable {
     package var mqtt: [String: String] = [:]
     /// The settings under `[ntfy]` and `[webhook]`, as texts.
     package var pocket: [String: String] = [:]
-    /// The public address of the service.
     package var publicURL: String?
-    /// Whether the file exists and this user may not read it.
+    /// Whether the file exists and this user cannot read it.
     package private(set) var isHidden = false
 
     /// The valid keys.
@@ -68,9 +62,8 @@ package struct Configuration: Equatable, Sendable {
     /// The maximum size in bytes.
     private static let limitBytes = 1 << 20
 
-    /// Reads the given file, or the one at the default path if it exists.
-    ///
-    /// An unreadable file at the default path belongs to a service: it is ignored, and `isHidden` is set.
+    /// Reads the given file, or the one at the default path if it exists. An unreadable file at the default path
+    /// belongs to a service: it is ignored, and `isHidden` is set.
     package static func load(_ path: String?) throws -> Configuration {
         let file = path ?? Paths.configuration
         var status = stat()

@@ -2,24 +2,24 @@ import CLinux
 import DBus
 
 extension Machine {
-    /// Whether a time server keeps this computer's clock right; `nil` if the system does not say.
+    /// Whether a time server synchronises this computer's clock; `nil` if unknown.
     ///
-    /// The sandbox of the packaged unit (`ProtectClock`) does not let the service ask the kernel. Then
-    /// `org.freedesktop.timedate1` is asked, which starts on demand.
-    /// - Parameter bus: the bus to ask, for at most 2 s.
+    /// The sandbox of the packaged unit (`ProtectClock`) denies the kernel query. Then `org.freedesktop.timedate1` is
+    /// queried, which starts on demand.
+    /// - Parameter bus: the bus of the query, for at most 2 s.
     package static func isClockSynchronised(bus: DBusConnection.Bus = .system) async -> Bool? {
-        // A demonstration plays another time, which runs evenly.
+        // A demonstration uses accelerated time without jumps.
         if leadOfPlay != nil { return true }
         var state = timex()
         guard adjtimex(&state) < 0 else {
-            // The kernel knows its own time only, not one that a library puts in its place.
+            // The kernel reports its own time, not a time that a preloaded library substitutes.
             let isOwnTime = abs(Int64(state.time.tv_sec) - now().wholeSeconds) < 5
             return isOwnTime ? state.status & STA_UNSYNC == 0 : nil
         }
         return await isSynchronisedByTimedate(bus)
     }
 
-    /// The property `NTPSynchronized` of `org.freedesktop.timedate1`; `nil` without a bus or an answer.
+    /// The property `NTPSynchronized` of `org.freedesktop.timedate1`; `nil` without a bus or a response.
     static func isSynchronisedByTimedate(_ bus: DBusConnection.Bus) async -> Bool? {
         let call = DBusCall(
             "org.freedesktop.timedate1", "/org/freedesktop/timedate1", "org.freedesktop.DBus.Properties", "Get",

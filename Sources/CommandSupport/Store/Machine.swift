@@ -38,7 +38,7 @@ package enum Machine {
     private static var realNow: Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 
     /// The zone of the machine's wall clock.
-    /// - Throws: `CommandFailure` where it has no IANA name: days and the bottle's clock depend on it.
+    /// - Throws: `CommandFailure` if it has no IANA name: days and the bottle's clock depend on it.
     package static func zone() throws -> Zone {
         let id = HostZone.id()
         do {
@@ -50,7 +50,6 @@ package enum Machine {
         }
     }
 
-    /// A non-empty environment variable.
     package static func variable(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -3,21 +3,18 @@ import TOMLKit
 /// A configuration of 0.9 that lists several people (`[[person]]`), as one configuration per person. Each person has a
 /// service, `waterh-gateway@NAME`, with the configuration `/etc/waterh/NAME.toml`.
 package struct SplitConfiguration: Sendable {
-    /// One person's configuration.
     package struct Part: Equatable, Sendable {
-        /// The instance name of the person's service.
         package let name: String
         /// The text of `NAME.toml`.
         package let text: String
 
-        /// The file for the system service.
         package var path: String { Paths.configuration(ofInstance: name) }
     }
 
     /// In the order of the list.
     package let parts: [Part]
 
-    /// - Returns: `nil` when the text does not list people.
+    /// - Returns: `nil` if the text has no list of people.
     /// - Parameter name: the file's name in errors.
     package init?(text: String, name: String) throws {
         try self.init(Configuration.table(text, name), file: name)
@@ -42,7 +39,7 @@ package struct SplitConfiguration: Sendable {
             }
             let own = TOMLTable()
             for key in table.keys where key != "person" { own[key] = table[key] }
-            // A goal was only the first one of a new store, and the store has it.
+            // The goal of a list applied only to a new store, which already has it.
             for key in person.keys where !["name", "goal"].contains(key) { own[key] = person[key] }
             if index > 0 { own["listen"] = Self.listen(table["listen"]?.string, index) }
             parts.append(Part(name: name, text: own.convert(to: .toml, options: []) + "\n"))
@@ -50,7 +47,7 @@ package struct SplitConfiguration: Sendable {
         self.parts = parts
     }
 
-    /// The page of another person than the first: the same host and the next ports.
+    /// The page's address of another person than the first: the same host and the next ports.
     private static func listen(_ text: String?, _ index: Int) -> String {
         let first = text ?? "127.0.0.1:8077"
         guard let colon = first.lastIndex(of: ":"), let port = UInt16(first[colon...].dropFirst()), port > 0 else {

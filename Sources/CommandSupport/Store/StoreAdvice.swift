@@ -1,7 +1,6 @@
 import Store
 import TrackerCore
 
-/// Advice for store errors by code, equal for all commands.
 enum StoreAdvice {
     static func about(_ problem: any Problem) -> String? {
         if problem.code == "unknownBottle" { return "See the known ones with: waterh-tracker check --doctor" }

@@ -7,7 +7,6 @@ import TrackerCore
 /// In this order: the option, `WATERH_STORE`, the configuration, the user's existing store, the existing store of a
 /// system service, and else the user's new store.
 package struct StorePlace: Equatable, Sendable {
-    /// The source of the path.
     package enum Origin: Sendable { case flag, environment, configuration, own, service }
 
     package var path: String
@@ -26,7 +25,7 @@ package struct StorePlace: Equatable, Sendable {
     /// - Parameters:
     ///   - flag: the value of `--store`.
     ///   - own, service: the default paths.
-    ///   - isServed: whether a service has a store that this user may not read.
+    ///   - isServed: whether a service has a store that this user cannot read.
     /// - Throws: `CommandFailure` if only an unreadable file names the store.
     package static func find(
         _ flag: String?, _ configuration: Configuration,
@@ -66,13 +65,12 @@ package struct StorePlace: Equatable, Sendable {
         return StorePlace(path: own, origin: .own)
     }
 
-    /// Opens the store; errors have advice.
     package func open(hostZone: String?, for access: TrackerStore.Access) throws -> TrackerStore {
         do {
             let store = try TrackerStore(path: path, hostZone: hostZone, for: access)
             store.usualUnits = units
             if access == .writing { Self.report(removedSettings: store.removedSettings) }
-            // The default directory is ours alone; the mode of other directories does not change.
+            // The default directory is private; the mode of other directories is not changed.
             if access == .writing, origin == .own { _ = chmod((path as NSString).deletingLastPathComponent, 0o700) }
             return store
         } catch let error as StoreError {
@@ -88,8 +86,7 @@ package struct StorePlace: Equatable, Sendable {
 
     // MARK: - A service's store
 
-    /// Whether this machine has a system service: its unit, or its socket. Files that a removed package leaves do not
-    /// count.
+    /// Whether this machine has a system service: its unit, or its socket. Files of a removed package do not count.
     package static var hasService: Bool {
         let units = [
             "/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
@@ -102,8 +99,8 @@ package struct StorePlace: Equatable, Sendable {
         return stat(path, &status) == 0
     }
 
-    /// Whether the path is a service's store: it can be opened, or its directory is unreadable while there is a
-    /// service, or it is our own.
+    /// Whether the path is a service's store: this user can open it, or its directory is unreadable while a service
+    /// exists, or its directory belongs to this user, who is not root.
     private static func isServices(_ path: String, _ isServed: Bool) -> Bool {
         var status = stat()
         if stat(path, &status) == 0 || errno == EACCES { return isServed || access(path, R_OK) == 0 }
@@ -116,7 +113,7 @@ package struct StorePlace: Equatable, Sendable {
         (origin == .service || origin == .configuration) && isShut(for: access)
     }
 
-    /// Whether this user may not open the store because it belongs to another user.
+    /// Whether the file's permissions deny this user the access.
     package func isShut(for access: TrackerStore.Access) -> Bool {
         let wanted = access == .looking ? R_OK : R_OK | W_OK
         return Glibc.access(path, wanted) != 0 && errno == EACCES

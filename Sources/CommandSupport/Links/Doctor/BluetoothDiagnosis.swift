@@ -1,7 +1,7 @@
 import BlueZ
 import Bluetooth
 
-/// Findings and advice from the facts about Bluetooth on this machine. Pure: equal facts give equal findings.
+/// Findings and advice from the facts about Bluetooth on this machine. A pure function of the facts.
 package struct BluetoothDiagnosis {
     private let facts: BluetoothFacts
     private let link: LinkName
@@ -16,13 +16,11 @@ package struct BluetoothDiagnosis {
         self.isBottle = isBottle
     }
 
-    /// In the order of dependence: kernel, adapters, bluetoothd, permissions, settings, leftovers.
     package var findings: [Finding] { kernel + blockades + daemon + adapters + rights + order + leftovers }
 
     private var needsDaemon: Bool { if case .bluez = link { true } else { false } }
     private var needsRaw: Bool { if case .l2cap = link { true } else { false } }
     private var needsRadio: Bool { needsDaemon || needsRaw }
-    /// The adapter of the link.
     private var wanted: String? { if case .bluez(let adapter) = link { adapter } else { nil } }
 
     private static let elsewhere =
@@ -183,7 +181,6 @@ package struct BluetoothDiagnosis {
         return [Finding(check, .good, words.joined(separator: ", "))]
     }
 
-    /// The command that switches the adapter on.
     private func power(_ adapter: String) -> Remedy {
         Remedy(
             [

@@ -5,7 +5,6 @@ package struct BluetoothFacts: Sendable {
     /// The state of the kernel.
     package enum Kernel: Hashable, Sendable {
         case noBluetooth
-        /// The adapters: `hci0`.
         case adapters([String])
     }
 
@@ -27,7 +26,6 @@ package struct BluetoothFacts: Sendable {
     package enum Daemon: Hashable, Sendable {
         case noBus(reason: String)
         case notRunning
-        /// The bus rejects the query.
         case denied
         case noAnswer(reason: String)
         case running(BlueZCensus)
@@ -42,16 +40,12 @@ package struct BluetoothFacts: Sendable {
     package var daemonPath: String?
     /// `[GATT] Channels`, or the default in a commented line.
     package var channels: (count: Int, isSet: Bool)?
-    /// Whether our bus policy is installed.
     package var hasPolicy = false
-    /// Whether this process is root.
     package var isRoot = false
-    /// Whether the user is in the group `bluetooth`.
     package var isMember = false
     /// The effective capabilities, as in `/proc/self/status`.
     package var capabilities: UInt64 = 0
 
-    /// A machine without Bluetooth.
     package init() {}
 
     /// CAP_NET_RAW: for recordings and raw HCI.

@@ -8,17 +8,14 @@ package struct Finding: Hashable, Sendable {
         case bad
     }
 
-    /// The checked thing: `adapter hci0`, `bus policy`.
+    /// The subject of the check: `adapter hci0`, `bus policy`.
     package var check: String
     package var status: Status
-    /// The result, as a sentence.
     package var found: String
-    /// The action for the user, if there is one.
     package var advice: String?
     /// There is no bottle, adapter or link, although setup and store are correct.
     package var isAbsence: Bool
 
-    /// The command that fixes it, if there is one.
     package var remedy: Remedy?
 
     package init(
