@@ -3,11 +3,9 @@ import Hummingbird
 import Logging
 import TrackerCore
 
-/// The web server of the service: the API, the stream of events, and the pages.
 package struct HTTPServer: Sendable {
-    /// So many connections at once on each address; more wait in the kernel's queue.
+    /// The maximum number of connections for each address; further ones wait in the kernel's queue.
     package static let connectionLimit = 2500
-    /// One address to listen on.
     package typealias Endpoint = HTTPListener.Endpoint
 
     private let person: Person
@@ -17,9 +15,9 @@ package struct HTTPServer: Sendable {
     private let addresses: @Sendable () -> PageAddresses
 
     /// - Parameters:
-    ///   - uptime: time since some fixed moment, independent of the wall clock; `nil`: this process's.
-    ///   - addresses: where browsers find the page.
-    ///   - metrics: the program's metrics in Prometheus' format, in addition to the server's.
+    ///   - uptime: time since a fixed moment, independent of the wall clock; `nil`: this process's.
+    ///   - addresses: the page's addresses for browsers.
+    ///   - metrics: the program's metrics in Prometheus format, in addition to the server's.
     package init(
         _ person: Person, log: Logger,
         random: @escaping @Sendable () -> UInt32 = { UInt32.random(in: 0...UInt32.max) },
@@ -34,13 +32,13 @@ package struct HTTPServer: Sendable {
         codes = AccessCodes(log: log, random: random, uptime: uptime)
     }
 
-    /// Makes the access code of a link that signs a browser in as administrator, once.
+    /// Creates the one-time access code of a link that signs a browser in as administrator.
     package func administratorCode() async -> String {
         await codes.make(AccessCodes.Grant(scope: .admin, label: "browser"), for: "this process")
     }
 
     /// Serves until the task is cancelled.
-    /// - Parameter ready: told once, with the port in use.
+    /// - Parameter ready: called once, with the port in use.
     package func run(
         on endpoint: Endpoint,
         ready: @escaping @Sendable (_ port: Int?) async -> Void = { _ in }
@@ -74,7 +72,7 @@ package struct HTTPServer: Sendable {
         return table
     }
 
-    /// Every path with its methods, for whoever checks the description against them.
+    /// Every path with its methods, to compare with the API description.
     static var routes: [String: Set<HTTPRequest.Method>] {
         let person = Person(name: Person.unnamed) { throw HTTPProblem.missing("There is no store.") }
         let server = HTTPServer(person, log: Logger(label: "routes"))
@@ -82,11 +80,9 @@ package struct HTTPServer: Sendable {
     }
 }
 
-/// Where browsers find the page, as URLs that end with a slash.
 package struct PageAddresses: Sendable {
-    /// For a browser of this machine; `nil` where the page is not shown.
+    /// For a browser on this machine; `nil` if the page is off.
     package var local: String?
-    /// For other machines.
     package var others: [String]
 
     package init(local: String? = nil, others: [String] = []) { (self.local, self.others) = (local, others) }

@@ -6,44 +6,39 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// What a request may do, and how it proved that.
+/// The scope of a request and its credential.
 struct Caller: Sendable {
-    /// `nil` without a valid credential.
     var scope: Scope?
-    /// The token of the request; `nil` for a caller at the service's socket.
     var token: Credential?
     /// The request came through the service's socket.
     var isLocal = false
 
-    /// A token that was valid when the request came.
     struct Credential: Sendable {
         var text: String
         var id: String
     }
 
-    /// Whether the caller administers the service: at its socket, or with the scope `admin`.
+    /// Whether the caller may administer the service: at its socket, or with the scope `admin`.
     var isAdministrator: Bool { scope.map { $0 >= .admin } ?? false }
 
-    /// The caller in a line of the log.
     var name: String { token.map { "token \($0.id.prefix(8))" } ?? "the socket" }
 
-    /// - Throws: `HTTPProblem` where the caller may not do that: 401 without a credential, 403 with too small a scope.
+    /// - Throws: `HTTPProblem` if the scope is insufficient: 401 without a credential, 403 with another scope.
     func require(_ needed: Scope) throws {
         guard let scope else { throw HTTPProblem.notSignedIn }
         guard scope >= needed else { throw HTTPProblem.missingScope(needed) }
     }
 }
 
-/// Reads the credential of a request: a bearer token, the cookie of a browser that signed in, or the service's socket.
-/// An address grants nothing, and neither does a header that names an address or an origin.
+/// Reads the credential of a request: a bearer token, the cookie of a signed-in browser, or the service's socket. Client
+/// addresses grant no access, and neither do headers with an address or an origin.
 struct Access: Sendable {
     /// The name of the cookie with a browser's token.
     static let cookie = "waterh"
-    /// How many cookies are read.
     private static let cookieLimit = 64
 
     let person: Person
-    /// All requests come through the service's socket, whose file mode names its users.
+    /// All requests come through the service's socket, whose file mode restricts its users.
     let isSocket: Bool
 
     func caller(of request: Request) throws -> Caller {
@@ -51,13 +46,14 @@ struct Access: Sendable {
             guard let caller = try caller(with: [token]) else { throw HTTPProblem.unknownToken }
             return caller
         }
-        // A browser adds cookies to requests of other pages, too, and a proxy of the socket answers for its browsers.
+        // A browser adds cookies to requests of other pages, too, and a proxy at the socket forwards the requests of
+        // browsers.
         guard Self.isOwnPage(request) else { return Caller() }
         if isSocket { return Caller(scope: .admin, isLocal: true) }
         return try caller(with: Self.cookies(request)) ?? Caller()
     }
 
-    /// The caller of a widget, whose address may contain a token that grants only this.
+    /// The caller of a widget, whose URL may contain a token that grants only this.
     func widgetCaller(of request: Request) throws -> Caller {
         guard !isSocket, let token = request.uri.queryParameters.get("token") else { return try caller(of: request) }
         guard let caller = try caller(with: [token]), caller.scope == .widget else { throw HTTPProblem.unknownToken }
@@ -67,7 +63,7 @@ struct Access: Sendable {
     /// The cookie of an instance. Cookies do not depend on the port, so each instance needs its own name.
     static func cookie(ofInstance name: String) -> String { name == Person.unnamed ? cookie : "\(cookie)-\(name)" }
 
-    /// The caller with the token that allows most: a browser may have signed in more than once.
+    /// The caller with the highest scope of the tokens: a browser may have signed in more than once.
     private func caller(with tokens: [String]) throws -> Caller? {
         let known = try tokens.filter { (16...256).contains($0.utf8.count) }.compactMap { text -> Caller? in
             guard let record = try person.desk().use(token: text) else { return nil }
@@ -76,7 +72,7 @@ struct Access: Sendable {
         return known.max { ($0.scope ?? .widget) < ($1.scope ?? .widget) }
     }
 
-    /// - Throws: `HTTPProblem` for a bearer without a token. Other schemes are a proxy's, and are ignored.
+    /// - Throws: `HTTPProblem` for a bearer without a token. Other schemes belong to a proxy and are ignored.
     private static func bearer(_ request: Request) throws -> String? {
         let parts = request.headers[.authorization]?.split(separator: " ", maxSplits: 1) ?? []
         guard parts.first?.lowercased() == "bearer" else { return nil }
@@ -84,7 +80,6 @@ struct Access: Sendable {
         return String(parts[1])
     }
 
-    /// The tokens in our cookies. Several services of one machine share the cookies of its name.
     private static func cookies(_ request: Request) -> [String] {
         let pairs = request.headers[values: .cookie].flatMap { $0.split(separator: ";") }.lazy.map {
             $0.trimming(" \t").split(separator: "=", maxSplits: 1)
@@ -94,14 +89,14 @@ struct Access: Sendable {
                 .prefix(cookieLimit))
     }
 
-    /// False for a request that a page of another origin made a browser send.
+    /// Whether the request is not a cross-origin request of a browser.
     private static func isOwnPage(_ request: Request) -> Bool {
         if let site = request.headers[.secFetchSite] { return site == "same-origin" || site == "none" }
         guard let origin = request.headers[.origin] else { return true }
         return isSame(origin: origin, as: request.head.authority ?? "")
     }
 
-    /// Whether `origin` (`http://name:8077`) is the authority that the request names.
+    /// Whether `origin` (`http://name:8077`) is the request's authority.
     static func isSame(origin: String, as authority: String) -> Bool {
         guard let colon = origin.firstRange(of: "://") else { return false }
         let scheme = origin[..<colon.lowerBound].lowercased()
@@ -114,8 +109,8 @@ struct Access: Sendable {
         return plain(origin[colon.upperBound...]) == plain(Substring(authority))
     }
 
-    /// The client whose wrong access codes are counted: its IPv4 address, or the first 64 bits of its IPv6 address. A
-    /// proxy of this machine appends the address of its client to `X-Forwarded-For`.
+    /// The client that the limit of wrong access codes applies to: its IPv4 address, or the first 64 bits of its IPv6
+    /// address. A proxy on this machine appends the address of its client to `X-Forwarded-For`.
     static func peer(of request: Request, _ remote: SocketAddress?) -> String {
         guard let remote, let address = bytes(of: remote), address.first == 127 || address == loopback6 else {
             return remote.flatMap(bytes).map(name) ?? ""
@@ -144,7 +139,6 @@ struct Access: Sendable {
 }
 
 extension HTTPProblem {
-    /// 401 without a credential.
     static let notSignedIn = HTTPProblem(
         .unauthorized, "notSignedIn",
         """
@@ -153,7 +147,6 @@ extension HTTPProblem {
         """,
         headers: [.wwwAuthenticate: "Bearer"])
 
-    /// 401 with a token that is not valid.
     static let unknownToken = HTTPProblem(
         .unauthorized, "unknownToken",
         """
@@ -161,7 +154,6 @@ extension HTTPProblem {
         """,
         headers: [.wwwAuthenticate: "Bearer"])
 
-    /// 403: the caller is known, and its scope is too small.
     static func missingScope(_ needed: Scope) -> HTTPProblem {
         HTTPProblem(.forbidden, "scope", "This needs a token with the scope \"\(needed.rawValue)\".")
     }

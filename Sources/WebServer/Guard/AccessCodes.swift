@@ -3,22 +3,22 @@ import Logging
 import TrackerCore
 import TrackerService
 
-/// One-time codes that give a browser or a script access. Each is valid once, for 10 minutes.
+/// One-time codes that grant a browser or a script access. Each is valid once, for 10 minutes.
 ///
-/// A client that enters a wrong code waits longer each time, and after 10 wrong codes all codes of that time end for
+/// A client with a wrong code must wait longer each time. After 10 wrong codes all present codes become invalid for
 /// this client. Other clients are not affected.
 actor AccessCodes {
-    /// How long a code is valid, seconds.
+    /// Validity of a code, seconds.
     static let lifetime: Double = 600
-    /// Wrong codes of one client, after which it has to wait for the lifetime of a code.
+    /// Wrong codes of one client, after which it must wait for the lifetime of a code.
     static let guesses = 10
-    /// Seconds to wait after the first wrong code, doubled each time, and the longest such pause.
+    /// The pause after the first wrong code, doubled each time, and the longest pause, seconds.
     static let (firstPause, longestPause): (Double, Double) = (1, 60)
-    /// Number of clients whose wrong codes are remembered.
+    /// The maximum number of clients whose wrong codes are counted.
     static let clientLimit = 1000
-    /// Number of open codes; a further one ends the oldest.
+    /// The maximum number of open codes; another one replaces the oldest.
     private static let codeLimit = 8
-    /// Seconds between two lines of the log about wrong codes.
+    /// Seconds between two log lines about wrong codes.
     private static let logPause: Double = 60
     /// Crockford's base 32: no letter looks like a digit.
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
@@ -32,9 +32,8 @@ actor AccessCodes {
     enum Verdict: Hashable, Sendable {
         case accepted(Grant)
         case wrong
-        /// The code was valid and has been used.
         case used
-        /// Too many wrong codes: try again after this time, seconds.
+        /// Too many wrong codes: retry after this time, seconds.
         case wait(Int)
     }
 
@@ -42,7 +41,7 @@ actor AccessCodes {
         var text: String
         var grant: Grant
         var until: Instant
-        /// The token that the code has made, and the idempotency key of the request.
+        /// The token of the redeemed code, and the idempotency key of the request.
         var use: (token: String, key: String?)?
     }
 
@@ -59,14 +58,14 @@ actor AccessCodes {
     private let uptime: @Sendable () -> Instant
     private let log: Logger
 
-    /// - Parameter uptime: time since some fixed moment, independent of the wall clock; `nil`: this process's.
+    /// - Parameter uptime: time since a fixed moment, independent of the wall clock; `nil`: this process's.
     init(log: Logger, random: @escaping @Sendable () -> UInt32, uptime: (@Sendable () -> Instant)? = nil) {
         let start = ContinuousClock.now
         self.uptime = uptime ?? { Instant(milliseconds: Int64((ContinuousClock.now - start) / .milliseconds(1))) }
         (self.random, self.log) = (random, log)
     }
 
-    /// Makes a code of ten characters.
+    /// Creates a code of ten characters.
     func make(_ grant: Grant, for caller: String) -> String {
         forget(uptime())
         if codes.count >= Self.codeLimit { codes.removeFirst() }
@@ -76,12 +75,12 @@ actor AccessCodes {
         return text
     }
 
-    /// Exchanges a valid code for a token. A client that got no response may retry under the same key: the new token
-    /// replaces the one that was lost.
+    /// Exchanges a valid code for a token. A client that got no response may retry with the same key: the new token
+    /// replaces the lost one.
     /// - Parameters:
     ///   - key: the request's idempotency key.
     ///   - client: the client's address.
-    ///   - make: makes the token and revokes the lost one. If it throws, the code stays valid.
+    ///   - make: creates the token and revokes the lost one. If it throws, the code stays valid.
     func redeem(
         _ entered: String, key: String?, from client: String,
         make: @Sendable (Grant, _ lost: String?) throws -> NewToken
@@ -132,7 +131,7 @@ actor AccessCodes {
         clients = clients.filter { $0.value.guessed.seconds(to: now) < Self.lifetime }
     }
 
-    /// As a person may type it: small letters, blanks, and letters that look like digits.
+    /// Accepts small letters, blanks, and letters that look like digits.
     private static func normalised(_ text: String) -> String {
         String(
             text.uppercased().compactMap { letter in
@@ -145,7 +144,7 @@ actor AccessCodes {
             })
     }
 
-    /// Compares in a time that does not depend on where the texts differ.
+    /// Compares in constant time.
     private static func isSame(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         guard left.count == right.count else { return false }

@@ -4,7 +4,7 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// Turns every error into problem details, adds the headers that all responses have, and counts responses.
+/// Converts every error to problem details, adds the common response headers, and counts responses.
 struct ErrorMiddleware: RouterMiddleware {
     typealias Context = Visit
 
@@ -26,9 +26,9 @@ struct ErrorMiddleware: RouterMiddleware {
         return response
     }
 
-    /// Refuses requests that a proxy in front of us may have read in another way.
+    /// Rejects requests that a proxy may have parsed differently.
     private static func checkFraming(_ request: Request) throws {
-        // The first `Host` became the authority. A proxy may have believed another one (RFC 9112, 3.2).
+        // The first `Host` became the authority. A proxy may have used another one (RFC 9112, 3.2).
         guard request.headers[values: .host].isEmpty else {
             throw HTTPProblem(.badRequest, "severalHosts", "The request names its host more than once.")
         }
@@ -42,7 +42,7 @@ struct ErrorMiddleware: RouterMiddleware {
                 .unsupportedMediaType, "contentEncoding", "Send the body without Content-Encoding.",
                 headers: [.connection: "close", .acceptEncoding: "identity"])
         }
-        // The router skips empty parts of a path; a proxy's rule for a path does not.
+        // The router ignores empty path segments; a proxy's path rule does not.
         guard !(request.head.path ?? "").prefix(while: { $0 != "?" }).contains("//") else {
             throw HTTPProblem.missing("There is nothing at this path.")
         }
@@ -74,14 +74,13 @@ extension HTTPField.Name {
     static let referrerPolicy = Self("Referrer-Policy")!
     static let crossOriginOpenerPolicy = Self("Cross-Origin-Opener-Policy")!
     static let idempotencyKey = Self("Idempotency-Key")!
-    /// By what the person said what is handed on: the session's bus, a notification.
+    /// The interface that a forwarded request came from: the session's bus, a notification.
     static let waterhSurface = Self("Waterh-Surface")!
     static let idempotentReplayed = Self("Idempotent-Replayed")!
     static let lastEventID = Self("Last-Event-ID")!
 }
 
 extension HTTPProblem {
-    /// Any error as problem details.
     init(explaining error: any Error) {
         switch error {
         case let problem as HTTPProblem: self = problem
@@ -98,7 +97,7 @@ extension HTTPProblem {
         }
     }
 
-    /// What was asked is right, and not as things stand now.
+    /// The request is valid, but conflicts with the current state.
     private static let conflicts: Set<String> = [
         "noActiveSession", "noService", "noSuchAmount", "notMeantAnyMore", "nothingToUndo",
     ]
@@ -129,7 +128,6 @@ final class ResponseCounts: Sendable {
 
     func add(_ status: Int) { counts.withLock { $0[status, default: 0] += 1 } }
 
-    /// In the order of the status.
     var all: [(status: Int, count: Int)] {
         counts.withLock { $0.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
     }

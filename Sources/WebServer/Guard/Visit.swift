@@ -1,12 +1,10 @@
 import Hummingbird
 import NIOCore
 
-/// The context of one request.
 struct Visit: RequestContext {
     var coreContext: CoreRequestContextStorage
-    /// The connection of the request.
     let channel: any Channel
-    /// What the caller may do: set by the routes that need a credential.
+    /// Set by the routes that require a credential.
     var caller = Caller()
     var remote: SocketAddress? { channel.remoteAddress }
 

@@ -2,34 +2,33 @@ import Hummingbird
 import HummingbirdCore
 import NIOCore
 
-/// Sees to it that a connection has its place only for as long as it is of use: one that asks nothing goes, one that
-/// does not take its answer goes, and one that is answered before its request was here whole is told so, and goes soon
-/// afterwards, since nobody reads the rest of it.
+/// Closes connections that are idle, that do not read their response, or that got a response before their request was
+/// complete. The last kind gets `Connection: close` and is closed soon afterwards, because its rest is not read.
 final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPConnectionStateHandler.InboundIn
     typealias InboundOut = HTTPConnectionStateHandler.InboundIn
     typealias OutboundIn = HTTPConnectionStateHandler.OutboundIn
     typealias OutboundOut = HTTPConnectionStateHandler.OutboundIn
 
-    /// So long may it take until the head of the first request is here.
+    /// The time limit for the head of the first request.
     static let firstRequest = TimeAmount.seconds(10)
-    /// So long a client may take for what lies ready for it.
+    /// The time limit for the client to read available data.
     static let reading = TimeAmount.seconds(60)
-    /// So long a connection stays behind its last answer: whoever still sends has to find it, and a connection that
-    /// ends with bytes unread loses it.
+    /// How long a connection stays open after its last response. A client that still sends must be able to read the
+    /// response; closing with unread bytes would discard it.
     static let lingering = TimeAmount.seconds(1)
 
-    /// How long a response may go on after the server was stopped.
+    /// The time limit of a response after the server was stopped.
     static let courtesy = TimeAmount.milliseconds(250)
 
-    /// Requests that have begun, and those of them that are here whole.
+    /// Requests that have started, and those that are complete.
     private var (begun, whole) = (0, 0)
     private var answered = 0
-    /// The client said that it asks nothing more.
+    /// The client has sent `Connection: close`.
     private var isClosing = false
-    /// The answer under way is the last one.
+    /// The current response is the last one.
     private var isLast = false
-    /// It was given.
+    /// The last response is complete.
     private var isOver = false
     private var patience: Scheduled<Void>?
 
@@ -52,11 +51,11 @@ final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
         case .end: whole += 1
         }
         guard isOver else { return context.fireChannelRead(data) }
-        // Now nothing is left unread.
+        // No request bytes are left unread.
         if whole >= begun { context.close(promise: nil) }
     }
 
-    /// The server stops: the response in progress may end, and a stream is closed.
+    /// The server stops: the current response may end, and a stream is closed.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent {
             let channel = context.channel
@@ -92,7 +91,7 @@ final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// It goes when nothing is heard of it for so long.
+    /// Closes the connection after this idle time.
     private func expect(_ limit: TimeAmount, _ context: ChannelHandlerContext) {
         let channel = context.channel
         patience = channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// The `Date` field of answers (RFC 9110, 6.6.1), written anew when somebody asks in another second. Nothing ticks
-/// while nobody asks: the library's own cache wakes the process each second, for each address that it listens on.
+/// The `Date` header of responses (RFC 9110, 6.6.1), formatted at most once per second and only on a request. The
+/// library's own cache wakes the process every second for each listening address.
 final class DateField: Sendable {
     private let written = Mutex((second: Int.min, text: ""))
 
@@ -19,7 +19,7 @@ final class DateField: Sendable {
         var (clock, parts) = (time_t(second), tm())
         gmtime_r(&clock, &parts)
         var bytes = [CChar](repeating: 0, count: 64)
-        // The names of days and months are English: no program here sets a locale.
+        // The names of days and months are English, because no program here sets a locale.
         let count = strftime(&bytes, bytes.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
         return String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }

@@ -6,23 +6,19 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// One address of a web server, with the limits that all of ours have, and a way of stopping that finishes what is
-/// being answered.
+/// A listening address of a web server, with its limits and a graceful stop.
 package struct HTTPListener: Sendable {
-    /// A connection on which nothing arrives for so long is closed; one whose answer goes on is not.
+    /// The idle time after which a connection is closed, unless it has a response in progress.
     static let idleSeconds: Int64 = 60
-    /// Limit for responses in progress when the server stops.
     static let stopLimit = Duration.seconds(5)
-    /// Between the last connection that is accepted and the end of the address.
+    /// The pause between the last accepted connection and closing the address.
     static let settling = Duration.milliseconds(100)
 
-    /// One address to listen on.
     package enum Endpoint: Hashable, Sendable {
         case tcp(host: String, port: Int)
-        /// A socket in the file system, which only this user can open.
+        /// A socket in the file system, accessible only to this user.
         case unix(path: String)
 
-        /// `127.0.0.1:8077`, `[::1]:8077`, `unix:PATH`.
         package init?(_ text: String) {
             if text.hasPrefix("unix:") {
                 let path = String(text.dropFirst(5))
@@ -48,16 +44,15 @@ package struct HTTPListener: Sendable {
     private let connectionLimit: Int
     private let log: Logger
 
-    /// - Parameter connectionLimit: so many connections at once, or fewer where the process may not have so many files
-    ///   open;
-    ///   more wait in the kernel's queue.
+    /// - Parameter connectionLimit: the maximum number of connections, or fewer if the limit of open files is too low;
+    ///   further ones wait in the kernel's queue.
     package init(_ endpoint: Endpoint, connectionLimit: Int, log: Logger) {
         (self.endpoint, self.connectionLimit, self.log) = (endpoint, connectionLimit, log)
     }
 
     /// Serves until the task is cancelled.
-    /// - Parameter ready: told once, with the port in use.
-    /// - Throws: in words, where nothing can be listened there.
+    /// - Parameter ready: called once, with the port in use.
+    /// - Throws: an error with the reason if the address cannot be bound.
     package func run<Responder: HTTPResponder>(
         _ responder: Responder, ready: @escaping @Sendable (_ port: Int?) async -> Void
     ) async throws
@@ -104,19 +99,18 @@ package struct HTTPListener: Sendable {
         }
     }
 
-    /// Number of connections that the limit of open files allows: half of the files that are left after those for
-    /// stores, the bus and brokers, because there may be a second address. A process without a file to open cannot go
-    /// on.
+    /// The number of connections that the limit of open files allows: half of the remaining files after those of
+    /// stores, buses and brokers, because there may be a second address. The process cannot continue without free
+    /// descriptors.
     static func places(_ wanted: Int, files: Int) -> Int { max(8, min(wanted, (files - 128) / 2)) }
 
-    /// Number of files that this process may have open.
     private static var fileLimit: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Why nothing can be listened at an address, in words: NIO's name the call of the system that failed.
+    /// Why an address cannot be bound, as text: NIO's error only names the failed system call.
     struct NotListening: Error, CustomStringConvertible {
         let description: String
 
@@ -133,7 +127,7 @@ package struct HTTPListener: Sendable {
 
     // MARK: - Parts
 
-    /// What Hummingbird's `Application` does with a request, without the clock that it keeps for the field `Date`.
+    /// Responds like Hummingbird's `Application`, without its clock for the header `Date`.
     private static func answering<Responder: HTTPResponder>(_ responder: Responder, _ log: Logger)
         -> HTTPChannelHandler.Responder
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
@@ -155,12 +149,12 @@ package struct HTTPListener: Sendable {
             do {
                 try await writer.write(response: response.head, body: response.body)
             } catch is HTTPParserError {
-                // Thrown as it is it would be answered with a second response.
+                // Hummingbird would respond to the original error with a second response.
                 throw BrokenWhileAnswered()
             }
         }
     }
 
-    /// What arrived while an answer was written is no HTTP: the connection ends.
+    /// Invalid HTTP arrived during a response: the connection ends.
     private struct BrokenWhileAnswered: Error {}
 }

@@ -1,10 +1,10 @@
-/// A part of an address' path, as it is meant.
+/// A segment of a URL's path.
 package enum PathPart {
-    /// Without its percent signs; `nil` where it is no UTF-8, or a percent sign stands before anything but two
+    /// Decodes percent-encoding; `nil` if the result is not UTF-8, or if a percent sign is not followed by two
     /// hexadecimal digits.
     ///
-    /// By bytes: Foundation's `removingPercentEncoding` takes a mark of byte order (U+FEFF) at the beginning away, so
-    /// that one name became another.
+    /// It works on bytes: Foundation's `removingPercentEncoding` removes a leading byte order mark (U+FEFF), which
+    /// would make two names equal.
     package static func decoded(_ part: some StringProtocol) -> String? {
         var bytes: [UInt8] = [], rest = part.utf8[...]
         while let byte = rest.popFirst() {

@@ -1,8 +1,7 @@
 import NIOCore
 
-/// One server-sent event as bytes (WHATWG HTML, "Server-sent events").
 enum EventFrame {
-    /// - Parameter data: JSON in one line.
+    /// - Parameter data: JSON on one line.
     static func bytes(_ name: String, _ data: ByteBuffer, id: Int64? = nil) -> ByteBuffer {
         var frame = ByteBuffer(string: "event: \(name)\n\(id.map { "id: \($0)\n" } ?? "")data: ")
         frame.writeImmutableBuffer(data)
@@ -11,6 +10,6 @@ enum EventFrame {
     }
 
     static let ping = ByteBuffer(string: ": ping\n\n")
-    /// How long a client waits before it comes back, milliseconds.
+    /// The reconnection time of clients, milliseconds.
     static let retry = ByteBuffer(string: "retry: 2000\n\n")
 }

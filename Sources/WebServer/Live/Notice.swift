@@ -2,17 +2,16 @@ import NIOCore
 import TrackerCore
 import TrackerService
 
-/// A notification on its way to whoever watches.
+/// A notification for the event streams.
 struct Notice: Sendable {
-    /// So long after it was decided it is history: nobody should act as if it were now.
+    /// The age after which a notification is marked as historical, so that clients do not act on it.
     static let lateSeconds: Double = 900
 
-    /// In the order of everything that is told; the event's id.
+    /// The position in the order of all notifications; the event's ID.
     var place: Int64
     var bytes: ByteBuffer
     var isWaterline: Bool
 
-    /// - Parameter now: when it is said.
     init(_ notification: TrackerNotification, now: Instant) {
         let at = notification.decidedAt ?? now
         place = notification.place
@@ -39,12 +38,12 @@ struct Notice: Sendable {
     }
 }
 
-/// What a client that comes back is told where not everything that it missed comes again.
+/// Sent to a reconnecting client if not all missed events can be sent again.
 struct Gap: Encodable {
     enum Reason: String, Encodable {
-        /// More was told since than is remembered, or than is said again.
+        /// More events were missed than are stored, or than are sent again.
         case tooFarBehind
-        /// The store has never given that id.
+        /// The store has never issued that ID.
         case unknown
     }
 

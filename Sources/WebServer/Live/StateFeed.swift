@@ -5,66 +5,65 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// One person's state, worked out once however many ask, and told to everybody who watches when it changes (tracker law
-/// B8).
+/// One person's state, computed once for all requests, and sent to all event streams when it changes (tracker spec B8).
 actor StateFeed {
-    /// The state as it goes over the wire.
+    /// The serialized state.
     struct Text: Sendable {
         var bytes: ByteBuffer
-        /// As they go to a caller whom Waterline is no business of.
+        /// For callers without access to Waterline.
         var shared: Shared
-        /// Equal for states that say the same but for the passing of time.
+        /// Equal for states that differ only by the passing of time.
         var tag: String
-        /// The same as one server-sent event.
+        /// The same as a server-sent event.
         var frame: ByteBuffer
 
         struct Shared: Sendable {
             var bytes: ByteBuffer
             var frame: ByteBuffer
-            /// As the whole's, of what such a caller sees: not even that something happened in a session is their
-            /// business.
+            /// As the tag of the whole state, of the part that such a caller sees: changes of a session must not be
+            /// detectable.
             var tag: String
         }
     }
 
     enum Event: Sendable {
-        /// - Parameter id: of the last notification before it, where somebody begins: who comes back hears what came
-        ///   after.
+        /// - Parameter id: of the last notification before it, for a new stream: a reconnecting client receives later
+        ///   ones.
         case state(Text, id: Int64?)
         case notify(Notice)
-        /// Not everything that was missed is remembered.
+        /// Not all missed events are stored.
         case gap(ByteBuffer)
         case session(ByteBuffer)
-        /// Nothing happened: a sign of life.
+        /// A keep-alive.
         case ping
     }
 
-    /// How often the store is asked whether anything was written, while somebody watches.
+    /// The interval of checks for writes to the store, while a client watches.
     static let lookEvery = Duration.milliseconds(100)
-    /// How often the day is told although nothing was written (tracker law B8), seconds by the day's own clock: one
-    /// that is set, or a computer that slept, is a reason to tell it at once.
+    /// The interval of state events without writes (tracker spec B8), seconds by the day's own clock: a change of the
+    /// clock, or a wake-up of the computer, sends the state at once.
     static let tickSeconds: Double = 60
-    /// How often a client hears something although nothing happens.
+    /// The keep-alive interval of a stream.
     static let pingEvery = Duration.seconds(15)
-    /// A poll that is so long ago is too old for somebody who begins to look, seconds.
+    /// The age of the last poll from which a new viewer triggers another poll, seconds.
     static let freshSeconds: Double = 30
-    /// So many missed notifications a client that comes back is told: the newest.
+    /// The maximum number of missed notifications that a client receives: the newest.
     static let replayLimit = 200
-    /// So many may watch one person's day: places are left for who asks once.
+    /// The maximum number of event streams; further connections stay free for single requests.
     static let watcherLimit = 2000
     /// Event streams of one token at once.
     static let tokenLimit = 32
-    /// A client that is so many events behind does not read: it is hung up.
+    /// The maximum number of unread events, after which the client is disconnected.
     static let queueLimit = 64
 
     private struct Watcher {
-        /// The id of the client's token; `nil` for a client at the socket.
+        /// The ID of the client's token; `nil` for a client at the socket.
         var token: String?
-        /// A person has it before their eyes.
+        /// A user has the page open and visible.
         var looks: Bool
         var showsNotifications: Bool
         var seesWaterline: @Sendable () -> Bool
-        /// It has all up to here.
+        /// The client has received all events up to this ID.
         var has: Int64
         var stream: AsyncStream<Event>.Continuation
         var hangUp: @Sendable () -> Void
@@ -80,28 +79,28 @@ actor StateFeed {
 
     private let desk: @Sendable () throws -> TrackerDesk
     private let service: ServiceDoor?
-    /// Called when somebody begins to show notifications: what is due has somebody to be shown to (tracker law B8).
+    /// Called when a client starts to show notifications, so that due ones are sent to it (tracker spec B8).
     private let opened: @Sendable () async -> Void
     private var watchers: [UInt64: Watcher] = [:]
     private var nextWatcher: UInt64 = 0
     private var watching: Task<Void, Never>?
-    /// All up to here was said to whoever watches; `nil`: nobody has looked yet.
+    /// All events up to this ID were sent; `nil`: none yet.
     private var saidThrough: Int64?
-    /// What was said, and the store may not have yet.
+    /// Sent notifications that are possibly not stored yet.
     private var justSaid: [Notice] = []
 
-    /// Not begun yet: whoever asks now takes part in it.
+    /// A read of the store that has not started yet: further requests share it.
     private var waitingLook: Task<Text, any Error>?
     private var lastLook: Task<Text, any Error>?
     private var known: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
     private var told: Said?
-    /// The same for who may not see Waterline.
+    /// The same for callers without access to Waterline.
     private var toldShared: Said?
-    /// What those who watch were told last.
+    /// The last state that the streams received.
     private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
     private var toldSession: ByteBuffer?
     private var tags: (all: UInt64, shared: UInt64) = (0, 0)
-    /// Milliseconds since 1970, of a clock that may be anywhere.
+    /// Milliseconds since 1970, by a clock that may be wrong.
     private let born = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
 
     init(
@@ -113,11 +112,10 @@ actor StateFeed {
         self.opened = opened
     }
 
-    /// So many watch right now.
     var watcherCount: Int { watchers.count }
 
-    /// The state of this moment. Who asks while a look is under way gets the one after it, together with all others who
-    /// do: it holds whatever was written before the question, and a crowd costs two looks.
+    /// The current state. A request during a read of the store shares the next read with all other waiting requests: it
+    /// contains every write before the request, and many requests cost two reads.
     func current() async throws -> Text {
         if let waitingLook { return try await waitingLook.value }
         let before = lastLook
@@ -143,7 +141,7 @@ actor StateFeed {
             Said(snapshot: snapshot, status: status), Said(snapshot: snapshot.withoutWaterline, status: status)
         )
         let isNews = (all: !all.says(theSameAs: told), shared: !shared.says(theSameAs: toldShared))
-        // A tag stands for what was said under it.
+        // A tag identifies the content that was sent with it.
         if isNews.all { (told, tags.all) = (all, tags.all + 1) }
         if isNews.shared { (toldShared, tags.shared) = (shared, tags.shared + 1) }
         let text = Text(all, tag: "W/\"\(born)-\(tags.all)\"", shared: shared, tag: "W/\"\(born)-s\(tags.shared)\"")
@@ -153,12 +151,12 @@ actor StateFeed {
 
     // MARK: - Watching
 
-    /// Everything that happens from now on, beginning with the state; what was told after `lastID` comes before it, in
-    /// order, and where not all of that is remembered, that is said.
+    /// The events from now on, starting with the state. Notifications after `lastID` are sent first, in order; a `Gap`
+    /// reports those that are not stored.
     /// - Parameters:
-    ///   - seesWaterline: whether Waterline is this caller's business, asked anew each time.
-    ///   - looks: a person has it before their eyes, so that it is to be fresh.
-    ///   - hangUp: ends the connection of a client that does not read.
+    ///   - seesWaterline: whether this caller has access to Waterline, evaluated for each event.
+    ///   - looks: a user has the page open and visible, so the data must be fresh.
+    ///   - hangUp: disconnects a client that does not read.
     func watch(
         after lastID: Int64?, token: String?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool,
         looks: Bool,
@@ -166,17 +164,16 @@ actor StateFeed {
     ) async throws -> (id: UInt64, events: AsyncStream<Event>) {
         try checkPlace(token)
         if looks { await wakeService() }
-        // Whoever opens the page sees what there is: nothing is unread any more.
+        // Opening the page marks all notifications as read.
         if showsNotifications { try? desk().openNotifications() }
         let id = nextWatcher
         nextWatcher += 1
         let state = try await current()
-        // From here to where it is among the watchers nobody else has a turn: nothing is told twice, and nothing falls
-        // in between.
+        // No suspension from here to the registration: no event is sent twice or lost.
         try sayRecorded()
         let said = saidThrough ?? 0
         let (missed, session) = (try lastID.map { try self.missed(after: $0, through: said) }, try session())
-        // An id that this store has never given means nothing here.
+        // An ID that this store has never issued is ignored.
         let known = missed?.gap?.reason == .unknown ? said : lastID ?? said
         let (stream, continuation) = AsyncStream.makeStream(
             of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit + (missed?.notices.count ?? 0)))
@@ -193,7 +190,7 @@ actor StateFeed {
         return (id, stream)
     }
 
-    /// - Throws: `HTTPProblem` where too many watch already.
+    /// - Throws: `HTTPProblem` if there are too many streams.
     func checkPlace(_ token: String?) throws {
         guard token == nil || watchers.values.count(where: { $0.token == token }) < Self.tokenLimit else {
             throw HTTPProblem(
@@ -208,7 +205,7 @@ actor StateFeed {
         }
     }
 
-    /// Somebody begins to look: what is older than this is asked for again.
+    /// A user opens the page: requests a poll if the data is too old.
     private func wakeService() async {
         guard let service, let now = try? desk().now else { return }
         let age = await service.status().lastPoll?.seconds(to: now) ?? .infinity
@@ -225,22 +222,23 @@ actor StateFeed {
         }
     }
 
-    /// Whether anybody who watches shows notifications to a person.
+    /// Whether a client shows notifications to a user.
     var isShown: Bool { watchers.values.contains { $0.showsNotifications } }
 
-    /// Says it to everybody, where anybody would show it. What nobody shows is said once others have told it.
+    /// Sends the notification to all streams, if one of them shows it. Others are sent after another channel has shown
+    /// them.
     /// - Returns: whether it was shown.
     func show(_ notification: TrackerNotification) -> Bool {
         guard (try? sayRecorded()) != nil, let now = try? desk().now else { return false }
         let notice = Notice(notification, now: now)
-        // Who may not see Waterline is sent nothing.
+        // Callers without access to Waterline receive nothing.
         guard watchers.values.contains(where: { $0.showsNotifications && (!notice.isWaterline || $0.seesWaterline()) })
         else { return false }
         say(notice)
         return true
     }
 
-    /// Says what was told by others, in the order of all that is told.
+    /// Sends the notifications that other channels have shown, in order.
     func sayRecorded() throws {
         let store = try desk().store
         guard let said = saidThrough else {
@@ -261,11 +259,11 @@ actor StateFeed {
         for watcher in watchers.values { watcher.tell(.notify(notice)) }
     }
 
-    /// What a client missed that has everything up to `lastID`, and what is not remembered of it.
+    /// The notifications after `lastID` for a reconnecting client, and the gap if some are not stored.
     private func missed(after lastID: Int64, through said: Int64) throws -> (notices: [Notice], gap: Gap?) {
         let desk = try desk()
         let (newest, forgotten) = try desk.store.toldPlaces()
-        // One that was never given: of a store that stood in this one's place.
+        // The ID belongs to another store that this one has replaced.
         guard 0...max(newest, said, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
         let recorded = try desk.store.told(after: lastID, through: said).map { Notice($0.decision, now: desk.now) }
         let known = Set(recorded.map(\.place))
@@ -276,7 +274,7 @@ actor StateFeed {
         return (all.suffix(Self.replayLimit), isWhole ? nil : Gap(reason: .tooFarBehind, lastEventId: lastID))
     }
 
-    /// Tells what changed, as long as anybody watches.
+    /// Sends changes while clients are connected.
     private func follow() async {
         var pinged = ContinuousClock.now
         followed = nil
@@ -288,7 +286,7 @@ actor StateFeed {
                 pinged = .now
                 for watcher in watchers.values { watcher.tell(.ping) }
             }
-            // A store that cannot be read right now is looked at again; who watches keeps what was said.
+            // An unreadable store is read again later; the streams keep the last state.
             try? await tellIfChanged()
         }
     }
@@ -313,12 +311,11 @@ actor StateFeed {
         }
     }
 
-    /// The session that runs or ran last; `nil` where there was none.
     private func session() throws -> ByteBuffer? { try desk().sessionIfAny().map(Wire.json) }
 }
 
 extension StateFeed {
-    /// What a state says.
+    /// The content of a state.
     fileprivate struct Said {
         var snapshot: TrackerSnapshot
         var status: ServiceStatus?
@@ -338,7 +335,6 @@ extension StateFeed.Text {
         self.shared = Shared(bytes: sharedBytes, frame: EventFrame.bytes("state", sharedBytes), tag: sharedTag)
     }
 
-    /// The state with what the service adds to it.
     private struct Whole: Encodable {
         var snapshot: TrackerSnapshot
         var service: ServiceStatus?

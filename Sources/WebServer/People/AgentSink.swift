@@ -1,9 +1,9 @@
 import Synchronization
 import TrackerCore
 
-/// Programs in a person's session that show for a service that has none (tracker law C). What one of them is asked to
-/// show goes to no other until it has said no, or said nothing for too long: then it is hung up. Only what one says
-/// that it has shown counts.
+/// Programs in the user's session that show notifications for a service without a session (tracker spec C). Each
+/// notification is offered to one agent at a time; an agent that does not respond in time is disconnected. Only a
+/// confirmed notification counts as shown.
 package actor AgentSink: NotificationSink {
     enum Event: Sendable {
         case hello(agent: String)
@@ -12,11 +12,11 @@ package actor AgentSink: NotificationSink {
         case ping
     }
 
-    /// For an agent's answer.
+    /// The time limit for an agent's response.
     static let answerLimit = Duration.seconds(5)
-    /// So many at once; another has to wait until one goes.
+    /// The maximum number of agents.
     static let agentLimit = 16
-    /// An agent that is so many events behind does not read.
+    /// The maximum number of unread events of an agent.
     private static let queueLimit = 64
 
     private struct Agent {
@@ -31,16 +31,13 @@ package actor AgentSink: NotificationSink {
         var answer: CheckedContinuation<Bool, Never>
     }
 
-    /// Always `agent`.
     package nonisolated let name = "agent"
-    /// For all programs together.
     package nonisolated let limit = Duration.seconds(12)
-    /// In the order of coming.
+    /// In the order of connection.
     private var agents: [Agent] = []
     private var questions: [UInt64: Question] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// With nobody there.
     package init() {}
 
     package func canShow() async -> Bool { !agents.isEmpty }
@@ -54,7 +51,7 @@ package actor AgentSink: NotificationSink {
 
     // MARK: - Agents
 
-    /// - Returns: `nil` where there are too many already.
+    /// - Returns: `nil` if there are too many agents.
     func attach(hangUp: @escaping @Sendable () -> Void) -> (agent: String, events: AsyncStream<Event>)? {
         guard agents.count < Self.agentLimit else { return nil }
         lastNumber += 1
@@ -66,25 +63,24 @@ package actor AgentSink: NotificationSink {
         return (agent, events)
     }
 
-    /// It has gone, or is to go: what it was asked is answered with no.
+    /// Removes an agent; its open requests count as not shown.
     func leave(_ agent: String) {
         guard let index = agents.firstIndex(where: { $0.name == agent }) else { return }
         agents.remove(at: index).events.finish()
         for (number, question) in questions where question.agent == agent { finish(number, false) }
     }
 
-    /// What an agent says of something that it was asked to show.
+    /// An agent's response to a request.
     func answer(_ agent: String, _ id: String, isShown: Bool) {
         for (number, question) in questions where question.agent == agent && question.id == id {
             finish(number, isShown)
         }
     }
 
-    /// A sign of life to everybody.
     func ping() { tell(.ping) }
 
     private func ask(_ agent: Agent, _ announcement: Announcement) async -> Bool {
-        // It may have gone while another was asked.
+        // It may have disconnected while another one was asked.
         guard agents.contains(where: { $0.name == agent.name }) else { return false }
         lastNumber += 1
         let number = lastNumber

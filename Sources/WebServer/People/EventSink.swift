@@ -2,17 +2,15 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// The open pages, as a place where notifications are shown (tracker law Section 10.2). Only a page that says that it
-/// shows them counts.
+/// The open pages as a notification channel (tracker spec Section 10.2). Only a page that reports that it shows
+/// notifications counts.
 package final class EventSink: NotificationSink {
-    /// Always `events`.
     package let name = "events"
     private let person = Mutex<Person?>(nil)
 
-    /// With no page open.
     package init() {}
 
-    /// From now on the pages of this person; of nobody any more.
+    /// Sets the person whose pages show notifications; `nil` for none.
     package func show(to person: Person?) { self.person.withLock { $0 = person } }
 
     package func canShow() async -> Bool { await feed?.isShown ?? false }
@@ -21,7 +19,7 @@ package final class EventSink: NotificationSink {
 
     package func catchUp() async { await recorded() }
 
-    /// Whatever others have told goes to all who watch, whether they show it or not.
+    /// Sends the notifications of other channels to all streams, whether or not they show them.
     package func recorded() async { try? await feed?.sayRecorded() }
 
     private var feed: StateFeed? { person.withLock { $0?.feed } }

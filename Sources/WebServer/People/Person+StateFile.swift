@@ -4,16 +4,15 @@ import TrackerCore
 import TrackerService
 
 extension Person {
-    /// How often the store is asked whether the file has to be written anew, where nobody tells of writes.
+    /// The interval of checks for writes, without notifications of writes.
     static let fileLookEvery = Duration.milliseconds(500)
 
-    /// Keeps the state in a file beside the store, for programs that ask nobody (tracker law Section 10.7): written
-    /// when it says something else than before, looked at once a minute although nothing was written. Goes on until the
-    /// task is cancelled.
+    /// Writes the state to a file next to the store, for other programs (tracker spec Section 10.7): when its content
+    /// has changed, checked once a minute even without writes. Runs until the task is cancelled.
     /// - Parameters:
-    ///   - watch: tells of writes; without it the store is asked all the time.
-    ///   - every: how long the file may say what time alone has changed.
-    ///   - trouble: takes what goes wrong, once until it changes.
+    ///   - watch: reports writes; without it the store is polled.
+    ///   - every: the maximum age of values that only time has changed.
+    ///   - trouble: receives errors, once until they change.
     package func keepStateFile(
         _ watch: StoreWatch? = nil, every: Duration = DayFollower.longestPause,
         trouble: @escaping @Sendable (String) -> Void
@@ -34,7 +33,7 @@ extension Person {
     }
 }
 
-/// What the file beside the store says, and when it has to say something else.
+/// The content of the file, and when it must be written again.
 private actor StateFileKeeper {
     private let person: Person
     private let trouble: @Sendable (String) -> Void
@@ -49,7 +48,7 @@ private actor StateFileKeeper {
         do {
             let desk = try person.desk()
             let mark = try desk.store.changeMark()
-            // A pause of a minute may end a little early.
+            // A pause of a minute may end slightly early.
             if written.map({ $0.mark != mark || abs($0.at.seconds(to: desk.now)) >= StateFeed.tickSeconds - 1 }) ?? true
             {
                 let text = try await person.feed.current()

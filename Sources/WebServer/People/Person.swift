@@ -1,28 +1,25 @@
 import TrackerService
 
-/// One person's day, as the server needs it.
+/// One person's data for the server.
 package struct Person: Sendable {
-    /// The service's instance name, or `unnamed`.
     package let name: String
     /// The name of a service that is not an instance.
     package static let unnamed = "me"
-    /// The desk over the person's open store, at this moment: clock, zone and settings as they are now. Called for each
-    /// request.
+    /// Opens the person's store with the current clock, zone and settings. Called for each request.
     package let desk: @Sendable () throws -> TrackerDesk
-    /// The service that polls this person's bottles; `nil` where none does.
+    /// The service that polls this person's bottles; `nil` if there is none.
     package let service: ServiceDoor?
-    /// Whether Waterline is shown beyond this machine.
+    /// Whether other machines can see Waterline.
     package let sharesWaterline: @Sendable () -> Bool
-    /// Programs in the person's session that show notifications; `nil` where none is heard.
+    /// Programs in the user's session that show notifications; `nil` if not supported.
     package let agents: AgentSink?
-    /// Where a browser of this machine finds the page.
+    /// The page's address for a browser on this machine.
     let page: @Sendable () -> String?
     let feed: StateFeed
 
-    /// Called after a write, and when somebody begins to show notifications: something may be worth telling at once.
+    /// Called after a write, and when a client starts to show notifications: a notification may be due.
     let wrote: @Sendable () async -> Void
 
-    /// One person, whose day `desk` opens for each request.
     package init(
         name: String, service: ServiceDoor? = nil, agents: AgentSink? = nil,
         page: @escaping @Sendable () -> String? = { nil },

@@ -5,7 +5,7 @@ import NIOCore
 import TrackerCore
 import TrackerService
 
-/// Tokens, access codes, signing in and out, and deleting everything.
+/// Tokens, access codes, sign-in, sign-out, and deletion of all data.
 enum AccountRoutes {
     static func add(
         to table: RouteTable, _ person: Person, _ codes: AccessCodes,
@@ -53,7 +53,7 @@ enum AccountRoutes {
                 try desk.use(token: token.text).map { (token.text, $0) }
             }
             let report = try await desk.purge()
-            // The browser that asked stays signed in: its page goes on with the first visit.
+            // The requesting browser stays signed in: its page continues with the first visit.
             if let (text, record) = own { try desk.keep(token: text, record) }
             log.notice("Everything deleted by \(ask.visit.caller.name).")
             return .json(report)
@@ -76,9 +76,7 @@ enum AccountRoutes {
     }
 
     private struct CallerReport: Encodable {
-        /// What the caller may do.
         var scope: String?
-        /// The id of the caller's token.
         var token: String?
     }
 
@@ -86,9 +84,8 @@ enum AccountRoutes {
         var code: String
         var seconds: Int
         var scope: String
-        /// Where the page is, for other machines.
+        /// The page's URLs for other machines.
         var urls: [String]
-        /// Where the page is, for a browser of this machine.
         var localUrl: String?
     }
 
@@ -97,7 +94,7 @@ enum AccountRoutes {
         var token: String?
     }
 
-    /// Exchanges a code for a cookie, or for a token where the body asks for one.
+    /// Exchanges a code for a cookie, or for a token if the body requests one.
     private static func signIn(_ request: Request, _ visit: Visit, _ person: Person, _ codes: AccessCodes) async throws
         -> Answer
     {

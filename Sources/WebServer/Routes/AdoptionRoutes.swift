@@ -1,7 +1,6 @@
 import TrackerCore
 import TrackerService
 
-/// Bottles in range, and the adoption of one.
 enum AdoptionRoutes {
     static func add(to table: RouteTable) {
         table.get("bottles-in-range", needs: .admin) { ask in

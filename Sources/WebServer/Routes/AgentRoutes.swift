@@ -3,8 +3,7 @@ import Hummingbird
 import NIOCore
 import TrackerCore
 
-/// For a program in the person's session that shows what a service without a session has to tell, and says what it has
-/// shown.
+/// For a program in the user's session that shows the notifications of a service without a session, and confirms them.
 enum AgentRoutes {
     static func add(to table: RouteTable) {
         table.stream("agent", needs: .log) { ask in
@@ -21,7 +20,7 @@ enum AgentRoutes {
                 guard let (agent, events) = await sink.attach(hangUp: { channel.close(promise: nil) }) else {
                     return try await writer.finish(nil)
                 }
-                // What nobody could be shown so far may be shown now.
+                // Notifications without a channel so far can be shown now.
                 await person.wrote()
                 let pings = Task {
                     while (try? await Task.sleep(for: StateFeed.pingEvery)) != nil { await sink.ping() }
@@ -56,7 +55,7 @@ enum AgentRoutes {
         }
         table.write(.post, "agent/press", needs: .log) { ask, desk, fields in
             try ask.needSession()
-            // A press that found no service says when it was.
+            // A button press without a service has its time.
             let (name, key, at) = (try fields.needed("action"), try fields.needed("key"), try fields.moment("at", desk))
             try fields.finish()
             guard let action = NotificationAction(rawValue: name), key.utf8.count <= 256 else {
@@ -79,14 +78,12 @@ enum AgentRoutes {
 
     private struct Hello: Encodable {
         var agent: String
-        /// Where a browser finds the page.
         var page: String?
     }
 }
 
 extension Ask {
-    /// The person's session is on this machine, and what it is shown is for nobody else: whoever says that it was
-    /// shown, takes it from the desktop.
+    /// A confirmation removes the notification from the desktop, so only programs on this machine may confirm it.
     fileprivate func needSession() throws {
         guard visit.caller.isLocal else {
             throw HTTPProblem(

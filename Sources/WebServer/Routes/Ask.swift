@@ -5,26 +5,25 @@ import NIOCore
 import TrackerCore
 import TrackerService
 
-/// One request, as a route sees it.
+/// One request as a route handles it.
 struct Ask: Sendable {
-    /// How long a client may take to send a body, seconds.
+    /// The time limit for a client to send a body, seconds.
     static let bodySeconds = 10
 
     let request: Request
     let visit: Visit
     let person: Person
 
-    /// Whether the caller may see Waterline: an administrator always, other clients where the configuration shares it.
+    /// Whether the caller may see Waterline: an administrator always, other clients if the configuration shares it.
     var seesWaterline: Bool { visit.caller.isAdministrator || person.sharesWaterline() }
 
-    /// The person's desk, as far as it is this caller's business.
+    /// The service layer, limited to the caller's access.
     func desk() throws -> TrackerDesk {
         let desk = try person.desk().seeing(waterline: seesWaterline)
         return try surface().map(desk.by) ?? desk
     }
 
-    /// What an agent of the person's session hands on was said on the session's bus, or on a notification, and not over
-    /// HTTP.
+    /// An agent forwards requests from the session's bus or from a notification: these, not HTTP, are the source.
     private func surface() throws -> String? {
         guard let name = request.headers[.waterhSurface] else { return nil }
         guard visit.caller.isLocal else {
@@ -41,7 +40,6 @@ struct Ask: Sendable {
 
     private static let surfaces = [DrinkSource.dbus.rawValue, DrinkSource.notification.rawValue]
 
-    /// A part of the path, by its name in the route.
     func part(_ name: String) throws -> String {
         guard let part = visit.parameters.get(name).flatMap({ PathPart.decoded($0) }), !part.isEmpty,
             part.utf8.count <= 256
@@ -55,7 +53,7 @@ struct Ask: Sendable {
         request.uri.queryParameters.get(name)
     }
 
-    /// Only these may stand in the query, each once: neither a misspelt one nor the second of two must be silence.
+    /// Rejects other query parameters and repeated ones, so that an error in the query is reported.
     func allowQuery(_ names: Set<String>) throws {
         var seen: Set<Substring> = []
         for (key, _) in request.uri.queryParameters {
@@ -68,7 +66,7 @@ struct Ask: Sendable {
         }
     }
 
-    /// The same, where they are several ways to say one thing.
+    /// The same for alternatives, of which only one is allowed.
     func allowOne(of names: Set<String>) throws {
         try allowQuery(names)
         let given = names.filter { query($0) != nil }.sorted()
@@ -79,7 +77,7 @@ struct Ask: Sendable {
         }
     }
 
-    /// Whether a parameter that has one meaning only is there. With any other value it is refused.
+    /// Whether a parameter with only one valid value is present. Other values are rejected.
     func queryIs(_ name: String, _ value: String) throws -> Bool {
         guard let given = query(name) else { return false }
         guard given == value else { throw HTTPProblem.wrong("unknownValue", "\"\(name)\" can be \"\(value)\" only.") }
@@ -122,11 +120,11 @@ struct Ask: Sendable {
         }
     }
 
-    /// Whether addresses that are as good as a secret are shown.
+    /// Whether addresses that contain credentials are shown.
     var seesPlaces: Bool { visit.caller.isAdministrator }
 
-    /// The answer as this caller may see it: the states in it without a session that is no business of the caller's, no
-    /// settings or presets of Waterline, and of secret addresses only that they are set.
+    /// The response for this caller: without a Waterline session, settings and presets if the caller has no access, and
+    /// with secret addresses replaced by a mark that they are set.
     func veiled(_ answer: Answer) -> Answer { withoutPlaces(withoutWaterline(answer)) }
 
     private func withoutPlaces(_ answer: Answer) -> Answer {
@@ -149,8 +147,7 @@ struct Ask: Sendable {
         return changed(answer) { object in
             if var state = object["state"] as? [String: Any] {
                 state["waterline"] = NSNull()
-                // As `TrackerSnapshot.withoutWaterline`, for an answer that was kept while it was this caller's
-                // business.
+                // As `TrackerSnapshot.withoutWaterline`, for a response that was stored while the caller had access.
                 if state["sync"] as? String == "pending" { state["sync"] = "idle" }
                 if var report = state["syncReport"] as? [String: Any] {
                     report["waiting"] = 0

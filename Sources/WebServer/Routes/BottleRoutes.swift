@@ -3,7 +3,6 @@ import NIOCore
 import TrackerCore
 import TrackerService
 
-/// The bottle and the service that polls it, and the records that it brought.
 enum BottleRoutes {
     static func add(to table: RouteTable) {
         table.write(.post, "poll", needs: .log, way: .repeatable) { ask, _, fields in
@@ -15,7 +14,7 @@ enum BottleRoutes {
             try ask.allowQuery([])
             return .json(["polls": await ask.person.service?.recentPolls() ?? []])
         }
-        // What passed byte by byte, and the names of whoever was met: for who looks after the bottle.
+        // Only for administrators: the traffic and the names of other devices.
         table.get("polls/kept", needs: .admin) { ask in
             try ask.allowQuery([])
             return .json(["kept": try ask.person.desk().keptPolls()])

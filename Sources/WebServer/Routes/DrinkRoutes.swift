@@ -3,7 +3,6 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// Drinks, and the days that they make.
 enum DrinkRoutes {
     static func add(to table: RouteTable) {
         table.write(.post, "drinks", needs: .log) { _, desk, fields in
@@ -70,12 +69,12 @@ enum DrinkRoutes {
         }
     }
 
-    /// Of what the last change is taken back.
+    /// The scopes of undo.
     private static let reaches: [String: UndoReach] = [
         "everything": .everything, "drinks": .drinks, "today": .today, "session": .session,
     ]
 
-    /// A drink's name in our lists. An entry of a session has an address of its own.
+    /// A drink's ID in the lists. An entry of a session has its own path.
     private static func drink(_ ask: Ask, _ desk: TrackerDesk) throws -> String {
         let name = try ask.part("drink")
         guard try !desk.store.drinks(named: name).isEmpty else {
@@ -86,12 +85,12 @@ enum DrinkRoutes {
 }
 
 extension Fields {
-    /// A time as a person types it.
+    /// A time as the user enters it.
     mutating func moment(_ key: String, _ desk: TrackerDesk) throws -> Instant? {
         try text(key).map { try desk.moment($0) }
     }
 
-    /// A time on the clock: `14:05`.
+    /// A time of day: `14:05`.
     mutating func timeOfDay(_ key: String) throws -> TimeOfDay? {
         try text(key).map { text in
             guard let time = TimeOfDay(text) else {

@@ -2,8 +2,8 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The stream of what happens: the full state first, then what was missed, then `state`, `notify` and `session`
-/// (tracker law Section 10).
+/// The event stream: the full state first, then missed notifications, then `state`, `notify` and `session` (tracker
+/// spec Section 10).
 enum EventRoutes {
     static func add(to table: RouteTable) {
         table.stream("events") { ask in
@@ -13,16 +13,15 @@ enum EventRoutes {
                 throw HTTPProblem.wrong(
                     "fields", "\"fields\" names 1 to 64 keys of the state, session or notify, with commas between.")
             }
-            // A browser says it only when it comes back by itself; a page that begins anew says it in the address.
+            // A browser sends the header only when it reconnects; a new page uses the query.
             let last = ask.request.headers[.lastEventID] ?? ask.query("after")
-            // What is no number was never given here.
+            // A value that is not a number was never issued as an ID.
             let lastID = last.flatMap { $0.isEmpty ? nil : Int64($0) ?? -1 }
             let (person, feed, channel, isOwner) = (
                 ask.person, ask.person.feed, ask.visit.channel, ask.visit.caller.isAdministrator
             )
             let token = ask.visit.caller.token
             let showsNotifications = try ask.queryIs("shows", "notifications")
-            // Who says that notifications are shown wants them.
             let parts =
                 fields.map {
                     Parts(
@@ -33,7 +32,7 @@ enum EventRoutes {
             try await feed.checkPlace(token?.id)
             let body = ResponseBody { writer in
                 let seesWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isOwner }
-                // What was told of a session while that was nobody's business goes nowhere later, either.
+                // Session notifications from before a session was shared are never sent.
                 let sees: @Sendable (Notice) -> Bool = { notice in
                     guard notice.isWaterline, !isOwner else { return true }
                     guard let from = try? person.desk().store.noteSharing(person.sharesWaterline()) else {
@@ -48,23 +47,23 @@ enum EventRoutes {
                 ) { channel.close(promise: nil) }
                 do {
                     try await writer.write(EventFrame.retry)
-                    // A client that hangs up is noticed at once, and not when a write fails: nobody looks any more.
+                    // Detects a disconnect at once, and not only at a failed write.
                     try await request.body.consumeWithInboundCloseHandler { _ in
                         var (said, saidTag) = (ByteBuffer(), "")
                         for await event in events {
-                            // Who is let in no more hears nothing more.
+                            // A revoked token receives no further events.
                             guard try token.map({ try person.desk().use(token: $0.text) != nil }) ?? true else { break }
                             if case .notify(let notice) = event, !sees(notice) { continue }
                             let seesSessions = seesWaterline()
                             if case .state(let text, let id) = event {
                                 let tag = text.tag(withWaterline: seesSessions)
-                                // That something happened in a session is as private as what it was.
+                                // A changed tag alone would reveal that something happened in a session.
                                 guard seesSessions || id != nil || tag != saidTag else { continue }
                                 saidTag = tag
                             }
                             let frame = frame(event, parts, seesSessions)
                             guard frame.readableBytes > 0 else { continue }
-                            // Of a state that says something else the part that is wanted may say the same.
+                            // The selected keys may be equal in a changed state.
                             if let wanted = parts.state, case .state(let text, _) = event {
                                 let picked = text.picked(wanted, withWaterline: seesSessions)
                                 guard picked != said else { continue }
@@ -87,7 +86,7 @@ enum EventRoutes {
         }
     }
 
-    /// What of the stream is wanted: all of it, where nothing is named.
+    /// The requested parts of the stream; all if none is named.
     private struct Parts {
         /// Keys of the state; `nil`: all.
         var state: [String]?
@@ -95,7 +94,7 @@ enum EventRoutes {
         var hasNotifications = true
     }
 
-    /// What this caller gets to see of it; nothing at all of what is not its business, or not wanted.
+    /// The event for this caller; empty if the caller has no access or has not requested it.
     private static func frame(_ event: StateFeed.Event, _ parts: Parts, _ seesWaterline: Bool) -> ByteBuffer {
         switch event {
         case .state(let text, nil):
@@ -116,6 +115,6 @@ enum EventRoutes {
 }
 
 extension HTTPField.Name {
-    /// nginx: hand everything on at once.
+    /// nginx: disables response buffering.
     static let xAccelBuffering = Self("X-Accel-Buffering")!
 }

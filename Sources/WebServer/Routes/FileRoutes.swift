@@ -7,7 +7,6 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// What a person takes away as a file, and brings back as one.
 enum FileRoutes {
     static func add(to table: RouteTable, _ log: Logger) {
         table.stream("export") { ask in
@@ -40,7 +39,7 @@ enum FileRoutes {
         table.upload("journal/import", needs: .control) { desk, spool in
             .json(try desk.importJournal { feed in try spool.read(feed) })
         }
-        // Sessions are in it, and what tokens are made of.
+        // It contains sessions and the hashes of tokens.
         table.stream("backup", needs: .admin) { ask in
             try ask.allowQuery([])
             guard ask.seesWaterline else {
@@ -59,8 +58,8 @@ enum FileRoutes {
         }
     }
 
-    /// Written whole before the first byte is sent: a full disk is told as one, and no half file looks like a whole
-    /// one.
+    /// Writes the whole file before the first byte is sent: a full disk becomes an error response, and a truncated file
+    /// cannot look complete.
     private static func file(
         _ desk: TrackerDesk, _ name: String, _ type: String, _ fill: (_ write: ([UInt8]) throws -> Void) throws -> Void
     ) throws -> Response {

@@ -2,7 +2,6 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What watches over the service asks: is it there, can it work, how is it.
 enum HealthRoutes {
     static func add(
         to table: RouteTable, _ person: Person, _ counts: ResponseCounts,

@@ -6,22 +6,22 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// Does what a write asks for once for each key: a tap that is sent again, because its answer was lost or the service
-/// was started anew in between, counts once and is answered as the first time.
+/// Executes a write once per idempotency key: a repeated request after a lost response or a restart of the service gets
+/// the first response.
 enum Once {
-    /// How a write and its key belong together.
+    /// How a write records its key.
     enum Way: Sendable {
-        /// The write notes the key in its own transaction.
+        /// The write stores the key in its own transaction.
         case stored
-        /// What is done is no write to the store: the key is noted before.
+        /// The action does not write to the store: the key is stored before it.
         case outside
-        /// As `outside`, and the answer holds a secret: it is given once and kept nowhere.
+        /// As `outside`; the response contains a secret and is not stored.
         case secret
-        /// As `outside`, and done twice it comes to the same: only its answer is kept.
+        /// As `outside`; the action is idempotent, and only its response is stored.
         case repeatable
     }
 
-    /// What this process is doing at this moment, by person and key.
+    /// The writes in progress, by person and key.
     private static let underWay = Mutex(Set<[String]>())
 
     static func answer(_ ask: Ask, _ way: Way, _ act: @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer)
@@ -35,7 +35,7 @@ enum Once {
         }
     }
 
-    /// - Parameter what: tells this request's body from others'.
+    /// - Parameter what: distinguishes this request's body from others.
     static func answer(
         _ ask: Ask, _ way: Way, asking what: [UInt8], _ act: @Sendable (TrackerDesk) async throws -> Answer
     ) async throws -> Answer {
@@ -54,17 +54,17 @@ enum Once {
             if way == .outside || way == .secret { try desk.store.begin(errand) }
             if way != .repeatable { desk = desk.running(errand) }
             let answer = try await act(desk)
-            // The write stands; that its answer could not be kept only makes a second answer shorter.
+            // The write is done; without a stored response, a repeated request gets a shorter one.
             let kept = TrackerStore.KnownRequest.Answer(
                 status: answer.status.code, body: Array(answer.bytes.readableBytesView))
             try? desk.store.keep(way == .secret ? nil : kept, to: errand)
             return answer
         } catch let problem where way != .stored && !(problem is Errand.Repeated) {
-            // It failed, and whoever asked hears so: the same may be tried again.
+            // It failed, and the client gets the error: it may retry with the same key.
             try? desk.store.forget(errand)
             throw problem
         } catch is Errand.Repeated {
-            // Somebody else was doing the same a moment ago.
+            // Another request with the same key was in progress.
             guard let known = try replay(errand, desk, way, nil) else { throw isUnderWay }
             return known
         }
@@ -72,10 +72,10 @@ enum Once {
 
     private static func place(of request: Request) -> String { request.head.path ?? "" }
 
-    /// The request's own name, where it has one.
+    /// The idempotency key of a request, if any.
     static func key(of request: Request) throws -> String? {
         guard let key = request.headers[.idempotencyKey] else { return nil }
-        // Proxies and programs may write blanks and other letters differently each time: then it would be another key.
+        // Proxies and programs may encode blanks and other characters differently, which would change the key.
         guard (1...128).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
             throw HTTPProblem.wrong(
                 "idempotencyKey", "An Idempotency-Key has 1 to 128 visible ASCII characters without blanks.")
@@ -86,7 +86,7 @@ enum Once {
     private static let isUnderWay = HTTPProblem(
         .conflict, "underWay", "The same is under way.", headers: [.retryAfter: "5"])
 
-    /// - Parameter name: under which this process would be doing it now; `nil` where that is asked already.
+    /// - Parameter name: the entry in `underWay`; `nil` if it was checked already.
     private static func replay(_ errand: Errand, _ desk: TrackerDesk, _ way: Way, _ name: [String]?) throws -> Answer? {
         guard let known = try desk.store.request(errand.key) else { return nil }
         guard known.fingerprint == errand.fingerprint else {
@@ -109,7 +109,7 @@ enum Once {
                 status: .init(code: kept.status), type: kept.body.isEmpty ? "" : "application/json",
                 bytes: ByteBuffer(bytes: kept.body))
         } else if way == .outside {
-            // It was noted before it was done, and the process ended before it could say how that went.
+            // The key was stored before the action, and the process ended before it stored the result.
             throw HTTPProblem(
                 .conflict, "outcomeUnknown",
                 """
@@ -118,7 +118,7 @@ enum Once {
                 """
             )
         } else {
-            // It was done, and the process ended before it could answer.
+            // The action is done, and the process ended before it stored the response.
             answer = .json(["state": try desk.state()])
         }
         answer.headers[.idempotentReplayed] = "true"

@@ -3,9 +3,8 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The pages: files that stand in the program, each at its own name.
 enum PageRoutes {
-    /// One page with several addresses: it shows the part that the address names.
+    /// Paths of the same page, which shows the view of the path.
     private static let views = ["/", "/history", "/waterline", "/settings", "/bottle", "/welcome"]
 
     static func add(to table: RouteTable) {
@@ -15,7 +14,7 @@ enum PageRoutes {
         for path in views { add(path, "index.html", to: table) }
         add("/watch", "watch.html", to: table)
         add("/sign-in", "sign-in.html", to: table)
-        // The former name, for one version. Browsers keep what follows `#`.
+        // The former name, for one version. Browsers keep the fragment.
         table.plain("/pair") { _, _ in Response(status: .permanentRedirect, headers: [.location: "sign-in"]) }
         table.plain("\(RouteTable.base)/openapi.json") { request, _ in
             guard let file = PageFile.named("openapi.json") else {
@@ -31,7 +30,6 @@ enum PageRoutes {
     }
 }
 
-/// A file of the pages.
 struct PageFile: Sendable {
     let name: String
     let bytes: ByteBuffer
@@ -47,8 +45,8 @@ struct PageFile: Sendable {
 
     static func named(_ name: String) -> PageFile? { all.first { $0.name == name } }
 
-    /// The file, or word that the browser has it already. It is asked for each time: a new version of the program is
-    /// seen at once.
+    /// The file, or 304 if the browser has it. Browsers revalidate each time, so that a new version of the program is
+    /// used at once.
     func response(to request: Request) -> Response {
         let headers: HTTPFields = [.eTag: tag, .cacheControl: "no-cache", .contentType: type]
         if let known = request.headers[.ifNoneMatch], StateRoutes.matches(known, tag) {
@@ -70,13 +68,13 @@ struct PageFile: Sendable {
         }
     }
 
-    /// FNV-1a over words of eight bytes and what is left behind the last: tells files apart, no more. Every service
-    /// does this when it starts; byte by byte it was half of what a debug build's start took.
+    /// FNV-1a over words of eight bytes and the remaining bytes: it only distinguishes files. Hashing single bytes took
+    /// half of the start time of a debug build.
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var (hash, at) = (0xcbf2_9ce4_8422_2325 as UInt64, 0)
         while at + 8 <= bytes.count {
             let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
-            // Multiplication carries only upwards: what stands high in a word has to come down, too.
+            // Multiplication carries only upwards, so the high bits of a word must be folded down.
             hash = (hash ^ word) &* 0x100_0000_01b3
             hash ^= hash &>> 32
             at += 8

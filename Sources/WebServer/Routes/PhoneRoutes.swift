@@ -1,8 +1,8 @@
 import TrackerCore
 import TrackerService
 
-/// What a phone's own automation (Apple's Shortcuts) asks: what it is to write into its health records, and what it
-/// found there (tracker law Section 10.11).
+/// For a phone's automation (Apple's Shortcuts): amounts to write to its health records, and amounts found there
+/// (tracker spec Section 10.11).
 enum PhoneRoutes {
     static func add(to table: RouteTable) {
         table.get("shortcuts/drinks") { ask in

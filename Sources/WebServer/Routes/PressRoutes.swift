@@ -2,8 +2,8 @@ import Hummingbird
 import TrackerCore
 import TrackerService
 
-/// Buttons of notifications that were sent to a phone. Whoever has a notification's key may press its buttons, and do
-/// nothing else: so no token goes to the server that brings it.
+/// Buttons of notifications that were sent to a phone. The key of a notification permits only its buttons, so the
+/// notification server receives no token.
 enum PressRoutes {
     static func add(to table: RouteTable, _ person: Person) {
         table.open(.post, "press") { request, visit in

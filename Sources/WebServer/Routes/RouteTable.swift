@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import TrackerService
 
-/// Where routes are entered: what each needs, and what is the same for all of them.
+/// Registers routes with their scope and common behaviour.
 final class RouteTable {
     static let base = "/api/v1"
 
@@ -20,21 +20,19 @@ final class RouteTable {
         access = Access(person: person, isSocket: isSocket)
     }
 
-    /// A route that looks.
     func get(_ path: String, needs scope: Scope = .read, _ answer: @escaping @Sendable (Ask) async throws -> Answer) {
         stream(path, needs: scope) { try await answer($0).response }
     }
 
-    /// A route whose answer may go on for a while.
+    /// A route whose response may take long.
     func stream(
         _ path: String, needs scope: Scope = .read, _ respond: @escaping @Sendable (Ask) async throws -> Response
     ) {
         enter(.get, path, scope, respond)
     }
 
-    /// A route that changes something: done once for each `Idempotency-Key`.
-    /// - Parameter mayAsk: whether this is any business of the caller's; asked before an earlier answer is given again,
-    ///   too.
+    /// A writing route, executed once per `Idempotency-Key`.
+    /// - Parameter mayAsk: whether the caller has access; also checked before a stored response is repeated.
     func write(
         _ method: HTTPRequest.Method, _ path: String, needs scope: Scope, way: Once.Way = .stored,
         mayAsk: @escaping @Sendable (Ask) throws -> Void = { _ in },
@@ -48,8 +46,8 @@ final class RouteTable {
         }
     }
 
-    /// A route that takes a file in: done once for each `Idempotency-Key`.
-    /// - Parameter act: gets the file's place, which is gone afterwards.
+    /// A route that receives a file, executed once per `Idempotency-Key`.
+    /// - Parameter act: gets the path of the file, which is deleted afterwards.
     func upload(
         _ path: String, needs scope: Scope, _ act: @escaping @Sendable (TrackerDesk, Spool) async throws -> Answer
     ) {
@@ -64,7 +62,7 @@ final class RouteTable {
         }
     }
 
-    /// A route that anybody may try: the way in.
+    /// A route without a credential, for sign-in.
     func open(
         _ method: HTTPRequest.Method, _ path: String,
         _ answer: @escaping @Sendable (Request, Visit) async throws -> Answer
@@ -72,7 +70,7 @@ final class RouteTable {
         on("\(Self.base)/\(path)", method) { request, visit in try await answer(request, visit).response }
     }
 
-    /// A route outside of the API that shows a person's day.
+    /// A route outside the API that shows a person's day.
     func picture(_ path: String, _ answer: @escaping @Sendable (Ask) async throws -> Answer) {
         widget(.get, path) { caller in
             try caller.require(.widget)
@@ -116,10 +114,9 @@ final class RouteTable {
         router.get(RouterPath(path)) { try await answer($0, $1) }
     }
 
-    /// Every path with its methods, as they were entered.
     var entered: [String: Set<HTTPRequest.Method>] { methods }
 
-    /// Answers every other method of every path: not found is something else.
+    /// Responds 405 to all other methods of every path.
     func finish() {
         for (path, known) in methods {
             let known = known.contains(.get) ? known.union([.head]) : known
@@ -142,7 +139,6 @@ final class RouteTable {
         self.respond(to: method, "\(Self.base)/\(path)", scope, respond)
     }
 
-    /// A route that needs a credential.
     func respond(
         to method: HTTPRequest.Method, _ path: String, _ scope: Scope,
         _ answer: @escaping @Sendable (Ask) async throws -> Response

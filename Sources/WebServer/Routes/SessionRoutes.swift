@@ -2,7 +2,6 @@ import HTTPTypes
 import TrackerCore
 import TrackerService
 
-/// Waterline: the session, its entries, and the presets.
 enum SessionRoutes {
     static func add(to table: RouteTable) {
         let table = Own(table: table)
@@ -11,7 +10,7 @@ enum SessionRoutes {
         addPresets(to: table)
     }
 
-    /// The table, for routes that are nobody's business beyond this machine unless that was switched on.
+    /// The table for routes that other machines can use only if Waterline is shared.
     private struct Own {
         let table: RouteTable
 
@@ -149,7 +148,6 @@ enum SessionRoutes {
 }
 
 extension TrackerDesk {
-    /// As `drink`, once it is sure that nothing else was asked.
     fileprivate func drink(
         preset: String?, type: DrinkType?, sizeOz: Double?, abv: Double?, estimate: Double?, at: Instant?,
         finishing fields: Fields

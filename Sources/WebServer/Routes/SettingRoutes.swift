@@ -3,7 +3,6 @@ import Logging
 import TrackerCore
 import TrackerService
 
-/// Settings, and the welcome that asks for the first of them.
 enum SettingRoutes {
     static func add(to table: RouteTable, _ log: Logger) {
         table.get("settings") { ask in
@@ -65,12 +64,12 @@ enum SettingRoutes {
         }
     }
 
-    /// Settings of Waterline are shown and changed where Waterline is.
+    /// Settings of Waterline require access to Waterline.
     private static func check(_ ask: Ask, _ names: [String]) throws {
         if names.contains(where: SettingReach.isOfWaterline) { try SessionRoutes.check(ask) }
     }
 
-    /// Whoever may change the day may not send it elsewhere, nor have the service read this machine's files.
+    /// Only administrators may change settings that send data to other services or read files of this machine.
     private static func checkReach(_ ask: Ask, _ names: [String]) throws {
         guard let reach = names.map(SettingReach.init).max(), reach > .day else { return }
         try ask.visit.caller.require(.admin)
@@ -83,7 +82,7 @@ enum SettingRoutes {
         )
     }
 
-    /// A value as the settings take it from a person.
+    /// A value in the format of the settings.
     private static func text(_ value: Fields.Value, of name: String) throws -> String {
         switch value {
         case .null: return ""
@@ -94,12 +93,11 @@ enum SettingRoutes {
         }
     }
 
-    /// The same, where null takes a bottle's own value back.
+    /// The same; `null` removes a bottle's own value.
     static func textIfAny(_ value: Fields.Value, of name: String) throws -> String? {
         value == .null ? nil : try text(value, of: name)
     }
 
-    /// A setting as the page shows it.
     private struct Entry: Encodable {
         var name: String
         var group: String

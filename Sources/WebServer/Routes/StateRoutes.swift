@@ -1,7 +1,6 @@
 import HTTPTypes
 import Hummingbird
 
-/// The day as it stands, and what asks about it.
 enum StateRoutes {
     static func add(to table: RouteTable) {
         table.get("state") { ask in

@@ -5,11 +5,11 @@ import NIOCore
 import TrackerCore
 import TrackerService
 
-/// Small pictures of the day for other programs' pages, and pages to embed.
+/// Images of the day for pages of other programs, and pages to embed.
 enum WidgetRoutes {
-    /// How long a picture may be shown before it is requested again, seconds.
+    /// The maximum age of an image, seconds.
     static let freshSeconds = 60
-    /// Bytes of a form, at most.
+    /// The maximum size of a form in bytes.
     private static let formLimit = 1024
 
     static func add(to table: RouteTable) {
@@ -22,7 +22,7 @@ enum WidgetRoutes {
             let isOfSession = !["circular", "corner"].contains(name)
             let picture: @Sendable (Ask) throws -> Answer = { ask in
                 let scene = try Scene(ask)
-                // Not "No Session": whether there is one is hidden from this caller.
+                // Not "No Session": whether there is a session is hidden from this caller.
                 let isHidden = isOfSession && !ask.seesWaterline
                 return answer(
                     "image/svg+xml", isHidden ? Widget.amount(scene.state, isLarge: name != "small") : draw(scene))
@@ -42,7 +42,7 @@ enum WidgetRoutes {
         }
     }
 
-    /// The session with its buttons; without one the ring of the day.
+    /// The session with its buttons; without a session, the ring of the day.
     private static func page(_ name: String, _ scene: Scene, _ ask: Ask, _ draw: (Scene) -> String) throws -> WidgetPage
     {
         let state = scene.state
@@ -80,7 +80,7 @@ enum WidgetRoutes {
         return minutes < 60 ? "\(minutes) min" : "\(minutes / 60) h \(minutes % 60) min"
     }
 
-    /// Does what the button says, once for each rendering of the page, and shows the page again.
+    /// Executes a button once per rendering of the page, and responds with the page.
     private static func press(_ name: String, _ ask: Ask) async throws -> Answer {
         let body = try await ask.body(upTo: formLimit)
         var form = URLComponents()
@@ -108,7 +108,7 @@ enum WidgetRoutes {
         return Answer(status: .seeOther, type: "", bytes: ByteBuffer(), headers: [.location: "\(name)\(query)"])
     }
 
-    /// May be embedded in pages of any origin, and has its style inside.
+    /// Pages of any origin may embed it; its style is inline.
     private static func answer(_ type: String, _ text: String) -> Answer {
         Answer(
             type: type, bytes: ByteBuffer(string: text),
@@ -122,12 +122,10 @@ enum WidgetRoutes {
     }
 }
 
-/// What the pictures show, as far as the caller may see it.
+/// The data of the images, limited to the caller's access.
 private struct Scene {
     var state: TrackerSnapshot
-    /// Of the active session.
     var logs: [LogReport] = []
-    /// Of the last session, while none is active.
     var last: SessionSummary?
 
     init(_ ask: Ask) throws {

@@ -2,15 +2,15 @@ import Utilities
 import TrackerCore
 import TrackerService
 
-/// Small pictures of the day as SVG. All text in them is escaped. They follow the colour scheme.
+/// Images of the day as SVG. All text in them is escaped. They follow the colour scheme.
 enum Widget {
-    /// The colours of a dark scheme; the attributes of the elements are those of a light one.
+    /// The colours of a dark scheme; the elements' attributes have those of a light one.
     static let style = """
         <style>@media (prefers-color-scheme:dark){.card{fill:#172534}.ink{fill:#EAF2FA}.rim{stroke:#172534}\
         .track{stroke:#3A4A5A}.bar{fill:#3A4A5A}}</style>
         """
 
-    /// A drop inside a ring: the day's progress. While alerting the whole ring is a rainbow, also at 0 (K-A15).
+    /// A drop inside a ring: the day's progress. While a drink is due the whole ring is a rainbow, also at 0 (K-A15).
     static func circular(_ state: TrackerSnapshot) -> String {
         // A9's watch-size variant: stroke 12, 90 % of the square.
         let radius = 84.0
@@ -28,7 +28,6 @@ enum Widget {
         return frame(200, 200, "\(state.pace.percent) %", ring + drop(100, 100, 1.0, colour(state)))
     }
 
-    /// A larger drop with the percentage.
     static func corner(_ state: TrackerSnapshot) -> String {
         frame(
             200, 200, "\(state.pace.percent) %",
@@ -41,7 +40,7 @@ enum Widget {
         guard let session = state.waterline else {
             return frame(160, 160, "No Session", card(160, 160) + text(80, 88, 20, "No Session"))
         }
-        // Beside the gauge is room for two words.
+        // Two words fit next to the gauge.
         let lines = session.waterDueText.replacing(": ", with: ":\n").split(separator: "\n").enumerated().map {
             index, words in text(100, 106 + Double(index) * 18, 13, String(words))
         }
@@ -51,13 +50,13 @@ enum Widget {
                 + lines.joined())
     }
 
-    /// The session with its counts; without one what the last came to.
+    /// The session with its counts; without a session, the totals of the last one.
     static func medium(_ state: TrackerSnapshot, _ last: SessionSummary?) -> String {
         guard let session = state.waterline else { return idle(state, last, 340, 160) }
         return frame(340, 160, session.waterDueText, card(340, 160) + body(session, 340))
     }
 
-    /// The session with its counts and its last three entries; without one what the last came to.
+    /// The session with its counts and its last three entries; without a session, the totals of the last one.
     static func large(_ state: TrackerSnapshot, _ logs: [LogReport], _ last: SessionSummary?) -> String {
         guard let session = state.waterline else { return idle(state, last, 340, 340) }
         let zone = (try? Zone(state.zone)) ?? .utc
@@ -71,7 +70,7 @@ enum Widget {
         return frame(340, 340, session.waterDueText, card(340, 340) + body(session, 340) + lines.joined())
     }
 
-    /// The day's amount, and nothing of a session.
+    /// The day's amount, without a session.
     static func amount(_ state: TrackerSnapshot, isLarge: Bool) -> String {
         let width = isLarge ? 340.0 : 160
         return frame(
@@ -104,7 +103,7 @@ enum Widget {
                 + text(width / 2, height / 2 + 38, 16, state.amountText))
     }
 
-    /// Vertical, centre 0 (tracker law E5).
+    /// Vertical, centre 0 (tracker spec E5).
     private static func gauge(_ session: WaterlineSnapshot, _ x: Double, _ y: Double, _ height: Double) -> String {
         let at = y + height * (1 - session.gauge)
         let colour = session.isWarning ? "#E53935" : "#42A5F5"
@@ -154,8 +153,7 @@ enum Widget {
         _ x: Double, _ y: Double, _ size: Double, _ words: String, anchor: String = "middle", weight: String = "normal",
         isOnAnything: Bool = false
     ) -> String {
-        // Where no card lies under the words, whoever shows them chooses what does: a pale rim keeps them readable on
-        // black, too.
+        // The embedding page chooses the background: a pale outline keeps text without a card readable on black, too.
         let rim =
             isOnAnything
             ? """
@@ -178,7 +176,7 @@ enum Widget {
         """
     }
 
-    /// At most three decimals, none where none are needed.
+    /// At most three decimals, without trailing zeros.
     private static func digits(_ number: Double) -> String {
         let thousandths = (number * 1000).rounded() / 1000
         return thousandths == thousandths.rounded() ? String(Int(thousandths)) : "\(thousandths)"

@@ -1,19 +1,17 @@
 import TrackerCore
 import Utilities
 
-/// A page to embed: a picture, lines of text, and buttons that log. It needs no script: a button posts to the page's
-/// own address, with the token in it, and the page loads again every minute.
+/// A page to embed: an image, lines of text, and buttons that log. It works without scripts: a button posts to the
+/// page's own URL, which contains the token, and the page reloads every minute.
 struct WidgetPage {
-    /// What a button does.
     enum Button: String, CaseIterable {
         case cup, drink, water, start
     }
 
     var svg: String
     var lines: [String]
-    /// Each with its label.
     var buttons: [(Button, String)]
-    /// Names this rendering: a button that is pressed twice logs once.
+    /// The idempotency key of this rendering: a button that is pressed twice logs once.
     var key: String
 
     var html: String {

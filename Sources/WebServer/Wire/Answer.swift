@@ -1,7 +1,6 @@
 import HTTPTypes
 import Hummingbird
 
-/// What is answered to a request.
 struct Answer: Sendable {
     var status: HTTPResponse.Status
     /// Its media type; empty without a body.

@@ -1,10 +1,10 @@
 import NIOPosix
 
-/// Threads for work that may wait for the store. Swift's own are as many as processors: a few writes that wait for
-/// another process would stop every other response.
+/// Threads for work that may wait for the store. Swift's own pool has one thread per processor: a few writes that wait
+/// for another process would block all other responses.
 final class BlockingThreads: TaskExecutor {
     static let shared = BlockingThreads()
-    /// A write waits for its store 5 s at most.
+    /// A write waits at most 5 s for the store.
     static let count = 32
 
     private let pool = NIOThreadPool(numberOfThreads: count)

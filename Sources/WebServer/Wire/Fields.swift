@@ -2,8 +2,7 @@ import Foundation
 import Hummingbird
 import TrackerService
 
-/// The JSON object of a request, taken apart key by key. A key that nobody asked for is refused: a misspelt one must
-/// not be silence.
+/// Parses the JSON object of a request key by key. Unknown keys are rejected, so that a misspelt one is reported.
 struct Fields {
     enum Value: Hashable, Sendable {
         case null
@@ -24,7 +23,7 @@ struct Fields {
             return
         }
         let text = Data(bytes.readableBytesView)
-        // The decoder would take UTF-16 and UTF-32, too, in which nothing else here sees a key that stands twice.
+        // The decoder would accept UTF-16 and UTF-32, in which the check for repeated keys fails.
         guard !text.contains(0), String(validating: text, as: UTF8.self) != nil else {
             throw HTTPProblem.unreadable("The body is not text in UTF-8.")
         }
@@ -49,14 +48,14 @@ struct Fields {
 
     init(_ values: [String: Value]) { rest = values }
 
-    /// Every key with its value; nothing is left.
+    /// Removes and returns all keys.
     mutating func all() -> [String: Value] {
         defer { rest = [:] }
         return rest
     }
 
-    /// `null` is refused, here and below: if it counted as a key that is absent, somebody who means to take a value
-    /// back would read that it was done.
+    /// Rejects `null`, as the following methods do: a client that sends `null` to remove a value would otherwise get a
+    /// false success.
     mutating func text(_ key: String) throws -> String? {
         switch rest.removeValue(forKey: key) {
         case nil: return nil
@@ -65,7 +64,7 @@ struct Fields {
         }
     }
 
-    /// Whether the key is there as `null`, which takes a value back: for those that can be.
+    /// Whether the key is `null`, for values that can be removed.
     mutating func takeNull(_ key: String) -> Bool {
         guard rest[key] == .null else { return false }
         rest[key] = nil
@@ -110,7 +109,6 @@ struct Fields {
         }
     }
 
-    /// A number or a word, as a person would type it.
     mutating func word(_ key: String) throws -> String? {
         switch rest[key] {
         case .number(let number):
@@ -120,7 +118,7 @@ struct Fields {
         }
     }
 
-    /// To be called when everything known has been taken.
+    /// Rejects remaining keys. Call it after all known keys.
     func finish() throws {
         guard let key = rest.keys.min() else { return }
         throw HTTPProblem.wrong("unknownField", "\"\(key.prefix(64))\" is not known here.")
@@ -150,7 +148,7 @@ extension Fields.Value: Decodable {
         } else if let text = try? container.decode(String.self) {
             self = .text(text)
         } else {
-            // One level of lists is all that any request needs; deeper nesting is not followed.
+            // No request needs nested lists; deeper nesting is rejected.
             var list: [Fields.Value] = []
             var values = try decoder.unkeyedContainer()
             guard decoder.codingPath.count < 2 else {

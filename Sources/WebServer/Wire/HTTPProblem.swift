@@ -1,12 +1,12 @@
 import HTTPTypes
 import Hummingbird
 
-/// What went wrong, as it goes over the wire: problem details (RFC 9457), `application/problem+json`.
+/// An error as problem details (RFC 9457), `application/problem+json`.
 struct HTTPProblem: Error, Sendable {
     var status: HTTPResponse.Status
-    /// Stable, for programs: a rule's name, or what kind of trouble it is.
+    /// A stable name for programs: a rule or the kind of error.
     var code: String
-    /// One plain sentence for people.
+    /// A sentence for the user.
     var detail: String
     var headers: HTTPFields = [:]
 

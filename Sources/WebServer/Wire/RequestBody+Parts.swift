@@ -3,8 +3,8 @@ import Hummingbird
 import NIOCore
 
 extension RequestBody {
-    /// Each part in its turn. What is no body as HTTP/1.1 writes it (chunks without a length, for example) is the
-    /// client's fault, and told so.
+    /// Passes on each part in order. An invalid HTTP/1.1 body (such as chunks without a length) becomes an error
+    /// response to the client.
     func forEachPart(_ take: (ByteBuffer) throws -> Void) async throws {
         var parts = makeAsyncIterator()
         while true {

@@ -6,16 +6,16 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// A request's body as a file: what is too large for memory, and is read only when it is here whole.
+/// A request's body in a file: it is too large for memory, and read only when complete.
 final class Spool: Sendable {
-    /// The largest file, bytes. A larger one is imported by the command line.
+    /// The maximum size in bytes. Larger files require the command line.
     static let limit = 64 << 20
-    /// A client may be silent for so long, seconds.
+    /// The maximum pause of a client, seconds.
     static let silence = 10
-    /// After its first minute a body has come at so many bytes a second at least: who sends a byte now and then would
-    /// keep a place for ever.
+    /// The minimum average rate after the first minute, bytes per second: a slower client would occupy a place
+    /// indefinitely.
     static let slowest = 4096
-    /// So many come in at once; another is asked to try later.
+    /// The maximum number of uploads; another client gets an error and retries later.
     static let most = 2
     private static let coming = Mutex(0)
 
@@ -24,7 +24,7 @@ final class Spool: Sendable {
     private let mark: UInt64
 
     var path: String { scratch.file("body") }
-    /// Tells this body from another one that was sent with the same key.
+    /// Distinguishes this body from another one with the same key.
     var fingerprint: String { "\(count) \(mark)" }
 
     init(of request: Request, besideStore store: String, limit: Int = Spool.limit) async throws {
@@ -56,7 +56,7 @@ final class Spool: Sendable {
         }
     }
 
-    /// Hands the bytes over in pieces, on a thread that may wait.
+    /// Passes the bytes in chunks, on a thread that may block.
     func read(_ feed: (UnsafeRawBufferPointer) throws -> Void) throws {
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw Refusal("noScratch", "What was sent is gone again.")
@@ -65,8 +65,7 @@ final class Spool: Sendable {
         while let piece = try file.read(upToCount: 1 << 16), !piece.isEmpty { try piece.withUnsafeBytes(feed) }
     }
 
-    /// - Returns: how many bytes there were, and FNV-1a of them, 64 bits: a key that is used for another file by
-    ///   mistake is to be noticed.
+    /// - Returns: the number of bytes and their 64-bit FNV-1a hash, to detect a key that is used for another file.
     private static func write(_ body: RequestBody, to place: String, upTo limit: Int, _ last: Last) async throws -> (
         Int, UInt64
     ) {
@@ -89,11 +88,10 @@ final class Spool: Sendable {
         return (count, mark)
     }
 
-    /// What came until now, and when something came last.
+    /// The progress of the upload and the time of the last bytes.
     private final class Last: Sendable {
         private let state = Mutex((began: ContinuousClock.now, last: ContinuousClock.now, bytes: 0))
 
-        /// When it is given up, unless more comes.
         var limit: ContinuousClock.Instant {
             state.withLock {
                 min($0.last + .seconds(Spool.silence), $0.began + .seconds(60 + $0.bytes / Spool.slowest))

@@ -2,15 +2,14 @@ import Foundation
 import Hummingbird
 import NIOCore
 
-/// How values become bytes, the same for all answers.
 enum Wire {
-    /// The largest body that any request may have, bytes.
+    /// The default maximum size of a body, bytes.
     static let bodyLimit = 64 * 1024
 
     static func json(_ value: some Encodable) -> ByteBuffer {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Our own reports hold no value that JSON cannot say.
+        // Reports contain no value that JSON cannot represent.
         return ByteBuffer(bytes: (try? encoder.encode(value)) ?? Data("null".utf8))
     }
 }
