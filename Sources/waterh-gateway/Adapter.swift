@@ -4,7 +4,7 @@ import Gateway
 import Synchronization
 import TrackerCore
 
-/// The link to a store's bottles and its polls, one at a time.
+/// The link to a store's bottles, with one poll at a time.
 final class Adapter: Sendable {
     let service: PollService
     private let driver: GatewayDriver
@@ -61,7 +61,6 @@ final class Adapter: Sendable {
         looked.records.withLock { $0.removeValue(forKey: bottle) ?? [] }
     }
 
-    /// Polls until cancelled. When it returns, no poll is running and the link is closed.
     func run() async {
         let (service, stirrings, driver) = (service, stirrings, driver)
         await withTaskGroup(of: Void.self) { group in
@@ -70,7 +69,7 @@ final class Adapter: Sendable {
                 for await news in stirrings { await news == .lost ? service.connectionLost() : service.bottleStirred() }
             }
         }
-        // In a task that is not cancelled.
+        // In a task that cannot be cancelled.
         await Task { await driver.close() }.value
     }
 }

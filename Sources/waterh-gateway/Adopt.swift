@@ -49,7 +49,7 @@ struct Adopt: AsyncParsableCommand {
         let store = try place.place(file)
         guard !release else { return try releaseBottle(identity, file, store) }
         try check(identity)
-        // A refused adoption must not create a store.
+        // A rejected adoption must not create a store.
         guard !Adoption.elsewhere(besides: store.path).contains(identity) else {
             throw Adoption.belongsElsewhere(identity)
         }
@@ -66,7 +66,7 @@ struct Adopt: AsyncParsableCommand {
         }
     }
 
-    /// A mistyped address would be adopted for ever, and a name belongs to many bottles.
+    /// A mistyped address would stay adopted, and several bottles can have the same name.
     private func check(_ identity: String) throws {
         let isStandIn = identity.contains(" at ") || identity.contains("(private address)")
         let isPartOfAddress = identity.contains(":") && identity.allSatisfy { $0 == ":" || $0.isHexDigit }

@@ -9,7 +9,7 @@ import TrackerService
 
 /// Adoption of a bottle on the command line: bottles of the store, bottles in range, and the questions to the user.
 enum Adoption {
-    /// The bottles of a store; empty for a store that does not exist or cannot be read.
+    /// The bottles of a store; empty for a missing or unreadable store.
     static func ownBottles(_ place: StorePlace) -> [OwnBottle] {
         guard let store = try? place.open(hostZone: nil, for: .looking) else { return [] }
         return (try? TrackerDesk.ownBottles(of: store)) ?? []
@@ -24,7 +24,7 @@ enum Adoption {
             """)
 
     /// Identities of the bottles that other services on this machine own.
-    /// - Parameter store: the path of the store that asks.
+    /// - Parameter store: the path of the caller's store.
     static func elsewhere(besides store: String) -> Set<String> {
         struct Answer: Decodable {
             struct Bottle: Decodable { var names: [String], isOwn: Bool }
@@ -49,7 +49,7 @@ enum Adoption {
     /// Whether a user can answer questions: standard input and standard output are terminals.
     static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal }
 
-    /// Scans, lists the bottles in range and asks the user which one is theirs. Adopts it.
+    /// Scans, lists the bottles in range, asks the user to choose, and adopts the bottle.
     static func chooseBottle(_ driver: GatewayDriver, _ depot: Depot) async throws {
         var options = try await depot.pollOptions(dialect: nil)
         options.job = .scan
@@ -74,7 +74,7 @@ enum Adoption {
         throw CommandFailure(.refused, "no bottle was adopted. Nothing was read from a bottle.")
     }
 
-    /// Asks how the bottle is used, and whether the clock is right where no time server confirms it.
+    /// Asks how the bottle is used, and whether the clock is correct if no time server confirms it.
     static func choice() async throws -> AdoptionChoice {
         Diagnostics.line(
             """
@@ -119,7 +119,7 @@ enum Adoption {
 }
 
 extension LinkName {
-    /// Whether a bottle at the other end can be another person's: the link scans by radio.
+    /// Whether the bottle can be another person's: the link scans by radio.
     var hasNeighbours: Bool {
         switch self {
         case .bluez, .hci, .esphome: true
@@ -138,7 +138,7 @@ extension BottleInRange {
 }
 
 extension PollOptions {
-    /// The bottle that a command uses: the one that is named, or those that the configuration lists.
+    /// The bottle that a command uses: the named one, or those of the configuration.
     mutating func mean(_ wanted: String?, _ file: Configuration) {
         guard wanted == nil, file.bottles.count > 1 else {
             bottle = OwnBottle.meant(wanted ?? file.bottles.first, among: own)
@@ -152,7 +152,7 @@ extension PollOptions {
     }
 }
 
-/// A journal for jobs that store nothing: it accepts every record and forgets it.
+/// A journal for jobs that store nothing: it accepts and drops every record.
 struct NoJournal: Journal {
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { entries.map { _ in .stored } }
     func recall(_ names: BottleNames) throws -> BottleMemory { BottleMemory() }

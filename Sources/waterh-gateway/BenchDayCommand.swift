@@ -158,7 +158,6 @@ struct BenchDayCommand: AsyncParsableCommand {
 }
 
 extension LinkOptions {
-    /// Whether the link scans by radio.
     var hasRadio: Bool {
         get throws {
             switch try name {

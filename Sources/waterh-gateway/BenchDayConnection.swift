@@ -1,18 +1,18 @@
 import Bluetooth
 import BottleProtocol
 
-/// One connection to the bottle: requests are written, and every event is kept with its time.
+/// One connection to the bottle. It writes requests, and stores every event with its time.
 actor BenchDayConnection {
     private let link: any CentralLink
     private let clock = MonotonicClock.system
     private var events: [(at: MonotonicInstant, event: CentralEvent)] = []
-    /// Events before it were taken as responses, or answer nothing.
+    /// Events before it were used as responses or belong to no request.
     private var position = 0
     private var isClosed = false
     private var failure: LinkError?
     private var pump: Task<Void, Never>?
     private(set) var mtu: Int?
-    /// Set once the table is known.
+    /// Set after discovery.
     private(set) var table: Table?
 
     struct Table: Sendable {
@@ -21,8 +21,7 @@ actor BenchDayConnection {
         let response: RemoteCharacteristic
     }
 
-    /// Notifications and advertisements beyond this number are dropped: a bottle that does not end must not fill
-    /// memory.
+    /// The maximum number of stored notifications and advertisements, so that a bottle cannot fill the memory.
     private static let limit = 10_000
 
     init(_ link: any CentralLink) { self.link = link }
@@ -54,7 +53,7 @@ actor BenchDayConnection {
     }
 
     /// Discovers and subscribes.
-    /// - Returns: the serial number and the name, where they can be read.
+    /// - Returns: the serial number and the name, if readable.
     func prepare() async throws -> (serial: String?, name: String?) {
         let services: [RemoteService] = try await request(.discover, "the table was not read") {
             switch $0 {
@@ -131,7 +130,7 @@ actor BenchDayConnection {
         }
     }
 
-    /// Values of the response characteristic since then.
+    /// Values of the response characteristic since `start`.
     func values(since start: MonotonicInstant) -> [BenchDayRecordedStep.Value] {
         events.compactMap { seen in
             guard seen.at >= start, case .notification(let handle, let bytes) = seen.event,
@@ -141,7 +140,7 @@ actor BenchDayConnection {
         }
     }
 
-    /// Listens until `isDone`, until nothing came for `quiet` after something had, or for all of `limit`.
+    /// Listens until `isDone`, until a pause of `quiet` after an event, or for all of `limit`.
     func listen(
         from start: MonotonicInstant, within limit: Duration, quiet: Duration? = nil,
         until isDone: @Sendable ([[UInt8]]) -> Bool = { _ in false }
@@ -194,6 +193,6 @@ actor BenchDayConnection {
         }
     }
 
-    /// Events are looked at every 10 ms; their times are those of their arrival.
+    /// Events are checked every 10 ms; their times are those of arrival.
     private func pause() async throws { try await Task.sleep(for: .milliseconds(10)) }
 }

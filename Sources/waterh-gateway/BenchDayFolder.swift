@@ -31,7 +31,6 @@ struct BenchDayFolder: Sendable {
         }
     }
 
-    /// Its files.
     var names: [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         return names.filter { !$0.hasPrefix(".") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted().map {
@@ -77,7 +76,7 @@ struct BenchDayFolder: Sendable {
         try file.commit()
     }
 
-    /// The keys of command spec C5.
+    /// The keys of CLI spec C5.
     func object(_ day: BenchDayRecord, isComplete: Bool) -> JSONValue {
         [
             "folder": .string(path), "complete": .bool(isComplete), "name": JSONValue(day.name),

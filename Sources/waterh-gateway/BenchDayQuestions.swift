@@ -2,7 +2,7 @@ import BottleProtocol
 import CommandSupport
 import Emulator
 
-/// The answer of the recorded steps to an open question about the protocol.
+/// The result of the recorded steps for an open question about the protocol.
 struct BenchDayQuestion: Sendable {
     enum Answer: String, Sendable { case yes, no, unknown }
 
@@ -13,9 +13,8 @@ struct BenchDayQuestion: Sendable {
         var evidence: [String] = []
     }
 
-    /// A stable name.
     let point: String
-    /// The heading of the protocol spec about it.
+    /// The protocol spec's heading for it.
     let rule: String
     let text: String
     let finding: @Sendable (BenchDayRecord) -> Finding
@@ -135,7 +134,7 @@ struct BenchDayQuestion: Sendable {
         },
     ]
 
-    /// The keys of command spec C5.
+    /// The keys of CLI spec C5.
     func json(_ day: BenchDayRecord) -> JSONValue {
         let finding = finding(day)
         return [
@@ -149,7 +148,7 @@ struct BenchDayQuestion: Sendable {
 
     private static func list(_ numbers: [Int]) -> String { numbers.map(String.init).joined(separator: ", ") }
 
-    /// The records that the acknowledgement between two logs dropped.
+    /// The records that the bottle deleted between two logs, after the acknowledgement.
     private static func dropped(
         _ day: BenchDayRecord, before: String, after: String, isYes: (_ before: [[UInt8]], _ gone: [[UInt8]]) -> Bool
     ) -> Finding {

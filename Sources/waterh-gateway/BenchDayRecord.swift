@@ -1,7 +1,7 @@
 import Bluetooth
 import BottleProtocol
 
-/// What the session has recorded so far.
+/// The data recorded in the session so far.
 struct BenchDayRecord: Sendable {
     let hasRadio: Bool
     /// The address, or the serial number on links without a radio.
@@ -10,9 +10,7 @@ struct BenchDayRecord: Sendable {
     var mtu: Int?
     var profile: BottleProfile?
     var steps: [BenchDayRecordedStep] = []
-    /// The known amounts of the drinks, in order.
     var sips: [Int] = []
-    /// Skipped steps with the reason, one sentence each.
     var omissions: [String] = []
 
     var snapshots: [(step: BenchDayRecordedStep, snapshot: Snapshot)] {
@@ -40,14 +38,11 @@ struct BenchDayRecordedStep: Sendable {
     let part: String
     let name: String
     let request: BenchDayStep.Request
-    /// The local time at the start of the step.
     let at: BottleClock
     var sent: [UInt8]?
-    /// Values of the response characteristic.
     var values: [Value] = []
     /// The number of the bottle's advertisements.
     var advertisements = 0
-    /// The error.
     var failure: String?
 
     init(_ part: String, _ step: BenchDayStep, at: BottleClock) {

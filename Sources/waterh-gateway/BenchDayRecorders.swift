@@ -12,13 +12,11 @@ actor BenchDayRecorders {
     private var recorders: [String: LinkRecorder] = [:]
     private var trouble: String?
 
-    /// - Throws: `CommandFailure` if the recording cannot start.
     init(_ link: LinkOptions, _ folder: BenchDayFolder) throws {
         (self.link, self.folder) = (link, folder)
         if case .bluez = try link.name { air = try AirRecorder(folder.capture("air")) } else { air = nil }
     }
 
-    /// Opens a recorded link.
     func open(_ chapter: String) throws -> any CentralLink {
         try mayGoOn()
         guard air == nil else { return try link.open() }

@@ -18,7 +18,7 @@ actor BenchDaySession {
     private var peer: PeerID?
     /// The records that are stored.
     private var stored: Set<[UInt8]> = []
-    /// Whether the bottle's clock was set to the next year and not back yet.
+    /// The bottle's clock is set to next year and must be set back.
     private var isClockAhead = false
 
     /// The functions that the session needs.
@@ -31,7 +31,7 @@ actor BenchDaySession {
         let isWanted: @Sendable (Advertisement) -> Bool
         /// The local time.
         let wall: @Sendable () -> BottleClock
-        /// The factor by which waiting is shortened; 1 with a real bottle.
+        /// The divisor of waiting times; 1 with a real bottle.
         let pace: Double
     }
 
@@ -164,7 +164,7 @@ actor BenchDaySession {
         try await add(recorded)
     }
 
-    /// Writes the records before anything else happens.
+    /// Writes the records to the directory first.
     private func add(_ step: BenchDayRecordedStep) async throws {
         record.steps.append(step)
         if !step.records.isEmpty { try surroundings.folder.keep(step.records) }
@@ -210,7 +210,7 @@ actor BenchDaySession {
         on bottle: BenchDayConnection
     ) async throws {
         step.sent = command.encoded
-        // A log is sent in many values; a bottle might ignore a request directly after the subscription.
+        // A log has many values, and a bottle can ignore a request directly after the subscription.
         let isLog = [.drinkLog, .draftDump(1), .draftDump(3), .draftDump(4)].contains(command)
         let attempts = step.request == .log || command == .snapshot ? 3 : 1
         for _ in 1...attempts {
@@ -236,7 +236,7 @@ actor BenchDaySession {
                 throw Skip(reason: "the bottle has records that are not stored yet, so nothing was acknowledged")
             }
         case .nextYear:
-            // It is in the directory and counts nowhere.
+            // The record is in the directory and does not count.
             guard log.records.count == 1, log.records[0][1...2].elementsEqual([nextYear.month, nextYear.day]) else {
                 throw Skip(reason: "the log has other records, so the sip of the next year stays in the bottle")
             }
@@ -246,7 +246,7 @@ actor BenchDaySession {
         return bytes
     }
 
-    /// Another month and day identify the record, also if byte 0 is not the year.
+    /// A date with another month and day identifies the record, even if byte 0 is not the year.
     private var nextYear: BottleClock {
         let now = surroundings.wall()
         let date: UInt8 = now.month == 2 ? 3 : 2

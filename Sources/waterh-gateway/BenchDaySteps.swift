@@ -17,7 +17,6 @@ struct BenchDayPrompt: Hashable, Sendable {
         case yesNo(Bool)
     }
 
-    /// A name in lowerCamelCase.
     var word: String
     var text: String
     var form: Form
@@ -42,7 +41,6 @@ struct BenchDayStep: Sendable {
         /// A scan during the connection.
         case scan(Duration)
         case acknowledge(BenchDayAcknowledgement)
-        /// Ends the part unless the log is empty.
         case requireEmptyLog
         case setClock(isNextYear: Bool)
     }
@@ -56,22 +54,20 @@ struct BenchDayStep: Sendable {
     }
 }
 
-/// The records to acknowledge.
 enum BenchDayAcknowledgement: Hashable, Sendable {
     case one, all
     /// The only record, which has the date of the next year's step.
     case nextYear
 }
 
-/// The steps of one connection, with a capture of its own on links with PDUs.
+/// The steps of one connection. On links with PDUs it has its own capture.
 struct BenchDayPart: Sendable {
     let name: String
-    /// The question before the connection; without consent the part is skipped.
     let prompt: BenchDayPrompt?
     let steps: [BenchDayStep]
 
-    /// In an order that loses nothing: the log is read and recorded first, then the manufacturer's app syncs, and
-    /// nothing is acknowledged before it is stored.
+    /// The order prevents data loss: first the log is read and recorded, then the manufacturer's app syncs, and only
+    /// stored records are acknowledged.
     static let all = [
         BenchDayPart(
             name: firstName, prompt: nil,

@@ -32,7 +32,7 @@ struct BenchDayStoring {
         await driver.close()
         try await recorders.finish(chapter)
         depot.desk().afterPoll(report)
-        // With an untrusted clock the records are stored, count nowhere, and stay in the bottle.
+        // With an untrusted clock the records are stored without counting, and stay in the bottle.
         if let failure = report.commandFailure { throw failure }
         guard report.complete else { throw CommandFailure(.failed, "The log was not read to its end.") }
         return stored.withLock { $0 }

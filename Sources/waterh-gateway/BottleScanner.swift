@@ -4,17 +4,16 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// Scans for bottles while the store has none of its own, and reads the log of one on request. Adopts none.
+/// Scans for bottles while the store has none, and reads the log of one on request. Adopts none.
 actor BottleScanner {
     private static let pause = Duration.seconds(60)
-    /// A bottle that is in range for this long without being adopted causes one notification.
+    /// The time in range without adoption after which a notification is sent.
     private static let secondsUntilNotification: Double = 7 * 86_400
 
     private let adapter: Adapter
     private let desk: ServiceDesk
     private let log: Logger
     private let notify: @Sendable (TrackerNotification) async -> Bool
-    /// Addresses that the log has named.
     private var logged: Set<String> = []
     /// The bottles of the last scan; `nil` while the store has a bottle.
     private(set) var found: [BottleInRange]?

@@ -1,6 +1,5 @@
 import HomeAssistant
 
-/// Advice for MQTT errors on the command line.
 enum BrokerAdvice {
     /// - Parameter store: its path.
     static func about(_ word: MQTTPublisher.Word, store: String) -> String? {
@@ -24,7 +23,6 @@ enum BrokerAdvice {
         }
     }
 
-    /// The command or the line of waterh.toml that sets the login.
     static func line(_ kind: MQTTFailure.Kind, isFile: Bool, store: String) -> String {
         func set(_ keys: String, _ words: String) -> String {
             isFile
@@ -42,7 +40,6 @@ enum BrokerAdvice {
         }
     }
 
-    /// Another service uses the identity.
     static let nameTaken =
         """
         Only one of them is heard there. Stop the other; is one a copy, give it a prefix of its own (mqtt.prefix), \

@@ -3,7 +3,6 @@ import CommandSupport
 import Gateway
 import TrackerCore
 
-/// Parses the arguments of `send`.
 enum CommandWords {
     static let help = """
         goal ML; clock [2026-12-31T23:59:50]; amount ML; flash; recalibrate full|empty; raw HEX; snapshot; register; \
@@ -25,7 +24,7 @@ enum CommandWords {
         case ("recalibrate", 1) where rest[0] == "empty": return .recalibrateEmpty
         case ("raw", 1...): return .unknown(try hex(rest.joined()))
         default:
-            // A known command with missing or additional arguments.
+            // A known command with missing or extra arguments.
             if let form = forms.first(where: {
                 $0.split(separator: " ").first.map(String.init) == words.first?.lowercased()
             }) {
@@ -35,7 +34,6 @@ enum CommandWords {
         }
     }
 
-    /// The syntax of each command.
     private static var forms: [String] { help.dropLast().split(separator: ";").map { String($0.drop { $0 == " " }) } }
 
     private static func wrong(_ sentence: String) -> CommandFailure {

@@ -82,7 +82,7 @@ struct Demo: AsyncParsableCommand {
         return path
     }
 
-    /// Two polls: the drinks, then nothing new. Closes the store at the end.
+    /// Runs two polls: the second one finds nothing new. Closes the store at the end.
     private func show(_ bottle: DemoBottle, _ store: StorePlace) async throws {
         let gateway = DemoGateway(bottle.central, try Depot(store, zone: nil))
         let out = TextOutput.standard

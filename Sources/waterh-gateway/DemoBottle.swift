@@ -7,7 +7,6 @@ import Emulator
 
 /// The emulated bottle of the demo on an in-memory link.
 final class DemoBottle: Sendable {
-    /// The source of its drinks.
     let origin: String
     let central: any CentralLink
     var address: String { identity.address.description }
@@ -21,7 +20,7 @@ final class DemoBottle: Sendable {
         try await DemoBottle(other.identity, records: [], origin: other.origin)
     }
 
-    /// - Parameter capture: `nil` for a shipped one, else drinks of this morning.
+    /// - Parameter capture: `nil` for a shipped one, or else for drinks of this morning.
     convenience init(capture: String?) async throws {
         let file = capture ?? Self.shippedCapture()
         let origin: String
@@ -60,7 +59,7 @@ final class DemoBottle: Sendable {
         Task { [driver] in await driver.run() }
     }
 
-    /// Serves `waterh-emulator control` for this bottle; returns the socket's path.
+    /// Serves `waterh-emulator control` for this bottle and returns the socket's path.
     func listen(at path: String?) throws(CommandFailure) -> String {
         let place = path ?? Paths.socket("waterh-emulator.sock")
         let driver = driver

@@ -10,7 +10,7 @@ import Store
 import TrackerCore
 import Utilities
 
-/// The second part of the demo: the service with a bottle that is drunk from, in accelerated days.
+/// The second part of the demo: the service with an emulated bottle and drinks, in accelerated days.
 struct DemoService: Sendable {
     private static let usualPort: UInt16 = 8077
     /// The minutes between two drinks, and their amounts in ml.
@@ -27,7 +27,6 @@ struct DemoService: Sendable {
         (self.bottle, self.store, self.port, self.speed, self.control) = (bottle, store, port, speed, control)
     }
 
-    /// Runs until cancelled.
     func run() async throws {
         let bottle = try await DemoBottle.emptied(bottle)
         let socket = try bottle.listen(at: control)
@@ -79,7 +78,6 @@ struct DemoService: Sendable {
         out.flush()
     }
 
-    /// The emulator's name if it is in PATH, else its path.
     private static var emulator: String {
         let name = "waterh-emulator"
         guard OtherProgram(name) == nil,
@@ -89,7 +87,6 @@ struct DemoService: Sendable {
         return access(beside, X_OK) == 0 ? Escaping.shellWord(beside) : name
     }
 
-    /// On the given port, else the default one, else a free one.
     private func serve(_ server: HTTPServer, _ ready: @escaping @Sendable (Int) async -> Void) async throws {
         for candidate in port.map({ [$0] }) ?? [Self.usualPort, 0] {
             do {
@@ -108,7 +105,7 @@ struct DemoService: Sendable {
         }
     }
 
-    /// Drinks like a user who is mostly in time.
+    /// Simulates a user who drinks mostly on time.
     private func drink(_ bottle: DemoBottle, _ host: ServiceHost, _ zone: Zone) async {
         while !Task.isCancelled {
             let minutes = Double.random(in: Self.pauses)

@@ -6,21 +6,20 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// An open store and the zone of its days, as they were read last: makes a desk for each poll.
+/// An open store and the zone of its days. It creates the service layer for each poll.
 ///
-/// A process opens its store once: what other programs change in it is read through the connection that is open.
+/// A process opens its store once and reads the changes of other programs through that connection.
 struct Depot: Sendable {
     let store: TrackerStore
-    /// The zone of days.
     let zone: Zone
 
-    /// - Parameter named: the zone that a flag or the configuration names.
+    /// - Parameter named: the zone of an option or of the configuration.
     init(_ place: StorePlace, zone named: String?) throws {
         let choice = try Self.choice(named)
         try self.init(try place.open(hostZone: choice.host.id, for: .writing), choice)
     }
 
-    /// The same store with the zone read anew.
+    /// The same store with the current zone.
     func reread(zone named: String?) throws -> Depot { try Depot(store, Self.choice(named)) }
 
     private init(_ store: TrackerStore, _ choice: ZoneChoice) throws {
@@ -29,12 +28,12 @@ struct Depot: Sendable {
         store.travel(to: choice.host.id)
     }
 
-    /// The zone of this machine, where none is named.
+    /// The zone of this machine if none is named.
     static func choice(_ named: String?) throws -> ZoneChoice {
         try explained { try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc) }
     }
 
-    /// The zones of a poll of this store: of its days, and of the bottle's clock. Makes and changes nothing.
+    /// The zones of a poll of this store: of its days, and of the bottle's clock. Writes nothing.
     static func zones(_ named: String?, _ place: StorePlace) throws -> (day: Zone, bottle: Zone) {
         let choice = try choice(named)
         guard let settings = try? place.open(hostZone: choice.host.id, for: .looking).settings() else {
@@ -44,11 +43,11 @@ struct Depot: Sendable {
         return (day, PollOptions(settings: settings.bottle, zone: day).zone)
     }
 
-    /// A desk at this moment.
+    /// The service layer with the current time.
     /// - Parameters:
-    ///   - source: the surface.
-    ///   - canNotify: whether a notification would reach somebody.
-    ///   - remark: takes what a person has to know beside an answer.
+    ///   - source: the interface of the request.
+    ///   - canNotify: whether a channel can show notifications.
+    ///   - remark: receives messages for the user in addition to a response.
     func desk(
         source: String = "gateway", canNotify: Bool = false,
         remark: @escaping @Sendable (String) -> Void = { Diagnostics.warning($0) }
@@ -59,7 +58,7 @@ struct Depot: Sendable {
             canNotify: canNotify, remark: remark)
     }
 
-    /// What a poll is to do, from the settings; flags come on top.
+    /// The options of a poll by the settings; command-line options are added later.
     func pollOptions(dialect: RecordDialect?) async throws -> PollOptions {
         var options = try Self.explained { try desk().pollOptions() }
         if !options.isClockSynchronised { options.isClockSynchronised = await Machine.isClockSynchronised() ?? false }
@@ -76,7 +75,7 @@ struct Depot: Sendable {
         return outlets
     }
 
-    /// Gives problems their exit code, and what to do about them here.
+    /// Adds exit codes and advice to problems.
     static func explained<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()

@@ -33,7 +33,7 @@ struct Doctor: AsyncParsableCommand {
         var (findings, repairs) = (try await DoctorChecks.all(link, place), [Repair]())
         if fix {
             repairs = await Repair.all(of: findings)
-            // A started daemon needs a moment: bluetoothd switches its adapters on.
+            // bluetoothd switches its adapters on shortly after the start.
             for attempt in 0..<6
             where repairs.contains(where: \.isDone) && (attempt == 0 || findings.contains { $0.status == .bad }) {
                 if attempt > 0 { try await Task.sleep(for: .milliseconds(500)) }
@@ -53,7 +53,6 @@ struct Doctor: AsyncParsableCommand {
         for line in Self.lines(findings) { TextOutput.standard.line(line) }
     }
 
-    /// The findings as text.
     static func lines(_ findings: [Finding]) -> [String] {
         findings.flatMap { ["\($0.status.mark) \($0.check): \($0.found)"] + ($0.advice.map { ["    \($0)"] } ?? []) }
     }
@@ -78,7 +77,6 @@ struct Doctor: AsyncParsableCommand {
 }
 
 extension DoctorChecks {
-    /// All checks in order.
     static func all(_ link: LinkOptions, _ options: StoreOptions) async throws -> [Finding] {
         let file = try Configuration.load(options.config)
         let place = try options.place(file)
@@ -104,7 +102,7 @@ extension DoctorChecks {
         return findings
     }
 
-    /// The user's store and its default directory should be private.
+    /// The store and its default directory should be private to the user.
     static func privacy(_ path: String) -> [Finding] {
         let folder = (path as NSString).deletingLastPathComponent
         let places = [(path, "600")] + ((folder as NSString).lastPathComponent == "waterh" ? [(folder, "700")] : [])
@@ -197,7 +195,6 @@ enum DoctorChecks {
         }
     }
 
-    /// The time zones of a poll.
     static func zone(_ given: String?, _ place: StorePlace) -> Finding {
         guard let zones = try? Depot.zones(given, place) else {
             return Finding(
@@ -210,7 +207,7 @@ enum DoctorChecks {
         return Finding("time zone", .good, "\(zones.day.id), now \(zones.day.wall(at: Machine.now()))\(bottle)")
     }
 
-    /// Checks the login at the broker and the topic prefix. Leaves nothing there.
+    /// Checks the login at the broker and the topic prefix. Leaves no data at the broker.
     static func broker(_ place: StorePlace, _ file: Configuration) async -> [Finding] {
         guard let store = try? place.open(hostZone: nil, for: .looking) else { return [] }
         let isFile = file.mqtt["mqtt.url"] != nil

@@ -1,6 +1,6 @@
 import CommandSupport
 
 extension Finding {
-    /// Of one that is bad: somebody is missing to talk to, or something does not work.
+    /// The reason of a bad finding: nothing to connect to, or an error.
     var exitReason: ExitReason { isAbsence ? .absent : .failed }
 }

@@ -7,10 +7,10 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// Keeps the traffic of the last polls in memory, and writes it to files after a failed or unusual poll. The files of a
-/// bottle have polls of that bottle only.
+/// Keeps the traffic of the last polls in memory, and writes it to files after a failed or unusual poll. A bottle's
+/// files contain only polls of that bottle.
 final class FlightRecorder: Sendable {
-    /// The bottle of a poll; none if it was not met.
+    /// The bottle of a poll; empty if the poll did not reach it.
     private struct Owner: Hashable {
         var store: String
         var bottle: String?
@@ -20,13 +20,11 @@ final class FlightRecorder: Sendable {
         var owner: Owner?
         var observations: [LinkObservation] = []
         var bytes = 0
-        /// Whether traffic was dropped.
         var isCut = false
     }
 
     private struct State {
         var present = Flight()
-        /// The store of the current poll.
         var store: String?
         /// Earlier polls, oldest first.
         var flights: [Flight] = []
@@ -39,8 +37,8 @@ final class FlightRecorder: Sendable {
     private static let ofAll = 12
     private static let packets = 4096
     private static let bytes = 256 << 10
-    /// The minimum time between files for the same error, so that a constantly failing bottle does not replace earlier
-    /// ones.
+    /// The minimum time between files for the same error, so that a permanent error does not replace the files of
+    /// others.
     private static let pause = Duration.seconds(3600)
 
     private let state = Mutex(State())

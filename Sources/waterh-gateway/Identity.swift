@@ -33,7 +33,7 @@ struct Identity: AsyncParsableCommand {
             throw CommandFailure(
                 .refused, "no store: \(store.path) does not exist", advice: "Name another with --store.")
         }
-        // Showing needs read permission only and changes nothing.
+        // Showing the identity requires only read permission and changes nothing.
         guard let choice else { return try show(try store.open(hostZone: nil, for: .looking)) }
         let desk = try Depot(store, zone: place.namedZone(file)).desk()
         try show(desk.store) {

@@ -54,7 +54,6 @@ struct Invite: ParsableCommand {
     }
 }
 
-/// The former name of `invite`.
 struct Pair: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "pair", shouldDisplay: false)
 
@@ -67,22 +66,21 @@ struct Pair: ParsableCommand {
     }
 }
 
-/// An access code that the running service has made, and the addresses of its page.
+/// An access code of the running service, and the addresses of its page.
 struct Invitation: Decodable {
     /// Ten characters.
     var code: String
-    /// How long the code is valid.
+    /// The validity of the code.
     var seconds: Int
-    /// Addresses of the page for other machines.
+    /// The page's addresses for other machines.
     var urls: [String]
-    /// Address of the page for a browser of this machine; `nil` if the page is off.
+    /// The page's address for a browser on this machine; `nil` if the page is off.
     var localUrl: String?
-    /// The service's response.
     private(set) var json = ""
 
     private enum CodingKeys: CodingKey { case code, seconds, urls, localUrl }
 
-    /// Asks the service that uses the store.
+    /// Requests a code from the service of the store.
     static func make(_ place: StoreOptions, scope: String, label: String) throws -> Invitation {
         let store = try place.place(try Configuration.load(place.config))
         let path = ServiceSocket.path(forStore: store.path)
@@ -105,20 +103,20 @@ struct Invitation: Decodable {
         return invitation
     }
 
-    /// Whether a system service has a socket that this user may not open.
+    /// Whether a system service has a socket that this user cannot open.
     private static func isClosed(_ path: String) -> Bool {
         ["/run/waterh/.", path].contains { (path: String) in access(path, R_OK | W_OK) != 0 && errno == EACCES }
     }
 
     var minutes: Int { seconds / 60 }
 
-    /// As a person reads and types it: two groups of five.
+    /// For typing: two groups of five characters.
     var typed: String { "\(code.prefix(5)) \(code.suffix(5))" }
 
-    /// The link that enters the code by itself. What follows `#` reaches no log of a server or proxy.
+    /// The link with the code. Servers and proxies do not log the fragment.
     func link(_ base: String) -> String { "\(base)\(base.hasSuffix("/") ? "" : "/")sign-in#\(code)" }
 
-    /// - Throws: for a `--url` that no browser can open.
+    /// - Throws: if browsers cannot open `--url`.
     static func check(_ url: String?) throws {
         guard let url else { return }
         let parts = URLComponents(string: url)

@@ -39,7 +39,7 @@ struct KeptFlights {
             for ending in [".btsnoop", ".txt"] { try? files.removeItem(atPath: name + ending) }
             throw error
         }
-        // By modification time, because the clock might have been wrong. Other files belong to the user.
+        // By modification time, because the clock could have been wrong. Other files belong to the user.
         let others = try files.contentsOfDirectory(atPath: folder).filter {
             KeptPolls.isOurs($0) && $0.hasSuffix(".btsnoop") && folder + "/" + $0 != name + ".btsnoop"
         }

@@ -1,10 +1,9 @@
 /// The total connection time with a bottle.
 struct LinkTime: Sendable {
     private var past = Duration.zero
-    /// The start of the current connection.
     private var since: ContinuousClock.Instant?
 
-    /// Records a connection or its end; repetitions are ignored.
+    /// Repetitions are ignored.
     mutating func note(isUp: Bool, at now: ContinuousClock.Instant = .now) {
         if isUp {
             since = since ?? now

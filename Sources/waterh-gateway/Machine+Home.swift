@@ -3,7 +3,7 @@ import Foundation
 import Store
 
 extension Machine {
-    /// The machine and file from which a store publishes.
+    /// The identity of the machine and the store for the publisher.
     static func home(of path: String) -> OutletHome {
         let handle = FileHandle(forReadingAtPath: "/etc/machine-id")
         let number = (try? handle?.read(upToCount: 64)).flatMap { $0 } ?? Data()

@@ -1,10 +1,8 @@
 import Foundation
 
-/// A lock on a name, for one process of this user and session.
 final class NameLock: Sendable {
     private let descriptor: Int32
 
-    /// Whether this process has the lock.
     let isOurs: Bool
 
     /// - Throws: if the lock file cannot be used.

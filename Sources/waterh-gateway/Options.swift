@@ -7,7 +7,6 @@ import Gateway
 import Store
 import TrackerCore
 
-/// The link to the bottle.
 struct LinkOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -92,7 +91,6 @@ struct LinkOptions: ParsableArguments {
     var wantedBottle: String? { Configuration().bottle(flag: bottle) }
 }
 
-/// The location of the store.
 struct LocationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -107,13 +105,11 @@ struct LocationOptions: ParsableArguments {
         completion: .file())
     var config: String?
 
-    /// The store's place by flag, environment and configuration.
     func place(_ file: Configuration) throws -> StorePlace { try StorePlace.find(store, file) }
 
     func namedZone(_ file: Configuration) -> String? { file.zone(flag: nil) }
 }
 
-/// The store, and how records are decoded.
 struct StoreOptions: ParsableArguments {
     @OptionGroup var location: LocationOptions
 
@@ -132,7 +128,6 @@ struct StoreOptions: ParsableArguments {
     var store: String? { location.store }
     var config: String? { location.config }
 
-    /// The store's place by flag, environment and configuration.
     func place(_ file: Configuration) throws -> StorePlace { try location.place(file) }
 
     /// The time zone by option, environment or configuration.
@@ -143,7 +138,6 @@ extension LinkFactory.NotificationWay: ExpressibleByArgument {}
 
 extension RecordDialect: ExpressibleByArgument {}
 
-/// The text as a sentence: capital letter and full stop.
 func sentence(_ text: String) -> String {
     let start = text.prefix(1).uppercased() + text.dropFirst()
     return start.last.map { ".!?".contains($0) } == true ? start : start + "."

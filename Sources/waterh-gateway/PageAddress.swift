@@ -12,6 +12,5 @@ final class PageAddress: Sendable {
         }
     }
 
-    /// The address of a path.
     func page(_ path: String) -> String? { held.withLock { $0.map { $0.dropLast() + path } } }
 }

@@ -4,9 +4,9 @@ import TrackerCore
 import TrackerService
 import WebServer
 
-/// Whether the address of the page is free, used by a service of ours, or used by another program.
+/// Whether the address of the page is free, used by a service of this project, or used by another program.
 enum PageCheck {
-    /// Nothing if the page is off, or if no program listens there.
+    /// Empty if the page is off, or if no program listens there.
     static func finding(_ file: Configuration, _ place: StorePlace) async -> [Finding] {
         let settings = try? place.open(hostZone: nil, for: .looking).settings()
         let listen =

@@ -7,7 +7,6 @@ import TrackerService
 
 /// The recent polls of the service, for pages and metrics.
 actor PollBoard {
-    /// The number of stored polls.
     private static let limit = 50
     /// The upper bounds of the histogram of poll durations, in seconds.
     private static let buckets: [Double] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -17,7 +16,6 @@ actor PollBoard {
     private struct Course {
         var stage = "idle"
         var trying: String?
-        /// Whether a connection is kept.
         var isConnected = false
         /// The poll uses the kept connection and is not shown.
         var isLook = false
@@ -34,7 +32,6 @@ actor PollBoard {
     private var rssi: [String: Int] = [:]
     private let link = Mutex(LinkTime())
 
-    /// Newest first.
     var recent: [PollLine] { lines }
 
     func status(next: Duration?, setupDone: Bool, version: String) -> ServiceStatus {
@@ -48,7 +45,6 @@ actor PollBoard {
             setupDone: setupDone)
     }
 
-    /// Updates the progress of the current poll.
     nonisolated func show(_ progress: PollProgress) {
         if progress.stage == .connected { link.withLock { $0.note(isUp: true) } }
         course.withLock { course in
@@ -63,13 +59,11 @@ actor PollBoard {
         if diagnostic.code == "recovery" { course.withLock { $0.trying = diagnostic.sentence } }
     }
 
-    /// The kept connection has ended.
     nonisolated func lost() {
         course.withLock { $0 = Course() }
         link.withLock { $0.note(isUp: false) }
     }
 
-    /// Starts a poll.
     nonisolated func begin() {
         course.withLock { course in
             course.isLook = course.isConnected
@@ -77,7 +71,6 @@ actor PollBoard {
         }
     }
 
-    /// Ends a poll.
     func end(_ report: PollReport, isPoll: Bool, at now: Instant) {
         let wasLook = course.withLock { course in
             defer { course = Course(stage: report.isConnected ? "connected" : "idle", isConnected: report.isConnected) }
@@ -116,7 +109,6 @@ actor PollBoard {
         if let heard = report.rssi { rssi[bottle] = heard }
     }
 
-    /// The metrics.
     /// - Parameters:
     ///   - bottles: the store's bottles with their names; others are dropped. `nil` if unknown.
     ///   - store: its size, and the number of changes that wait for a server.

@@ -2,14 +2,12 @@ import Utilities
 
 /// The metrics of the polls.
 struct PollFigures: Sendable {
-    /// The number of polls by result.
     var results: [String: Int]
     var received: Int
     var new: Int
     var duplicates: Int
     var suspect: Int
     var acknowledged: Int
-    /// The total duration of all polls.
     var seconds: Double
     /// The cumulative histogram of durations.
     var buckets: [(end: Double, count: Int)]
@@ -25,7 +23,6 @@ struct PollFigures: Sendable {
     /// The number of changes that wait for a server.
     var waiting: Int?
 
-    /// The metrics in Prometheus text format.
     var metrics: String {
         var lines: [String] = []
         func family(

@@ -2,7 +2,6 @@ import Gateway
 import Logging
 import Synchronization
 
-/// Log metadata of the current poll.
 final class PollMark: Sendable {
     private let state = Mutex<(number: Int, bottle: String?)>((0, nil))
 
@@ -10,7 +9,6 @@ final class PollMark: Sendable {
 
     var metadata: Logger.Metadata { metadata(bottle: nil) }
 
-    /// - Parameter bottle: the bottle, if known.
     func metadata(bottle: String?) -> Logger.Metadata {
         state.withLock { state in
             var metadata: Logger.Metadata = ["poll": "\(state.number)"]
@@ -19,7 +17,6 @@ final class PollMark: Sendable {
         }
     }
 
-    /// The results of a poll as metadata.
     func metadata(of report: PollReport) -> Logger.Metadata {
         let figures: Logger.Metadata = [
             "received": "\(report.received)", "new": "\(report.new)", "known": "\(report.duplicates)",

@@ -5,7 +5,6 @@ import Foundation
 import Gateway
 import TrackerCore
 
-/// The JSON of a poll (CLI spec C5). `recovery`, `error`, `reason` and `hint` are optional.
 struct PollJSON: Encodable {
     var report: PollReport
     var state: TrackerSnapshot?
@@ -66,7 +65,6 @@ struct PollJSON: Encodable {
     }
 }
 
-/// The text of a poll.
 enum PollText {
     static func lines(
         _ report: PollReport, entries: [JournalEntry] = [], in units: AmountUnits = .ml, state: TrackerSnapshot?
@@ -91,7 +89,6 @@ enum PollText {
         return lines
     }
 
-    /// The message about the first bottle of a store.
     static func adoption(_ report: PollReport) -> String? {
         guard report.isAdopted, let identity = report.identity else { return nil }
         return
@@ -149,10 +146,9 @@ extension PollReport {
         return Double(whole) + Double(atto / 1_000_000_000_000_000) / 1000
     }
 
-    /// The error that ends the command, or `nil`.
     var commandFailure: CommandFailure? { commandFailure(advice: nil) }
 
-    /// The same while a service uses the store, which might have the bottle.
+    /// The same while a service uses the store and can be connected to the bottle.
     func commandFailure(besideServiceOf store: String) -> CommandFailure? {
         let mayBeTaken: [PollFailure.Kind] = [.notFound, .connectFailed, .connectionLost, .didNotAnswer]
         guard let failure, mayBeTaken.contains(failure.kind),

@@ -14,7 +14,7 @@ enum QRCode {
             guard (0..<width).contains(x), (0..<width).contains(y) else { return false }
             return code.pointee.data[y * width + x] & 1 == 1
         }
-        // On a dark terminal a full block is light: the light modules are drawn.
+        // On a dark terminal a full block is light, so the light modules are drawn.
         return stride(from: -margin, to: width + margin, by: 2).map { y in
             (-margin..<(width + margin)).map { x in
                 switch (isDark(x, y), isDark(x, y + 1)) {

@@ -1,7 +1,7 @@
 import CommandSupport
 import Foundation
 
-/// Plays the user's part with an emulator. Skips the manufacturer's app.
+/// Simulates the user with an emulator. Skips the manufacturer's app.
 struct RehearsedPerson: BenchDayPerson {
     let control: String
 
@@ -25,7 +25,7 @@ struct RehearsedPerson: BenchDayPerson {
             switch prompt.form {
             case .done: ""
             case .amount(let ml): "\(ml)"
-            // It is unknown whose clock is right.
+            // It is unknown which clock is correct.
             case .yesNo: prompt.word == "clock" ? "n" : "y"
             }
         Diagnostics.line("? \(prompt.text) \(answer)")

@@ -8,7 +8,6 @@ struct Repair {
     var isDone: Bool
     var words: String
 
-    /// Fixes errors and permissions in order, each command once.
     static func all(of findings: [Finding]) async -> [Repair] {
         var repairs: [Repair] = []
         var seen: Set<Remedy> = []
@@ -38,7 +37,6 @@ struct Repair {
             : Repair(check: check, isDone: false, words: "\(line) (tried; exit code \(result.exitCode)\(said))")
     }
 
-    /// The command as typed.
     static func line(_ remedy: Remedy) -> String {
         let words = (remedy.needsRoot && geteuid() != 0 ? ["sudo"] : []) + remedy.words
         return words.map(Escaping.shellWord).joined(separator: " ")

@@ -3,8 +3,8 @@ import Foundation
 
 /// A compressed archive of texts, made by tar.
 enum ReportArchive {
-    /// - Parameter sparing: the files that the report was made of.
-    /// - Throws: `CommandFailure`; no file remains then.
+    /// - Parameter sparing: the input files of the report.
+    /// - Throws: `CommandFailure`; then the file is removed.
     static func write(_ parts: [(name: String, text: String)], to path: String, sparing: [String]) async throws {
         guard let tar = OtherProgram("tar") else {
             throw CommandFailure(.failed, "There is no tar on this machine.", advice: "apt-get install tar gzip")
@@ -21,7 +21,7 @@ enum ReportArchive {
                 .failed, "The report cannot be put together: \(error.localizedDescription)",
                 advice: "Set TMPDIR to a directory that can be written.")
         }
-        // The user's file name must not be in the archive.
+        // The archive must not contain the user's file name.
         let packed = folder.appendingPathComponent("packed").path
         let result = await tar.run([
             "--create", "--gzip", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner", "--file", packed,

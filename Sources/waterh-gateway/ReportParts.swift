@@ -34,7 +34,7 @@ enum ReportParts {
 
     // MARK: - Settings
 
-    /// Settings with a fixed set of values, which reveal nothing.
+    /// Settings with a fixed set of values, which contain no personal data.
     private static let choices: Set<String> = [
         "reminders.engine", "pace.mode", "bottle.recordDialect", "bottle.amountWidth", "bottle.hold", "waterline.units",
         "waterline.bottleWater", "week.firstDay", "hydration.units",

@@ -14,7 +14,7 @@ struct ReportSecrets {
         _ file: Configuration, _ stores: [TrackerStore], _ facts: BluetoothFacts, link: String? = nil
     ) {
         var (names, secrets): (Set<String>, Set<String>) = ([], [])
-        // A proxy or controller has a private host name.
+        // The host name of a proxy or controller is private.
         for link in [link, file.link, Machine.variable("WATERH_LINK")].compactMap({ $0 }) {
             let parts = link.split(separator: ":", maxSplits: 1)
             guard parts.count == 2, ["esphome", "hci"].contains(parts[0]) else { continue }
@@ -31,7 +31,7 @@ struct ReportSecrets {
         }
         take(file.mqtt)
         take(file.pocket)
-        // A directory can have the user's name.
+        // A directory name can contain the user's name.
         names.formUnion([file.store].compactMap { $0 }.filter { $0 != Paths.serviceStore })
         names.formUnion([file.bottle, file.publicURL, file.instance].compactMap { $0 } + file.bottles)
         // A time zone reveals a place.
@@ -48,7 +48,7 @@ struct ReportSecrets {
             }
         }
         names.formUnion(KeptFlights.names(stores.map(\.path)))
-        // Other devices of bluetoothd often have their owners' names.
+        // Other devices of bluetoothd are often named after their owners.
         if case .running(let census) = facts.daemon { names.formUnion(census.devices.compactMap(\.name)) }
         names.formUnion([
             ProcessInfo.processInfo.hostName, NSUserName(), NSFullUserName(), Machine.variable("SUDO_USER") ?? "",

@@ -6,7 +6,6 @@ extension Resident {
     /// The interval between checks of the directory.
     private static let inboxEvery = Duration.seconds(60)
 
-    /// Imports files from the directory `health.inbox` until cancelled.
     func takeInbox() async {
         var trouble: Set<String> = []
         while !Task.isCancelled {

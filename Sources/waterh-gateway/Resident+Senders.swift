@@ -6,7 +6,6 @@ import TrackerCore
 import TrackerService
 
 extension Resident {
-    /// One sender per notification channel.
     static func senders(_ store: TrackerStore, _ plan: ServicePlan, _ watch: StoreWatch?, log: Logger)
         -> [NotificationSender]
     {

@@ -16,7 +16,7 @@ final class Resident: Sendable {
     let board = PollBoard()
     let log: Logger
     let plan: ServicePlan
-    /// Notifies about writes to the store; `nil` if inotify is unavailable.
+    /// Reports writes to the store; `nil` if inotify is unavailable.
     let watch: StoreWatch?
     private let mark = PollMark()
     private let onlookers: Onlookers
@@ -78,7 +78,7 @@ final class Resident: Sendable {
         }
     }
 
-    /// Before any notification: those of an unshared session are never sent.
+    /// Before any notification, because notifications of an unshared session are never sent.
     private func noteSharing() {
         do { try store.noteSharing(plan.sharesWaterline(store)) } catch {
             log.warning("Whether Waterline is shared cannot be noted: \(error)")
@@ -142,14 +142,12 @@ final class Resident: Sendable {
         return isShown
     }
 
-    /// Runs after the commits of a poll.
     func afterPoll(_ report: PollReport, _ options: PollOptions) async {
         await desk.afterPoll(report, options)
         await reminders.poke()
         await publishing.withLock { $0 }?.poke()
     }
 
-    /// The data for the web server.
     func page(_ service: PollService, _ scanner: BottleScanner) -> Person {
         let (store, reminders, door) = (store, reminders, door(service, scanner))
         lights.reach(service)

@@ -35,13 +35,13 @@ struct Send: AsyncParsableCommand {
         let place = try location.place(file)
         var link = link
         link.fill(file)
-        // --zone applies to this clock; otherwise the time zone of the polls.
+        // --zone applies to this clock; the default is the time zone of the polls.
         let zone = try zone.map { try Depot.choice($0).host } ?? Depot.zones(file.zone(flag: nil), place).bottle
         let command = try CommandWords.command(command, zone: zone, now: Machine.now())
         var options = PollOptions(zone: zone)
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
-        // A capture has no owner.
+        // A capture does not have an owner.
         options.own = Adoption.ownBottles(place)
         options.mean(link.wantedBottle, file)
         if case .capture = try link.name { options.answeredByRecording() }
@@ -74,7 +74,7 @@ struct Send: AsyncParsableCommand {
         }
     }
 
-    /// Messages about drinks are replaced: nothing is stored here.
+    /// Replaces messages about drinks, because `send` stores nothing.
     private static func ofCommand(_ failure: CommandFailure, _ report: PollReport) -> CommandFailure {
         var failure = failure
         if report.failure?.code == "interrupted" {
@@ -87,7 +87,6 @@ struct Send: AsyncParsableCommand {
         return failure
     }
 
-    /// The result of a registration.
     private struct Registration {
         let isDone: Bool
         let sentence: String

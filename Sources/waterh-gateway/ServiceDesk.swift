@@ -8,7 +8,6 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// The store and the plan of a running service.
 actor ServiceDesk {
     /// With the last read settings and time zone.
     private var depot: Depot
@@ -21,9 +20,7 @@ actor ServiceDesk {
     private var settingsTrouble: String?
     /// The last failure of each plan.
     private var problems: [BottlePlan.ID: PollFailure.Kind] = [:]
-    /// The plans of the last read of the store.
     private var plans: [BottlePlan] = []
-    /// The bottles of the last read of the store.
     private var own: [OwnBottle] = []
     private var isMissingLogged = false
     /// A poll has ended since the service started, or there is no bottle to poll.
@@ -42,9 +39,9 @@ actor ServiceDesk {
         self.now = now
     }
 
-    /// A desk at this moment: for what else uses the store beside the polls.
+    /// The service layer with the current time, for uses other than polls.
     func desk(source: String = "gateway", canNotify: Bool = false) -> TrackerDesk {
-        // The time zone might have changed.
+        // The time zone can have changed.
         reread()
         let log = log
         var desk = depot.desk(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
@@ -62,7 +59,6 @@ actor ServiceDesk {
         return options
     }
 
-    /// The bottles to poll, and their schedule.
     func look() -> [BottleDay] {
         reread()
         if let found = try? depot.desk().ownBottles() { own = found }
@@ -85,7 +81,7 @@ actor ServiceDesk {
         }
     }
 
-    /// Whether the service has no bottle to poll.
+    /// The service has no bottle to poll.
     func isUnadopted() -> Bool { look().isEmpty }
 
     /// Options for a job that uses no setting of a bottle except the time limits.
@@ -105,7 +101,7 @@ actor ServiceDesk {
         return HoldWish(hold, onlookers: onlookers.until, rhythm: rhythm, now: now())
     }
 
-    /// `nil` if the store cannot be read, because another owner's bottle might be emptied.
+    /// `nil` if the store is unreadable, because the poll could empty another owner's bottle.
     func options(_ bottle: BottlePlan) async -> PollOptions? {
         reread()
         mark.begin(bottle.name)

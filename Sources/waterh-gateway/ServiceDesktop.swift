@@ -10,11 +10,10 @@ struct ServiceDesktop: Sendable {
     let desk: ServiceDesk
     let reminders: ReminderLoop
     let page: PageAddress
-    /// The instance name of the service.
     let instance: String?
     let log: Logger
     private let taps: ServiceTaps
-    /// A button press that waited longer has its time in the message.
+    /// The delay from which the message of a button press contains its time.
     private static let late = Duration.seconds(30)
 
     /// - Parameter taps: pending button presses.
@@ -39,7 +38,6 @@ struct ServiceDesktop: Sendable {
         }
     }
 
-    /// Handles buttons, and shows due notifications on a new server.
     func attend() async {
         var outlets = DesktopNotifications.Outlets()
         let (log, reminders) = (log, reminders)
@@ -59,7 +57,6 @@ struct ServiceDesktop: Sendable {
         await desktop.stop()
     }
 
-    /// The D-Bus object of the day.
     var object: SessionObject {
         let (desk, reminders) = (desk, reminders)
         @Sendable func write(_ body: @Sendable (TrackerDesk) throws -> String) async throws -> String {

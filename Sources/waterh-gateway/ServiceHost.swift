@@ -9,9 +9,7 @@ import TrackerService
 /// The running service: one store, one link, and everything that follows a poll.
 final class ServiceHost: Sendable {
     let resident: Resident
-    /// The data for the web server.
     let page: Person
-    /// The page's address for a browser on this machine.
     let address = PageAddress()
     private let adapter: Adapter
     private let work: [Task<Void, Never>]
@@ -51,10 +49,8 @@ final class ServiceHost: Sendable {
         work = [Task { await adapter.run() }, Task { await resident.run(page) }, Task { await scanner.run() }]
     }
 
-    /// Polls every bottle as soon as possible.
     func hurry() async { await adapter.service.hurry() }
 
-    /// The metrics in Prometheus text format.
     func metrics() async -> String {
         let store = resident.store
         return await resident.board.figures(
@@ -62,10 +58,9 @@ final class ServiceHost: Sendable {
         ).metrics
     }
 
-    /// Whether polls make progress.
+    /// Polls meet their deadlines.
     var isOnTime: Bool { get async { await adapter.service.isOnTime() } }
 
-    /// Returns when no poll is running and the link is closed.
     func close() async {
         for task in work { task.cancel() }
         for task in work { await task.value }

@@ -10,7 +10,6 @@ import TrackerCore
 struct ServicePages: Sendable {
     let host: ServiceHost
     let log: Logger
-    /// The address of the page, or `off`.
     let listen: String
 
     init(_ host: ServiceHost, _ plan: ServicePlan, log: Logger) {
@@ -20,7 +19,7 @@ struct ServicePages: Sendable {
     }
 
     /// Serves until the task is cancelled.
-    /// - Parameter printsLink: prints a link that signs a browser in, once the page is shown.
+    /// - Parameter printsLink: prints a sign-in link when the page is ready.
     func run(printsLink: Bool) async {
         let endpoints = HTTPServer.Endpoint(listen).map { [$0] } ?? []
         let (host, log) = (host, log)
@@ -45,7 +44,7 @@ struct ServicePages: Sendable {
         await pages.run(on: endpoints + [socket].compactMap(\.self))
     }
 
-    /// The addresses of the page for other machines.
+    /// The page's addresses for other machines.
     private static func addresses(_ endpoint: HTTPServer.Endpoint, _ used: Int?) -> [String] {
         guard case .tcp(let host, let wanted) = endpoint else { return [] }
         let port = used ?? wanted

@@ -13,11 +13,10 @@ struct ServicePlan: Sendable {
     let instance: String?
     let link: LinkOptions
     let store: StorePlace
-    /// The bottles by name or address; empty for those of the store.
     let bottles: [String]
     /// Whether a bottle in range can be another person's.
     let hasNeighbours: Bool
-    /// The configuration says that this computer's clock is right.
+    /// The configuration confirms this computer's clock.
     let trustsClock: Bool
     let zone: String?
     let dialect: RecordDialect?
@@ -25,14 +24,12 @@ struct ServicePlan: Sendable {
     private let sharesWaterline: Bool
     /// The MQTT settings of the file.
     let mqtt: [String: String]
-    /// The notification settings of the file.
     let pocket: [String: String]
-    /// The address of the page in options or file, or `nil`.
     let listen: String?
     /// Messages for the user who started the service.
     let remarks: [String]
 
-    /// Whether Waterline is shown beyond this machine: by the configuration, or by the setting `waterline.shared`.
+    /// Whether other machines can see Waterline: by the configuration, or by the setting `waterline.shared`.
     func sharesWaterline(_ store: TrackerStore) -> Bool {
         sharesWaterline || (try? store.settings().isWaterlineShared) == true
     }
@@ -41,7 +38,7 @@ struct ServicePlan: Sendable {
         let file = try Configuration.load(place.config)
         instance = file.instance
         var store = try place.place(file)
-        // The system service's store is not writable for this user: use the user's own.
+        // If this user cannot write the system service's store, the user's own store is used.
         if store.origin == .service, store.isShut(for: .writing) {
             remarks = [
                 """
@@ -75,7 +72,7 @@ struct ServicePlan: Sendable {
                 .wrongUse, "\"\(listen)\" is no place for the page.",
                 advice: "Write 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
         }
-        // Report an unknown zone or link at the start.
+        // Reports an unknown zone or link at the start.
         _ = (try Depot.choice(zone), try link.name)
         try checkPocket()
     }

@@ -10,8 +10,8 @@ struct Sighting {
     /// The identity from a connection, if the advertisement has none.
     private let met: (identity: String, name: String?)?
 
-    /// If the advertisement has no address (a socket), a short connection reads the identity. A busy bottle, or one
-    /// that does not answer within `limit`, stays unknown.
+    /// If the advertisement has no address (a socket), a short connection reads the identity. It stays `nil` for a
+    /// bottle that is busy or does not respond within `limit`.
     init(_ found: Advertisement, on link: LinkOptions, hasRadio: Bool, limit: Duration) async {
         self.found = found
         met = hasRadio || found.address != nil ? nil : await Self.meet(link, limit)
@@ -29,7 +29,6 @@ struct Sighting {
         return (identity, report.name)
     }
 
-    /// The identity; `nil` if it is unknown: a private address, or no connection.
     var identity: String? { found.isAddressPrivate ? nil : found.address?.description ?? met?.identity }
 
     var name: String? { found.name ?? met?.name }

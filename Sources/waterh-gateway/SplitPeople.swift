@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Foundation
 
-/// Replaces a configuration of 0.9 that lists several people: the Debian package runs this when it is upgraded.
+/// Splits a configuration of 0.9 with several people. The Debian package runs this on an upgrade.
 struct SplitPeople: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "split-people",
@@ -24,7 +24,7 @@ struct SplitPeople: ParsableCommand {
         }
     }
 
-    /// Does nothing when the file exists.
+    /// Does nothing if the file exists.
     /// - Parameter source: the file whose owner and mode the new one gets.
     private static func write(_ text: String, to path: String, as source: stat) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)

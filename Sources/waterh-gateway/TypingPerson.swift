@@ -2,7 +2,7 @@ import CommandSupport
 import Foundation
 import TrackerCore
 
-/// The lines of standard input. One thread reads them from the first use on.
+/// The lines of standard input. A thread reads them from the first use on.
 enum StandardInput {
     static let lines: AsyncStream<String> = {
         let (lines, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .unbounded)
@@ -14,7 +14,7 @@ enum StandardInput {
     }()
 }
 
-/// Somebody at a terminal, or lines that come from a pipe.
+/// A user at a terminal, or lines of a pipe.
 actor TypingPerson: BenchDayPerson {
     private var isEnded = false
 

@@ -6,7 +6,7 @@ import Utilities
 import Synchronization
 import TrackerService
 
-/// Serves the web server on all its addresses. An address in use is reported and retried, while polls continue.
+/// Serves the web server on all its addresses. An address in use is reported and retried while polls continue.
 struct WebPages: Sendable {
     private static let socketPause = Duration.seconds(1)
     private static let firstPause = Duration.seconds(5)
@@ -17,7 +17,6 @@ struct WebPages: Sendable {
     /// Called when an address is bound.
     var ready: @Sendable (String) async -> Void = { _ in }
 
-    /// Serves until cancelled.
     func run(on endpoints: [HTTPServer.Endpoint]) async {
         await withTaskGroup(of: Void.self) { group in
             for endpoint in endpoints { group.addTask { await serve(endpoint) } }
@@ -56,14 +55,13 @@ struct WebPages: Sendable {
                 try? await Task.sleep(for: backoff.next(chance: 1))
             }
         }
-        // Only our own, because another service might listen.
+        // Only the own socket, because another service could listen.
         if case .unix(let path) = endpoint, lock != nil, bound.withLock({ $0 }) { unlink(path) }
         withExtendedLifetime(lock) {}
     }
 
-    /// Removes the socket of an ended service; that of a running one stays.
-    ///
-    /// A starting service binds its socket before it listens, so the lock decides which service has it.
+    /// Removes the socket of an ended service; that of a running one stays. A starting service binds its socket before
+    /// it listens, so the lock decides the owner.
     private static func claim(_ path: String) throws -> NameLock {
         let lock: NameLock
         do {
