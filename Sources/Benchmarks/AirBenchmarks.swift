@@ -2,15 +2,15 @@ import BlueZ
 import Bluetooth
 import Glibc
 
-/// Both ends of the notification benchmark inside the bench machine (`hardware/machine/suite/benchmarks.py`): a
-/// peripheral that notifies as fast as its link takes values, and our central, which counts what arrives.
+/// Both ends of the notification benchmark in the test VM (`hardware/machine/suite/benchmarks.py`): a peripheral that
+/// notifies at the maximum rate of its link, and a central that counts the notifications.
 enum AirBenchmarks {
     static let service: BluetoothUUID = 0xFFE0
     static let characteristic: BluetoothUUID = 0xFFE4
     static let name = "WaterH-Flood"
-    /// A full log notification has 110 bytes (protocol law P3). The first four of each are its number, big-endian.
+    /// A full log notification has 110 bytes (protocol spec P3). The first four of each are its number, big-endian.
     static let size = 110
-    /// Values handed to the link and not yet gone: enough to keep it busy.
+    /// Pending values in the link: enough to keep it busy.
     private static let window = 16
 
     struct Failure: Error, CustomStringConvertible {
@@ -20,7 +20,7 @@ enum AirBenchmarks {
 
     // MARK: - The flood
 
-    /// Notifies whoever subscribes, until the process is killed.
+    /// Notifies subscribers until the process is killed.
     static func flood(_ text: String) async throws {
         let link: any PeripheralLink =
             switch try LinkName(text) {
@@ -58,7 +58,7 @@ enum AirBenchmarks {
 
     // MARK: - Our central
 
-    /// Connects to the flood and counts for some seconds from the first value on; one JSON object.
+    /// Connects to the peripheral and counts for some seconds from the first value; prints a JSON object.
     static func notifications(adapter: String, way: BlueZCentralLink.NotificationWay, seconds: Double) async throws
         -> String
     {
@@ -98,7 +98,6 @@ enum AirBenchmarks {
         return counted.json
     }
 
-    /// What arrived since the first value.
     private struct Counted {
         private var began: ContinuousClock.Instant?
         private var elapsed = Duration.zero
@@ -107,7 +106,6 @@ enum AirBenchmarks {
         private var last: UInt32 = 0
         private(set) var isDone = false
 
-        /// `true` once the time is over.
         mutating func take(_ value: [UInt8], at now: ContinuousClock.Instant, seconds: Double) -> Bool {
             let number = value.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
             guard let began else {

@@ -1,5 +1,5 @@
-// Rates that the project promises, measured. Run in release: swift run -c release Benchmarks
-// Each benchmark is a file here with one function that returns a line; add it to the list below.
+// Benchmarks of the project. Run them in release mode: swift run -c release Benchmarks
+// Each benchmark is a function in a file of its own that returns a line; add it to the list below.
 
 import Foundation
 import Glibc
@@ -13,7 +13,7 @@ enum Benchmarks {
     static func main() async {
         let wanted = CommandLine.arguments.dropFirst()
         if let verb = wanted.first, ["flood", "notifications"].contains(verb) { return await air(Array(wanted)) }
-        // Material for the benchmarks of the commands (hardware/benchmarks), not a benchmark itself.
+        // Input for the benchmarks of the commands (hardware/benchmarks), not a benchmark.
         if wanted == ["full-bottle"] { return print(FullBottle.hexText()) }
         if wanted.first == "big-capture", (2...4).contains(wanted.count), let path = wanted.dropFirst().first {
             let rest = wanted.dropFirst(2)
@@ -36,7 +36,7 @@ enum Benchmarks {
         }
     }
 
-    /// The parts of the benchmark inside the bench machine, which `hardware/machine/suite/benchmarks.py` starts.
+    /// The parts of the notification benchmark, which `hardware/machine/suite/benchmarks.py` starts in the test VM.
     private static func air(_ words: [String]) async {
         do {
             switch (words.first, words.count) {

@@ -3,12 +3,11 @@ import Bluetooth
 import Captures
 import Foundation
 
-/// A capture as large as asked for, to measure `waterh-replay` with: `Benchmarks big-capture FILE [NOTIFICATIONS
-/// [distinct]]`.
+/// Creates a large capture to measure `waterh-replay`: `Benchmarks big-capture FILE [NOTIFICATIONS [distinct]]`.
 ///
-/// A btsnoop file (H4) of one bottle that is asked for its log again and again and never acknowledged: 62 notifications
-/// of 8 records a dump. Between two dumps 8 drinks are new and the 8 oldest are gone. 500,000 notifications are about
-/// 71 MB and 64,512 drinks; `distinct`, where no drink is delivered twice, 4 million.
+/// A btsnoop file (H4) of one bottle whose log is requested repeatedly and never acknowledged: 62 notifications of 8
+/// records per dump. Between two dumps, 8 new drinks replace the 8 oldest. 500,000 notifications are about 71 MB and
+/// 64,512 drinks; with `distinct`, where no drink is delivered twice, 4 million.
 enum BigCapture {
     private static let recordsPerEntry = 8
     private static let entriesPerDump = 62

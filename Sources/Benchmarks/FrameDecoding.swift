@@ -1,6 +1,6 @@
 import BottleProtocol
 
-/// Notification values to decoded records on one core, the way a poll goes: reassembly, entries, records.
+/// Converts notification values to decoded records on one core, as a poll does: reassembly, entries, records.
 enum FrameDecoding {
     static func run() -> String {
         let values = dump(records: 500)
@@ -50,7 +50,7 @@ enum FrameDecoding {
         return "\(tenths / 10).\(tenths % 10)"
     }
 
-    /// A retail dump: frame header with the first entry, then an entry of up to 8 records a notification.
+    /// A retail dump: frame header with the first entry, then an entry of up to 8 records per notification.
     private static func dump(records count: Int) -> [[UInt8]] {
         var entries: [[UInt8]] = []
         for start in stride(from: 0, to: count, by: 8) {

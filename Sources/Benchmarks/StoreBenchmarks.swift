@@ -2,10 +2,10 @@ import Foundation
 import Store
 import TrackerCore
 
-/// What the store costs, on files in a temporary directory.
+/// Benchmarks of the store, on files in a temporary directory.
 enum StoreBenchmarks {
-    /// One million different sips in batches of 500 (a full bottle), every tenth batch delivered twice; the rate of
-    /// each quarter shows whether it grows linearly.
+    /// One million different sips in batches of 500 (a full bottle), every tenth batch delivered twice. The rates of
+    /// the four quarters show whether the time grows linearly.
     static func ingest() -> String {
         inScratch { path in
             let store = try TrackerStore(path: path)
@@ -34,7 +34,7 @@ enum StoreBenchmarks {
         }
     }
 
-    /// One evaluation as the service does it each minute, and a week's view, with ten years of history in the store.
+    /// One evaluation, as the service does each minute, and a week's view, with ten years of history in the store.
     static func tick() -> String {
         inScratch { path in
             let store = try TrackerStore(path: path)
@@ -89,7 +89,7 @@ enum StoreBenchmarks {
     private static func rounded(_ value: Double) -> String { String(format: "%.2f", value) }
 }
 
-/// Sips at even distances from 2016 on, made up without randomness.
+/// Sips at regular intervals from 2016 on, without randomness.
 private enum SipSource {
     static func instant(_ number: Int, spacingSeconds: Int) -> Instant {
         Instant(seconds: 1_451_606_400 + Int64(number * spacingSeconds))

@@ -1,6 +1,6 @@
 #include "report.h"
 
-// C23's #embed, which clang has had since 19 in every mode.
+// clang 19 and later support C23's #embed in every mode.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char style[] = {

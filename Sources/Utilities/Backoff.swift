@@ -2,7 +2,6 @@
 package struct Backoff: Hashable, Sendable {
     /// The maximum wait after the first failure.
     package var first: Duration
-    /// The maximum wait.
     package var longest: Duration
     private var failures = 0
 
@@ -22,6 +21,5 @@ package struct Backoff: Hashable, Sendable {
         return whole / 2 + (whole / 2) * min(1, max(0, chance))
     }
 
-    /// Resets the wait after a success.
     package mutating func reset() { failures = 0 }
 }

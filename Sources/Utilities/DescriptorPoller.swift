@@ -18,7 +18,6 @@ final class DescriptorPoller: Sendable {
     private let instance = Mutex<Int32>(-1)
     private let isAbleToWait: Bool
 
-    /// - Parameter isAbleToWait: `false` in tests that simulate a failing kernel.
     init(isAbleToWait: Bool = true) { self.isAbleToWait = isAbleToWait }
 
     func number() -> UInt64 { numbers.add(1, ordering: .relaxed).newValue }
@@ -65,7 +64,6 @@ final class DescriptorPoller: Sendable {
         init(_ poller: DescriptorPoller, _ epoll: Int32) { (self.poller, self.epoll) = (poller, epoll) }
     }
 
-    /// Starts the thread, with all signals blocked.
     private func begin(_ epoll: Int32) -> Bool {
         var (none, before) = (sigset_t(), sigset_t())
         sigfillset(&none)

@@ -2,18 +2,16 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Calls a handler on a queue when a descriptor is readable or writable: a socket, a pipe, or anything that poll(2)
-/// supports.
+/// Calls a handler on a queue when a descriptor is ready to read or write: a socket, a pipe, or another descriptor that
+/// poll(2) supports. The handler is called again while a condition of `interest` is true.
+///
+/// A hang-up or error counts as every condition of `interest`; the next read or write returns it. With an empty
+/// interest, nothing is reported and nothing is lost. A lock protects the state.
 ///
 /// Dispatch sources lose the end of a connection on Linux: after a hang-up, libdispatch notifies a source twice and
-/// stops the process ("Source finalized twice"), or removes the descriptor from epoll while a source is suspended
-/// (`src/event/event_epoll.c`, `_dispatch_event_merge_hangup`; seen with Swift 6.3 in one of about 10,000 connections).
-///
-/// The handler runs on the queue and is called again while there is something to do. It receives only conditions of
-/// `interest`. A hang-up or error counts as every condition of `interest`; the following read or write reports it. With
-/// an empty interest, nothing is reported and nothing is lost. A lock protects the state.
+/// aborts ("Source finalized twice"), or removes the descriptor from epoll while a source is suspended
+/// (`src/event/event_epoll.c`, `_dispatch_event_merge_hangup`; Swift 6.3, about one of 10,000 connections).
 package final class DescriptorSource: @unchecked Sendable {
-    /// The conditions of a descriptor.
     package struct Interest: OptionSet, Hashable, Sendable {
         /// Bytes, a message, a connection or the end can be read.
         package static let reading = Interest(rawValue: 1)
@@ -26,9 +24,9 @@ package final class DescriptorSource: @unchecked Sendable {
 
     private struct State {
         var interest: Interest = []
-        /// The poller will notify.
+        /// The poller will notify the source.
         var isArmed = false
-        /// The poller has notified, and the handler has not returned.
+        /// The handler has been scheduled and has not returned.
         var isPending = false
         var isCancelled = false
     }
@@ -76,8 +74,7 @@ package final class DescriptorSource: @unchecked Sendable {
 
     package var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Stops waiting, and closes the descriptor in a later turn of the queue, so that a running handler still has it.
-    /// Thread-safe.
+    /// Stops waiting, and closes the descriptor in a later turn of the queue, after a running handler. Thread-safe.
     package func cancel() {
         let isFirst = state.withLock { state in
             defer { state.isCancelled = true }
@@ -116,8 +113,8 @@ package final class DescriptorSource: @unchecked Sendable {
         }
         state.isArmed = poller.arm(self, state.interest)
         guard !state.isArmed else { return }
-        // The kernel cannot register another descriptor (EPOLL_CTL_ADD: ENOMEM, ENOSPC): poll it from the queue until
-        // it can.
+        // The kernel cannot register the descriptor (EPOLL_CTL_ADD: ENOMEM, ENOSPC): poll it from the queue until it
+        // can.
         state.isPending = true
         queue.asyncAfter(deadline: .now() + Self.askEvery) { [weak self] in self?.ask() }
     }

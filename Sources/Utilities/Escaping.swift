@@ -1,9 +1,8 @@
-/// Escapes untrusted text for a shell, HTML or XML, by Unicode scalars.
+/// Escapes untrusted text for a shell, HTML or XML.
 ///
-/// `String` compares characters: a sign joined with a combining mark (U+0600 before `<`, U+0301 after `"`, `\r\n`) is
-/// another character than the sign alone. Browsers and shells read scalars or bytes.
+/// It works on Unicode scalars, as browsers and shells do. A Swift `Character` can join a sign with a combining mark
+/// (U+0600 before `<`, U+0301 after `"`, `\r\n`), and is then not equal to the sign.
 package enum Escaping {
-    /// Replaces each part of a pair, one pair at a time.
     package static func replacing(_ text: String, _ pairs: KeyValuePairs<String, String>) -> String {
         var scalars = text.unicodeScalars
         for (part, other) in pairs { scalars = scalars.replacing(part.unicodeScalars, with: other.unicodeScalars) }

@@ -1,4 +1,4 @@
-// Files of `pages/` inside the program: style and script of a capture's report, and the Wireshark dissector.
+// The files of `pages/` as data: style and script of a capture report, and the Wireshark dissector.
 #ifndef WATERH_REPORT_H
 #define WATERH_REPORT_H
 

@@ -1,4 +1,5 @@
-// A capture report: figures, findings, timeline with its list, latencies. Texts of a capture are always inserted as text.
+// A capture report: figures, findings, timeline with its list, latencies. Texts of a capture are always inserted as
+// text.
 "use strict";
 
 const captures = JSON.parse(document.getElementById("data").textContent);
@@ -18,7 +19,6 @@ const draw = (tag, attributes, ...children) => fill(document.createElementNS("ht
 const plain = (number) => number.toLocaleString("en-US");
 const plural = (number, noun) => `${plain(number)} ${noun}${number === 1 ? "" : "s"}`;
 const hex = (number, width) => "0x" + number.toString(16).toUpperCase().padStart(width, "0");
-/** A file without its folders. */
 const brief = (capture) => capture.file.split("/").filter(Boolean).pop() ?? capture.file;
 
 function span(milliseconds) {
@@ -31,12 +31,12 @@ function span(milliseconds) {
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
-/** A moment as UTC with the given number of decimals; the frame's number in a capture without times. */
+/** A time as UTC with the given number of decimals; the frame number in a capture without times. */
 function moment(capture, seconds, digits) {
   if (capture.firstTime === null) return `frame ${Math.round(seconds)}`;
   const all = capture.firstTime + seconds;
   if (!(Math.abs(all) < 8e12)) return `+${seconds.toFixed(digits)} s`;
-  // Rounded first: a fraction that rounds up belongs to the next second.
+  // Round first: a fraction that rounds up belongs to the next second.
   const parts = Math.round(all * 10 ** digits), second = Math.floor(parts / 10 ** digits);
   return new Date(second * 1000).toISOString().slice(11, 19) + (digits > 0 ? `.${String(parts - second * 10 ** digits).padStart(digits, "0")}` : "");
 }
@@ -48,15 +48,13 @@ function table(name, head, rows, numbers) {
     make("tbody", {}, rows.map((row) => make("tr", { class: row.kind }, row.map((cell, column) => make("td", { class: kind(column) }, cell)))))));
 }
 
-/** A part of every capture, side by side. */
+/** The same section of all captures, side by side. */
 function section(title, id, part, note) {
   const parts = captures.map(part);
   return parts.some(Boolean) && make("section", { id }, make("h2", {}, title), note && make("p", { class: "soft" }, note),
     make("div", { class: "columns" }, parts.map((one, index) =>
       make("div", { class: "panel" }, captures.length > 1 ? make("p", { class: "soft" }, brief(captures[index])) : null, one || "nothing"))));
 }
-
-// Figures.
 
 function facts(capture) {
   const { total, drinks } = capture, { latency } = total;
@@ -73,8 +71,6 @@ function facts(capture) {
       fact(drinks.count ? `${plain(drinks.millilitres)} ml` : "none", plural(drinks.count, "drink"))));
 }
 
-// Findings.
-
 function findings(capture, index) {
   const link = (frame) => (frame ? make("button", { class: "link", type: "button", onclick: () => timelines[index].show(frame) }, `frame ${plain(frame)}`) : null);
   return make("div", {},
@@ -83,7 +79,7 @@ function findings(capture, index) {
     make("ul", { class: "soft" }, Object.entries(capture.notRead).map(([reason, number]) => make("li", {}, `${plain(number)} × ${reason}`)), capture.remarks.map((remark) => make("li", {}, remark))));
 }
 
-// The timeline: bars of the traffic, a line per connection, and the list of the PDUs in view.
+// The timeline: bars of the traffic, a line per connection, and the list of the visible PDUs.
 
 const timelines = [];
 const LANES = 8, LISTED = 200, BAR = 84, TOP = 14, LANE = 34;
@@ -211,8 +207,6 @@ function timeline(capture, index) {
     picture,
     make("p", { class: "soft" }, ["sent", "received", "error"].map((kind) => [make("i", { class: kind }), `${kind} `])), said, list);
 }
-
-// Latencies.
 
 function latencies(capture) {
   const row = (name, one) => {

@@ -1,6 +1,6 @@
--- WaterH bottles for Wireshark and tshark: frames, entries, records and commands by name, in any capture of Bluetooth LE.
+-- A Wireshark dissector for WaterH bottles: frames, entries, records and commands in Bluetooth LE captures.
 -- The tables are those of BottleProtocol; a test compares them.
--- Put it into the folder of Lua plugins (Help, About, Folders), or start with -X lua_script:waterh.lua.
+-- Copy the file to the Lua plugins folder (Help, About, Folders), or start with -X lua_script:waterh.lua.
 
 local RESPONSES = { [65282] = true, [65508] = true }
 local COMMANDS = { [65281] = true, [65513] = true }
@@ -135,7 +135,7 @@ for _, name in ipairs({ "btatt.opcode", "btatt.handle", "btatt.value", "btatt.uu
     extractors[name] = Field.new(name)
 end
 
--- Words for values.
+-- Names of values.
 
 local function hex(bytes)
     return (bytes:gsub(".", function(c) return string.format("%02X ", c:byte()) end)):sub(1, -2)
@@ -166,7 +166,7 @@ local function isSuspect(bytes)
     return mo < 1 or mo > 12 or d < 1 or d > days[mo] or h > 23 or mi > 59 or s > 59 or year < FIRST_YEAR or year > LAST_YEAR
 end
 
--- Entries: n(1) type(1) data(n - 1). Returns nil where the bytes are none.
+-- Entries: n(1) type(1) data(n - 1). Returns nil if the bytes are not entries.
 
 local function entries(bytes)
     local found, at = {}, 1
@@ -190,7 +190,7 @@ local function isWhole(bytes)
     return operation and #bytes == 4 + length
 end
 
--- What a host asks, in the words of the law; the second value tells whether the bytes are a command by their shape.
+-- The name of a host's command, as in the protocol spec, and whether the bytes have the format of a command.
 
 local function one(entry)
     local sentence, data = ONE[entry.type], entry.data
@@ -241,7 +241,7 @@ local function meaning(bytes)
     return PUT:format(table.concat(words, ", ")), true
 end
 
--- Nodes of the tree: what is shown, and where in the value it stands.
+-- Nodes of the tree: the label and its position in the value.
 
 local function node(field, offset, size, value, text) return { field = field, offset = offset, size = size, value = value, text = text, children = {} } end
 
@@ -296,7 +296,7 @@ local function frameNodes(parent, bytes)
     for _, entry in ipairs(entries(bytes:sub(5)) or {}) do add(parent, entryNode(entry, 4)) end
 end
 
--- The log: one frame over many values. Its entries of type 06 hold whole records; a record may lie over two values.
+-- The log: one frame over many values. Its entries of type 06 contain whole records; a record can span two values.
 
 local function isRecordEntry(n) return n > 1 and (n - 1) % RECORD_SIZE == 0 end
 
@@ -319,7 +319,7 @@ local function isLogHeader(bytes)
     return #bytes == 5 or bytes:byte(6) == 6
 end
 
--- Whether a value that nobody discovered is a log by its own shape: a date that can be.
+-- Whether a value of an unknown characteristic has the format of a log: a valid date.
 local function looksLikeLog(bytes)
     if #bytes < 6 + RECORD_SIZE or not isLogHeader(bytes) or bytes:byte(6) ~= 6 then return false end
     local last = math.min(#bytes, 5 + bytes:byte(5))
@@ -335,7 +335,7 @@ local function looksLikeMessage(bytes)
     return entries(bytes:sub(5)) ~= nil
 end
 
--- Takes the records that are whole by now; `before` bytes of the payload came with earlier values.
+-- Adds the records that are complete; `before` bytes of the payload came with earlier values.
 local function takeRecords(parent, log, before, shift)
     while true do
         if log.left == 0 then
@@ -403,7 +403,7 @@ local function response(parent, state, bytes)
     return false
 end
 
--- What a value is, and whether it is a bottle's at all: by the characteristic where Wireshark knows it, else by its shape.
+-- The kind of a value, if it is a bottle's: by the characteristic if Wireshark knows it, else by the format.
 local function plan(pdu, key)
     local bytes = pdu.range:raw()
     if pdu.opcode == 0x52 or pdu.opcode == 0x12 then
@@ -413,7 +413,7 @@ local function plan(pdu, key)
         local root = node(nil, 0, #bytes, nil, words)
         add(root, node("command", 0, #bytes, words))
         if header(bytes) and isWhole(bytes) then frameNodes(root, bytes) end
-        -- A request ends what came before it.
+        -- A request ends the previous transfer.
         for other, state in pairs(states) do
             if other:sub(1, #key.connection) == key.connection then state.log, state.previous = nil, nil end
         end
@@ -442,7 +442,7 @@ local function show(tree, range, child)
     local place = size > 0 and range(offset, size) or range
     local item
     if child.field == "record" or child.field == "data" then
-        -- A record that lies over two values gets a place of its own.
+        -- A record that spans two values gets its own data source.
         if size < #child.value then place = ByteArray.new((child.value:gsub(".", function(c) return string.format("%02x", c:byte()) end))):tvb("WaterH record")() end
         item = tree:add(f[child.field], place)
     else
