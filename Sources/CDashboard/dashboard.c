@@ -1,6 +1,6 @@
 #include "dashboard.h"
 
-// C23's #embed, which clang has had since 19 in every mode.
+// clang 19 and later support C23's #embed in every mode.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char account_js[] = {
@@ -187,7 +187,7 @@ static const unsigned char year_js[] = {
 #embed "pages/year.js"
 };
 
-// Every file of `pages/`, in the order of names; a test compares the list with the folder.
+// Every file of `pages/`, sorted by name; a test compares the list with the directory.
 static const struct waterh_page pages[] = {
     {"account.js", account_js, sizeof account_js},
     {"api.js", api_js, sizeof api_js},

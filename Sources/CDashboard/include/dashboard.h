@@ -1,9 +1,9 @@
-// The pages of `pages/`, byte for byte, inside the program.
+// The files of `pages/` as data.
 #ifndef WATERH_DASHBOARD_H
 #define WATERH_DASHBOARD_H
 
 struct waterh_page {
-    // The file's name, as it stands in a URL.
+    // The file's name, as in the URL.
     const char *name;
     const unsigned char *bytes;
     unsigned long length;

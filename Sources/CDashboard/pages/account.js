@@ -1,4 +1,3 @@
-// Files, signing out, and the actions that cannot be undone: reset today, delete everything.
 import { BASE, get, request, scopeHere, send } from './api.js';
 import { h, show } from './dom.js';
 import { acceptState, ask } from './live.js';
@@ -8,7 +7,6 @@ import { t } from './texts.js';
 import { confirmThen, dialog, field, group, toast } from './ui.js';
 import { undo } from './drinks.js';
 
-/** Export, import, backup. */
 export function files() {
   const setting = (title, hint, ...controls) => h('div', { class: 'setting deed' }, h('div', { class: 'setting-words' }, h('strong', {}, title), h('small', {}, hint)), h('div', { class: 'setting-links' }, ...controls));
   const link = (path, words) => h('a', { class: 'button', href: BASE + path, download: '' }, words);
@@ -26,7 +24,7 @@ export function files() {
     }
   } });
   const backup = setting(t.backupTitle, t.backupHint, link('/backup', t.backupTitle));
-  // A refused link shows nothing: only an administrator sees it.
+  // Shown to administrators only.
   scopeHere().then((scope) => show(backup, scope === 'admin')).catch(() => {});
   return group(t.files, 'files',
     setting(t.exportTitle, t.exportHint, link('/export?format=csv', 'CSV'), link('/export?format=json', 'JSON'), link('/export?format=apple-health', 'Apple Health')),
@@ -34,7 +32,7 @@ export function files() {
     backup);
 }
 
-/** Ends the access of this browser. Through the service's socket there is no token, and nothing to end. */
+/** Revokes this browser's token. A client at the service's socket has no token. */
 function signOut() {
   const row = h('div', { class: 'setting deed', hidden: true }, h('div', { class: 'setting-words' }, h('strong', {}, t.signOut), h('small', {}, t.signOutHint)),
     h('button', { type: 'button', class: 'quiet', onclick: async () => {

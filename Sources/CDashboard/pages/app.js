@@ -1,4 +1,4 @@
-// The app: one page with real addresses. Only what is opened is loaded.
+// The app: one page with several paths. Each view is loaded when it is opened.
 import { scopeHere } from './api.js';
 import { h, icon, setText, show } from './dom.js';
 import { mount, pathOf as bare } from './home.js';
@@ -45,9 +45,8 @@ const pathOf = () => {
   return pages[path] ? path : '/';
 };
 
-/** It is being asked whether who is here may set a goal. */
 let isAsking = false;
-/** The first visit is over, or this page has opened it once. A skipped welcome does not come again on this page. */
+/** The setup is done, or this page has opened it once. A skipped setup does not open again on this page. */
 let isWelcomed = false;
 /** Before the first goal is set no reminder is shown, except those of a session. */
 const isBefore = () => isAsking || pathOf() === '/welcome' || (!isWelcomed && pathOf() !== '/waterline');
@@ -60,11 +59,10 @@ async function openPage({ isFirst = false } = {}) {
   const page = pages[path];
   let view;
   try { view = await page.open(); } catch (error) {
-    // The service went away between two pages.
     toast(t.pageMissing, { isProblem: true, action: t.again, onaction: () => openPage() });
     throw error;
   }
-  // The answer about the first visit opens a page. Today would show a deficit to a goal that is not set.
+  // The response about the first visit opens a view. Today would show a deficit for a goal that is not set.
   if (mine !== turn || (isAsking && path === '/')) return;
   leave?.();
   const root = h('div', { class: `page page-${page.name}` });
@@ -74,7 +72,7 @@ async function openPage({ isFirst = false } = {}) {
     if (each === path) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
-  // Waterline's name stays out of the window's title: others see it (US-036).
+  // Waterline's name is not in the window's title, which others can see (US-036).
   document.title = ['today', 'waterline'].includes(page.name) ? t.title : `${t.pages[page.name]} · ${t.title}`;
   leave = view(root, { go }) ?? null;
   showWelcome();
@@ -87,7 +85,6 @@ async function openPage({ isFirst = false } = {}) {
 function go(path) {
   if (mount + path !== location.pathname + location.hash) history.pushState(null, '', mount + path);
   openPage();
-  // Who came in by another page is asked where the day is first looked at.
   welcomeFirst(live.state?.service);
 }
 
@@ -108,7 +105,6 @@ addEventListener('popstate', () => {
 status();
 document.getElementById('status').after(refusals());
 
-// A demonstration says why its clock is fast.
 const demo = document.getElementById('demo');
 on('state', ({ service }) => {
   setText(demo, service?.speed > 1 ? t.demo(service.speed) : '');
@@ -123,11 +119,10 @@ on('state', ({ service }) => {
   showWelcome();
 });
 
-/** Who looks at the day and has never chosen a goal is welcomed, once. */
+/** Opens the setup once for a user who has not set a goal. */
 function welcomeFirst(service) {
   const isFirst = service?.setupDone === false && !isWelcomed && pathOf() === '/';
   if (isFirst && !live.isFromMemory) {
-    // No deficit to a goal that is not set, not even for a moment.
     main.replaceChildren();
     isAsking = true;
     scopeHere().catch(() => 'admin').then((scope) => {
@@ -136,7 +131,7 @@ function welcomeFirst(service) {
       else openPage();
     });
   } else if (isFirst && !isAsking) {
-    // This device remembers that setup was open. The service knows whether it still is; while it is away the memory counts.
+    // The stored state of the setup applies while the service is unavailable; otherwise the service's state applies.
     isAsking = true;
     ask().then(() => { if (live.isFromMemory) showDay(); });
   } else if (isAsking && !isWelcomed && service && !live.isFromMemory) {
@@ -145,7 +140,6 @@ function welcomeFirst(service) {
   if (service && !live.isFromMemory && (service.setupDone !== false || ['/', '/welcome'].includes(pathOf()))) isWelcomed = true;
 }
 
-/** No question is open. */
 function showDay() {
   isAsking = false;
   showWelcome();
@@ -158,6 +152,6 @@ addEventListener('waterh-refused', (event) => toast(event.detail, { isProblem: t
 start();
 notices();
 openPage({ isFirst: true });
-// Installing needs a secure context; everything works without.
-// Below another site's path there is no place for a worker of ours.
+// Installing requires a secure context; the page works without. Below another site's path no service worker is
+// registered.
 if ('serviceWorker' in navigator && !mount) navigator.serviceWorker.register('/sw.js').catch(() => {});

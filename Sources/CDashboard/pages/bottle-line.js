@@ -1,4 +1,4 @@
-// The bottle's line under the day: battery, drift, last poll, next poll, what went wrong, and "Check now".
+// The bottle's line below the day: battery, drift, last poll, next poll, error, and "Check now".
 import { request } from './api.js';
 import { moment, offset } from './format.js';
 import { h, icon, setText, show } from './dom.js';
@@ -6,15 +6,14 @@ import { ask, live, on } from './live.js';
 import { said, t } from './texts.js';
 import { act } from './ui.js';
 
-/** Whether it is known how far the bottle's clock is off. Where time flies, in a demonstration, the bottle's does not. */
+/** Whether the drift of the bottle's clock is known. In a demonstration only the service's time is accelerated. */
 export const knowsDrift = (state) => Number.isFinite(state.bottle?.clockDriftSeconds) && !(state.service?.speed > 1);
 
 const drift = (seconds) => (seconds === 0 ? t.clockRight : t.clockOff(offset(seconds), seconds > 0));
 
-/** The bottle's name. Instead of an address the advertised name, where there is one. */
+/** The bottle's name; if that is an address, the advertised name if there is one. */
 export const bottleName = (bottle) => (/^([0-9A-F]{2}:){5}[0-9A-F]{2}$/i.test(bottle.name) ? bottle.advertisedName ?? bottle.name : bottle.name);
 
-/** How long a check may take before its button may be used again. */
 const CHECK_LIMIT = 45_000;
 
 export function bottleLine() {
@@ -45,7 +44,7 @@ export function bottleLine() {
   function update(state) {
     if (!state) return;
     const service = state.service;
-    // What was asked for is running until a poll ended after it.
+    // The requested poll runs until a poll has ended after the request.
     if (wanted && ((service?.lastPoll ?? null) !== wanted.lastPoll || Date.now() - wanted.since > CHECK_LIMIT)) wanted = null;
     const isPolling = Boolean(wanted) || (service ? service.isPolling : state.connection === 'polling');
     show(checking, isPolling);

@@ -1,4 +1,3 @@
-// The bottle: its state, bottles in range, commands, the last polls.
 import { get } from './api.js';
 import { bottleLine, bottleName, knowsDrift } from './bottle-line.js';
 import { bottlesInRange } from './bottles.js';
@@ -25,9 +24,8 @@ export function bottle(root) {
       h('div', { class: 'stack' }, line.node, inRange.node, card(t.condition, {}, facts)),
       h('div', { class: 'stack' }, commands(), card(t.polls, { class: 'polls-card' }, polls, noPolls, doubtful), kept.node)));
 
-  /** Its name on the air, where it has another here. */
   const airName = (it) => (it && it.advertisedName !== bottleName(it) ? it.advertisedName : null);
-  /** Unknown in a demonstration, where time runs faster: then it is left out. */
+  /** Hidden in a demonstration, where the drift is unknown. */
   const clockWords = (state) => (knowsDrift(state) ? clockFact(state.bottle.clockDriftSeconds) : state.service?.speed > 1 ? null : t.unknown);
 
   function fact(name, value) {

@@ -1,4 +1,4 @@
-// Bottles in range that are not adopted: look inside, add, or hide. Only an administrator sees them.
+// Bottles in range that are not adopted: read, adopt, or hide. Shown to administrators only.
 import { request, scopeHere } from './api.js';
 import { h, icon, setText, show } from './dom.js';
 import { ml } from './format.js';
@@ -18,7 +18,7 @@ export function bottlesInRange() {
   let isAdmin = false;
   scopeHere().then((scope) => { isAdmin = scope === 'admin'; show(node, isAdmin && Boolean(known)); }).catch(() => {});
 
-  /** `bottles`: {address, name, rssi}, as the service lists them; `undefined` where nothing scans. */
+  /** `bottles`: {address, name, rssi}, in the service's order; `undefined` if there is no scan. */
   function update(bottles) {
     show(node, isAdmin && Boolean(bottles));
     if (!bottles || JSON.stringify(bottles) === JSON.stringify(known)) return;

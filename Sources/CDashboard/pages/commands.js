@@ -1,4 +1,3 @@
-// Commands to the bottle, each with the bottle's answer.
 import { request } from './api.js';
 import { h, setText, show } from './dom.js';
 import { fieldMl, goals, inUnits } from './format.js';
@@ -6,13 +5,12 @@ import { ask, live } from './live.js';
 import { said, t } from './texts.js';
 import { card, confirmThen, option } from './ui.js';
 
-/** The ones that a colour makes a difference to. */
 const COLOURED = ['blue', 'breathe', 'calm'];
 const LIGHTS = ['blue', 'breathe', 'calm', 'rainbow', 'warmth', 'christmas'];
 
 export function commands() {
   const numberField = (value, min, max) => h('input', { type: 'number', inputmode: 'numeric', min, max, value });
-  // The service reads units as the command line does. An unchanged value is sent in millilitres.
+  // The service parses units as the command line does. An unchanged value is sent in millilitres.
   const amountField = (value, min, max) => {
     const stood = fieldMl(value);
     const input = stood === String(value) ? numberField(value, min, max) : h('input', { type: 'text', inputmode: 'decimal', autocomplete: 'off', value: stood });

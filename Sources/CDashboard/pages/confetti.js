@@ -1,4 +1,4 @@
-// Confetti once a day, when the goal is reached while the page is open; never on a reload, never with reduced motion.
+// Confetti once a day, when the goal is reached while the page is open; not on a reload, not with reduced motion.
 import { h, setVariables } from './dom.js';
 import { live } from './live.js';
 import { remembered } from './memory.js';
@@ -8,7 +8,7 @@ let last = null;
 
 /** Called with each state. Whether the goal was reached between the last state and this one. */
 export function crossesGoal(state) {
-  // What this device remembers from an earlier visit was not seen by anybody now.
+  // A stored state of an earlier visit does not count.
   if (live.isFromMemory) return false;
   const before = last;
   last = { day: state.dayKey, isMet: state.isGoalAchieved };

@@ -1,4 +1,4 @@
-// What is kept on this device only: looks and language.
+// Settings of this device only: colour scheme and language.
 import { h, icon } from './dom.js';
 import { mount } from './home.js';
 import { remembered } from './memory.js';

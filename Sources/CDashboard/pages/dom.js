@@ -1,4 +1,4 @@
-// Building the page's elements. Text always goes in as text, never as markup, so that a name from outside stays a name.
+// Creates the page's elements. Text is always inserted as text, never as markup, because names are untrusted.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -14,28 +14,24 @@ function make(element, attributes, children) {
   return element;
 }
 
-/** An HTML element: `h('button', { class: 'plain', onclick: tap }, 'Undo')`. */
 export const h = (tag, attributes, ...children) => make(document.createElement(tag), attributes, children);
 
-/** An SVG element. */
 export const svg = (tag, attributes, ...children) => make(document.createElementNS(SVG, tag), attributes, children);
 
-/** CSS variables through the CSSOM: the page's policy allows no style attributes. */
+/** Sets CSS variables through the CSSOM: the content security policy allows no style attributes. */
 export function setVariables(element, variables) {
   for (const [name, value] of Object.entries(variables)) element.style.setProperty(name, value);
 }
 
-/** Writes a text only when it differs, so that screen readers do not repeat it. */
+/** Writes a text only if it differs, so that screen readers do not repeat it. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
 export const show = (element, isShown) => { element.hidden = !isShown; };
 
-/**
- * Rows that keep their elements, and with them the focus, while the list around them changes.
- * `make(item)` builds a row once; `update(row, item)` is called each time.
- */
+/** Rows that keep their elements and the focus while the list changes. `make(item)` creates a row once; `update(row,
+ *  item)` is called each time. */
 export function keyedRows(container, keyOf, make, update = () => {}) {
   let rows = new Map();
   return (items) => {
@@ -48,14 +44,14 @@ export function keyedRows(container, keyOf, make, update = () => {}) {
       const row = rows.get(key) ?? make(item);
       update(row, item);
       next.set(key, row);
-      // Moving an element takes its focus away; only what is out of place is moved.
+      // Moving an element removes its focus, so only misplaced elements are moved.
       const wanted = previous ? previous.nextSibling : container.firstChild;
       if (row !== wanted) container.insertBefore(row, wanted);
       previous = row;
     }
     for (const [key, row] of rows) if (!next.has(key)) row.remove();
     if (hadFocus && !document.contains(hadFocus)) {
-      // The row with the focus is gone: its neighbour takes it, so that a keyboard does not fall back to the page's top.
+      // If the focused row was removed, its neighbour gets the focus, not the top of the page.
       const index = oldOrder.findIndex((row) => row.contains(hadFocus));
       const neighbour = container.children[Math.min(Math.max(index, 0), container.children.length - 1)];
       (neighbour?.querySelector('button, a, input') ?? container.closest('section, details')?.querySelector('h2'))?.focus();
@@ -87,23 +83,22 @@ const icons = {
   hidden: 'M12 6c5 0 8.5 4 9.5 6-1 2-4.5 6-9.5 6s-8.5-4-9.5-6C3.5 10 7 6 12 6zm0 2.500a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7z',
 };
 
-/** Emoji of the service's sentences that a font might lack, and the drawing of each. */
+/** Emoji in the service's sentences that a font might lack, and the icon for each. */
 const DRAWN = { '🎉': 'goal', '💧': 'drop', '✓': 'check' };
 
-/** A text as parts: its emoji are drawings. */
 function drawn(text) {
   if (typeof text !== 'string') return [text];
   return text.split(/ ?(🎉|💧|✓)/u).filter(Boolean).map((part) => (DRAWN[part] ? icon(DRAWN[part], 'icon mark') : part));
 }
 
-/** Writes a sentence only when it differs, its emoji as drawings. */
+/** Writes a sentence only if it differs, with its emoji as icons. */
 export function setDrawn(element, text) {
   if (element.drawn === text) return;
   element.drawn = text;
   element.replaceChildren(...drawn(text));
 }
 
-/** A drawing that says nothing to a screen reader: the words beside it do. */
+/** A decorative icon, hidden from screen readers. */
 export const icon = (name, className = 'icon') =>
   svg('svg', { class: className, viewBox: '0 0 24 24', 'aria-hidden': 'true', focusable: 'false' },
     svg('path', { d: icons[name], 'fill-rule': 'evenodd' }));

@@ -1,4 +1,3 @@
-// Drinks: logging, the list of a day, editing and taking back.
 import { get, query, request } from './api.js';
 import { announce, dialog, field, iconButton, toast } from './ui.js';
 import { clock, fieldMl, inUnits, ml, typedMl } from './format.js';
@@ -7,7 +6,7 @@ import { acceptState, live, serviceNow } from './live.js';
 import { enqueue, isoOf } from './queue.js';
 import { said, t } from './texts.js';
 
-/** While the service is away a tap keeps its own time; else the service's clock dates it. */
+/** While the service is unavailable a tap gets the present time; otherwise the service dates it. */
 export const whenAway = () => (live.isUp === false ? { at: isoOf(serviceNow()) } : {});
 
 export async function logDrink(amount) {
@@ -15,11 +14,10 @@ export async function logDrink(amount) {
   if (live.isUp === false) announce(t.kept);
   const answer = await enqueue('POST', '/drinks', { ml: amount, ...whenAway() });
   acceptState(answer.state);
-  // An answer that was lost with the service, and asked for again, may not say which drink it was: the last change may be another's.
+  // A repeated response may lack the drink's ID. An undo of the last change could then affect another change.
   toast(t.logged(ml(amount)), answer.drink ? { action: t.undo, onaction: () => undo({ drink: `d${answer.drink.number}` }) } : {});
 }
 
-/** How the service calls a change, and how the page does. */
 const CHANGES = [
   [/^log (\d+) ml$/, 'log'], [/^edit of (\d+) ml$/, 'edit'], [/^deletion of (\d+) ml$/, 'deletion'], [/^reset of today \((\d+) drinks?\)$/, 'reset'],
   [/^drink$/, 'drink'], [/^water$/, 'water'], [/^edit of a drink$/, 'editDrink'], [/^edit of a water$/, 'editWater'],
@@ -34,7 +32,7 @@ function changeWords(text) {
   return said(text);
 }
 
-/** Takes a change back: the last one of what Today shows, unless another is meant: `{ drink: 'd12' }`, `{ of: 'session' }`. */
+/** Undoes a change: by default the last one of Today, else for example `{ drink: 'd12' }`, `{ of: 'session' }`. */
 export async function undo(which = { of: 'today' }) {
   try {
     const answer = await request('POST', '/undo', which);
@@ -45,7 +43,7 @@ export async function undo(which = { of: 'today' }) {
   }
 }
 
-/** 1–2000 ml, checked before it is sent: a waiting tap must not be refused hours later. */
+/** 1–2000 ml, checked before sending, so that a queued write is not rejected hours later. */
 export function amountOf(input) {
   const value = typedMl(input.value);
   if (value === null || value < 1 || value > 2000) throw new Error(t.amountRule);
@@ -61,7 +59,8 @@ export function askAmount() {
   });
 }
 
-/** Changes a drink of the list. A drink that was changed or deleted elsewhere has another name: then the list is read again. */
+/** Changes a drink of the list. A drink that was changed or deleted elsewhere has another ID: then the list is read
+ *  again. */
 async function change(method, drink, changed, body) {
   try {
     const answer = await request(method, `/drinks/d${drink.number}`, body);
@@ -85,7 +84,7 @@ function editDrink(drink, changed) {
       // An unchanged amount stays exact: the field shows tenths of an ounce.
       if (amount.value !== stood && amountOf(amount) !== drink.ml) body.ml = amountOf(amount);
       if (!time.value) throw new Error(t.timeRule);
-      // The clock of where it was drunk, on the day whose list this is: which date and which instant that is the service knows.
+      // The local time where it was drunk, on the day of the list. The service determines the date and the instant.
       if (time.value !== before) body.time = time.value.slice(0, 5);
       if (!Object.keys(body).length) return;
       await change('PATCH', drink, changed, body);
@@ -98,7 +97,8 @@ async function deleteDrink(drink, changed) {
   toast(t.deleted(ml(drink.ml), clock(drink.at, drink.zone)), { action: t.undo, onaction: () => undo({ drink: `d${drink.number}` }).then(changed) });
 }
 
-/** The list of one day, newest first. `load('today')`, or a date; returns what was loaded. `changed` is called after an edit made in it. */
+/** The list of one day, newest first. `load('today')`, or a date, returns the loaded list. `changed` is called after
+ *  an edit. */
 export function drinkList(changed = null) {
   const list = h('ul', { class: 'drinks' });
   const empty = h('p', { class: 'empty', hidden: true }, t.noDrinks);
@@ -130,7 +130,6 @@ export function drinkList(changed = null) {
     turn += 1;
     const mine = turn;
     const answer = await get(`/history${query({ day })}`);
-    // The slower answer to an older request is dropped.
     if (mine !== turn) return null;
     const drinks = [...answer.drinks].sort((left, right) => (left.at < right.at ? 1 : left.at > right.at ? -1 : right.number - left.number));
     rows(drinks);

@@ -1,4 +1,4 @@
-// Times, dates and amounts as people read them. Times are the tracker's zone, not this device's: the day is counted there.
+// Formats times, dates and amounts. Times use the tracker's zone, which defines the day, not the device's.
 import { language, t } from './texts.js';
 import { live, serviceNow } from './live.js';
 import { tenthsOfLitre } from './litres.js';
@@ -9,7 +9,7 @@ function formatter(options) {
   const key = JSON.stringify(options);
   if (!known.has(key)) {
     let made;
-    // A zone that this browser does not know (yet) is shown as its own: better than no time.
+    // If the browser does not support the zone, its own zone is used.
     try { made = new Intl.DateTimeFormat(language, options); } catch { made = new Intl.DateTimeFormat(language, { ...options, timeZone: undefined }); }
     known.set(key, made);
   }
@@ -18,12 +18,10 @@ function formatter(options) {
 
 const zone = (own) => own ?? live.state?.zone;
 
-/** An instant of the API: epoch seconds or an ISO text. */
 export const instant = (value) => (typeof value === 'number' ? new Date(value * 1000) : new Date(value));
 
 export const clock = (value, own) => formatter({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: zone(own) }).format(instant(value));
 
-/** `2026-06-15` on the wall, of an instant. */
 export const wallDate = (value, own) => {
   const parts = Object.fromEntries(new Intl.DateTimeFormat('en', { year: 'numeric', month: '2-digit', day: '2-digit', timeZone: zone(own), calendar: 'gregory' })
     .formatToParts(instant(value)).map(({ type, value: text }) => [type, text]));
@@ -47,7 +45,7 @@ export const addMonths = (month, months) => {
   return new Date(Date.UTC(year, number - 1 + months, 15)).toISOString().slice(0, 7);
 };
 
-/** Date and time, without the date where it is today. */
+/** Date and time; today only the time. */
 export const moment = (value) => {
   if (value === null || value === undefined) return t.never;
   const date = wallDate(value);
@@ -57,23 +55,22 @@ export const moment = (value) => {
 const numbers = new Intl.NumberFormat(language === 'en' ? 'en-US' : language, { maximumFractionDigits: 3 });
 const tenths = new Intl.NumberFormat(language === 'en' ? 'en-US' : language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 export const number = (value) => numbers.format(value);
-/** An amount of drink in the units that the person reads (`hydration.units`); what the API has are millilitres. */
+/** An amount of drink in the user's units (`hydration.units`); the API uses millilitres. */
 export function ml(value) {
   const units = live.state?.units;
   if (units === 'oz') return `${number(Math.round(value / ML_PER_OZ * 10) / 10)} oz`;
   return units === 'l' ? `${number(value / 1000)} l` : `${number(value)} ml`;
 }
 
-/** How a field for an amount begins: in those units, so that `typedMl` reads it back; millilitres are a number alone. */
+/** The initial value of an amount field, in those units, readable by `typedMl`; millilitres have no unit. */
 export const fieldMl = (value) => (['oz', 'l'].includes(live.state?.units) ? ml(value) : String(value));
 
-/** The name of such a field: `Amount, ml` where that is what the person reads, else `Amount, oz`. */
+/** The label of such a field: `Amount, ml` or `Amount, oz`. */
 export const inUnits = (name) => (['oz', 'l'].includes(live.state?.units) ? name.replace(/ml$/, live.state.units) : name);
 
-/** The same where there is no room for more: litres, or whole ounces, without their unit. */
+/** The same in little space: litres, or whole ounces, without a unit. */
 export const mlShort = (value) => (live.state?.units === 'oz' ? number(Math.round(value / ML_PER_OZ)) : litres(value));
 
-/** Litres, without their unit. */
 export const litres = (value) => tenths.format(Number(tenthsOfLitre(value)));
 
 /** `2 h 27 min`, in whole minutes. */
@@ -82,7 +79,7 @@ export const duration = (seconds) => {
   return minutes >= 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes} min`;
 };
 
-/** How far a clock is off: to the second while that is little, then as a reader takes it in at once. */
+/** The drift of a clock: exact to the second if small, else rounded. */
 export const offset = (seconds) => {
   const size = Math.abs(seconds);
   if (size < 600) return `${number(size)}\u00A0s`;
@@ -98,9 +95,9 @@ export const countdown = (seconds) => {
 
 export const ML_PER_OZ = 29.5735;
 const ML_OF_UNIT = { ml: 1, cl: 10, dl: 100, l: 1000, oz: ML_PER_OZ, floz: ML_PER_OZ };
-/** What a person types as an amount, in millilitres: `250`, `0.25 l`, `8oz`, as on the command line; `null` for anything else. */
+/** Parses an amount in millilitres: `250`, `0.25 l`, `8oz`, as on the command line; `null` if invalid. */
 export function typedMl(text) {
-  // As `ml` writes it; what else could be a thousand times another amount is none.
+  // The format of `ml`. Other grouped numbers are invalid, because they could mean a thousandth.
   const grouped = /^\s*(\d{1,3}),(\d{3})\s*ml\s*$/i.exec(text);
   if (grouped) return Number(grouped[1] + grouped[2]);
   if (/[.,]\d{3}\s*[mcd]l\s*$/i.test(text) || /,\d{3}\s*(fl\s*)?oz\s*$/i.test(text)) return null;
@@ -108,9 +105,9 @@ export function typedMl(text) {
   if (!found) return /^\s*\d+\s*$/.test(text) ? Number(text) : null;
   return Math.floor(Number(found[1].replace(',', '.')) * ML_OF_UNIT[found[2].toLowerCase().replace(/\s/g, '')] + 0.5);
 }
-/** A volume in the units that the settings name. */
+/** A volume in the configured unit. */
 export const volume = (oz, units) => (units === 'ml' ? `${Math.round(oz * ML_PER_OZ)} ml` : `${number(Math.round(oz * 10) / 10)} oz`);
 export const signed = (value) => (value > 0 ? `+${number(value)}` : number(value).replace('-', '−'));
 
-/** What a person may set as a day's goal, ml: as the setting `hydration.goalMl` has it. */
+/** The range and default of the setting `hydration.goalMl`, ml. */
 export const goals = { least: 500, most: 5000, usual: 2500 };

@@ -1,5 +1,5 @@
-// The gauge of the Waterline: upright, the centre is 0, above it over-paced, below it buffered. The service gives the position of
-// the mark, 0 to 1.
+// The gauge of the Waterline: vertical, centre 0, above it over-paced, below it buffered. The service gives the
+// position of the mark, 0 to 1.
 import { h, setText, setVariables } from './dom.js';
 import { signed } from './format.js';
 import { t } from './texts.js';

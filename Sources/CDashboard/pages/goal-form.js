@@ -1,4 +1,5 @@
-// Goal and schedule. Cancel discards; Save sends only what was changed: 1700 ml stay 1700 although they are no whole glasses.
+// Goal and schedule. Cancel discards; Save sends only changed values: 1700 ml stay 1700, although not a multiple of a
+// glass.
 import { request } from './api.js';
 import { h, setText, show } from './dom.js';
 import { fieldMl, goals, inUnits, litres, ml, typedMl } from './format.js';
@@ -15,13 +16,13 @@ export function goalForm(values) {
   const glass = () => stands['hydration.glassMl'];
   const glasses = h('input', { type: 'number', inputmode: 'numeric', min: 4, max: 16, step: 1 });
   const total = h('output', { class: 'goal-total' });
-  // A number field takes no unit: used where amounts are in millilitres.
+  // A number field cannot have a unit, so it is used for millilitres only.
   const isPlain = fieldMl(goals.usual) === String(goals.usual);
   const exact = isPlain ? h('input', { type: 'number', inputmode: 'numeric', min: goals.least, max: goals.most, step: 'any' }) : h('input', { type: 'text', inputmode: 'decimal', autocomplete: 'off' });
   const time = (name, from, to) => {
     const list = quarters(from, to);
     const own = stands[name];
-    // A time that is not a quarter of an hour, from a file, is kept.
+    // An imported time that is not a multiple of 15 min is kept.
     return h('select', { onchange: (event) => { touched[name] = event.target.value; } },
       (list.includes(own) ? list : [own, ...list]).map((each) => option(each, each)));
   };
@@ -52,13 +53,13 @@ export function goalForm(values) {
   exact.addEventListener('input', () => {
     const typed = isPlain ? Number(exact.value) : typedMl(exact.value);
     if (exact.value === '') return;
-    // An invalid amount is sent as it is: the service names the rule.
+    // An invalid amount is sent unchanged: the service's error contains the rule.
     touched['hydration.goalMl'] = typed ?? exact.value;
     if (typed === null) return;
     showGoal(touched['hydration.goalMl'], { but: exact });
   });
   const step = (by) => {
-    // From 1700 ml with glasses of 200 ml up to 1800 and down to 1600.
+    // Rounds to the next glass: from 1700 ml with glasses of 200 ml up to 1800 or down to 1600.
     const goal = (Number(touched['hydration.goalMl']) || stands['hydration.goalMl']) / glass();
     const next = by > 0 ? Math.floor(goal) + 1 : Math.ceil(goal) - 1;
     if (by > 0 ? next > 16 : next < 4) return;

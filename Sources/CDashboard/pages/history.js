@@ -16,7 +16,6 @@ export function history(root) {
   const bars = week(choose);
   const calendar = month(choose);
   const months = year();
-  // A drink of another day that was edited changes its bar, not the state.
   const list = drinkList(() => refresh(live.state.dayKey));
   const day = card('', { class: 'day-card', hidden: true }, h('p', { class: 'day-sum' }), list.node);
   const sum = day.querySelector('.day-sum');
@@ -44,7 +43,6 @@ export function history(root) {
   let known = '';
   let lastToday = null;
   const stop = on('state', (state) => {
-    // Anything that changes today changes this.
     const mark = JSON.stringify([state.dayKey, state.dailyTotalMl, state.dailyGoalMl, state.drinkCount, state.state?.history]);
     if (mark === known || live.isFromMemory) return;
     const isFirst = known === '';
@@ -59,7 +57,7 @@ export function history(root) {
     }).catch(() => {});
     months.load(today).catch(() => {});
     bars.load(today).then((weekStart) => calendar.load(today, weekStart)).catch(complain);
-    // If today is selected, the next day is selected when it begins.
+    // If today is selected, the next day is selected when it starts.
     if (isFirst || (chosen === lastToday && today !== lastToday)) choose(today);
     else showDay().catch(() => {});
     lastToday = today;

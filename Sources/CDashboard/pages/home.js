@@ -1,7 +1,7 @@
-/** Below which path of another site these pages stand: Home Assistant's ingress gives them one, else there is none. */
+/** The path prefix below Home Assistant's ingress; otherwise empty. */
 export const mount = /^\/api\/hassio_ingress\/[\w-]+(?=\/|$)/.exec(location.pathname)?.[0] ?? '';
 
-/** The path of one of these pages below the mount: `/history`. */
+/** The path of a view without the prefix: `/history`. */
 export const pathOf = (path = location.pathname) => {
   const bare = mount && (path === mount || path.startsWith(`${mount}/`)) ? path.slice(mount.length) : path;
   return bare.replace(/\/+$/, '') || '/';

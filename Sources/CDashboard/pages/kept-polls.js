@@ -1,4 +1,4 @@
-// Failed polls that are kept: the reason, the steps, and the capture as a file. For administrators.
+// Kept failed polls: the reason, the steps, and the capture as a file. For administrators.
 import { BASE, get, scopeHere } from './api.js';
 import { h, show } from './dom.js';
 import { moment, number } from './format.js';
@@ -9,11 +9,9 @@ export function keptPolls() {
   const list = h('div', { class: 'kept-polls' });
   const node = card(t.kept, { class: 'kept-card', hidden: true }, h('p', { class: 'note' }, t.keptWords), list);
 
-  /** Only an administrator sees them. */
   async function load() {
     if (await scopeHere() !== 'admin') return show(node, false);
     const { kept } = await get('/polls/kept');
-    // An open entry stays open when the list is read again.
     const open = new Set([...list.querySelectorAll('details[open]')].map((each) => each.dataset.poll));
     list.replaceChildren(...kept.map((each) => entry(each, open.has(each.id))));
     return show(node, kept.length > 0);

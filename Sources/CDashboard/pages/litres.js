@@ -1,6 +1,7 @@
-/** Litres with one decimal, as C writes `%.1f`: the nearest tenth of the binary number, and of two equally near the even one. */
+/** Litres with one decimal, as C's `%.1f`: the nearest tenth of the binary number, or the even one of two equally
+ *  near. */
 export const tenthsOfLitre = (ml) => {
-  // As `toFixed`, but that takes the larger of two. Only quarters lie in the middle: no other half of a tenth is a binary fraction.
+  // As `toFixed`, which rounds ties up. Only quarters are ties: no other half of a tenth is a binary fraction.
   if (Math.abs(ml) % 500 === 250) return (Math.round(ml / 200) / 5).toFixed(1);
   return (ml / 1000).toFixed(1);
 };

@@ -1,26 +1,25 @@
-// The last state of the service. It comes as server-sent events; without them it is requested.
+// The last state of the service, received as server-sent events or, without them, by requests.
 import { BASE, get, nextTurn, originOf, Problem, Silence } from './api.js';
 import { remembered } from './memory.js';
 import { flush } from './queue.js';
 
-/** Silence on the stream that makes us ask: a sleeping computer's connection can look open for hours. */
+/** Silence on the stream, in milliseconds, after which the state is requested: after suspend, a dead connection can
+ *  look open for hours. */
 const QUIET = 75_000;
 const subscribers = { state: new Set(), session: new Set(), notify: new Set(), link: new Set() };
 
 export const live = {
-  /** The last state, or null. */
   state: null,
-  /** The running or last session; undefined until it is known. */
+  /** The active or last session; undefined until known. */
   session: undefined,
-  /** Whether the service answers. null: not known yet. */
+  /** Whether the service responds; null: unknown. */
   isUp: null,
-  /** When it last did, by this device's clock. */
+  /** The time of its last response, by this device's clock. */
   heard: null,
-  /** When the state came, by this device's clock. */
+  /** When the state was received, by this device's clock. */
   told: null,
-  /** Whether the state is only what this device remembers from an earlier visit. */
   isFromMemory: false,
-  /** Service's clock minus this device's, milliseconds. */
+  /** The service's clock minus this device's, milliseconds. */
   offset: 0,
 };
 
@@ -29,15 +28,16 @@ let retry = null;
 let shows = false;
 /** Whether the open stream reports a visible page: then the service keeps the bottle's connection. */
 let looks = false;
-/** The page was left: it may lie in the browser's back-forward cache, and becomes hidden only now. */
+/** The page was left and may be in the browser's back-forward cache. It becomes hidden only afterwards. */
 let isLeft = false;
 let isWelcoming = false;
 let pause = 1000;
-/** The last thing that came over the stream: what came after it comes again. */
+/** The ID of the last event; the service resends later ones. */
 let lastId = '';
 const seenNotices = new Set();
 
-/** `on('state', show)`: called at once where something is known, and at each change. Returns how to stop. */
+/** `on('state', show)`: called at once if a value is known, and at each change. Returns a function that
+ *  unsubscribes. */
 export function on(kind, listener) {
   subscribers[kind].add(listener);
   if (kind === 'state' && live.state) listener(live.state);
@@ -48,28 +48,27 @@ export function on(kind, listener) {
 
 const tell = (kind, value) => { for (const listener of [...subscribers[kind]]) listener(value); };
 
-/** When the state that stands was taken, as turns count. */
+/** The turn in which the present state was accepted. */
 let taken = 0;
 let isFromStream = false;
 
-/**
- * Whether an answer may say less than what stands already. The service's clock says nothing of it: it may have been put back. What was asked for before the
- * standing state came may be older than that; and a write that is answered again brings the state of then. Where no stream brings what comes next it is asked for.
- */
+/** Whether a response may be older than the present state: its request came before the present state, or it is a
+ *  repeated response to a write. The service's clock cannot decide that, because it can be set. Without a stream,
+ *  the state is requested again. */
 function isOutdated(origin) {
   if (!origin || live.isFromMemory || (!origin.isRepeated && origin.turn > taken)) return false;
   if (origin.isRepeated || !isFromStream) ask();
   return true;
 }
 
-/** Takes a state from wherever it came, if it is news: from the stream, in whose order it comes, or from an answer. */
+/** Accepts a state from the stream, in its order, or from a response, unless it is outdated. */
 export function acceptState(state, { isRemembered = false } = {}) {
   if (!state || typeof state.timestamp !== 'number') return;
   const origin = originOf(state);
   if (isOutdated(origin)) return;
   taken = nextTurn();
   isFromStream = !origin;
-  // The answers of some writes come without the service's own part; what it said last still holds.
+  // Some writes respond without the service's part; the last one stays valid.
   if (!state.service && live.state?.service) state = { ...state, service: live.state.service };
   live.isFromMemory = isRemembered;
   live.state = state;
@@ -77,7 +76,7 @@ export function acceptState(state, { isRemembered = false } = {}) {
     heardNow();
     live.told = live.heard;
     live.offset = state.timestamp * 1000 - live.told;
-    // Waterline stays out of what lies on the device: others may open it.
+    // Waterline is not stored on the device, to which others may have access.
     remembered.state = { heard: live.heard, state: { ...state, waterline: null } };
   }
   tell('state', state);
@@ -85,7 +84,7 @@ export function acceptState(state, { isRemembered = false } = {}) {
 }
 
 export function acceptSession(session) {
-  // An answer that was lost and asked for again may hold only the state.
+  // A repeated response may contain only the state.
   if (session && !session.logs) return acceptState(session.state);
   live.session = session ?? null;
   tell('session', live.session);
@@ -104,15 +103,13 @@ function setUp(isUp) {
 }
 
 let asked = 0;
-/** The last request without an answer. */
 let unanswered = 0;
 
-/** Asks once. */
 export async function ask() {
   const mine = (asked += 1);
   try {
     const state = await get('/state');
-    // A later request got no answer: an older answer says nothing about now.
+    // A later request failed: an older response does not describe the present.
     if (mine > unanswered) acceptState(state);
     return state;
   } catch (error) {
@@ -132,7 +129,7 @@ const showsNotices = () => Boolean(live.state) && !isWelcoming && (!document.hid
 
 const listenAnew = () => { if (source && shows !== showsNotices()) listen(); };
 
-/** While the welcome page asks for a goal, no reminder is shown. */
+/** While the setup asks for a goal, no reminder is shown. */
 export function welcoming(isSo) {
   isWelcoming = isSo;
   listenAnew();
@@ -156,7 +153,6 @@ function listen() {
   take('state', acceptState);
   take('session', acceptSession);
   take('notify', (notice) => {
-    // A notification that comes twice is shown once.
     const id = notice.notificationId ?? notice.id;
     if (seenNotices.has(id)) return;
     seenNotices.add(id);
@@ -165,7 +161,7 @@ function listen() {
   source.onerror = async () => {
     const isOver = source.readyState === EventSource.CLOSED;
     await ask();
-    // The browser reconnects after a cut, not after a refusal.
+    // The browser reconnects after an interruption, not after an error status.
     if (isOver) {
       retry = setTimeout(listen, pause);
       pause = Math.min(pause * 2, 30_000);
@@ -173,10 +169,9 @@ function listen() {
   };
 }
 
-/** Marks the notifications as read: a page that shows them and listens again has read the earlier ones. */
+/** Marks the notifications as read: reconnecting marks the earlier ones. */
 export const openNotices = () => { if (source) listen(); };
 
-/** Begins, once per page. */
 export function start() {
   const kept = remembered.state;
   if (kept?.state) {
@@ -186,16 +181,18 @@ export function start() {
   ask();
   listen();
   setInterval(() => {
-    // A browser that says that there is no network may be wrong: a service on this machine needs none. So it is asked, and not believed.
+    // The browser's offline state can be wrong, because a service on this machine needs no network. So the service is
+    // queried.
     if (live.isUp === false || !navigator.onLine || Date.now() - (live.heard ?? 0) > QUIET) ask();
   }, 5000);
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) ask();
     if (shows !== showsNotices() || looks === document.hidden) listen();
   });
-  // Also when the network went: what still comes over the old stream would say that the service answers, and nothing would come after it.
+  // Also when the network is lost: the old stream would still report a connected service, and receive nothing more.
   for (const change of ['online', 'offline']) addEventListener(change, () => { ask(); listen(); });
-  // A page in the back-forward cache keeps no connection, and one that is left must not hold the bottle.
+  // A page in the back-forward cache keeps no connection, and a page that was left must not keep the bottle's
+  // connection.
   addEventListener('pagehide', () => {
     isLeft = true;
     source?.close();
@@ -208,8 +205,8 @@ export function start() {
   });
 }
 
-/** Seconds since the state, by the service's time, which runs faster in a demonstration. */
+/** Seconds since the state, in the service's time, which is accelerated in a demonstration. */
 export const passed = () => ((Date.now() - live.told) / 1000) * (live.state?.service?.speed ?? 1);
 
-/** The service's clock, as far as it is known here. */
+/** The service's clock, as far as known. */
 export const serviceNow = () => live.told + live.offset + passed() * 1000;

@@ -1,4 +1,4 @@
-// What this device remembers. Storage may be switched off or full: then the page works without.
+// Local storage. If it is disabled or full, the page works without.
 
 function parsed(key) {
   try { return JSON.parse(localStorage.getItem(key)); } catch { return null; }
@@ -12,12 +12,12 @@ function put(key, value) {
   try {
     if (value === null || value === undefined) localStorage.removeItem(key);
     else localStorage.setItem(key, JSON.stringify(value));
-  } catch { /* Nothing to be done: it is forgotten with this page. */ }
+  } catch { /* The value is lost when the page closes. */ }
 }
 
 const fallback = new Map();
 
-/** `remembered.figure = true`; `null` forgets. */
+/** `remembered.figure = true`; `null` deletes the value. */
 export const remembered = new Proxy({}, {
   get: (_, name) => (fallback.has(name) ? fallback.get(name) : read(name)),
   set: (_, name, value) => {
@@ -27,11 +27,11 @@ export const remembered = new Proxy({}, {
   },
 });
 
-/** Entries that the storage did not take, by the key that they were to have there: they are forgotten with this page. */
+/** Entries that could not be stored, by their storage key; kept until the page is closed. */
 const loose = new Map();
 const keys = () => { try { return Object.keys(localStorage); } catch { return []; } };
 
-/** Before this one went a version that kept a list in one piece. */
+/** Converts the list of an earlier version, which had a single value. */
 function takeApart(at) {
   const list = parsed(at);
   if (!Array.isArray(list)) return;
@@ -54,10 +54,9 @@ function entriesAt(at) {
   return [...found.values()].filter((entry) => entry?.key).sort((one, other) => one.made - other.made || (one.turn ?? 0) - (other.turn ?? 0));
 }
 
-/**
- * A list that several pages of this browser add to. Each entry (`key`, `made` in milliseconds, `turn` among those of one moment) has a place of its own, called `slot`
- * where it got another key: what two pages add at the same moment is both there, where each writing the whole list would take away what the other had added.
- */
+/** A list to which several pages of this browser add. Each entry (`key`, `made` in milliseconds, `turn` within a
+ *  millisecond) has its own storage key, `slot` if it was replaced. If each page wrote the whole list, simultaneous
+ *  additions would be lost. */
 export const list = (name) => ({
   all: () => entriesAt(keyOf(name)),
   put: (entry) => putEntry(keyOf(name), entry),
@@ -68,7 +67,7 @@ export const list = (name) => ({
   },
 });
 
-/** Another page of this browser wrote: what we hold is old. */
+/** Another page of this browser has written: the cache is outdated. */
 addEventListener('storage', (event) => {
   if (event.key === null) fallback.clear();
   else for (const name of [...fallback.keys()]) if (event.key === keyOf(name)) fallback.delete(name);

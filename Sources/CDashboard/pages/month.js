@@ -1,5 +1,5 @@
-// A month in three colours : met, partial, nothing; days to come are blank. Colour never speaks alone: a met day has a
-// tick, and every day its words.
+// A month in three colours: met, partial, nothing; future days are blank. Colour is never the only sign: a met day has
+// a tick, and every day has a text.
 import { get, query } from './api.js';
 import { addMonths, dayLong, dayOfMonth, ml, monthName, weekday } from './format.js';
 import { h, setText } from './dom.js';
@@ -18,7 +18,7 @@ export function month(choose) {
   let marked = null;
   let first = 1;
 
-  /** `weekStart`: any day with which a week begins; rows of the month begin with the same weekday. */
+  /** `weekStart`: any first day of a week; the rows start with the same weekday. */
   async function load(currentDay, weekStart) {
     if (currentDay && currentDay !== today && shown === today?.slice(0, 7)) shown = null;
     if (currentDay) today = currentDay;
@@ -33,7 +33,7 @@ export function month(choose) {
     setText(title, monthName(shown));
     forward.disabled = shown >= today.slice(0, 7);
     const lead = (weekdayOf(days[0].day) - first + 7) % 7;
-    // 2024 began on a Monday: seven days of it have the names.
+    // 2024 started on a Monday: its first seven days have the names.
     const names = Array.from({ length: 7 }, (_, index) => weekday(`2024-01-${String(((first + 6) % 7) + 1 + index).padStart(2, '0')}`));
     const had = grid.contains(document.activeElement) ? document.activeElement.dataset.day : null;
     grid.replaceChildren(

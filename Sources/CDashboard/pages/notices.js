@@ -1,5 +1,5 @@
-// Notifications of the service are always shown, also while the page is open (tracker law, section 5); the system shows them too
-// where it was allowed, which needs a secure context.
+// The service's notifications are always shown, also while the page is open (tracker spec, section 5). The system shows
+// them, too, if allowed, which requires a secure context.
 import { request } from './api.js';
 import { logDrink } from './drinks.js';
 import { h, icon } from './dom.js';
@@ -8,7 +8,6 @@ import { enqueue } from './queue.js';
 import { said, t } from './texts.js';
 import { complain } from './ui.js';
 
-/** What each action of the catalogue does here. */
 const actions = {
   'log-cup': () => logDrink(live.state?.cupMl ?? 250),
   snooze: () => request('POST', '/snooze', { minutes: 30 }),
@@ -19,7 +18,6 @@ const actions = {
   'keep-going': async () => acceptSession(await request('POST', '/session/keep-going')),
 };
 
-/** Whether what a kind says is so no more. */
 const isOver = (kind, state) => {
   if (kind === 'hydration-reminder') return state.isGoalAchieved || (state.displayUrgency === 0 && !state.isAlerting);
   if (kind === 'hydration-goal-reached') return !state.isGoalAchieved;
@@ -43,11 +41,11 @@ export function notices() {
   const place = document.getElementById('notices');
   on('notify', (notice) => {
     const kind = notice.kind ?? notice.id;
-    // That a session runs is on the page itself; over a watch's face it would be in the way.
+    // The page shows a running session anyway; a banner would cover a watch face.
     if (kind === 'waterline-live') return;
-    // Told long ago, while this page heard nothing: only what is still so.
+    // Historical notifications are shown only if still true.
     if (notice.historical && live.state && isOver(kind, live.state)) return;
-    // One banner per kind, and one per text: discreet kinds have the same words.
+    // One banner per kind and per text: discreet kinds have the same text.
     for (const [other, { banner: old }] of [...shown]) {
       if (other === kind || old.dataset.words === `${notice.title}\n${notice.body}`) remove(other);
     }
@@ -64,7 +62,7 @@ export function notices() {
       try { shown.get(kind).system = new Notification(said(notice.title), { body: said(notice.body), tag: kind, silent: notice.sound === false }); } catch { /* Phones show them from a worker only. */ }
     }
   });
-  // A banner of before must not stand beside "On track", nor one of a session that is over.
+  // Remove outdated banners: reminders while on track, and those of an ended session.
   on('state', (state) => {
     for (const [kind, { waters }] of [...shown]) {
       if (isOver(kind, state) || (kind === 'waterline-time' && state.waterline.waters > waters)) remove(kind);

@@ -1,10 +1,10 @@
-// Whether this browser can show notifications, and a test that says whether one was shown.
+// Whether this browser can show notifications, and a test that reports whether one was shown.
 import { h, icon, show } from './dom.js';
 import { live } from './live.js';
 import { t } from './texts.js';
 import { toast } from './ui.js';
 
-/** How long the browser may take to show a notification, milliseconds. */
+/** The browser's time limit to show a notification, milliseconds. */
 const LIMIT = 5000;
 const canAsk = () => 'Notification' in globalThis && isSecureContext;
 const isAllowed = () => canAsk() && Notification.permission === 'granted';
@@ -12,7 +12,7 @@ const isAllowed = () => canAsk() && Notification.permission === 'granted';
 /** This browser blocks notifications, and there is no desktop with a notification server. */
 export const areDisabled = () => canAsk() && Notification.permission === 'denied' && live.state?.notifications === 'disabled';
 
-/** "Notifications disabled" with the way to allow them; empty where this browser shows them. */
+/** "Notifications disabled" with the way to allow them; empty if this browser shows them. */
 export function notificationsHint() {
   const hint = h('p', { class: 'note', hidden: isAllowed() }, icon('bell'), h('strong', {}, ` ${t.notificationsDisabled} `),
     canAsk() && Notification.permission === 'denied' ? t.notificationsBlocked : canAsk() ? '' : t.notificationsInsecure,
@@ -20,7 +20,8 @@ export function notificationsHint() {
   return hint;
 }
 
-/** Shows one notification and reports whether the browser did show it. Call it within a tap: browsers ask only then. */
+/** Shows a notification and reports whether the browser showed it. Call it in a tap handler, as browsers require for
+ *  the permission. */
 export async function testNotification() {
   if (canAsk() && Notification.permission === 'default') await Notification.requestPermission();
   if (!isAllowed()) return toast(`${t.notificationsDisabled}. ${canAsk() ? t.notificationsBlocked : t.notificationsInsecure}`, { isProblem: true, seconds: 12 });

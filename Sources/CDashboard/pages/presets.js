@@ -1,4 +1,3 @@
-// Presets: drinks that are logged in one action.
 import { get, request } from './api.js';
 import { h, keyedRows, setText } from './dom.js';
 import { number } from './format.js';
@@ -47,7 +46,6 @@ export function presetList(presets) {
     ], { onsave: async () => {
       const wanted = { name: name.value.trim(), type: type.value };
       for (const [key, input] of [['oz', oz], ['abv', abv], ['estimate', estimate]]) if (input.value !== '') wanted[key] = Number(input.value);
-      // An emptied field removes the value.
       for (const [key, input, had] of [['oz', oz, preset?.sizeOz], ['abv', abv, preset?.abv]]) if (input.value === '' && had != null) wanted[key] = null;
       if (preset) {
         const old = { name: preset.name, type: preset.drinkType, oz: preset.sizeOz, abv: preset.abv, estimate: preset.standardDrinkEstimate };

@@ -1,41 +1,38 @@
-// Writes that must not be lost. Each has its key from the first attempt on, is kept on this device until an answer came, and is
-// sent again, as it was, with the same key: the service counts it once however often it arrives. What it refuses stays, too, with its
-// reason, until a person has sent it again or put it away.
+// Writes that must not be lost. Each has an idempotency key, is stored on this device until the response, and is resent
+// unchanged: the service executes it once. A rejected write stays with its reason until the user resends or discards
+// it.
 import { newKey, Problem, request, Silence } from './api.js';
 import { mount } from './home.js';
 import { ask, live, serviceNow } from './live.js';
 import { list } from './memory.js';
 import { t } from './texts.js';
 
-/** Number of waiting and refused writes, at most. */
+/** The maximum number of pending and rejected writes. */
 const LIMIT = 100;
 const listeners = new Set();
-const waiting = new Map(); // key: who of this page waits for the answer
+const waiting = new Map(); // by key: the callers of this page that await the response
 let timer = null;
 let pause = 1000;
 let running = null;
 
-/** Counts the taps of this page: several may fall into one millisecond. */
+/** Orders the taps within a millisecond. */
 let turn = 0;
 
 const queue = list('queue');
 const refusals = list('refused');
 const tell = () => { for (const listener of listeners) listener(queue.all().length, refusals.all()); };
 
-/** Called with the number of writes that wait and with the refused ones, now and at each change. */
+/** Called with the number of pending writes and the rejected ones, now and at each change. */
 export function watchQueue(listener) {
   listeners.add(listener);
   listener(queue.all().length, refusals.all());
   return () => listeners.delete(listener);
 }
 
-/** An instant as the service reads it, whole seconds. */
 export const isoOf = (milliseconds) => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 
-/**
- * Hands a write over. The promise ends with the service's answer, or fails with its refusal; as long as the service is away it does
- * neither, and the write waits on this device.
- */
+/** Queues a write. Resolves with the service's response, or rejects with its error. While the service is unavailable
+ *  it stays pending, and the write stays on this device. */
 export function enqueue(method, path, body) {
   const item = { key: newKey(), method, path, body, made: Date.now(), turn: (turn += 1) };
   if (queue.all().length + refusals.all().length >= LIMIT) return Promise.reject(new Silence(t.tooManyTaps));
@@ -46,7 +43,7 @@ export function enqueue(method, path, body) {
   return answer;
 }
 
-/** Sends what waits, in the order of the taps. Called again by itself while the service is away. */
+/** Sends pending writes in the order of the taps. Repeats automatically while the service is unavailable. */
 export function flush() {
   clearTimeout(timer);
   timer = null;
@@ -54,7 +51,8 @@ export function flush() {
   return running;
 }
 
-/** Two open pages share the list: one of them sends. Without the lock (no secure context) both may, and the key makes it count once. */
+/** Pages share the queue and send one at a time. Without the lock (no secure context) both may send: the key
+ *  prevents a double execution. */
 async function withLock(work) {
   if (!navigator.locks) return work();
   return navigator.locks.request(`waterh.queue${mount}`, work);
@@ -73,7 +71,7 @@ async function sendAll() {
       outcome = (party) => party?.resolve(value);
     } catch (error) {
       if (!isRefusal(error)) {
-        // Away, overloaded or not let in: the write stays, the next attempt comes later and later, up to half a minute.
+        // Unavailable, overloaded or unauthorised: the write stays, and the interval of attempts grows to 30 s.
         if (error instanceof Problem && error.status === 401) dispatchEvent(new CustomEvent('waterh-signed-out'));
         return later();
       }
@@ -90,10 +88,10 @@ async function sendAll() {
   }
 }
 
-/** `underWay`: the attempt before this one is still being done. `notFound`: the service does not answer at this address, or not yet. */
+/** `underWay`: the previous attempt is in progress. `notFound`: the service is not available at this address yet. */
 const isRefusal = (error) => error instanceof Problem && error.status < 500 && ![401, 408, 425, 429].includes(error.status) && !['underWay', 'notFound'].includes(error.code);
 
-/** The service refused a tap as in the future: its clock was set back. The same tap is sent with a time by the present clock. */
+/** The service rejected a tap as in the future: its clock was set back. The tap is sent again with a corrected time. */
 async function isDatedAnew(item) {
   if (!item.body?.at || item.isDatedAnew) return false;
   await ask();
@@ -102,7 +100,8 @@ async function isDatedAnew(item) {
   return true;
 }
 
-/** With the time that has passed since the tap, by the service's clock as it is now; where that cannot be, the service dates it itself. It says something else, so it has another key. */
+/** Dates a write by the time passed since the tap, on the service's present clock; if that is impossible, the
+ *  service dates it. The content differs, so it gets another key. */
 function dated(item) {
   const at = Math.floor((item.made + live.offset) / 1000) * 1000;
   const { at: _, ...body } = item.body ?? {};
@@ -115,12 +114,11 @@ function replace(item, next) {
   const party = waiting.get(item.key);
   waiting.delete(item.key);
   if (party) waiting.set(next.key, party);
-  // In its place, in one step: never both, and never neither.
+  // Replaces the write in one step.
   queue.put({ ...next, slot: item.slot ?? item.key });
   tell();
 }
 
-/** Sends a refused write once more: what stood against it may be over. */
 export function sendAgain(key) {
   const item = refusals.all().find((each) => each.key === key);
   if (!item) return;
@@ -130,12 +128,10 @@ export function sendAgain(key) {
   flush();
 }
 
-/** A person has seen that a write was refused, and puts it away. */
 export const discard = (key) => {
   for (const item of refusals.all()) if (item.key === key) refusals.remove(item);
   tell();
 };
 
 addEventListener('online', () => flush());
-// Another page of this browser added something, or sent it.
 addEventListener('storage', (event) => { if (event.key === null || /^waterh\.(queue|refused)/.test(event.key)) tell(); });

@@ -1,11 +1,11 @@
-// Was der Dienst verweigert und welche Regel für eine Einstellung gilt, auf Deutsch: Muster seiner englischen Sätze.
+// Error messages of the service and rules of settings in German, by patterns of the English sentences.
 const komma = (zahl) => zahl.replace('.', ',');
 const einheit = (wort) => ({ "o'clock": 'Uhr', hours: 'Stunden', seconds: 'Sekunden', minutes: 'Minuten', days: 'Tagen', drinks: 'Getränken', glasses: 'Gläsern', percent: 'Prozent' })[wort] ?? wort;
 const mitEinheit = (wort) => (wort ? ` ${einheit(wort)}` : '');
 const oderNichts = (ende) => (ende ? ', oder nicht gesetzt' : '');
 
 export default [
-  // Regeln der Einstellungen.
+  // Settings
   [/^It must be true or false\.$/, 'Es muss an oder aus sein.'],
   [/^It must be a full hour from (\d+) to (\d+), or unset\.$/, 'Es muss eine volle Stunde von $1 bis $2 sein, oder nicht gesetzt.'],
   [/^It must be a time from (\S+) to (\S+) in steps of 15 minutes(, or unset)?\.$/, (_, von, bis, ende) => `Es muss eine Zeit von ${von} bis ${bis} in Schritten von 15 Minuten sein${oderNichts(ende)}.`],
@@ -32,7 +32,7 @@ export default [
   [/^It belongs to a person's day or to the service: one bottle cannot have its own\.$/, 'Es gehört zum Tag einer Person oder zum Dienst: eine Flasche kann kein eigenes haben.'],
   [/^"(.+)" names a file or folder of the machine where the service runs: it is set there only\.$/, '„$1“ nennt eine Datei oder einen Ordner auf der Maschine des Dienstes: es wird nur dort gesetzt.'],
 
-  // Getränke.
+  // Drinks
   [/^([\d.,]+) (ml|l|oz) is outside the range of one drink: (\d+)-(\d+) ml(?: \(up to (\S+) \S+\))?\.$/, (_, menge, wort, von, bis, most) => `${komma(menge)} ${wort} ist keine Menge eines Getränks: ${von}–${bis} ml${most ? ` (bis ${komma(most)} ${wort})` : ''}.`],
   [/^"?(.+?)"? lies in the future: a drink is logged when it has been drunk\.$/, '$1 liegt in der Zukunft: ein Getränk wird eingetragen, wenn es getrunken ist.'],
   [/^There is no drink (?:".*"|\S+)\.$/, 'Dieses Getränk gibt es nicht mehr.'],
@@ -48,7 +48,7 @@ export default [
   [/^This is a ZIP archive\. .*$/, 'Das ist ein ZIP-Archiv: pack es aus; in dem von Apple Health heißt die Datei apple_health_export/export.xml.'], [/^This is compressed by gzip: unpack it first\.$/, 'Das ist mit gzip gepackt: pack es erst aus.'], [/^This is a database, and no list of drinks\.$/, 'Das ist eine Datenbank und keine Liste von Getränken.'],
   [/^Bottle not found: .*$/, 'Flasche nicht gefunden.'],
 
-  // Waterline.
+  // Waterline
   [/^The time must lie within the session\.$/, 'Die Zeit muss in den Abend fallen.'], [/^The estimate must be a number from 0\.1 to 10 standard drinks\.$/, 'Es müssen 0,1 bis 10 Standardgetränke sein.'],
   [/^There is no active session\. Start one first\.$/, 'Es läuft kein Abend. Beginne zuerst einen.'], [/^There was no session yet\.$/, 'Es gab noch keinen Abend.'], [/^There is no ended session\.$/, 'Kein Abend ist beendet.'],
   [/^There is no entry ".*"\.$/, 'Diesen Eintrag gibt es nicht mehr.'],
@@ -58,7 +58,7 @@ export default [
   [/^There is no preset ".*"\.$/, 'Diese Vorlage gibt es nicht mehr.'],
   [/^(?:A backup holds Waterline, which|Waterline) is not shown beyond the machine it runs on\. The configuration can switch that on\.$/, 'Waterline wird nur auf der Maschine des Dienstes gezeigt. Seine Konfiguration kann das ändern.'],
 
-  // Wer darf, und was gerade nicht geht.
+  // Access and conflicts
   [/^This needs a token with the scope "(.+)"\.$/, 'Dafür braucht es einen Schlüssel mit dem Recht „$1“.'],
   [/^Not signed in: this request needs a token\..*$/, 'Nicht angemeldet: dafür braucht es einen Schlüssel. „waterh-tracker token new“ macht einen; ein Browser meldet sich mit „waterh-gateway open“ an.'],
   [/^This token is unknown, revoked, or was not used for 90 days\..*$/, 'Dieser Schlüssel ist unbekannt, entzogen oder wurde 90 Tage nicht benutzt.'], [/^There is no such token that is still valid\.$/, 'Einen solchen gültigen Schlüssel gibt es nicht.'],

@@ -1,4 +1,4 @@
-// What was tapped and the service refused: it stays before a person's eyes, with the reason, until they send it again or put it away.
+// Rejected writes with the reason, until the user resends or discards them.
 import { h, show } from './dom.js';
 import { ml, moment } from './format.js';
 import { discard, sendAgain, watchQueue } from './queue.js';

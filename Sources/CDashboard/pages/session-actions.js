@@ -1,4 +1,4 @@
-// Logging in a session: a water is one tap, a preset one, any other drink two.
+// Logging in a session: a water or preset takes one tap, any other drink two.
 import { undo, whenAway } from './drinks.js';
 import { h } from './dom.js';
 import { acceptSession, ask, live } from './live.js';
@@ -15,7 +15,7 @@ const PICKER = {
   cocktail: [['standard', null, 1], ['strong', null, 2]],
 };
 
-/** A tap's own time while the service is away, if it can belong to the session that was running then. */
+/** The tap's time while the service is unavailable, if the session was active then. */
 function when() {
   const away = whenAway();
   const start = live.state?.waterline?.startTime;
@@ -37,7 +37,7 @@ export const presetChips = (presets, done = () => {}) => presets.map((preset) =>
   type: 'button', class: 'chip', 'data-preset': preset.id, onclick: () => { done(); logPreset(preset).catch(complain); },
 }, preset.name));
 
-/** +Drink: a preset at once, or type, size and an estimate that can be put right. */
+/** +Drink: a preset at once, or type, size and an estimate that can be corrected. */
 export function askDrink(presets, units) {
   let type = 'beer';
   let size = PICKER.beer[0];

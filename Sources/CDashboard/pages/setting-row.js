@@ -1,4 +1,4 @@
-// One setting: its name, one line of help, its control, and the rule when a value was refused.
+// One setting: its name, one line of help, its control, and the rule after an invalid value.
 import { request } from './api.js';
 import { h, setText, show } from './dom.js';
 import { number } from './format.js';
@@ -8,7 +8,7 @@ import { announce, option } from './ui.js';
 
 let rows = 0;
 
-/** `entry`: {name, group, default, rule}, as the service lists it; what the rule allows decides the control. */
+/** `entry`: {name, group, default, rule}, from the service; the rule determines the control. */
 export function settingRow(entry, value, { presets = [], onsaved } = {}) {
   rows += 1;
   const id = `setting-${rows}`;
@@ -37,7 +37,7 @@ export function settingRow(entry, value, { presets = [], onsaved } = {}) {
       ask();
       onsaved?.(entry.name, stands);
     } catch (problem) {
-      // The old value stays; what was typed stays to be corrected.
+      // The old value stays set; the input stays for correction.
       setText(error, ruleIn(problem.message));
       show(error, true);
       control.input.setAttribute('aria-invalid', 'true');
@@ -62,7 +62,7 @@ function defaultWords(entry) {
   return ` ${t.defaultIs(words)}`;
 }
 
-/** `hydration.glassMl cannot be "5": It must be … It stays 200.`: the text at the field does not repeat the name. */
+/** `hydration.glassMl cannot be "5": It must be … It stays 200.`: removes the name from the text at the field. */
 function ruleIn(message) {
   const found = /^\S+ cannot be "[^]*": (.+?)(?: It stays (.+)\.)?$/.exec(message);
   if (!found) return said(message);
@@ -71,7 +71,6 @@ function ruleIn(message) {
 
 const SECRET = '(set)';
 
-/** The zones that this browser knows, to choose from while typing. */
 function zones() {
   if (!document.getElementById('zones') && Intl.supportedValuesOf) {
     document.body.append(h('datalist', { id: 'zones' }, Intl.supportedValuesOf('timeZone').map((zone) => h('option', { value: zone }))));
@@ -81,7 +80,7 @@ function zones() {
 
 const isFlag = (entry) => typeof entry.default === 'boolean';
 
-/** The choices that the rule names: `It must be one of pace, interval, adaptive, all.`, `It must be ml, l or oz, or unset.` */
+/** The choices in the rule: `It must be one of pace, interval, adaptive, all.`, `It must be ml, l or oz, or unset.` */
 function choicesOf(entry, value) {
   if (Array.isArray(entry.values)) return entry.values;
   const rule = entry.rule ?? '';
@@ -89,7 +88,7 @@ function choicesOf(entry, value) {
   const listed = patterns.map((pattern) => pattern.exec(rule)?.[1]).find(Boolean);
   if (!listed) return null;
   const words = listed.split(/, | or /);
-  // What is set belongs to the choices, else the rule was not read right: then it is a field to type in.
+  // If the present value is not one of the choices, the rule was parsed incorrectly: use a text field.
   const choices = typeof entry.default === 'number' ? words.map(Number) : words;
   const known = value ?? entry.default;
   return choices.every((each) => !Number.isNaN(each)) && (known === null || choices.includes(known)) ? choices : null;
@@ -126,11 +125,10 @@ function controlFor(entry, value, presets) {
   if (isNumber) {
     const { min, max } = boundsOf(entry);
     const input = h('input', { type: 'number', inputmode: 'decimal', min, max, step: 'any', value: text(value) });
-    // What is no number goes to the service as it is: the service names the rule.
+    // An invalid number is sent unchanged: the service's error contains the rule.
     return { kind: 'number', input, write: (next) => { input.value = text(next); }, read: () => (input.value === '' ? null : Number(input.value)) };
   }
   const isList = Array.isArray(entry.default) || Array.isArray(value);
-  // A secret one is never shown, only that it is set.
   const isSecret = value === SECRET;
   const input = h('input', {
     type: isSecret ? 'password' : 'text', value: isSecret ? '' : text(value), autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false',

@@ -12,7 +12,7 @@ import { tokenList } from './tokens.js';
 import { complain, group } from './ui.js';
 import { live } from './live.js';
 
-/** Settings by group, in the order of use. Any other setting is in the group "Other". */
+/** Settings by group, in the order of display. All others are in the group "Other". */
 const DAILY = {
   drinking: ['hydration.glassMl', 'hydration.cupMl', 'hydration.quickAddMl', 'hydration.units', 'hydration.countSessionWater', 'week.firstDay'],
   reminders: ['reminders.enabled', 'reminders.engine', 'reminders.dailyLimit', 'reminders.maxPerDay', 'reminders.minDeficitMl', 'reminders.backOnTrack',

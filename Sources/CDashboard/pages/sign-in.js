@@ -1,5 +1,5 @@
-// Signs this browser in with an access code of `waterh-gateway open` or `waterh-gateway invite`. Their links have the code after `#`,
-// which reaches no log of a server and no referrer.
+// Signs this browser in with an access code of `waterh-gateway open` or `waterh-gateway invite`. Their links have the
+// code in the fragment, which is in no server log and no referrer.
 import { get, newKey, request, Silence } from './api.js';
 import { h, setText, show } from './dom.js';
 import { language, said, t } from './texts.js';
@@ -12,15 +12,15 @@ const code = h('input', { type: 'text', autocapitalize: 'characters', autocomple
 const error = h('p', { class: 'error', role: 'alert', hidden: true });
 const button = h('button', { type: 'submit', class: 'primary big' }, t.signIn);
 
-/** The page that the visitor wanted; only one of this service. */
+/** The page that the visitor requested, if it is one of this service. */
 function destination() {
   const wanted = new URLSearchParams(location.search).get('to') ?? '/';
   return /^\/[a-z]*$/.test(wanted) ? wanted : '/';
 }
 
-/** By which the service knows this page again: a code lets in once, and whoever was let in and did not hear so may use it again under its key. */
+/** Idempotency keys by code: a code is valid once, but may be used again with its key after a lost response. */
 const keys = new Map();
-/** So often it is tried where no answer comes. */
+/** The number of attempts without a response. */
 const TRIES = 3;
 
 async function redeem(typed) {
@@ -58,8 +58,8 @@ document.getElementById('main').append(h('section', { class: 'card sign-in-card'
 const scanned = /^#([0-9A-Za-z -]{10,14})$/.exec(decodeURIComponent(location.hash));
 if (scanned) {
   code.value = scanned[1];
-  // The address must not keep a code that somebody could look at later.
+  // The address bar and the history must not keep a code.
   history.replaceState(null, '', location.pathname + location.search);
-  // A browser that is signed in needs no further token.
+  // A signed-in administrator's browser needs no new token.
   get('/access').catch(() => null).then((caller) => (caller?.scope === 'admin' ? location.replace(destination()) : signIn()));
 }

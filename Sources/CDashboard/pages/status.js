@@ -1,4 +1,4 @@
-// The lines above the page: how old the data is, what waits, the sync server, notifications, and the number of unread ones.
+// The lines above the page: age of the data, pending writes, sync server, notifications and their unread number.
 import { request } from './api.js';
 import { h, icon, setText, show } from './dom.js';
 import { clock } from './format.js';

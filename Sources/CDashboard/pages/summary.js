@@ -1,4 +1,3 @@
-// The summary of a session, with a chart of its value: up with each drink, down with each water.
 import { duration, instant, number, signed, volume } from './format.js';
 import { h, setText, svg } from './dom.js';
 import { t } from './texts.js';

@@ -1,5 +1,5 @@
-// For installing, and so that the page opens while the service is away. Always the network first: what is kept is only the second
-// choice, so that a new version is seen at once. Nothing of the API is ever kept.
+// For installation, and to open the page while the service is unavailable. The network takes precedence over the cache,
+// so that a new version is used at once. The API is not cached.
 const KEPT = 'waterh-1';
 
 self.addEventListener('install', () => self.skipWaiting());
@@ -11,12 +11,12 @@ self.addEventListener('activate', (event) => event.waitUntil((async () => {
 self.addEventListener('fetch', (event) => {
   const { request } = event;
   const address = new URL(request.url);
-  // Pages and their files have one step in their address; the API, the widgets and the service's health are not kept.
+  // Pages and their files have a single path segment; the API, the widgets and the health routes are not cached.
   const isPage = /^\/[\w.-]*$/.test(address.pathname) && !['/healthz', '/readyz', '/metrics'].includes(address.pathname);
   if (request.method !== 'GET' || address.origin !== location.origin || !isPage) return;
   event.respondWith((async () => {
     const cache = await caches.open(KEPT);
-    // Every address of the app is the same document.
+    // All paths of the app are the same document.
     const key = address.origin + address.pathname;
     try {
       const answer = await fetch(request);

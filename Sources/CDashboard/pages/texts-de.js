@@ -1,11 +1,11 @@
-// Die Texte auf Deutsch. Die Sätze des Dienstes, der Englisch spricht, stehen am Ende als Muster.
+// The texts in German. Patterns at the end translate the service's English sentences.
 import { tenthsOfLitre } from './litres.js';
 import verweigert from './refusals-de.js';
 
 const eins = (anzahl, einzahl, mehrzahl) => `${anzahl} ${anzahl === 1 ? einzahl : mehrzahl}`;
 const zahl = (wert) => new Intl.NumberFormat('de').format(wert);
 const vonZiel = (state) => (state.units === 'ml' || !state.units ? `${zahl(state.dailyTotalMl)} von ${zahl(state.dailyGoalMl)} ml` : state.amountText.replaceAll('.', ',').replace(' / ', ' von '));
-/** `1,250 ml` und `8.5 oz` des Dienstes, wie man sie hier schreibt; auch `1.2L`. */
+/** Converts the service's `1,250 ml` and `8.5 oz` to German notation; also `1.2L`. */
 const menge = (text) => text.replace(/[.,]/g, (zeichen) => (zeichen === ',' ? '.' : ',')).replace(/(\d)(ml|L|l|oz)$/, '$1 $2');
 const anAus = (wort) => (wort === 'on' ? 'an' : 'aus');
 const farbe = (wort) => ({ amber: 'gelb', red: 'rot', blue: 'blau' })[wort] ?? wort;
@@ -210,7 +210,6 @@ export default {
 
   signInTitle: 'Anmelden', signInWords: 'Führe dies auf dem Rechner mit dem Dienst aus. Es öffnet diese Seite angemeldet oder gibt einen Link aus. Auf einem anderen Gerät gib den Code von „waterh-gateway invite“ ein:', code: 'Code', codeHint: 'Einmal gültig, zehn Minuten lang.', codeRule: 'Der Code hat zehn Buchstaben und Ziffern.', signIn: 'Anmelden', signOut: 'Abmelden', signOutHint: 'Dieser Browser braucht danach einen neuen Code.',
 
-  /** Die Sätze des Dienstes. */
   sentences: [
     [/^Good morning!$/, 'Guten Morgen!'], [/^Good afternoon!$/, 'Guten Tag!'], [/^Good evening!$/, 'Guten Abend!'], [/^Good night!$/, 'Gute Nacht!'],
     [/^until next drink$/, 'bis zum nächsten Glas'], [/^Outside drinking hours$/, 'Außerhalb der Trinkzeiten'], [/^Goal reached! 🎉$/, 'Ziel erreicht! 🎉'], [/^On track ✓$/, 'Im Takt ✓'],
@@ -234,12 +233,10 @@ export default {
     [/^This code is not, or no longer, good\..*$/, 'Dieser Code gilt nicht, oder nicht mehr. Hol einen neuen, wo der Dienst läuft.'],
     [/^This code has let somebody in already\..*$/, 'Mit diesem Code kam schon jemand herein. Warst du das und ging die Antwort verloren, dann hol einen neuen, wo der Dienst läuft, und nimm in der Liste der Schlüssel zurück, was niemand hat.'],
     [/^This was done, and its answer held a secret.*$/, 'Es ist geschehen, und die Antwort enthielt ein Geheimnis, das nirgends aufgehoben wird. Ging sie verloren, dann versuch es noch einmal, und nimm in der Liste der Schlüssel zurück, was niemand hat.'],
-    // Was von einer misslungenen Abfrage aufgehoben ist.
     [/^Bytes that could not be understood$/, 'Bytes, die nicht zu verstehen waren'], [/^Nobody saw whether the bottle forgot what it was told to$/, 'Niemand sah, ob die Flasche vergaß, was sie vergessen sollte'],
     [/^Nothing was written down of it$/, 'Davon ist nichts aufgeschrieben'], [/^bottle: none was met$/, 'Flasche: keine war da'], [/^bottle: (.+)$/, 'Flasche: $1'], [/^name: (.+)$/, 'Name: $1'],
     [/^received (\d+), new (\d+), known (\d+), in doubt (\d+), unreadable (\d+), acknowledged (\d+), perhaps acknowledged (\d+)$/, 'empfangen $1, neu $2, bekannt $3, im Zweifel $4, unlesbar $5, bestätigt $6, vielleicht bestätigt $7'],
     [/^recovery: (.+)$/, 'Versucht: $1'], [/^More passed than the capture has\.$/, 'Es ging mehr vorüber, als in der Aufzeichnung steht.'],
-    // Warum: was gilt, und was es ändern würde.
     [/^Reminders are (on|off) \((.+)\)\.$/, (_, wort, name) => `Erinnerungen sind ${anAus(wort)} (${name}).`],
     [/^Switch (\S+) (on|off)\.$/, (_, name, wort) => `${name} ${wort === 'on' ? 'einschalten' : 'ausschalten'}.`],
     [/^(.+) of (.+): the goal is (reached|not reached yet)\.$/, (_, ist, ziel, wort) => `${menge(ist)} von ${menge(ziel)}: das Ziel ist ${wort === 'reached' ? 'erreicht' : 'noch nicht erreicht'}.`],

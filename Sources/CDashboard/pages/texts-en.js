@@ -1,4 +1,4 @@
-// The texts in English. The sentences of the original requirements stay letter by letter.
+// The texts in English. The sentences of the original requirements must not change.
 const one = (count, singular, plural) => `${count} ${count === 1 ? singular : plural}`;
 
 export default {
@@ -204,6 +204,6 @@ export default {
   notificationsTitle: 'Notifications', notificationsWords: 'Waterline sends gentle reminders to drink water during your session. Allow notifications to get pacing nudges.',
   enable: 'Enable', welcomeEnd: 'Both buttons save your choices above. You can change all of them later in Settings.', skipNotifications: 'Skip', everyMinutes: (minutes) => `${minutes} minutes`,
 
-  // Pairing
+  // Sign-in
   signInTitle: 'Sign in', signInWords: 'Run this on the computer with the service. It opens this page signed in, or prints a link. On another device enter the code of “waterh-gateway invite”:', code: 'Code', codeHint: 'Valid once, for ten minutes.', codeRule: 'The code has ten letters and digits.', signIn: 'Sign in', signOut: 'Sign out', signOutHint: 'This browser needs a new code afterwards.',
 };

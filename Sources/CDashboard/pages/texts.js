@@ -1,4 +1,4 @@
-// Which table of texts is used: what this device was told, else the browser's first language that we have.
+// Selects the language: this device's setting, or else the browser's first supported language.
 import en from './texts-en.js';
 import de from './texts-de.js';
 import { remembered } from './memory.js';
@@ -8,10 +8,10 @@ const wanted = [remembered.language, ...(navigator.languages ?? [navigator.langu
   .filter(Boolean).map((tag) => tag.slice(0, 2).toLowerCase());
 
 export const language = wanted.find((tag) => tables[tag]) ?? 'en';
-/** The texts; a text that needs something is a function. What a table lacks is English. */
+/** The texts; a text with parameters is a function. English is the fallback. */
 export const t = { ...en, ...tables[language] };
 
-/** A sentence of the service in the page's language. The service speaks English; what is not known stays as it is. */
+/** A sentence of the service in the page's language; unknown ones stay English. */
 export function said(text) {
   if (!text || language === 'en') return text ?? '';
   for (const [pattern, replacement] of t.sentences ?? []) {

@@ -1,4 +1,3 @@
-// Light or dark: the system's choice, unless this device has its own setting.
 import { remembered } from './memory.js';
 
 export function applyTheme() {

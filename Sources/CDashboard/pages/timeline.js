@@ -1,4 +1,4 @@
-// The entries of a session, oldest first. Each can be edited; a water from the bottle's sips can only be left out.
+// The entries of a session, oldest first. Each can be edited; a water from the bottle's sips can only be excluded.
 import { request } from './api.js';
 import { clock, number, volume, wallDate } from './format.js';
 import { h, icon, keyedRows, setText, show } from './dom.js';
@@ -34,7 +34,7 @@ export function timeline(units, { isReadOnly = false } = {}) {
     } });
   }
 
-  /** A session passes midnight: a typed time is on the date of the session that is nearest to the entry. */
+  /** A session can pass midnight: a time belongs to the date of the session that is nearest to the entry. */
   function onDate(entry, time) {
     const dates = new Set([wallDate(session.startTime), wallDate(entry.at), session.endTime ? wallDate(session.endTime) : wallDate(Date.now() / 1000)]);
     const base = Date.parse(`${wallDate(entry.at)}T${clock(entry.at)}Z`);

@@ -1,4 +1,3 @@
-// Today: how much was drunk, how much by now, when the next drink is due, and the bottle.
 import { bottleLine } from './bottle-line.js';
 import { confetti, crossesGoal } from './confetti.js';
 import { askAmount, drinkList, logDrink, undo } from './drinks.js';
@@ -29,7 +28,7 @@ export function today(root) {
   const ring = halo('page');
   const headline = h('p', { class: 'headline' });
   const caption = h('p', { class: 'caption' });
-  // In a narrow window the ring is further down: the countdown is here too, for the eye only.
+  // In a narrow window the ring is further down, so the countdown is also here, hidden from screen readers.
   const soonTime = h('strong');
   const soonWords = h('span');
   const soon = h('p', { class: 'soon', 'aria-hidden': 'true' }, soonTime, soonWords);
@@ -62,7 +61,7 @@ export function today(root) {
   }
 
   let asked = null;
-  /** Each second, between the states: only the countdown moves. At 0 the service is asked, which decides. */
+  /** Updates the countdown each second between two states. At 0 the state is requested from the service. */
   function tick() {
     const state = live.state;
     if (!state) return;
@@ -93,7 +92,7 @@ export function today(root) {
     showQuick(state.quickAddMl ?? []);
     tick();
     if (crossesGoal(state)) confetti();
-    // The list is asked for again only when the day's drinks differ from what it shows.
+    // Read the list again only if the day's drinks differ from it.
     const drinks = JSON.stringify([state.dayKey, state.drinkCount, state.state?.history]);
     if (drinks !== listed && !live.isFromMemory) {
       listed = drinks;

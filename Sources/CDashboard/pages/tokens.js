@@ -1,4 +1,4 @@
-// Tokens for scripts and other devices. One is shown once, when it is made.
+// Tokens for scripts and other devices. A token is shown once, when it is created.
 import { get, request } from './api.js';
 import { h, keyedRows, setText } from './dom.js';
 import { moment } from './format.js';
@@ -40,7 +40,7 @@ export function tokenList() {
     dialog(t.newToken, [field(t.tokenLabel, label, { hint: t.tokenHint }), field(t.scope, scope)], { save: t.make, onsave: async () => {
       let made;
       try { made = await request('POST', '/tokens', { label: label.value.trim() || 'page', scope: scope.value }); } catch (error) {
-        // The service may have made it: the list shows it, so that it can be revoked.
+        // The service may have created it: the list shows it, so that it can be revoked.
         refresh();
         throw error;
       }
@@ -48,7 +48,7 @@ export function tokenList() {
       const shown = h('input', { type: 'text', readonly: true, value: made.token, class: 'secret', onfocus: (event) => event.target.select() });
       dialog(t.tokenMade, [h('p', {}, t.tokenOnce), field(t.token, shown)], {
         cancel: t.close, save: t.copy, onsave: async () => {
-          // The clipboard needs a secure context; selecting works everywhere.
+          // The clipboard requires a secure context; selection works without.
           try { await navigator.clipboard.writeText(made.token); toast(t.copied); } catch { shown.select(); document.execCommand('copy'); }
         },
       });

@@ -1,14 +1,13 @@
-// What every page of the app needs: short messages, dialogs, fields.
 import { h, icon, setText } from './dom.js';
 import { said, t } from './texts.js';
 
 const spoken = () => document.getElementById('spoken');
 const toasts = () => document.getElementById('toasts');
 
-/** For screen readers only; what the eye sees changes by itself. */
 export const announce = (text) => setText(spoken(), text);
 
-/** A short message over the page, with one action at most. It stays while one of its buttons has the focus or the pointer. */
+/** A short message over the page, with at most one action. It stays while one of its buttons has the focus or the
+ *  pointer. */
 export function toast(words, { action, onaction, isProblem = false, seconds = 6 } = {}) {
   const text = isProblem ? said(words) : words;
   const close = () => { clearTimeout(timer); note.remove(); };
@@ -23,7 +22,7 @@ export function toast(words, { action, onaction, isProblem = false, seconds = 6 
   note.addEventListener('pointerleave', release);
   note.addEventListener('focusin', hold);
   note.addEventListener('focusout', release);
-  // One at a time, so that they do not cover the page; what went wrong stays beside what went well.
+  // One message at a time; an error is shown in addition to a success.
   for (const old of [...toasts().children]) if (old.classList.contains('problem') === isProblem) old.remove();
   toasts().append(note);
   if (!isProblem) announce(text);
@@ -32,7 +31,7 @@ export function toast(words, { action, onaction, isProblem = false, seconds = 6 
 
 export const complain = (error) => toast(error?.message ?? String(error), { isProblem: true, seconds: 10 });
 
-/** Runs the action of a control: not twice at once, and shows its error. */
+/** Runs the action of a control, not twice at once, and shows its error. */
 export function act(work) {
   let isBusy = false;
   return async (event) => {
@@ -50,10 +49,8 @@ export function act(work) {
 
 let dialogs = 0;
 
-/**
- * A dialog with a form. `onsave(form)` may throw: the words are shown in the dialog, which stays open.
- * Escape and Cancel close it and change nothing.
- */
+/** A dialog with a form. If `onsave(form)` throws, the dialog shows the error and stays open. Escape and Cancel
+ *  close it without changes. */
 export function dialog(title, content, { save = t.save, cancel = t.cancel, onsave, isDangerous = false } = {}) {
   dialogs += 1;
   const before = document.activeElement;
@@ -62,7 +59,6 @@ export function dialog(title, content, { save = t.save, cancel = t.cancel, onsav
   let isBusy = false;
   const form = h('form', { novalidate: true, onsubmit: async (event) => {
     event.preventDefault();
-    // Pressed twice on a slow line it is done once.
     if (isBusy) return;
     isBusy = true;
     form.setAttribute('aria-busy', 'true');
@@ -89,7 +85,6 @@ export function dialog(title, content, { save = t.save, cancel = t.cancel, onsav
     box.remove();
     if (document.contains(before)) before.focus();
   });
-  // A tap beside the sheet closes it, as people expect of one.
   box.addEventListener('pointerdown', (event) => {
     if (event.target !== box) return;
     const edge = box.getBoundingClientRect();
@@ -101,13 +96,11 @@ export function dialog(title, content, { save = t.save, cancel = t.cancel, onsav
   return { box, form, close };
 }
 
-/** A question before something that cannot be taken back. */
 export const confirmThen = (title, text, yes, work, { isDangerous = true } = {}) =>
   dialog(title, h('p', {}, text), { save: yes, onsave: work, isDangerous });
 
 let fields = 0;
 
-/** A label with its control and the words under it. */
 export function field(label, control, { hint, className = 'field' } = {}) {
   fields += 1;
   const id = `field-${fields}`;
@@ -117,7 +110,6 @@ export function field(label, control, { hint, className = 'field' } = {}) {
   return h('div', { class: className }, h('label', { for: id }, label), control, notes);
 }
 
-/** A number between two buttons; `step(-1)`, `step(1)`. */
 export function stepperField(label, input, step, options) {
   const whole = field(label, input, options);
   const frame = h('div', { class: 'stepper' });
@@ -129,15 +121,12 @@ export function stepperField(label, input, step, options) {
 
 export const option = (value, text, isSelected = false) => h('option', { value, selected: isSelected }, text);
 
-/** A button that is only a drawing, with its name for those who do not see it. */
 export const iconButton = (name, label, onclick, className = 'icon-button') =>
   h('button', { type: 'button', class: className, 'aria-label': label, title: label, onclick }, icon(name));
 
-/** A card that opens; `data-group` is its name, `head` a button above its content. */
 export const group = (title, name, ...children) =>
   h('details', { class: 'card group', 'data-group': name }, h('summary', {}, h('h2', {}, title)), ...children);
 
-/** A card with a heading. */
 export const card = (title, attributes, ...children) => {
   fields += 1;
   const id = `card-${fields}`;

@@ -1,14 +1,14 @@
-// The cup, or the human figure in its place: tapped anywhere, it adds one cup. Its water moves by transforms only, so that the
-// browser's compositor can do it without us.
+// The cup or the human figure: a tap adds one cup. Its water moves by transforms only, which the browser's compositor
+// animates without scripts.
 import { h, setText, setVariables, svg } from './dom.js';
 
-/** Outlines in a square of 1 by 1, stretched to the element. */
+/** Outlines in a square of 1 by 1, scaled to the element. */
 const OUTLINES = {
   cup: 'M.03 .01H.97L.85 .92Q.838 1 .75 1H.25Q.162 1 .15 .92Z',
   figure: 'M.5 0A.17 .076 0 0 1 .5 .152A.17 .076 0 0 1 .5 0ZM.32 .175H.68Q.97 .175 .97 .29V.55Q.97 .59 .885 .59Q.8 .59 .8 .55V.34H.775V.955Q.775 1 .66 1Q.545 1 .545 .955V.62H.455V.955Q.455 1 .34 1Q.225 1 .225 .955V.34H.2V.55Q.2 .59 .115 .59Q.03 .59 .03 .55V.29Q.03 .175 .32 .175Z',
 };
 
-/** One sine, twice as wide as the vessel, so that moving it by half brings it where it was. */
+/** A sine wave twice as wide as the vessel: after a shift by half it looks the same. */
 function sine(className) {
   const points = Array.from({ length: 101 }, (_, index) => `${index * 2} ${(5 - 4.2 * Math.sin((index / 25) * Math.PI)).toFixed(2)}`);
   return svg('svg', { class: `wave ${className}`, viewBox: '0 0 200 10', preserveAspectRatio: 'none' },
@@ -31,7 +31,7 @@ export function vessel(onclick) {
 
   const level = (element, part) => {
     const shown = Math.min(1, Math.max(0, part ?? 0));
-    // At 0 the wave, which is above the water, sinks below the floor too.
+    // At 0 the wave, which is above the water, is moved below the bottom.
     setVariables(element, { '--level': String(shown), '--sink': shown > 0 ? '0px' : '20px' });
   };
 
@@ -49,7 +49,7 @@ export function vessel(onclick) {
       setText(hint, words.hint);
       if (node.getAttribute('aria-label') !== words.label) node.setAttribute('aria-label', words.label);
     },
-    /** The answer to a tap, before the service's. */
+    /** Immediate feedback to a tap, before the service's response. */
     splash() {
       node.classList.remove('splash');
       void node.offsetWidth; // Restarts the animation.

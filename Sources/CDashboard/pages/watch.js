@@ -1,5 +1,5 @@
-// The page for a watch: the day at a glance, then a few large buttons. Round or square, 320 px and less.
-// Taps while the service is away are kept on this device and sent when it is back, each once.
+// The page for a watch: the day, then a few large buttons. Round or square, 320 px and less. Taps while the service is
+// unavailable are stored on this device and each sent once.
 import { whenAway } from './drinks.js';
 import { clock, ml } from './format.js';
 import { gauge } from './gauge.js';
@@ -18,7 +18,7 @@ import { confirmThen, dialog } from './ui.js';
 
 applyTheme();
 document.documentElement.lang = language;
-// Browsers do not report a round screen: the address does, `/watch?round`.
+// Browsers do not report a round screen, so the URL does: `/watch?round`.
 const isRound = new URLSearchParams(location.search).has('round');
 document.documentElement.classList.toggle('round', isRound);
 
@@ -60,7 +60,7 @@ function when() {
   return away.at && started && Date.parse(away.at) / 1000 > started ? away : {};
 }
 
-/** One tap is one write; the button does not wait for its answer. */
+/** A tap is one write; the button does not wait for the response. */
 function tap(write, sessionOf = (answer) => answer) {
   return () => {
     buzz();
@@ -70,7 +70,7 @@ function tap(write, sessionOf = (answer) => answer) {
 
 async function chooseDrink() {
   let presets = [];
-  try { ({ presets } = await get('/presets')); } catch { /* Without the list there is still the plain drink. */ }
+  try { ({ presets } = await get('/presets')); } catch { /* Without the list only a plain drink can be logged. */ }
   const choices = [...presets.map((preset) => [preset.name, { preset: preset.name }]), [t.aDrink, {}]];
   const { close } = dialog(t.addDrinkTitle, h('div', { class: 'watch-buttons' }, choices.map(([name, body]) => h('button', {
     type: 'button', class: 'quiet', onclick: () => { close(); tap(() => enqueue('POST', '/session/drink', { ...body, ...when() }))(); },
@@ -90,7 +90,6 @@ function showAge() {
 function tick() {
   if (!live.state) return;
   const { text } = nextDrink(live.state);
-  // The goal is in the status line already.
   setDrawn(next, live.state.isGoalAchieved ? '' : text);
   next.classList.toggle('long', !/^\d/.test(text));
 }

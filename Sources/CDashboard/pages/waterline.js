@@ -65,7 +65,7 @@ export function waterline(root) {
     show(veilNote, isVeiled);
   }
 
-  // Nobody waits for the answer: while the service is away it may come late.
+  // The response is not awaited: while the service is unavailable it can come late.
   const end = (at) => { enqueue('POST', '/session/end', { at }).then(acceptSession).catch(complain); };
 
   let bannerHours = null;
@@ -142,7 +142,7 @@ export function waterline(root) {
   const stops = [
     on('state', (state) => {
       update(state);
-      // The session's entries come with the stream; where that is away they are asked for when the counts moved.
+      // The stream delivers the session's entries; without it they are requested when the counts change.
       const mark = JSON.stringify([state.waterline?.sessionId, state.waterline?.drinks, state.waterline?.waters]);
       if (mark !== counted && counted !== '') get('/session').then(acceptSession).catch(() => acceptSession(null));
       counted = mark;

@@ -1,4 +1,4 @@
-// Seven bars with each day's goal line. Swiped, or moved with the arrow keys, to the week before or after.
+// Seven bars with each day's goal line. A swipe or the arrow keys show the week before or after.
 import { get, query } from './api.js';
 import { addDays, dayLong, dayShort, ml, mlShort, weekday } from './format.js';
 import { h, setText, setVariables } from './dom.js';
@@ -6,7 +6,7 @@ import { live } from './live.js';
 import { t } from './texts.js';
 import { card, complain, iconButton } from './ui.js';
 
-/** A swipe is longer than this, and more sideways than up or down. */
+/** The minimum length of a swipe, px; it must be more horizontal than vertical. */
 const SWIPE = 40;
 
 export function week(choose) {
@@ -24,7 +24,7 @@ export function week(choose) {
   let marked = null;
 
   async function load(currentDay) {
-    // While the current week is shown, the next one is shown when it begins.
+    // While the current week is shown, the next one is shown when it starts.
     if (currentDay && currentDay !== today && days.some((each) => each.day === today)) first = null;
     if (currentDay) today = currentDay;
     const answer = await get(`/history${query({ week: first ?? today })}`);
@@ -40,7 +40,6 @@ export function week(choose) {
     const words = days.some((each) => each.day === today) ? t.weekSum : t.thatWeekSum;
     setText(total, words(ml(answer.totalMl ?? days.reduce((sum, each) => sum + (each.totalMl ?? 0), 0))));
     setText(unit, live.state?.units === 'oz' ? t.barsIn.oz : t.barsIn.l);
-    // The highest bar or line leaves a little air above it.
     const top = Math.max(...days.map((each) => Math.max(each.totalMl ?? 0, each.goalMl ?? 0)), 1) * 1.08;
     const had = bars.contains(document.activeElement) ? document.activeElement.dataset.day : null;
     bars.replaceChildren(...days.map((each) => bar(each, top)));

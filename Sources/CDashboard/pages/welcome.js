@@ -21,9 +21,9 @@ export function welcome(root, { go }) {
   async function finish(notifications) {
     show(error, false);
     try {
-      // Asked within the tap: browsers allow it only there. A refusal is accepted.
+      // Requested in the tap handler, as browsers require. A denial is accepted.
       if (notifications === 'enable' && 'Notification' in globalThis && isSecureContext) await Notification.requestPermission().catch(() => {});
-      // Where Waterline is hidden its settings are neither shown nor changed.
+      // If Waterline is hidden, its settings are neither shown nor changed.
       const waterline = live.state?.service?.waterlineShown === false ? {} : {
         waterEvery: Number(every.value), timeReminders: reminders.checked ? 'on' : 'off', interval: Number(interval.value), threshold: Number(threshold.value),
         units: units.value,
@@ -37,7 +37,7 @@ export function welcome(root, { go }) {
     }
   }
 
-  // Earlier choices are shown. Fields that were typed in before they came are kept.
+  // Shows earlier choices, but keeps fields that the user has edited in the meantime.
   const touched = new Set();
   root.addEventListener('input', (event) => touched.add(event.target));
   get('/settings').then((values) => {

@@ -1,12 +1,12 @@
-// Why a reminder comes, or does not: one sentence for the reason and one for what changes it, from the service.
+// Why a reminder is or is not sent: one sentence for the reason and one for the remedy, from the service.
 import { get } from './api.js';
 import { h } from './dom.js';
 import { said, t } from './texts.js';
 
-/** A sentence without the keys of settings: by their names, and without parentheses that only repeat them. */
+/** Replaces the keys of settings in a sentence by their names, and removes parentheses that only repeat them. */
 const plain = (text) => said(text).replace(/ \([a-z]+\.[\w., ]+\)/g, '').replace(/\b[a-z]+\.[a-z]\w*\b/g, (key) => (t.settings[key] ? `“${t.settings[key][0]}”` : key));
 
-/** The reminders of `isWanted(kind)`, read each time it is opened. Reminders of an engine that is not chosen say nothing. */
+/** The reminders of `isWanted(kind)`, read each time it is opened. Reminders of other engines are left out. */
 export function why(isWanted) {
   const list = h('dl');
   const load = async () => {
@@ -19,7 +19,6 @@ export function why(isWanted) {
 }
 
 function explain(reminder) {
-  // The condition that was asked first is the reason.
   const stop = reminder.conditions.find((each) => !each.holds);
   return [h('dt', { 'data-kind': reminder.kind }, `${t.kinds[reminder.kind] ?? reminder.kind}: ${reminder.told ? t.told : t.silent}`),
     h('dd', {}, stop ? `${plain(stop.fact)} ${t.wouldChange} ${plain(stop.change)}` : t.allHold)];

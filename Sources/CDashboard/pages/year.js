@@ -1,4 +1,4 @@
-// Twelve months: the average of a day in each, over the days since the first drink, and the best day.
+// Twelve months: the daily average of each, over the days since the first drink, and the best day.
 import { get, query } from './api.js';
 import { addMonths, dayLong, dayShort, ml, mlShort, monthName, monthShort } from './format.js';
 import { h, setText, setVariables } from './dom.js';
