@@ -74,7 +74,7 @@ struct Poll: AsyncParsableCommand {
         let report = await Interruptible.run { [options] in await driver.poll(options, for: party) }
         await driver.close()
         watcher.clear()
-        // A capture, or an unknown name, says nothing about the real connection.
+        // A capture, or an unknown name, is no evidence about the real connection.
         depot.desk().afterPoll(report, isLive: !options.isRecording && (isConcern || report.failure == nil))
 
         if let failure = report.failure, failure.kind != .clockDoubtful,

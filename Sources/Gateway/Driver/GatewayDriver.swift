@@ -3,7 +3,7 @@ import Bluetooth
 import TrackerCore
 
 /// Executes the effects of `Poll` on a link and a journal. It takes the next event from the link only after the
-/// previous one is handled, so a peer that floods the link is slowed down and cannot fill the memory.
+/// previous one is handled. So a peer that floods the link is slowed down and cannot fill the memory.
 package actor GatewayDriver {
     /// Callbacks of a poll. They are called between events and must return soon.
     package struct Outlets: Sendable {

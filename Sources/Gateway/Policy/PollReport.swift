@@ -27,7 +27,7 @@ package struct PollReport: Hashable, Sendable {
     package var rssi: Int?
     /// Battery charge, 0–100, from the snapshot or from reports.
     package var batteryPercent: Int?
-    /// Bottle's clock minus ours, in seconds.
+    /// The bottle's clock minus the host's, in seconds.
     package var clockDriftSeconds: Int?
     /// Drink records delivered, repeats included.
     package var received = 0
