@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// Adoption on the command line. Nothing answers at the radio links: the refusal comes before the link is used.
+/// No bottle responds at the radio links: the command rejects the request before it uses the link.
 @Suite struct AdoptionCommandTests {
     @Test(
         arguments: ["bluez", "hci:127.0.0.1:9", "esphome:127.0.0.1"],

@@ -4,7 +4,7 @@ import Foundation
 import Support
 import Testing
 
-/// A service without a desktop, and programs of the session that show for it.
+/// A service without a desktop session, and agents in the session that show its notifications.
 @Suite(.timeLimit(.minutes(5))) struct AgentTests {
     private final class Bench {
         let folder: TemporaryFolder
@@ -17,10 +17,10 @@ import Testing
             bus = try await PrivateBus()
             store = folder.file("s.sqlite")
             environment = ["XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path]
-            // What time it is decides about the other reminders.
+            // The other reminders depend on the time of day.
             try await tracker("settings set reminders.enabled false")
             try await tracker("settings set waterline.timeReminders false")
-            // Discreet, a warning and a reminder have the same words, and are one banner.
+            // With `waterline.discreet`, a warning and a reminder have the same text and become one notification.
             try await tracker("settings set waterline.discreet false")
         }
 
@@ -32,7 +32,7 @@ import Testing
             return result
         }
 
-        /// - Parameter hasDesktop: whether the service itself has the session's bus.
+        /// - Parameter hasDesktop: whether the service has access to the session bus.
         func service(hasDesktop: Bool) throws -> RunningProgram {
             try Program("waterh-gateway").start(
                 ["run", "--link", "unix:" + folder.file("b.sock"), "--store", store, "--listen", "127.0.0.1:0"],
@@ -45,7 +45,7 @@ import Testing
                 environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 }.merging(more) { $1 })
         }
 
-        /// What timers start, in the session, at once.
+        /// Runs concurrent `check` commands, as timers in the session start them.
         func checks(_ count: Int) async throws {
             let running = try (0..<count).map { _ in
                 try Program("waterh-tracker").start(
@@ -69,12 +69,11 @@ import Testing
             return folder.file(try #require(names.first { $0.hasPrefix("waterh-") && $0.hasSuffix(".sock") }))
         }
 
-        /// Whether the store remembers all of these as told, by the desktop. There may be more by then: the line of a
-        /// session is told again with each change, so that a look between a session's start and its first drink makes
-        /// one more.
+        /// Whether the store lists all of these as delivered to the desktop. It might list more: the notification of a
+        /// running session is sent again after each change.
         func hasTold(_ shown: [String]) async throws -> Bool { try await Set(told()).isSuperset(of: shown) }
 
-        /// What the store remembers as told, by the desktop.
+        /// The notifications that the store lists as delivered to the desktop.
         func told() async throws -> [String] {
             let tool = try #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
             return try await tool.run([store, "SELECT id FROM notification WHERE sinks LIKE '%desktop%' ORDER BY id"])
@@ -82,7 +81,7 @@ import Testing
         }
     }
 
-    /// All who may tell the day something, at once: the service through an agent, another agent, and what timers start.
+    /// Concurrent senders: the service through an agent, a second agent, and `check` processes that timers start.
     @Test func `service, agents and timers deliver each notification once`() async throws {
         let bench = try await Bench()
         let server = try await FakeNotificationServer(bench.bus)
@@ -97,7 +96,6 @@ import Testing
         for drink in 1...3 {
             try await bench.tracker("drink")
             try await bench.checks(3)
-            // Told by somebody, and then by nobody else.
             let words =
                 drink == 1 ? "You've had 1 drink — time for water" : "You've had \(drink) drinks — time for water"
             #expect(
@@ -140,11 +138,11 @@ import Testing
         try await server.press(reminder.number, "log-water")
         #expect(
             try await event(within: 30) { try await bench.session().count == 2 ? true : nil } == true, "\(agent.error)")
-        // The day on the session's bus, by the agent.
+        // Queries the service on the session bus, through the agent.
         let bus = ["call", "org.waterh.Tracker", "/org/waterh/Tracker", "org.waterh.Tracker"]
         let drink = try await bench.bus.run("busctl", bus + ["LogDrink", "s", ""])
         #expect(drink.output.contains("isActive"), "\(drink.error) \(agent.error)")
-        // An adversary's finding: what came by way of an agent had come over HTTP.
+        // The source of an action that an agent forwards is the notification, not HTTP.
         #expect(try await bench.session().compactMap { $0["source"] as? String } == ["cli", "notification", "dbus"])
         #expect(try await bench.bus.run("busctl", bus + ["GetState"]).output.contains("dailyTotalMl"))
         try await bench.tracker("session end --yes")
@@ -201,7 +199,7 @@ import Testing
         service.send(signal: SIGTERM)
     }
 
-    /// Events between a press and the return of the service.
+    /// Events between a button press and the restart of the service.
     enum Absence: CaseIterable { case quiet, agentIsKilled, clockIsSet }
 
     @Test(arguments: Absence.allCases)
@@ -238,9 +236,8 @@ import Testing
         service.send(signal: SIGTERM)
     }
 
-    /// Service, agent and a second agent, each killed at random: everything that was told was shown, and once. Only who
-    /// is killed in the moment between showing something and noting that it was shown leaves it to another, who shows
-    /// it again.
+    /// Service, agent and a second agent are killed at random times. Only a process that is killed after it shows a
+    /// notification and before it stores the delivery causes a second one.
     @Test(arguments: [false, true]) func `each notification is delivered once when processes are killed`(
         serviceHasDesktop: Bool
     ) async throws {
@@ -258,7 +255,7 @@ import Testing
             programs[victim].send(signal: SIGKILL)
             programs[victim] = victim == 0 ? try bench.service(hasDesktop: serviceHasDesktop) : try bench.agent()
         }
-        // The last word is told in the end, if need be when the claim of one that was killed has lapsed.
+        // The claim of a killed process must expire before another process sends the last notification.
         let drinks = try await bench.session().count
         #expect(drinks == 8)
         func shown() -> [String] { server.notified.items.compactMap { $0.hints["x-waterh-id"]?.text } }

@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// The whole day against the built emulator, its person's part rehearsed.
+/// The hardware test session against the built emulator, with the user's part scripted.
 @Suite struct BenchDayCommandTests {
     private func rehearse(_ emulator: [String], _ more: [String] = []) async throws -> (
         pair: Pair, object: [String: Any], answers: [String: String], error: String
@@ -27,7 +27,7 @@ import Testing
         "--capture", Program.repository + "/captures/boost_two-days.btsnoop", "--restamp", "today",
     ]
 
-    /// What a bottle without faults answers.
+    /// The answers of a bottle without faults.
     private static let usual = [
         "byte-0": "yes", "replay": "yes", "acknowledge-without-dump": "no", "acknowledge-one": "yes",
         "response-reads": "no", "clock-drifts": "no", "amount": "yes", "bytes-10-11": "yes", "one-frame": "yes",
@@ -69,7 +69,6 @@ import Testing
             let acknowledges = commands.output.contains("\"hex\":\"52500004")
             #expect(acknowledges == (capture.hasPrefix("5-acknow") || capture.hasPrefix("6-")), "\(capture)")
         }
-        // All drinks of the capture and three sips are in the folder's store.
         let export = try await Program("waterh-tracker").run([
             "export", "--json", "--store", pair.folder.file("day/waterh.sqlite"),
         ])
@@ -113,7 +112,7 @@ import Testing
         #expect(try await Self.status(pair).records >= 40)
     }
 
-    /// The session waits for the sip of the next year when the test acts.
+    /// Calls `act` while the session waits for the drink in the next year.
     private func atTheLastSip(_ act: (Pair, RunningProgram) async throws -> Void) async throws -> (Pair, Program.Result)
     {
         let pair = try await Pair(Self.twoDays)

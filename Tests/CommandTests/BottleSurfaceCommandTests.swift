@@ -2,11 +2,11 @@ import Foundation
 import Support
 import Testing
 
-/// The bottle's light and screen, by its own answers, with the service of the day.
+/// Light and screen of the bottle as the emulator reports them, controlled by the running service.
 @Suite struct BottleSurfaceCommandTests {
     @Test func `the light goes with the day, and is written only where it differs`() async throws {
         let pair = try await Pair()
-        // Afternoon somewhere: nothing is drunk, so the day is long due.
+        // A zone in which it is afternoon now: with nothing drunk, the day has a deficit.
         let hour = Int(Date().timeIntervalSince1970) / 3600 % 24
         let east = (15 - hour + 36) % 24 - 12
         let environment = [
@@ -43,20 +43,18 @@ import Testing
                 service.error.contains("Adopted:") || service.error.contains("The bottle") ? true : nil
             } == true, "\(service.error)")
         _ = try await bottle()
-        // Off by default.
         #expect(try await bottle()["light"] as? String == untouched)
         try await tracker(
             "settings", "set", "bottle.light", "true", "bottle.showGoal", "true", "hydration.goalMl", "2200")
         service.send(signal: SIGHUP)
         let strong = try await until("breathe, colour E5 39 35")
-        // A sip by hand that is not enough, then the goal.
+        // A manual entry below the goal, then one that reaches it.
         try await tracker("log", "200")
         #expect((try await bottle()["light"] as? String)?.hasPrefix("breathe") == true)
         try await tracker("log", "2000")
         let dark = try await until("blue, colour 00 00 00")
         #expect(dark["goalMl"] as? Int == 2200)
         #expect(try #require(dark["blinks"] as? Int) > #require(strong["blinks"] as? Int))
-        // More polls write nothing more.
         let blinks = await event(within: 20) { () async -> Int? in
             guard let seen = try? await bottle(), seen["amountMl"] as? Int == 2200 else { return nil }
             return seen["blinks"] as? Int

@@ -2,8 +2,6 @@ import Foundation
 import Support
 import Testing
 
-/// What `waterh-gateway doctor` says of a broker: whether it lets us in, whether the place is free, and the line to
-/// type.
 @Suite(.timeLimit(.minutes(3))) struct BrokerDoctorTests {
     private struct Check: Decodable { var check, status, found: String; var advice: String? }
     private struct Report: Decodable { var checks: [Check] }
@@ -25,7 +23,6 @@ import Testing
         #expect(
             good.status == "good" && good.found.contains("\(open.url) at hydration")
                 && good.found.contains("lets us in"), "\(good)")
-        // It makes no store, and leaves nothing at the broker.
         #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
         let ear = try await open.listen("#")
         try await open.publish("end", "x")

@@ -2,12 +2,12 @@ import Foundation
 import Support
 import Testing
 
-/// A warning in a target of ours is an error where somebody judges, and nowhere else: a later Swift warns of more.
+/// Warnings are errors in the tests and in CI only, because a later Swift version adds warnings.
 @Suite struct BuildWarningTests {
-    /// What `hardware/bench` comes to with a compiler that warns of one file.
+    /// `hardware/bench` with a compiler that warns about one file.
     private struct Bench {
         let folder: TemporaryFolder
-        /// The file that is warned of, compiled long ago.
+        /// The file with the warning, compiled before.
         let file: String
 
         init(warned: String) throws {
@@ -18,7 +18,7 @@ import Testing
             try Data().write(to: folder.url(warned))
             try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: file)
-            // Also the program that the demonstration starts.
+            // Also the program that `demo` starts.
             for (name, script) in [
                 (
                     "swift",
@@ -40,7 +40,7 @@ import Testing
                 words, environment: ["PATH": path, "TMPDIR": folder.path])
         }
 
-        /// Whether the next build compiles the file again, and so warns again.
+        /// Whether the next build compiles the file again and repeats the warning.
         var isCompiledAgain: Bool {
             get throws {
                 try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date
@@ -73,7 +73,6 @@ import Testing
         #expect(result.exitCode == 0 && !result.error.contains("warning"), "\(result.error)")
     }
 
-    /// The manifest as SwiftPM understands it.
     @Test(arguments: ["errors", ""])
     func `the manifest treats warnings as errors only on request`(_ word: String) async throws {
         let folder = try TemporaryFolder()
@@ -94,8 +93,8 @@ import Testing
         }
     }
 
-    /// A build without an index succeeds only where an older one lies: SwiftPM finds the tests in it, and CI's clean
-    /// clone has none. The demo has none, in a folder of its own.
+    /// SwiftPM finds the tests in the index. A build without an index succeeds only where an older index exists, which
+    /// a clean clone in CI does not have. The demo needs no index and has a build folder of its own.
     @Test func `test builds have an index`() throws {
         for script in [".ci/run", "hardware/bench"] {
             let lines = try String(contentsOfFile: Program.repository + "/" + script, encoding: .utf8).split(
@@ -136,7 +135,7 @@ import Testing
             fresh.count == 1 && fresh[0].contains("--scratch-path \(folder.path)/.build/demo ")
                 && fresh[0].hasSuffix("--product waterh-gateway"), "\(fresh)")
         #expect(try await built(["demo"]).count == 2)
-        // Where a debug build stands, it is gone on with.
+        // An existing debug build is reused.
         try program(".build/debug/waterh-gateway", "")
         #expect(try await built(["demo"]) == ["build --product waterh-gateway", "build --product waterh-emulator"])
     }

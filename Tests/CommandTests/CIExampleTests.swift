@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// The programs of hardware/ci: a bottle in somebody else's test, in their language.
+/// The example programs of hardware/ci.
 @Suite struct CIExampleTests {
     private static let folder = Program.repository + "/hardware/ci/"
     private let emulator = Program("waterh-emulator").path
@@ -25,7 +25,7 @@ import Testing
         #expect(result.exitCode == 0 && result.output == "250 ml came\n", "\(result.output)\(result.error)")
     }
 
-    /// Who reads them should see the end without scrolling.
+    /// The examples must fit on one screen.
     @Test(arguments: ["bottle.py", "bottle.mjs", "bottle.c", "machine_bleak.py"])
     func `the example is short`(file: String) throws {
         let text = try String(contentsOfFile: Self.folder + file, encoding: .utf8)

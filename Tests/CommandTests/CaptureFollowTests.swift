@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// Captures that somebody is still writing, columns and colour: as built.
+/// Captures that another process still writes, columns and colour, with the built program.
 @Suite struct CaptureFollowTests {
     let replay = Program("waterh-replay")
     static let twoDays =
@@ -17,7 +17,7 @@ import Testing
         try file.close()
     }
 
-    /// Waits until what the program has written is as wanted.
+    /// Waits until `holds` returns true for the output of the program.
     private func until(_ what: String, _ running: RunningProgram, _ holds: (String) -> Bool) async {
         let done = await event(within: 30) { holds(running.output) ? true : nil }
         #expect(done == true, "not within 30 s: \(what); so far: \(running.output.suffix(500)) \(running.error)")
@@ -56,8 +56,8 @@ import Testing
         try Data(other.utf8).write(to: folder.url("other.hex"))
         #expect(rename(folder.file("other.hex"), path) == 0)
         await until("the other file's drink", running) { Self.lines($0) == 2 }
-        // Cut, and told, before anything new is written: a file that is as long again when it is looked at next shows
-        // nothing.
+        // The program reports the truncation before new data is written: a file that has its old length again at the
+        // next check shows no change.
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try handle.truncate(atOffset: 0)
         #expect(
@@ -71,7 +71,6 @@ import Testing
         #expect(result.error.contains("is another file now"), "\(result.error)")
     }
 
-    /// An adversary's finding: a longer capture written over the first was read on in its middle, and told as damaged.
     @Test(arguments: [true, false]) func `a file that is written anew in place is read from its beginning`(
         isLonger: Bool
     ) async throws {
@@ -84,7 +83,7 @@ import Testing
         let before = try await replay.run(["att", path, "--json"]).output
         let running = try replay.start(["att", path, "--json", "--follow"])
         await until("the first capture", running) { $0 == before }
-        // As `cp` does it: the same file, emptied and filled again.
+        // As `cp` does: the same inode, truncated and filled again.
         let shell = try #require(Program(system: "cp"))
         try second.write(to: folder.url("other"))
         _ = try await shell.run([folder.file("other"), path])
@@ -104,13 +103,12 @@ import Testing
         #expect(Self.lines(result.output) == 2)
         #expect(try await replay.run(["att", folder.file("none"), "--follow"]).exitCode == 1)
         #expect(try await replay.run(["drinks", path, path, "--follow"]).exitCode == 2)
-        // A pipe ends when it ends.
         let piped = try await replay.run(
             ["drinks", "-", "--json", "--follow"], input: Array(ReplayCommandTests.sample.utf8), limit: 30)
         #expect(piped.output == ReplayCommandTests.sampleLine && piped.exitCode == 0)
     }
 
-    /// An adversary's finding: of a refusal Wireshark says why and where, and of an exchange the MTU.
+    /// For rejected requests Wireshark shows the error code and the handle, and for an exchange the MTU.
     @Test func `refusals are told by name, and the MTU`() async throws {
         let path = ReplayCommandTests.captures + "/boost_two-days.btsnoop"
         let text = try await replay.run(["att", path]).output
@@ -162,8 +160,8 @@ import Testing
         ("att", "\u{1B}[34m"), ("commands", "\u{1B}[1m"), ("stats", "\u{1B}[33m"), ("drinks", "\u{1B}[33m"),
     ])
     func `colour where it is wanted`(_ verb: String, _ escape: String) async throws {
-        // A suspect drink: no such month. And a write that is longer than the MTU of a connection from its beginning
-        // would be odd: times go back here.
+        // A suspect drink: its month is invalid. A write longer than the MTU is a warning only if the capture has the
+        // beginning of the connection. Here the times go back.
         let text =
             """
             2026-02-02T22:21:25Z > FFE9 47 54 00 01 06\n2026-02-02T22:21:20Z < FFE4 50 54 00 0F 0E 06 1A 0D 02 16 \
@@ -173,7 +171,6 @@ import Testing
         #expect(!never.outputBytes.contains(0x1B) && never.exitCode == 0)
         let always = try await replay.run([verb, "-", "--color", "always"], input: Array(text.utf8))
         #expect(always.output.contains(escape), "\(always.output)")
-        // The same words.
         #expect(
             always.output.replacingOccurrences(of: "\u{1B}\\[[0-9]+m", with: "", options: .regularExpression)
                 == never.output)

@@ -2,13 +2,13 @@ import Foundation
 import Support
 import Testing
 
-/// `report`, as built: one page that needs nothing, whatever the capture says.
+/// `report` with the built program.
 @Suite struct CaptureReportTests {
     let replay = Program("waterh-replay")
     static let twoDays = ReplayCommandTests.captures + "/boost_two-days.btsnoop"
     static let vita = ReplayCommandTests.captures + "/vita_reports-inside-log.pcapng"
 
-    /// What the page's data block holds.
+    /// The content of the page's data block.
     private func data(_ page: String) throws -> [[String: Any]] {
         let begin = try #require(page.range(of: #"<script type="application/json" id="data">"#)),
             end = try #require(page.range(of: "</script>", range: begin.upperBound..<page.endIndex))
@@ -21,7 +21,7 @@ import Testing
         text.lowercased().components(separatedBy: word).count - 1
     }
 
-    /// The page as a browser shows it; `nil` where none is installed.
+    /// The page as a browser renders it; `nil` where no browser is installed.
     private func shown(_ path: String) async throws -> String? {
         guard let chromium = Program(system: "chromium") else {
             print("chromium is not installed: the page is not opened here (apt-get install chromium)")
@@ -37,7 +37,6 @@ import Testing
         return result.output
     }
 
-    /// `report log -o log` made a page of the only capture that somebody had; `clone` a gadget.
     @Test func `what is read is never written over`() async throws {
         let folder = try TemporaryFolder()
         let capture = folder.file("log.btsnoop"), other = folder.file("other.btsnoop"),
@@ -69,7 +68,7 @@ import Testing
         for word in ["http://", "https://", "src=", "@import", "url("] where word != "http://" {
             #expect(!page.contains(word), "\(word)")
         }
-        // The name of SVG's elements is no address to be asked.
+        // The SVG namespace is not a URL that a browser loads.
         #expect(page.replacingOccurrences(of: "http://www.w3.org/2000/svg", with: "").contains("http://") == false)
         #expect(page.contains("default-src 'none'"))
         guard let dom = try await shown(folder.file("page.html")) else { return }
@@ -137,7 +136,7 @@ import Testing
             let capture = try #require(try data(page).first)
             #expect((capture["trouble"] as? String != nil) == (name == "cut"))
             guard let dom = try await shown(folder.file("\(name).html")) else { continue }
-            // The last part was drawn: the script came to its end.
+            // The last part is present: the script ran to its end.
             #expect(dom.contains("<nav"), "\(name)")
             if name == "backwards" { #expect(dom.contains("Times go backwards 2 times")) }
             if name == "empty" { #expect(dom.contains("There is no ATT PDU to judge.")) }

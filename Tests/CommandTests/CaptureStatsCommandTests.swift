@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// `stats`, and the filters of every verb that reads captures: as built.
+/// `stats`, and the filters of every subcommand that reads captures, with the built program.
 @Suite struct CaptureStatsCommandTests {
     let replay = Program("waterh-replay")
     static let twoDays = ReplayCommandTests.captures + "/boost_two-days.btsnoop"
@@ -44,7 +44,7 @@ import Testing
             + packet
     }
 
-    /// One damaged bit of a time: the answer took 292,000 years, which is more than a number of microseconds holds.
+    /// One damaged bit in a timestamp gives a response time of 292,000 years. That exceeds Int64 microseconds.
     @Test func `an answer after ages is no trap`() async throws {
         let time: UInt64 = 0x00DC_DDB3_0F2F_8000 + 1_770_070_880_000_000
         let file =
@@ -58,7 +58,6 @@ import Testing
         #expect(latency["medianMs"] as? Double == latency["worstMs"] as? Double, "\(latency)")
     }
 
-    /// Two answers to one request: that is not as it should be.
     @Test func `answers without a request are told`() async throws {
         let time: UInt64 = 0x00DC_DDB3_0F2F_8000 + 1_770_070_880_000_000
         let head = Array("btsnoop\0".utf8) + big(1, 4) + big(1002, 4)
@@ -89,7 +88,7 @@ import Testing
         #expect(try await replay.run(["stats", "--csv", "--json", Self.twoDays]).exitCode == 2)
     }
 
-    /// Counts of each opcode, and from each request to its answer: as tshark has them.
+    /// Counts of each opcode, and the time from each request to its response.
     @Test func `tshark counts the same and takes the same times`() async throws {
         guard let tshark = Program(system: "tshark") else {
             return print("tshark is not installed: stats is not judged here (apt-get install tshark)")
@@ -119,7 +118,8 @@ import Testing
                 if opcode == 0x1E, let from = indicated { latencies[0x1D, default: []].append((time - from) * 1000) }
                 guard opcode != 0x1B, opcode < 0x1A else { continue }
                 if opcode & 1 == 0 {
-                    // Both ends ask at once in some captures: then this simple pairing does not do.
+                    // In some captures both ends have a request pending: then the simple pairing of request and
+                    // response is wrong.
                     if asked != nil { isSimple = false }
                     asked = (opcode, time)
                 } else if let request = asked, opcode == request.opcode + 1 || opcode == 1 {

@@ -2,7 +2,6 @@ import Foundation
 import Support
 import Testing
 
-/// What a run of chaos tells the machines of continuous integration.
 @Suite("Reports of chaos") struct ChaosReportTests {
     private func report(_ checks: String, _ call: String) async throws -> Program.Result {
         let python = try #require(Program(system: "python3"))

@@ -2,12 +2,12 @@ import Foundation
 import Support
 import Testing
 
-/// The host's clock as some programs see it: off by so much, and set while they run (`Tests/System/clock_shift.c`).
+/// Shifts the host clock for selected programs, also while they run (`Tests/System/clock_shift.c`).
 struct ClockShift {
     private let library: String
     private let file: URL
 
-    /// Right, to begin with.
+    /// Starts without a shift.
     init(in folder: TemporaryFolder) async throws {
         (library, file) = (folder.file("clock_shift.so"), folder.url("shift"))
         let gcc = try #require(Program(system: "gcc"), "this test needs gcc: apt-get install gcc libc6-dev")
@@ -18,12 +18,12 @@ struct ClockShift {
         try Data(count: 8).write(to: file)
     }
 
-    /// Of whose clock it is.
+    /// The environment of a program that sees the shifted clock.
     var environment: [String: String] {
         ["LD_PRELOAD": library, "CLOCK_SHIFT": file.path, "SWIFT_BACKTRACE": "enable=no"]
     }
 
-    /// From now on. In place: programs have it mapped.
+    /// Sets the shift from now on. Writes in place, because programs have the file mapped.
     func set(seconds: Int64) throws {
         let handle = try FileHandle(forWritingTo: file)
         try handle.write(contentsOf: withUnsafeBytes(of: seconds.littleEndian) { Data($0) })

@@ -3,19 +3,19 @@ import Foundation
 import Support
 import Testing
 
-/// Every key of waterh.toml changes something that can be seen.
+/// Every key of waterh.toml has a visible effect.
 @Suite struct ConfigurationEffectTests {
     private enum Observation {
-        /// What the service says first that begins so with one of these, as far as the other.
+        /// The service's first line that begins with one of these texts, up to the given text.
         case service([String], until: String)
-        /// What this line of `waterh-tracker` says.
+        /// The output of this `waterh-tracker` command line.
         case tracker(String)
-        /// What the page answers to this request, as far as its status; asked as from beyond this machine.
+        /// The HTTP response to this request, up to its status, for a client on another host.
         case page(String)
     }
 
-    /// Two values (`nil`: not there), and what shows which of them is in force. SOCKET and FOLDER stand for where they
-    /// are.
+    /// Two values (`nil`: not set), and the observation that shows which one is in effect. SOCKET and FOLDER are
+    /// placeholders for paths.
     private static let effects: [String: (values: [String?], observation: Observation)] = [
         "link": (["\"SOCKET\"", "\"unix:/nowhere\""], .service(["1 received", "error"], until: ":")),
         "bottle": ([nil, "\"WaterH-Nobody\""], .service(["1 received", "error"], until: ":")),

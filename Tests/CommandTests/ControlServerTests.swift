@@ -4,13 +4,12 @@ import Glibc
 import Support
 import Testing
 
-/// Conversations at the emulator's control socket, as a script has them.
 @Suite("The control socket") struct ControlServerTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// A connection that says nothing yet; -1 where nobody answers.
+    /// An open connection; -1 if the connection is refused.
     private static func dial(_ path: String) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var limit = timeval(tv_sec: 5, tv_usec: 0)
@@ -32,7 +31,7 @@ import Testing
         return descriptor
     }
 
-    /// On a thread of its own: it waits, five seconds at most.
+    /// Runs `body` on a thread of its own and waits for at most 5 seconds.
     private static func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result? {
         let (results, result) = AsyncStream.makeStream(of: Result.self)
         Thread.detachNewThread {
@@ -42,7 +41,7 @@ import Testing
         return await results.first { _ in true }
     }
 
-    /// Says all of it at once, and nothing more; then listens to the end.
+    /// Sends `text`, closes the sending side, and reads until the server closes the connection.
     private static func say(_ text: String, at path: String) -> String? {
         let descriptor = dial(path)
         guard descriptor >= 0 else { return nil }
@@ -58,7 +57,7 @@ import Testing
         }
     }
 
-    /// A drink of 1 ml was made of true, and 250.0, as some programs write numbers, was refused.
+    /// `true` must not be accepted as 1 ml. `250.0`, as some programs write numbers, is valid.
     @Test(
         arguments: [
             (#""250""#, 250), ("250", 250), ("250.0", 250), ("2.5e2", 250), ("true", nil), ("[250]", nil),
@@ -69,7 +68,7 @@ import Testing
         #expect(action == ml.map { .sip(ml: $0) }, "\(json)")
     }
 
-    /// Who had nothing more to say, as a script's pipe, was hung up on before the answer came.
+    /// A script's pipe closes its sending side before the reply arrives.
     @Test func `a client that closes its sending side receives every reply`() async throws {
         let path = folder.file("c")
         let server = try ControlServer(path: path) { _ in .refused("not now") }
@@ -80,7 +79,7 @@ import Testing
         }
     }
 
-    /// An adversary's finding: with sixteen connections that nobody used there was "no emulator" for everybody else.
+    /// The server accepts sixteen connections: idle ones must not block other clients.
     @Test func `a silent client does not block others`() async throws {
         let path = folder.file("c")
         let server = try ControlServer(path: path) { _ in .refused("not now") }

@@ -3,22 +3,21 @@ import Foundation
 import Support
 import Testing
 
-/// A day and a night at speed, told to everybody at once: a notification server on a session bus, a broker, the event
-/// stream, a webhook, a phone (ntfy's protocol). What each of them hears is the same, in order and text, once each; and
-/// so it is where all of it is killed at random, and stays away for a while. `hardware/bench desktop` has Debian's
-/// dunst show it, too.
+/// A day and a night in fast time on all channels: a notification server on a session bus, a broker, the event stream,
+/// a webhook, and a phone (ntfy protocol). All channels receive the same notifications in the same order, once each,
+/// also when the processes are killed at random and restarted later. `hardware/bench desktop` also runs Debian's dunst.
 @Suite(.timeLimit(.minutes(8))) struct DayInAllSinksTests {
-    /// One notification as somebody heard it.
+    /// One notification as a channel received it.
     private struct Heard: Hashable, CustomStringConvertible {
         var id, title, body: String
         var description: String { "\(id): \(title) / \(body)" }
-        /// A phone has no heading without a body.
+        /// A phone receives no title without a body.
         var words: String { [title, body].filter { !$0.isEmpty }.joined(separator: " / ") }
-        /// The line of a running session changes all the time, and a surface may leave some of it out.
+        /// The notification of a running session changes often, and a channel can skip some of the changes.
         var isResident: Bool { id.hasPrefix("waterline-live") || title == "Session running" }
     }
 
-    /// Who shows it on the desktop.
+    /// The program that shows notifications on the desktop.
     enum Screen: Sendable {
         case standIn, dunst
         static var all: [Screen] {
@@ -26,8 +25,7 @@ import Testing
         }
     }
 
-    /// The hour of the day's begin, UTC. The host's clock is off by so much for the programs of ours
-    /// (`Tests/System/clock_shift.c`).
+    /// The start of the day, UTC. The programs see a shifted host clock (`Tests/System/clock_shift.c`).
     private static let begin = 1_781_506_800.0
 
     private final class Bench: @unchecked Sendable {
@@ -35,7 +33,7 @@ import Testing
         let bus: PrivateBus
         let broker: Broker
         let hook: WebPeer
-        /// ntfy's protocol.
+        /// A server with the ntfy protocol.
         let phone: WebPeer
         let port: Int
         let store: String
@@ -43,18 +41,18 @@ import Testing
         private let shift: ClockShift
         private(set) var now = DayInAllSinksTests.begin
         private var counter = 0
-        /// Each desktop that there was, in their order.
+        /// All desktop servers in the order of their start.
         private var desktops: [FakeNotificationServer] = []
         private let screen: Screen
         private var display: RunningProgram?
         private var dunst: RunningProgram?
         private(set) var streams: [RunningProgram] = []
-        /// Arguments of curl with a token.
+        /// Arguments of curl with an access token.
         private var signedIn: [String] = []
         private(set) var service: RunningProgram?
         private(set) var agent: RunningProgram?
         let ear: RunningProgram
-        /// The service has no desktop: an agent shows for it.
+        /// The service has no desktop: an agent shows its notifications.
         let hasAgent: Bool
 
         init(_ screen: Screen, hasAgent: Bool) async throws {
@@ -89,7 +87,7 @@ import Testing
             ] { try await tracker(line) }
         }
 
-        /// The clock of our programs.
+        /// Sets the clock of the programs.
         private func set(_ time: Double) throws {
             now = time
             try shift.set(seconds: Int64(time - Date().timeIntervalSince1970))
@@ -127,8 +125,7 @@ import Testing
                 [], environment: environment)
         }
 
-        /// A display that nobody sees, and what dunst does with each that it shows: a line with its moment and its
-        /// words.
+        /// Starts a virtual display with dunst, which writes one line for each notification: its time and its text.
         private func startDisplay() async throws -> String {
             if display == nil {
                 let script =
@@ -150,7 +147,7 @@ import Testing
             return try await ":" + (display?.line { Int($0) != nil } ?? "")
         }
 
-        /// One who looks, and says as a browser does what was the last thing that came.
+        /// Starts a client of the event stream, which resumes after the last event id as a browser does.
         func startStream() async throws {
             if signedIn.isEmpty { signedIn = try await Pair.signedIn(store) }
             let curl = try #require(Program(system: "curl"))
@@ -181,8 +178,8 @@ import Testing
                     == true, "\(streams.last?.error ?? "")")
         }
 
-        /// So many minutes pass, and whoever sleeps is woken: the store was written. What waits for the phone, which is
-        /// told nothing that is 15 minutes old, has a moment to go out before.
+        /// Advances the clock by this number of minutes and wakes sleeping programs by a write to the store. Entries
+        /// for the phone get time to be sent first, because they expire after 15 minutes.
         func pass(minutes: Double) async throws {
             let waiting = "SELECT count(*) FROM pocket_message WHERE outlet = 'ntfy' AND state = 'waiting'"
             _ = try await event(within: 1) {
@@ -206,7 +203,7 @@ import Testing
             body.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&amp;", with: "&")
         }
 
-        /// dunst does not say the ids.
+        /// The notifications that the desktop showed. dunst does not report ids.
         func atDesktop() throws -> [Heard] {
             guard screen == .dunst else {
                 return desktops.flatMap { $0.notified.items }.map {
@@ -216,14 +213,15 @@ import Testing
             guard let text = try? String(contentsOf: folder.url("shown"), encoding: .utf8) else { return [] }
             let lines = text.split(separator: "\n").map { $0.split(separator: "\t", omittingEmptySubsequences: false) }
                 .filter { $0.count == 3 }
-            // Each is written by a process of its own.
+            // Each line is written by a process of its own.
             return lines.sorted { Int($0[0]) ?? 0 < Int($1[0]) ?? 0 }.map {
                 Heard(id: "", title: String($0[1]), body: withoutMarkup(String($0[2])))
             }.filter { !$0.isResident }
         }
 
-        /// A phone is told the place instead of the id. What was sent once more, because the service was killed before
-        /// it had noted the answer, has the same key for its buttons, and takes its own place on the phone.
+        /// The notifications that the phone received, with the tag instead of the id. If the service is killed before
+        /// it stores the response, it sends a notification again. That one has the same action key and replaces the
+        /// first one on the phone.
         func onPhone() async throws -> (heard: [Heard], repeated: Int) {
             var (all, keys, repeated): ([Heard], Set<String>, Int) = ([], [], 0)
             for said in try await phone.seen().filter({ $0.method == "POST" }).map(\.json) {
@@ -280,8 +278,8 @@ import Testing
 
         enum Victim: CaseIterable { case desktop, service, agent, broker }
 
-        /// What the desktop had been shown at the end of the last step, and which places of that list died half shown:
-        /// those between a step's begin and the death of who showed them.
+        /// The number of notifications that the desktop had shown at the end of the last step. `halfShown` has the
+        /// index ranges between the start of a step and the death of the process that showed them.
         private var shownBefore = 0
         private(set) var halfShown: [Range<Int>] = []
 
@@ -323,12 +321,12 @@ import Testing
 
         // MARK: - What the store has of it
 
-        /// One that was told, by the store.
+        /// A delivered notification as the store lists it.
         struct Told {
             var id: String
             var decidedAt: Int
             var isOnDesktop: Bool
-            /// Why it is not.
+            /// The reason why it was not shown.
             var reason: String?
 
             var place: Substring { id.prefix { $0 != "/" } }
@@ -341,7 +339,7 @@ import Testing
             return result.lines.map { $0.split(separator: "|", omittingEmptySubsequences: false) }
         }
 
-        /// In the order in which they were told.
+        /// The delivered notifications in order of delivery.
         func told() async throws -> [Told] {
             try await sql(
                 """
@@ -356,8 +354,8 @@ import Testing
             }
         }
 
-        /// The rule by which this one is not shown on the desktop any more (tracker law C), found without asking the
-        /// program; `nil`: no rule allows it.
+        /// The rule of the tracker spec, C, by which the desktop no longer shows this notification, determined
+        /// independently of the program; `nil`: no rule applies.
         func rule(for one: Told, among all: [Told]) async throws -> String? {
             func isSo(_ condition: String) async throws -> Bool {
                 try await sql("SELECT \(condition)").first?.first == "1"
@@ -379,7 +377,7 @@ import Testing
                     return try await isSo("NOT EXISTS (SELECT 1 FROM session WHERE isActive)")
                         ? "its session is over" : nil
                 }
-                // Nobody deletes a drink on this day: only its being back on pace may be so no more.
+                // No drink is deleted on this day: only the return to pace can be reverted.
                 return one.id.hasPrefix("hydration-back-on-track/") ? "it is behind again" : nil
             case "quietHours"?:
                 let isHeld = one.id.hasPrefix("hydration-reminder/") || one.id.hasPrefix("hydration-back-on-track/")
@@ -389,14 +387,14 @@ import Testing
         }
     }
 
-    /// What is done at which minute after seven in the morning.
+    /// The actions of the day, keyed by minutes after 07:00.
     private static let script: [Int: String] = [
         15: "log 150", 330: "log 300", 345: "log 500", 360: "log 400", 480: "log 250", 660: "log 400",
         810: "session start", 815: "drink", 850: "drink", 900: "water", 960: "drink", 965: "drink",
         970: "drink", 1010: "water", 1050: "session end --yes",
     ]
 
-    /// - Parameter pace: how long five minutes of that day are here.
+    /// - Parameter pace: the real duration of five simulated minutes.
     private func live(_ bench: Bench, pace: Duration, each step: (Int) async throws -> Void = { _ in }) async throws {
         for minute in stride(from: 0, through: 1080, by: 5) {
             if let line = Self.script[minute] { try await bench.tracker(line) }
@@ -415,7 +413,7 @@ import Testing
         let began = ContinuousClock.now
         try await live(bench, pace: .milliseconds(50))
         print("a day in \(ContinuousClock.now - began)")
-        // Nothing more comes where all have the same.
+        // No channel receives more once all have the same.
         _ = try await event(within: 20) {
             let texts = try await [
                 bench.atDesktop(), bench.atBroker(), bench.inStream(), bench.atHook(), bench.onPhone().heard,
@@ -444,9 +442,8 @@ import Testing
         try await bench.end()
     }
 
-    /// Who is away when something is told hears it later as all others did. Only the desktop, which is before a
-    /// person's eyes, leaves out what is so no more: for each that it has not shown the store says why, and the day
-    /// says that it is right.
+    /// A channel that is down receives the notifications later as all others did. Only the desktop skips those that no
+    /// longer apply. The store has the reason for each one that was not shown, and the events of the day confirm it.
     @Test(arguments: Screen.all) func `all notification channels receive the same day when processes are killed`(
         _ screen: Screen
     ) async throws {
@@ -471,7 +468,7 @@ import Testing
             else { return }
             killed["\(victim)", default: 0] += 1
             try await bench.kill(victim)
-            // The phone is told nothing that is 15 minutes old: the service, which tells it, is there again at once.
+            // Notifications for the phone expire after 15 minutes: the service that sends them restarts at once.
             away[victim] = victim == .service ? minute : minute + 5 * Int.random(in: 0...12, using: &random)
             if away[victim] == minute {
                 away[victim] = nil
@@ -480,7 +477,7 @@ import Testing
         }
         for victim in away.keys { try await bench.bringBack(victim) }
         try await bench.isReady()
-        // What a service that was killed left half told comes to its end once its claim has lapsed.
+        // Deliveries of a killed service finish after its claim has expired.
         for _ in 0..<3 { try await bench.pass(minutes: 2) }
         let isDone: Bool? = try await event(within: 90) {
             let (told, hook) = (try await bench.told(), unique(try await bench.atHook()))
@@ -525,16 +522,16 @@ import Testing
         try await bench.end()
     }
 
-    /// What a desktop was shown, without what it was shown once more because who showed it, or the notification server,
-    /// died before the answer: that comes next, before anything new. Nor what died half shown and was so no more when
-    /// another could have shown it: the store lists that as missed.
+    /// The notifications that a desktop showed, without repetitions. A repetition occurs if the sender or the
+    /// notification server died before the reply. It precedes any new notification. Also without those that were half
+    /// shown and no longer applied afterwards, which the store lists as missed.
     private func once(_ desktop: [String], _ due: [String], missed: Set<String>, halfShown: [Range<Int>]) -> (
         shown: [String], repeated: Int
     ) {
         var (shown, repeated): ([String], Int) = ([], 0)
         for (index, one) in desktop.enumerated() {
             let isDue = shown.count < due.count && due[shown.count] == one
-            // Some have the same words.
+            // Some notifications have the same text.
             let likes = desktop[..<index].reversed().prefix { $0 == one }.count
             let isOnceMore = likes > 0 && halfShown.contains { $0.overlaps(index - likes..<index) }
             let isLost = missed.contains(one) && halfShown.contains { $0.contains(index) }
@@ -543,7 +540,7 @@ import Testing
         return (shown, repeated)
     }
 
-    /// What is at least once: a repetition is known by its id.
+    /// Removes repetitions of at-least-once delivery by their id.
     private func unique(_ heard: [Heard]) -> [Heard] {
         var seen: Set<String> = []
         return heard.filter { seen.insert($0.id).inserted }

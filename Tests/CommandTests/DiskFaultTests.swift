@@ -1,14 +1,13 @@
 import Support
 import Testing
 
-/// Disks that fail or are full, in the middle of a command (`Tests/System/README.md`): what ended with 0 is there, what
-/// failed has changed nothing.
+/// Disks with errors, or full ones, during a command (`Tests/System/README.md`). A command that exits with 0 has stored
+/// its data. A command that fails has changed nothing.
 @Suite struct DiskFaultTests {
     @Test(arguments: [
-        // What went wrong while a new store got its log was told to nobody, and each write that was stored ended as a
-        // failure.
+        // An error while a new store gets its log must be reported.
         ["log-new", "--faults", "eio", "--first", "14"],
-        // A restore that could not be committed left a copy of the store on the full disk, each time another one.
+        // A restore that cannot be committed must leave no copy of the store on the full disk.
         ["restore", "--faults", "full", "--some", "24"],
         ["log", "edit", "--faults", "eio,full", "--some", "16"],
         ["poll", "--faults", "full,kill", "--some", "8"],

@@ -2,7 +2,6 @@ import Foundation
 import Support
 import Testing
 
-/// What a doctor mends by itself, and the line that it gives for the rest.
 @Suite("doctor --fix") struct DoctorFixTests {
     private func doctor(_ folder: TemporaryFolder, _ more: [String], link: String = "unix") async throws -> [String:
         Any]
@@ -75,11 +74,10 @@ import Testing
                 && (found.first?["found"] as? String)?.contains(trouble.hasPrefix("dd") ? "full" : "takes no writes")
                     == true,
             "\(found)")
-        // The tracker's own doctor sees the same.
         #expect(result.error.contains(trouble.hasPrefix("dd") ? " is full\"" : " takes no writes\""), "\(result.error)")
     }
 
-    /// Programs that only say that they were called stand before the system's on PATH.
+    /// PATH has programs that only record their calls before the system's programs.
     @Test
     func `doctor fixes as root and prints the command for others`() async throws {
         let folder = try TemporaryFolder()
@@ -98,7 +96,7 @@ import Testing
         for check in broken {
             let line = try #require(check["fix"] as? String)
             let repair = try #require(repairs.first { ($0["words"] as? String)?.hasPrefix(line) == true }, "\(check)")
-            // Root's line is run, anybody else's that begins with sudo is only said.
+            // As root the command line runs. For other users a line that begins with sudo is only printed.
             #expect(
                 line.hasPrefix("sudo ") ? repair["done"] as? Bool == false : called.contains(line),
                 "\(repair) \(called)")

@@ -6,7 +6,7 @@ import Support
 import Testing
 import Emulator
 
-/// An emulator of its own in a folder of its own.
+/// An emulator with a folder of its own.
 private struct Bottle {
     let folder: TemporaryFolder
     var link: String { folder.file("b.sock") }
@@ -15,7 +15,7 @@ private struct Bottle {
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Starts it and waits for its ready line.
+    /// Starts the emulator and waits for its ready line.
     func run(_ arguments: [String] = []) async throws -> (program: RunningProgram, ready: String) {
         let program = try Program("waterh-emulator").start(
             ["run", "--link", "unix:" + link, "--control", control] + arguments)
@@ -44,7 +44,7 @@ struct EmulatorTests {
         let phone = try Phone(bottle.link)
         let (command, response) = try await phone.connect(.draft)
         try await phone.write(command, [0x01])
-        // The flow itself waits, whatever the bottle does.
+        // The drinking itself takes time, whatever the bottle does.
         try await Task.sleep(for: .milliseconds(500))
         let packet = try await phone.read(response)
         #expect(FoundingPacket.records(in: packet).map(\.amountMl) == Array(4...22))
@@ -56,8 +56,8 @@ struct EmulatorTests {
         #expect(try await program.finish().exitCode == 0)
     }
 
-    /// Each sip that `control` was told of is in the log or was handed over before its acknowledgement; none twice in
-    /// the log.
+    /// Each drink that `control` confirmed is in the log, or was transferred before its acknowledgement. None is in the
+    /// log twice.
     @Test
     func `a killed emulator keeps every drink and acknowledgement`() async throws {
         let bottle = try Bottle()
@@ -88,7 +88,7 @@ struct EmulatorTests {
         #expect(try await program.finish().exitCode == 130)
     }
 
-    /// One retail poll; with an acknowledgement it waits until the bottle has taken it.
+    /// One retail poll. With `acknowledge` it waits until the bottle has processed the acknowledgement.
     private func drain(_ bottle: Bottle, acknowledge: Bool) async throws -> (all: [Int], acknowledged: [Int]) {
         let phone = try Phone(bottle.link)
         let (command, response) = try await phone.connect(.retail)
@@ -108,7 +108,8 @@ struct EmulatorTests {
         }
         if acknowledge {
             try await phone.write(command, HostCommand.acknowledge(bytes: UInt16(13 * amounts.count)).encoded)
-            // Commands are taken in order: an answer to the next says that this one is done, and saved.
+            // The bottle processes commands in order: a response to the next command means that the acknowledgement is
+            // saved.
             try await phone.write(command, HostCommand.get(.battery).encoded)
             let isBattery: @Sendable (CentralEvent) -> Bool = {
                 if case .notification(_, let value) = $0 { value.prefix(6) == [0x52, 0x50, 0, 3, 2, 2] } else { false }
@@ -196,7 +197,7 @@ struct EmulatorTests {
         _ = try await phone.connect(.retail)
         await phone.close()
         try await bottle.kill(program)
-        // What a dead process left makes way.
+        // The socket file of a dead process is replaced.
         let (again, _) = try await bottle.run()
         #expect(try await bottle.control("status").exitCode == 0)
         try await bottle.kill(again)
@@ -334,8 +335,8 @@ struct EmulatorTests {
         try await bottle.kill(program)
     }
 
-    /// An adversary's finding: an emulator that was refused its link had taken the recording of the one that has it
-    /// away; a pipe and a link became files.
+    /// An emulator that cannot open its link leaves the recording as it was. A pipe and a symbolic link remain what
+    /// they are.
     @Test
     func `a recording can be written to a file, a pipe and a link`() async throws {
         let bottle = try Bottle()
@@ -368,7 +369,6 @@ struct EmulatorTests {
         try await bottle.kill(other)
     }
 
-    /// A store, a recording that is not a capture, a picture: `--record` replaces captures only.
     @Test(arguments: ["SQLite format 3\0 a store", "a text\n", "\u{89}PNG\r\n\u{1A}\n\0\0\0\rIHDR"])
     func `a file of another kind is not recorded over`(content: String) async throws {
         let bottle = try Bottle()
@@ -380,7 +380,7 @@ struct EmulatorTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data(content.utf8))
     }
 
-    /// As root an emulator with --store /dev/full put a file in the device's place.
+    /// As root, `--store /dev/full` must not replace the device by a file.
     @Test
     func `a flash file that is not a regular file is rejected, a link is followed`() async throws {
         let bottle = try Bottle()
@@ -397,7 +397,7 @@ struct EmulatorTests {
         #expect(try await bottle.control("sip", "150").exitCode == 0)
         #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: link)) != nil)
         #expect(try String(contentsOfFile: bottle.store, encoding: .utf8).contains("150"))
-        // Under its other name it is in use, too.
+        // The store is also locked under its other name.
         let second = try await Program("waterh-emulator").run([
             "run", "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
         ])

@@ -2,7 +2,7 @@ import CommandSupport
 import Support
 import Testing
 
-/// Server-sent events out of an HTTP answer, in whatever pieces they arrive.
+/// Server-sent events in an HTTP response, split at any position.
 @Suite struct EventReaderTests {
     private static let answer: [UInt8] = {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -4,7 +4,7 @@ import Support
 import Testing
 import TrackerCore
 
-/// Command law C2: one table from what went wrong to an exit code.
+/// CLI spec C2.
 @Suite("Exit codes: one table for every command")
 struct ExitReasonTests {
     @Test

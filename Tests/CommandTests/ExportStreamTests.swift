@@ -2,8 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// `export` as a stream, read by others: Python's csv and json, and a parser of line protocol written from its
-/// description.
+/// `export` as a stream, parsed by Python's csv and json and by an independent parser of the line protocol.
 @Suite struct ExportStreamTests {
     private let folder: TemporaryFolder
     private var store: String { folder.file("s.sqlite") }
@@ -17,7 +16,7 @@ import Testing
         return result
     }
 
-    /// Names that break what is written without care.
+    /// Names that need quoting or escaping.
     private static let names = [
         "plain", "a,b", "say \"hi\"", "back\\slash\\", "= , 1i", "caf\u{e9} \u{1F4A7}", "'; DROP", "\u{2028}x",
         " lead and trail ",
@@ -46,7 +45,7 @@ import Testing
         #expect(read.exitCode == 0, "\(read.error)\(stream.output)")
         let found = try #require(try JSONSerialization.jsonObject(with: Data(read.outputBytes)) as? [[String: Any]])
         let breaks: Set<Unicode.Scalar> = ["\u{2028}"]
-        // A spreadsheet takes what begins so for a formula, but behind an apostrophe.
+        // A spreadsheet interprets such a beginning as a formula unless an apostrophe precedes it.
         let wanted = Self.names.map { name in
             format == "csv" && name.hasPrefix("=")
                 ? "'" + name
@@ -89,7 +88,7 @@ import Testing
         #expect(none.exitCode == 4 && none.error.contains("999"), "\(none.error)")
     }
 
-    /// A reader that went on from where it was got the rest of a store that it did not know, without a word.
+    /// A reader that resumes at a position in another store must get an error, not the rest of that store.
     @Test func `a position of before a purge is refused, and who follows is told everything anew`() async throws {
         for ml in ["100", "101"] { try await tracker("log", ml) }
         let known = try await tracker("export", "--format", "csv", "--after", "0")
@@ -103,7 +102,7 @@ import Testing
         #expect(
             await event(within: 30) { amounts() == ["100", "101"] ? true : nil } == true,
             "\(stream.output) \(stream.error)")
-        // It sees nothing of what happens in between.
+        // The stopped process does not see the events in between.
         stream.send(signal: SIGSTOP)
         try await tracker("purge", "--yes")
         for ml in ["201", "202", "203"] { try await tracker("log", ml) }
@@ -118,14 +117,14 @@ import Testing
         #expect(
             late.exitCode == 4 && late.output.isEmpty && late.error.contains(position)
                 && late.error.contains("without --after"), "\(late.output)\(late.error)")
-        // Another file in its place, of the same store: what it has that this one had not is told, too.
+        // A replaced file of the same store: the reader gets the entries that the first file did not have.
         try await tracker("backup", folder.file("copy"))
         try await tracker("log", "204")
         #expect(
             await event(within: 30) { amounts().last == "204" ? true : nil } == true, "\(stream.output) \(stream.error)"
         )
         let copied = try await Program("waterh-tracker").run(["log", "205", "--store", folder.file("copy")])
-        // A log that somebody left belongs to the one that goes.
+        // The remaining log belongs to the removed store.
         for name in ["-wal", "-shm"] { unlink(store + name) }
         #expect(copied.exitCode == 0 && rename(folder.file("copy"), store) == 0, "\(copied.error)")
         #expect(
@@ -135,7 +134,7 @@ import Testing
         _ = try await stream.finish()
     }
 
-    /// What was written of a piece before the disk was full was written once more, behind half of a line.
+    /// A part that was written before the disk was full must not be written twice.
     @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
     func `a disk that is full for a moment doubles no line, and cuts none`() async throws {
         try await tracker("log", "100")
@@ -170,7 +169,7 @@ import Testing
         #expect(warning.contains("No space left") && !warning.contains("u000a"), "\(warning)")
     }
 
-    /// `| head`, and a pipe that nobody empties.
+    /// `| head`, and a pipe without a reader.
     @Test func `who stops reading ends it quietly, and who never reads holds nobody up`() async throws {
         let rows = (0..<3000).map {
             """

@@ -2,14 +2,15 @@ import Foundation
 import Support
 import Testing
 
-/// What a service keeps of polls that went wrong.
+/// Recorded traces of failed polls.
 @Suite("Polls that went wrong") struct FlightRecorderTests {
     @Test(.timeLimit(.minutes(1)))
     func `the trace of a failed poll is kept`() async throws {
         let pair = try await Pair(["--faults", "mtu=23"])
         try await pair.sip(120)
         let (folder, store) = (pair.folder, pair.store)
-        // Of a clock that was ahead, and somebody's own: neither pushes out what is new, and the own one stays.
+        // One trace of a clock that was ahead, and one file of the user. New traces remain, and the user's file
+        // remains.
         let kept = store + "-polls"
         try FileManager.default.createDirectory(
             atPath: kept, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -21,7 +22,7 @@ import Testing
             "run", "--link", pair.socket, "--store", store, "--listen", "off",
         ])
         func names() -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: kept)) ?? []).sorted() }
-        // The story is written last.
+        // The text file of the trace is written last.
         let isKept = await event(within: 40) { names().contains { $0.hasSuffix(".txt") } ? true : nil } == true
         service.send(signal: SIGTERM)
         let result = try await service.finish(limit: 20)

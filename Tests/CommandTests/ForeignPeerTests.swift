@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// The commands against ends that share no line with them: see `Tests/Foreign`.
+/// The commands against independent peers: see `Tests/Foreign`.
 @Suite struct ForeignPeerCommandTests {
     private static let scripts = Program.repository + "/Tests/Foreign/"
     private let emulator = Program("waterh-emulator")
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    /// A bottle that lies: a sentence, an exit code, nothing acknowledged.
+    /// An invalid response gives a message and an exit code, and nothing is acknowledged.
     @Test(arguments: [
         ("no-mtu", "MTU is 23"), ("mute", "did not answer"), ("endless-services", "more than 256 services"),
         ("wrong-lengths", "malformed Read By Group Type Response"),

@@ -4,10 +4,11 @@ import Foundation
 import Support
 import Testing
 
-/// Peripherals that lie, over the real socket, against the built command: one clear line, the right exit code, bounded
+/// Malicious peripherals over the real socket against the built command: one clear line, the correct exit code, bounded
 /// time and memory.
 @Suite(.serialized) struct GatewayHostileTests {
-    /// A GATT peripheral with a bottle's table that notifies what a test wants when it is asked for its log.
+    /// A GATT peripheral with a bottle's attribute table. It notifies what the test supplies when a central requests
+    /// the log.
     final class Liar: Sendable {
         let link: SocketPeripheralLink
         let socket: String
@@ -70,7 +71,7 @@ import Testing
     }
 
     @Test func `an endless log is read in parts`() async throws {
-        // Frames of one record, each another drink, for ever.
+        // An endless sequence of frames, each with one different record.
         let liar = try await Liar { number in
             [
                 0x50, 0x54, 0, 15, 14, 6, 26, 6, 15, UInt8(number / 3600 % 24), UInt8(number / 60 % 60),
@@ -80,11 +81,10 @@ import Testing
         let (result, seconds) = try await poll(liar.socket)
         await liar.close()
         let object = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
-        // Nothing of a log that is another one each time is acknowledged. A liar whom a busy machine keeps from talking
-        // for seconds has ended a reading, so that "complete" may be said of it.
+        // Records that differ in each reading are not acknowledged. On a busy machine the peripheral can be silent for
+        // seconds. That ends a reading, and the result can be "complete".
         #expect(object?["acknowledged"] as? Int == 0)
-        // Up to the poll's limit, or until the log has changed with each of eight readings: as the machine's pace will
-        // have it.
+        // The poll ends at its limit, or after eight readings that differ, depending on the speed of the machine.
         #expect((1...9137).contains(object?["received"] as? Int ?? 0))
         #expect(seconds < 40)
     }
@@ -100,7 +100,7 @@ import Testing
         #expect(seconds < 40)
     }
 
-    /// What is no ATT at all: cut, too long, or nothing, sent to whoever connects.
+    /// Invalid ATT PDUs: truncated, too long, or empty.
     @Test(
         arguments: [
             [], [0x03], [0x03, 0xFF], [0xFF, 0xFF, 0xFF], Array(repeating: 0x09, count: 600),
@@ -131,7 +131,7 @@ import Testing
         #expect(seconds < 40)
     }
 
-    /// Waits for a connection on a listener that does not block, for at most half a minute.
+    /// Waits at most 30 seconds for a connection on a non-blocking listener.
     private func accept4(_ listener: Int32) -> Int32 {
         var ready = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
         guard Glibc.poll(&ready, 1, 30_000) > 0 else { return -1 }

@@ -15,7 +15,7 @@ import Testing
         for ml in [100, 200, 300] { try await pair.sip(ml) }
         let first = try await pair.poll()
         #expect(first.exitCode == 0, "\(first.error)")
-        // The first poll of an empty store adopts the bottle, and says so.
+        // The first poll of an empty store adopts the bottle and reports it.
         #expect(Set(first.object.keys) == Self.keys.union(["adopted"]))
         #expect(first.object["profile"] as? String == profile)
         #expect(first.object["bottle"] as? String == "A4:C1:38:31:D1:D2")
@@ -51,8 +51,8 @@ import Testing
         #expect((poll.object["recovery"] as? [Any])?.isEmpty == false)
     }
 
-    /// A computer whose clock stands before this program was written believes no bottle, and refuses by a rule; with
-    /// the right clock the same drink counts.
+    /// A host clock earlier than the build date dates no record, and the poll is rejected. With the correct clock the
+    /// same drink counts.
     @Test func `a contradicting clock is exit code 3`() async throws {
         let pair = try await Pair()
         try await pair.sip(150)
@@ -74,7 +74,6 @@ import Testing
         #expect(result.output.isEmpty)
     }
 
-    /// The state says what the last poll met, in every program, until one succeeds.
     @Test func `the state has the result of the last poll`() async throws {
         let pair = try await Pair()
         let tracker = Program("waterh-tracker")
@@ -102,8 +101,8 @@ import Testing
         #expect(bottle["batteryPercent"] is Int && bottle["lastCompletePoll"] is Int, "\(bottle)")
     }
 
-    /// A recording is nobody's bottle: it is told as what it is, each time, and the first bottle that answers is the
-    /// store's own.
+    /// A capture belongs to no bottle. Each poll reports the capture, and the store adopts the first real bottle that
+    /// responds.
     @Test func `a capture link adopts no real bottle`() async throws {
         let pair = try await Pair(["--address", "A4:C1:38:00:00:77"])
         let recording = [
@@ -119,13 +118,13 @@ import Testing
         #expect(
             live.exitCode == 0 && live.object["adopted"] as? Bool == true
                 && live.object["bottle"] as? String == "A4:C1:38:00:00:77", "\(live.error)")
-        // Also afterwards, and although it is not this store's bottle.
+        // A poll of the capture succeeds although the capture is of another bottle.
         #expect(try await Program("waterh-gateway").run(recording).exitCode == 0)
         let doctor = try await Program("waterh-gateway").run(["doctor", "--link", pair.socket, "--store", pair.store])
         #expect(doctor.output.contains("bottles: A4:C1:38:00:00:77\n"), "\(doctor.output)")
     }
 
-    /// On a socket nobody shows an address: a short connection tells whose the bottle is, and takes nothing from it.
+    /// A socket has no device address: a short connection identifies the bottle and reads none of its records.
     @Test(arguments: [["--address", "A4:C1:38:00:00:77"], ["--address", "A4:C1:38:00:00:77", "--profile", "draft"]])
     func `scan and doctor report the owner of a bottle on a socket`(_ bottle: [String]) async throws {
         let pair = try await Pair(bottle)
@@ -160,7 +159,7 @@ import Testing
         #expect(poll.object["received"] as? Int == 1, "nothing was taken: \(poll)")
     }
 
-    /// A capture that cannot answer is no absent bottle (command law C2).
+    /// CLI spec C2: a capture without a response differs from an absent bottle.
     @Test(
         arguments: [
             ("no-such.btsnoop", 2, "There is no capture"), (".", 4, "cannot answer"), ("notes.txt", 4, "cannot answer"),
@@ -184,7 +183,6 @@ import Testing
         }
     }
 
-    /// The doctor, `send clock` and a poll go by the same zones: those that the store's settings name.
     @Test func `doctor and send use the time zone of the poll`() async throws {
         let pair = try await Pair()
         let (gateway, environment) = (Program("waterh-gateway"), ["TZ": "Africa/Abidjan", "HOME": pair.folder.path])
@@ -208,8 +206,8 @@ import Testing
         }
         let hours = { (date: Date) in (date.timeIntervalSinceNow / 3600).rounded() }
         #expect(try await hours(clock()) == -10)
-        // As in a poll, the setting of the bottle's own clock comes before the zone of the days; not before the zone of
-        // this very command.
+        // As in a poll, the time zone of the bottle's clock takes precedence over the zone of the days. The zone option
+        // of the command takes precedence over both.
         #expect(try await hours(clock([], ["WATERH_ZONE": "Asia/Dubai"])) == -10)
         #expect(try await hours(clock(["--zone", "Asia/Dubai"])) == 4)
     }
@@ -240,7 +238,7 @@ import Testing
         try await pair.sip(160)
         let left = try await gateway.run(pair.pollArguments)
         #expect(left.exitCode != 0 && left.error.contains("A4:C1:38:00:00:77"), "\(left.output) \(left.error)")
-        // It is taken back with all that it delivered meanwhile, and what was known stays known.
+        // The bottle is adopted again with all records that it delivered, and the known records stay known.
         #expect(try await adopt("A4:C1:38:00:00:77").output == "Adopted A4:C1:38:00:00:77.\n")
         let back = try await pair.poll()
         #expect(
@@ -248,7 +246,7 @@ import Testing
             "\(back.error)")
     }
 
-    /// Wrong names make nothing: neither a bottle nor a store.
+    /// Invalid names create neither a bottle nor a store.
     @Test(arguments: ["WaterH-Boost-24oz", "WaterH-Vita", "", "A4:C1:38:01:02:0", "A4:C1", "xx"])
     func `adopt rejects an ambiguous name`(_ name: String) async throws {
         let folder = try TemporaryFolder()
@@ -257,7 +255,6 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
 
-    /// The demo's page: a day that passes quickly, and the bottle's drinks in it; no welcome stands before it.
     @Test func `the demo's page shows a passing day`() async throws {
         let folder = try TemporaryFolder()
         let demo = try Program("waterh-gateway").start(
@@ -283,7 +280,7 @@ import Testing
         #expect(try await demo.finish(limit: 20).exitCode == 0)
     }
 
-    /// Whoever interrupts a demo sees 130, whoever stops it as a service 0; both clean.
+    /// SIGINT gives exit code 130, SIGTERM 0.
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 0)] as [(Int32, Int32)]) func `a stopped demo removes its files`(
         _ signal: Int32, _ code: Int32
     ) async throws {
@@ -291,20 +288,19 @@ import Testing
         let demo = try Program("waterh-gateway").start(
             ["demo", "--control", "unix:\(folder.path)/c.sock"],
             environment: ["HOME": folder.path, "TMPDIR": folder.path], directory: folder.path)
-        // What is to be typed is there: by its path where PATH has it not.
+        // The printed commands have a path where PATH does not contain them.
         let sentence = try await demo.line { $0.contains("Ctrl-C ends") }
         let path = try #require(sentence.split(separator: " ").first { $0.hasSuffix("waterh-emulator") })
         #expect(access(String(path), X_OK) == 0 || Program(system: "waterh-emulator") != nil, "\(sentence)")
         demo.send(signal: signal)
         let result = try await demo.finish(limit: 20)
         #expect(result.exitCode == code && !result.signalled, "\(result.error)")
-        // Where no session has a runtime folder, the user's own folder for sockets stays, empty.
+        // Without a runtime folder of a session, the user's own socket folder remains, empty.
         let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(left.allSatisfy { $0 == "waterh-\(geteuid())" }, "\(left)")
         for name in left { #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file(name)).isEmpty) }
     }
 
-    /// A name that was mistyped is no state of the store's bottle.
     @Test func `an unknown --bottle does not change the state`() async throws {
         let pair = try await Pair()
         #expect(try await pair.poll().exitCode == 0)
@@ -315,7 +311,7 @@ import Testing
         }
         #expect(try await pair.poll(["--bottle", "WaterH-Typo"]).exitCode == 5)
         #expect(try await connection() == "disconnected")
-        // The own one by its name, where it is not.
+        // The store's own bottle by its name, out of range.
         let away = try await Program("waterh-gateway").run([
             "poll", "--link", "unix:\(pair.folder.path)/nobody", "--store", pair.store, "--bottle", "WaterH-Boost-24oz",
         ])
@@ -367,7 +363,6 @@ import Testing
         #expect(result.output.contains(#""answer":"52 50 00 04 03 05 07 08""#))
     }
 
-    /// A bottle that belongs to another store is told nothing, until it is named.
     @Test func `send does not write to another bottle`() async throws {
         let pair = try await Pair(["--address", "A4:C1:38:09:09:09"])
         let gateway = Program("waterh-gateway")
@@ -390,7 +385,6 @@ import Testing
                 folder.url("s.sqlite").path,
             ])
         let object = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
-        // No bottle is there, and nothing else is wrong.
         #expect(result.exitCode == 5)
         #expect(object?["ok"] as? Bool == false)
         let checks = try #require(object?["checks"] as? [[String: Any]])

@@ -10,12 +10,11 @@ import Testing
         try await pair.sip(120)
         let service = try Program("waterh-gateway").start(["run", "--config", config.path])
         #expect(await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true)
-        // One line at the start: what it keeps where, and how it reaches bottles.
+        // One line at the start: the store's path and the link.
         let started = service.error.split(separator: "\n").filter {
             $0.contains("keeps the day in \(pair.store); bottles over \(pair.socket); page: ")
         }
         #expect(started.count == 1 && service.error.contains("waterh-bench"), "\(service.error)")
-        // SIGHUP polls at once.
         try await pair.sip(130)
         service.send(signal: SIGHUP)
         #expect(
@@ -64,8 +63,8 @@ import Testing
         #expect(try await service.finish(limit: 20).exitCode == 130)
     }
 
-    /// A recording is of another day: its drinks count, no clock is doubted, nobody is adopted, and the state says
-    /// nothing of the way to a bottle.
+    /// The records of a capture are from another day: they count, and no clock warning or adoption follows. The state
+    /// does not include the link.
     @Test func `the service runs on a capture`() async throws {
         let folder = try TemporaryFolder()
         let store = folder.file("s.sqlite")
@@ -85,8 +84,8 @@ import Testing
         #expect(object["connection"] as? String == "disconnected" && object["bottle"] is NSNull, "\(state.output)")
     }
 
-    /// `poll` obeys the file as `run` does: with `keep` nothing is acknowledged, and a bottle that is named is the one
-    /// meant.
+    /// `poll` reads the configuration as `run` does: with `keep` it acknowledges nothing, and a configured bottle is
+    /// the one that it polls.
     @Test func `poll uses the configuration file`() async throws {
         let pair = try await Pair()
         let config = pair.folder.url("config/waterh")
@@ -108,7 +107,7 @@ import Testing
         #expect(all.output.contains(#""acknowledged":1"#), "\(all.error)")
     }
 
-    /// What goes wrong in any of our services has its weight in the journal, and is an object for a program.
+    /// The lines have a priority for the journal, or are JSON objects.
     @Test(arguments: [
         ("waterh-emulator", ["run", "--link", "unix:/proc/nonexist/b.sock"]),
         ("waterh-gateway", ["run", "--link", "nonsense:", "--listen", "off"]),
@@ -131,7 +130,7 @@ import Testing
         #expect(objects.count == lines.count && objects.contains { $0["level"] == "error" }, "\(json.error)")
     }
 
-    /// For a program: every line an object, with the bottle and the number of the poll where there is one.
+    /// Each line is an object with the bottle and the number of the poll, where known.
     @Test func `the service logs JSON`() async throws {
         let pair = try await Pair()
         try await pair.sip(90)
@@ -160,13 +159,13 @@ import Testing
         #expect(news["time"]?.hasSuffix("Z") == true)
     }
 
-    /// A pager, a terminal that is held, a collector that hangs: the log waits for its reader, and the bottle for
-    /// nobody.
+    /// The output of the log blocks (a pager, a stopped terminal, a hanging collector), and polls continue.
     @Test func `a service with a closed log polls and stops`() async throws {
         let pair = try await Pair()
         try await pair.sip(90)
         let bash = try #require(Program(system: "bash"))
-        // The pipe is full, and its other end is open. What the test waits for is the drink, then the end.
+        // The pipe is full, and its other end is open. The test waits for the drink and then for the end of the
+        // service.
         let script = """
             mkfifo "$D/log"
             exec 9<>"$D/log"
@@ -184,7 +183,6 @@ import Testing
         #expect(result.exitCode == 0, "\(result.output)\(result.error)")
     }
 
-    /// Each of the keys that `Commands.md` lists, with one bottle that answers and one that does not.
     @Test func `every specified log key appears`() async throws {
         let law = try String(
             contentsOfFile: Program.repository + "/Sources/CommandSupport/CommandSupport.docc/Commands.md",
@@ -240,9 +238,9 @@ import Testing
     }
 }
 
-/// What the service takes up while it runs: zones, settings, files.
+/// Time zones, settings and files that change while the service runs.
 @Suite struct ServiceOnTheMoveTests {
-    /// The machine travels: `/etc/localtime` leads elsewhere while the service runs, and `TZ` says nothing.
+    /// `/etc/localtime` changes while the service runs, and `TZ` is not set.
     @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
     func `a running service follows the system time zone`() async throws {
         let pair = try await Pair(["--profile", "draft"])
@@ -252,7 +250,7 @@ import Testing
             try? FileManager.default.removeItem(atPath: link)
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/usr/share/zoneinfo/\(zone)")
         }
-        // A copy of /etc stands in for it, in a mount of the service's own.
+        // The service has a mount namespace with a copy of /etc.
         let words = try #require(MountNamespace.words)
         let copy = try await #require(Program(system: "sh")).run(["-c", "cp -a /etc \"$0\" 2>&1 || true", etc.path])
         #expect(copy.exitCode == 0)
@@ -287,8 +285,7 @@ import Testing
         try await pair.sip(120)
         let service = try Program("waterh-gateway").start(["run", "--config", config.path])
         #expect(await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true)
-        // Travel: the setting of another program holds from the next poll on; a drink is frozen in the zone of its
-        // poll.
+        // A setting that another program changes applies from the next poll. A drink keeps the zone of its poll.
         let settings = try await Program("waterh-tracker").run(
             ["settings", "set", "day.zone", "America/New_York", "health.enabled", "true", "--store", pair.store])
         #expect(settings.exitCode == 0, "\(settings.error)")
@@ -305,7 +302,7 @@ import Testing
         #expect(
             rows.output.contains("America/New_York") || rows.output.contains("-04:00")
                 || rows.output.contains("-05:00"), "\(rows.output)")
-        // The poll's commit reached the files beside the store, as a command's does.
+        // The commit of a poll updates the status files next to the store, as a command does.
         let beside =
             FileManager.default.enumerator(atPath: pair.folder.path)?.allObjects.compactMap { $0 as? String } ?? []
         #expect(beside.contains { $0.hasSuffix("drinks.csv") }, "\(beside)")

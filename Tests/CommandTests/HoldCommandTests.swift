@@ -2,9 +2,8 @@ import Foundation
 import Support
 import Testing
 
-/// The service while somebody looks at its page, with the emulator at the other end.
 @Suite struct HoldCommandTests {
-    /// A client of the stream of events, until it is deallocated.
+    /// A client of the event stream until it is deallocated.
     private func watcher(_ pair: Pair, _ page: String) async throws -> RunningProgram {
         let signedIn = try await Pair.signedIn(pair.store)
         return try Program(path: "/usr/bin/curl").start([
@@ -48,11 +47,10 @@ import Testing
             #expect(
                 await event { stream.output.contains("\"dailyTotalMl\":\(total)") ? true : nil } == true,
                 "\(service.error)")
-            // Draft bottles report nothing: they are asked every few seconds. (The machine may be busy; the exact times
-            // are in HoldTests.)
+            // Draft bottles send no notifications: the service polls them every few seconds. The test allows for a busy
+            // machine. HoldTests has the exact times.
             #expect(ContinuousClock.now - start < .seconds(profile == "draft" ? 20 : 10))
         }
-        // Asked to stop, it lets the bottle go.
         service.send(signal: SIGTERM)
         #expect(try await service.finish().exitCode == 0)
         #expect(try await !isConnected(pair))
@@ -85,7 +83,7 @@ import Testing
         let reply = try await Program(path: "/usr/bin/curl").run(command + Pair.signedIn(pair.store))
         #expect(reply.output.contains("1900"), "\(reply.output)")
         #expect(try await isConnected(pair))
-        // The bottle hangs up: the service comes back.
+        // The bottle disconnects, and the service reconnects.
         _ = try await Program("waterh-emulator").run(["control", "--control", pair.control, "drop"])
         try await pair.sip(120)
         #expect(

@@ -3,7 +3,7 @@ import Foundation
 import Support
 import Testing
 
-/// The machine's zone is asked for each time: a person travels while the service runs.
+/// The host's time zone can change while the service runs, so it is read each time.
 @Suite struct HostZoneTests {
     @Test func `the time zone link is read at each use`() throws {
         let folder = try TemporaryFolder()
@@ -27,7 +27,7 @@ import Testing
             #expect(zone(["TZ": name]) == name, "a zone that Foundation's list leaves out")
         }
         #expect(zone(["TZ": ""]) == "Asia/Tokyo" && zone(["TZ": ":" + link]) == "Asia/Tokyo")
-        // A link to a link; then a copy beside a named file.
+        // A symbolic link to a link, then a copy next to a named file.
         try FileManager.default.moveItem(atPath: link, toPath: folder.file("other"))
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "other")
         #expect(zone() == "Asia/Tokyo")
@@ -36,7 +36,7 @@ import Testing
         #expect(zone() == "Australia/Lord_Howe")
     }
 
-    /// Days and the bottle's clock depend on the zone: UTC instead would move both.
+    /// Days and the bottle's clock depend on the zone: UTC as a fallback would shift both.
     @Test(arguments: ["JST-9", "CET-1CEST,M3.5.0,M10.5.0/3", ":Mars/Olympus", "nowhere"])
     func `a time zone without an IANA name is an error`(variable: String) async throws {
         let folder = try TemporaryFolder()

@@ -4,7 +4,7 @@ import Support
 import Testing
 import TrackerCore
 
-/// `waterh-tracker journal`, and whose bottle is drained.
+/// `waterh-tracker journal`, and the ownership of bottles.
 @Suite struct JournalCommandTests {
     let folder: TemporaryFolder
     let path: String
@@ -14,7 +14,7 @@ import TrackerCore
         path = folder.url("waterh.sqlite").path
     }
 
-    /// A record of 2026-06-15 14:20 that waits for the reason given.
+    /// Stores a record of 2026-06-15 14:20 that is quarantined for the given reason.
     private func keep(_ reason: String, ml: Int = 300, month: UInt8 = 6, about: Instant? = nil) throws {
         let raw: [UInt8] = [0x1A, month, 15, 14, 20, 0, UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 1, 0x61, 0]
         let received = try #require(Instant(iso: "2026-06-15T15:00:00Z"))
@@ -73,7 +73,7 @@ import TrackerCore
         #expect(json["resolved"] as? Int == 1 && json["waiting"] as? Int == 2, "\(result)")
         #expect(try TrackerStore(path: path).drinks(on: try #require(LocalDay("2026-06-15"))).map(\.ml) == [300])
         #expect(try object(try await tracker("journal", "resolve", "--json").text)["resolved"] as? Int == 0)
-        // A clock behind the newest receipt dates nothing.
+        // A clock earlier than the newest receipt dates no record.
         try TrackerStore(path: path).finishPoll(
             PollRecord(
                 bottle: "A4:C1:38:00:00:01", endedAt: try #require(Instant(iso: "2026-09-01T00:00:00Z")), complete: true

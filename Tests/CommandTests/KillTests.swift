@@ -5,9 +5,9 @@ import Testing
 import TrackerCore
 
 @Suite(.serialized) struct KillTests {
-    /// `kill -9` of the gateway at random moments of 200 polls, against an emulator with `--store`, with a sip before
-    /// each: every drink is in the store exactly once. `WATERH_KILL_SEED=n` repeats the moments, as far as a machine
-    /// does.
+    /// SIGKILL for the gateway at random times in 200 polls, against an emulator with `--store`, with a drink before
+    /// each poll. Every drink is in the store exactly once. `WATERH_KILL_SEED=n` repeats the times as far as the
+    /// machine allows.
     @Test(.timeLimit(.minutes(10)), arguments: [("retail", 200), ("draft", 50)])
     func `every drink is stored once when the gateway is killed`(_ profile: String, polls: Int) async throws {
         let seed =
@@ -18,8 +18,7 @@ import TrackerCore
         let folder = try TemporaryFolder()
         let pair = try await Pair(["--profile", profile, "--store", folder.url("bottle.json").path])
         let killer = try #require(Program(system: "timeout"), "coreutils' timeout is needed")
-        // How long a poll takes here and now: kills shall strike all of it, also when what else the machine does comes
-        // or goes.
+        // Measures the duration of a poll, so that the kills cover all of it under changing load.
         try await pair.sip(1)
         let clock = ContinuousClock()
         var whole = try await clock.measure { _ = try await pair.poll() }
@@ -48,8 +47,7 @@ import TrackerCore
         #expect(killed > polls / 10, "the kills struck nothing")
     }
 
-    /// Asked to stop while it started, the service sometimes opened the people's sockets after it had closed them, and
-    /// waited for them for ever.
+    /// A service that is stopped while it starts must not open its sockets after it has closed them.
     @Test(.timeLimit(.minutes(5)))
     func `a service stopped during its start ends`() async throws {
         let pair = try await Pair(["--profile", "retail"])
@@ -59,7 +57,7 @@ import TrackerCore
             let result = try await killer.run(
                 ["--preserve-status", "-s", "TERM", "-k", "20", seconds, Program("waterh-gateway").path, "run"]
                     + pair.pollArguments.dropFirst().filter { $0 != "--json" })
-            // Before it listens for signals one ends it as any program.
+            // Before the program handles signals, a signal ends it with the default action.
             #expect(result.exitCode != 137 && result.exitCode != 9, "after \(seconds) s: \(result.error)")
         }
     }

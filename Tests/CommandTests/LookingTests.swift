@@ -5,9 +5,8 @@ import Testing
 
 @testable import CommandSupport
 
-/// Looking is safe and true: as a user meets it.
 @Suite struct LookingTests {
-    /// Runs in a home of its own.
+    /// Runs a command with a home of its own.
     private func run(
         _ program: String, _ arguments: String, in home: TemporaryFolder, _ environment: [String: String] = [:]
     ) async throws -> Program.Result {
@@ -20,7 +19,7 @@ import Testing
             ].merging(environment) { $1 }, directory: home.path)
     }
 
-    /// Every verb that only looks, in a home without a store, and beside an empty file.
+    /// Every read-only subcommand, in a home without a store, and next to an empty file.
     @Test(arguments: [
         "status", "status --json", "status --format waybar", "history", "history --day today",
         "history --month 2026-06", "streak",
@@ -50,7 +49,7 @@ import Testing
 
     @Test func `a new store is private`() async throws {
         let home = try TemporaryFolder()
-        // The folder may be there already, from an older version: it is ours by name.
+        // The folder can exist from an older version.
         try FileManager.default.createDirectory(atPath: home.file("state/waterh"), withIntermediateDirectories: true)
         chmod(home.file("state/waterh"), 0o755)
         #expect(try await run("waterh-tracker", "log 250", in: home).exitCode == 0)
@@ -95,7 +94,6 @@ import Testing
         #expect(result.exitCode == 2 && result.error.contains("no-such.toml"), "\(result.error)")
     }
 
-    /// Gateway and tracker speak of the same day, without being told twice.
     @Test func `all commands use the store of the configuration`() async throws {
         let pair = try await Pair()
         try await pair.sip(120)
@@ -113,7 +111,7 @@ import Testing
             try await run("waterh-gateway", "doctor --link \(pair.socket)", in: home).output.contains(
                 "day.sqlite: 2 drinks; 1 record from bottles"))
         #expect(!FileManager.default.fileExists(atPath: home.file("state")))
-        // The environment and the flag come first; a file that is wrong is named.
+        // The environment and the option take precedence. An invalid file is named.
         #expect(
             try await run("waterh-tracker", "status", in: home, ["WATERH_STORE": home.file("other")]).error.contains(
                 "no store yet"))
@@ -124,7 +122,7 @@ import Testing
 
     // MARK: - A system service beside an ordinary user
 
-    /// Own store or the service's: whichever is there, and said where both are.
+    /// The user's store or the service's: the existing one, and a message where both exist.
     @Test func `commands find the store of the service`() throws {
         let home = try TemporaryFolder()
         let (own, service) = (home.file("own/waterh.sqlite"), home.file("var/waterh.sqlite"))
@@ -144,8 +142,7 @@ import Testing
         #expect(try find(configuration, flag: "/f", ["WATERH_STORE": "/e"]) == StorePlace(path: "/f", origin: .flag))
     }
 
-    /// An adversary's finding: after a purge, which keeps the drinks, nobody else could keep a day on that machine:
-    /// there was no service to ask.
+    /// After a purge, which keeps the folder, other users must be able to use a store of their own.
     @Test func `the store of a removed service is not used`() throws {
         let home = try TemporaryFolder()
         let own = home.file("own/waterh.sqlite")
@@ -156,17 +153,17 @@ import Testing
         try FileManager.default.createDirectory(atPath: shut, withIntermediateDirectories: true)
         chmod(shut, 0)
         defer { chmod(shut, 0o700) }
-        // Root looks into every folder: the package's tests have this as another user.
+        // Root can read every folder: the tests of the package check this as another user.
         if geteuid() != 0 {
             #expect(try find(shut + "/waterh.sqlite", true).origin == .service)
             #expect(try find(shut + "/waterh.sqlite", false) == StorePlace(path: own, origin: .own))
         }
-        // What may be opened is a day all the same.
+        // A readable file is used.
         _ = try TrackerStore(path: home.file("left.sqlite"))
         #expect(try find(home.file("left.sqlite"), false).origin == .service)
     }
 
-    /// As nobody, beside a service whose folder is shut: the day is not "0 ml", and no store of nobody's is made.
+    /// A user without permission for the service's folder must get neither "0 ml" nor a new store.
     @Test func `a store without permission is reported with an action`() async throws {
         let home = try TemporaryFolder()
         let service = home.file("service/waterh.sqlite")
@@ -177,8 +174,8 @@ import Testing
             let result: Program.Result
             if geteuid() == 0 {
                 for folder in [home.path, home.file("config"), home.file("config/waterh")] { chmod(folder, 0o755) }
-                // A copy that nobody may run, made by another process: what a test process writes it cannot run while
-                // others start.
+                // Another process makes the copy: a file that the test process has open for writing cannot be executed
+                // while other tests start programs.
                 let shell = try #require(Program(system: "sh"))
                 let line =
                     """
@@ -207,7 +204,7 @@ import Testing
     @Test func `the demo has no future drinks`() async throws {
         for hour in ["06:00", "23:30"] {
             let folder = try TemporaryFolder()
-            // A zone in which it is about that hour now, so that evening drinks would lie ahead in the morning.
+            // A zone in which it is about that hour now, so that evening drinks are not in the future.
             let wanted = Int(hour.prefix(2)) ?? 0
             let now =
                 Calendar(identifier: .gregorian).dateComponents(

@@ -2,18 +2,17 @@ import Foundation
 import Support
 import Testing
 
-/// hardware/machine/tests with a machine that is not there: what a group's failures come to.
+/// hardware/machine/tests with a fake VM: the result of a group that fails.
 @Suite struct MachineTestsTests {
-    /// Runs the group `host` in a machine that fails `failures` times first. What it was asked for stands in the file
-    /// `words`, a line for each time.
-    /// - Parameter userMode: whether Linux runs as a program here.
+    /// Runs the group `host` in a VM that fails `failures` times first. The file `words` gets one line for each call.
+    /// - Parameter userMode: whether user-mode Linux runs on this machine.
     private func run(_ folder: TemporaryFolder, failures: Int, userMode: Bool = true, words: [String] = ["host"])
         async throws -> Program.Result
     {
         let key = try await #require(Program(system: "sha256sum")).run([
             Program.repository + "/hardware/machine/suite/requirements.txt"
         ]).output.prefix(12)
-        // The foreign ends' programs are there already.
+        // The programs of the independent peers exist already.
         try FileManager.default.createDirectory(
             atPath: folder.file("cache/waterh-bench/python-\(key)"), withIntermediateDirectories: true)
         try Data().write(to: folder.url("cache/waterh-bench/python-\(key)/ready"))
@@ -47,7 +46,6 @@ import Testing
         #expect(
             second.exitCode == 1 && second.error.contains("flaky, as in the run before"),
             "\(second.output)\(second.error)")
-        // A run that passes at once is forgiven.
         let third = try await run(folder, failures: 0)
         #expect(third.exitCode == 0 && !third.error.contains("flaky"), "\(third.output)\(third.error)")
         #expect(try await run(folder, failures: 1).exitCode == 0)

@@ -1,9 +1,9 @@
 import Foundation
 import Support
 
-/// Mounts that one program sees and nobody else.
+/// Mounts that only one program sees.
 enum MountNamespace {
-    /// `unshare`'s options for one; `nil` where this machine does not let us.
+    /// Options of `unshare` for a mount namespace; `nil` where the machine does not permit it.
     static let words: [String]? = {
         for words in [
             ["--mount", "--propagation", "private"], ["--map-root-user", "--mount", "--propagation", "private"],

@@ -3,7 +3,7 @@ import Foundation
 import Support
 import Testing
 
-/// What goes out of the commands arrives, or is told; and it is nothing but text.
+/// Output is written completely or an error is reported, and it contains no control sequences.
 @Suite struct OutputTests {
     let scratch: TemporaryFolder
 
@@ -102,7 +102,7 @@ import Testing
         #expect(result.error.isEmpty && result.output.hasSuffix("0\n"), "\(result)")
     }
 
-    /// A name of control characters: a token's label that an older version took, and what refusals repeat.
+    /// Names with control characters: a token label from an older version, and names that error messages repeat.
     @Test func `control characters are escaped on a terminal`() async throws {
         let evil = "\u{1B}[2J\u{9B}31m\u{202E}txt\u{7}\u{2066}\u{85}"
         let environment = ["EVIL": evil]
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test func `escape sequences in names are shown as text`() {
-        // Swift has no way of writing a noncharacter in a text.
+        // Swift has no literal syntax for a noncharacter.
         let (red, end) = (
             String(decoding: [0xEF, 0xB7, 0x92], as: UTF8.self), String(decoding: [0xEF, 0xB7, 0xAF], as: UTF8.self)
         )

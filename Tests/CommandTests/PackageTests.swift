@@ -3,8 +3,8 @@ import Foundation
 import Support
 import Testing
 
-/// What is packed, as far as it can be judged without a release build. `hardware/bench package --test` installs the
-/// packages for real.
+/// The contents of the package as far as they can be checked without a release build. `hardware/bench package --test`
+/// installs the packages.
 @Suite struct PackageTests {
     private static let folder = Program.repository + "/hardware/package/"
     static let commands = ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]
@@ -13,7 +13,7 @@ import Testing
 
     private static func python(_ arguments: [String]) async throws -> Program.Result {
         let python = try #require(Program(system: "python3"))
-        // Not git: the folder that is tested may be a copy without it.
+        // Not git: the folder under test can be a copy without a repository.
         return try await python.run(
             arguments, environment: ["PYTHONDONTWRITEBYTECODE": "1", "SOURCE_DATE_EPOCH": "1700000000"], limit: 120)
     }
@@ -27,7 +27,7 @@ import Testing
         #expect(result.exitCode == 0, "\(result.error)")
         let text = try Self.text(Self.folder + script)
         #expect(text.hasPrefix("#!/bin/sh\n") && text.contains("\nset -e"))
-        // What only systemd can do is asked of it only where it runs.
+        // Checks that need systemd run only where it is active.
         let lines = text.split(separator: "\n")
         for (number, line) in lines.enumerated()
         where line.contains("systemctl ") && !line.contains("printf") && !line.contains("echo") && !line.hasPrefix("#")
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// An empty folder for everything: the archive's scripts put there what they have, and take away just that.
+    /// The archive's scripts install into an empty folder and remove the same files.
     @Test func `uninstall removes everything that install created`() async throws {
         let (source, root) = (try TemporaryFolder(), try TemporaryFolder())
         let files = FileManager.default
@@ -86,7 +86,7 @@ import Testing
         #expect(none.exitCode == 1 && none.error.contains("--prefix is a folder from the root on"))
     }
 
-    /// The file in /etc means nothing as it is installed; and each of its lines is right when somebody takes it up.
+    /// The installed file in /etc has only comments, and each line is valid once uncommented.
     @Test func `every line of the sample configuration is valid`() throws {
         let text = try Self.text(Self.folder + "waterh.toml")
         #expect(try Configuration(text: text, name: "waterh.toml") == Configuration())
@@ -109,8 +109,7 @@ import Testing
         #expect(throws: Never.self) { try Configuration(text: all, name: "waterh.toml") }
     }
 
-    /// A page for each command, with each of its subcommands and examples; an example that nobody could type is
-    /// refused.
+    /// One page per command with all of its subcommands and examples. Invalid examples are rejected.
     @Test func `every subcommand is in its manual page`() async throws {
         let folder = try TemporaryFolder()
         let result = try await Self.python([Self.folder + "manual.py", Program.products, folder.path, "1700000000"])
@@ -144,8 +143,8 @@ import Testing
         }
     }
 
-    /// What the package puts below /: units whose commands are where the package has them, in which systemd finds no
-    /// fault, and completions.
+    /// The installed files: units that refer to the installed commands and pass systemd's verification, and
+    /// completions.
     @Test func `the package has the expected files`() async throws {
         let root = try TemporaryFolder()
         let result = try await Self.python([Self.folder + "pack.py", "--tree", Program.products, root.path])
@@ -166,7 +165,7 @@ import Testing
                     !text.contains("/usr/local")
                         && (unit.hasSuffix(".timer") || text.contains("\nExecStart=/usr/bin/waterh-")), "\(unit)")
                 let name = unit.replacing("@", with: "@hci1")
-                // The programs of this build stand in for those of the package.
+                // The programs of this build replace those of the package.
                 try text.replacing("/usr/bin/waterh-", with: Program.products + "/waterh-").write(
                     toFile: verified.file(name), atomically: true, encoding: .utf8)
                 let judged = try await tool.run(
@@ -202,8 +201,7 @@ import Testing
         #expect(try !Self.text(root.file("usr/share/doc/waterh/copyright")).isEmpty)
     }
 
-    /// An adversary's finding: with the package installed, a shell completed no file behind `waterh-replay info`; and a
-    /// verb's help had no exit codes.
+    /// After `waterh-replay info` a shell completes file names, and the help of a subcommand has the exit codes.
     @Test func `shell completion completes file arguments`() async throws {
         let files: Set = [
             "file", "files", "capture", "captures", "directory", "input", "output", "first", "second", "other",
@@ -236,7 +234,7 @@ import Testing
         }
     }
 
-    /// Codes that no waiting mends end a service for good; all others start it again.
+    /// Permanent errors stop the service. systemd restarts it after all other exit codes.
     @Test(arguments: ["waterh-gateway.service", "waterh-emulator@.service", "waterh-gateway-user.service"])
     func `systemd does not restart a service with an invalid configuration`(_ unit: String) async throws {
         let lines = try Self.text(Program.repository + "/hardware/units/" + unit).split(separator: "\n")
@@ -259,7 +257,7 @@ import Testing
 
     private static func paths(below command: [String: Any]) -> [String] { verbs(below: command).map(\.path) }
 
-    /// Every verb and the verbs below it, as somebody types them.
+    /// Every subcommand and its subcommands, with the full command path.
     private static func verbs(below command: [String: Any]) -> [(path: String, verb: [String: Any])] {
         let below = (command["subcommands"] as? [[String: Any]] ?? []).filter { $0["shouldDisplay"] as? Bool ?? true }
         return below.flatMap { one -> [(path: String, verb: [String: Any])] in

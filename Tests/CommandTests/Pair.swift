@@ -1,7 +1,7 @@
 import Foundation
 import Support
 
-/// An emulator that runs, and a gateway's store beside it, in a folder of their own.
+/// A running emulator and a gateway's store in a temporary folder.
 struct Pair {
     let folder: TemporaryFolder
     let emulator: RunningProgram
@@ -9,7 +9,7 @@ struct Pair {
     let control: String
     let store: String
 
-    /// Starts the emulator and waits until it takes connections.
+    /// Starts the emulator and waits until it accepts connections.
     init(_ arguments: [String] = []) async throws {
         folder = try TemporaryFolder()
         socket = "unix:" + folder.url("b.sock").path
@@ -27,14 +27,14 @@ struct Pair {
 
     var pollArguments: [String] { ["poll", "--link", socket, "--store", store] }
 
-    /// One poll with `--json`: its exit code and its object.
+    /// Runs one poll with `--json`.
     func poll(_ more: [String] = []) async throws -> (exitCode: Int32, object: [String: Any], error: String) {
         let result = try await Program("waterh-gateway").run(pollArguments + ["--json"] + more)
         let object = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
         return (result.exitCode, object ?? [:], result.error)
     }
 
-    /// Arguments of curl with a token for everything.
+    /// Arguments of curl with a token for all endpoints.
     static func signedIn(_ store: String, environment: [String: String] = [:]) async throws -> [String] {
         let made = try await Program("waterh-tracker").run(
             ["token", "new", "--scope", "admin", "--store", store], environment: environment)

@@ -5,7 +5,7 @@ import Support
 import Synchronization
 import Testing
 
-/// A central on the `unix:` link, as a phone app is one: asks and waits for what it asked, with a limit.
+/// A central on the `unix:` link, as a phone app is one. Each request waits for its response, with a time limit.
 final class Phone: Sendable {
     private let link: SocketCentralLink
     private let seen = Seen()
@@ -25,12 +25,11 @@ final class Phone: Sendable {
         }
     }
 
-    /// Every value notified so far.
     var notifications: [[UInt8]] {
         seen.events.withLock { $0.compactMap { if case .notification(_, let value) = $0 { value } else { nil } } }
     }
 
-    /// Performs a request and waits for the event that answers it.
+    /// Sends a request and waits for the event that answers it.
     @discardableResult
     func ask<Answer: Sendable>(_ request: CentralRequest, _ fits: @escaping @Sendable (CentralEvent) -> Answer?)
         async throws -> Answer
@@ -49,7 +48,7 @@ final class Phone: Sendable {
         return answer
     }
 
-    /// Connects and finds the handles of the bottle's two characteristics.
+    /// Connects and discovers the handles of the bottle's two characteristics.
     func connect(_ profile: BottleProfile) async throws -> (command: UInt16, response: UInt16) {
         let peer = try await ask(.startScan) {
             if case .advertised(let advertisement) = $0 { advertisement.peer } else { nil }

@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    /// Dispatch threads block signals; what they start must be able to hear them.
+    /// Dispatch threads block signals. A child process must not inherit that mask.
     @Test func `a program started from a dispatch thread receives SIGTERM`() async throws {
         let sleep = try #require(Program(system: "sleep"))
         let running = try await withCheckedThrowingContinuation { started in
@@ -23,7 +23,7 @@ import Testing
         #expect(result.signalled && result.exitCode == SIGTERM)
     }
 
-    /// A parent that blocks SIGTERM hands that down: our commands end all the same.
+    /// A parent process that blocks SIGTERM passes its mask on.
     @Test func `a command started with SIGTERM blocked ends on it`() async throws {
         let environment = try #require(Program(system: "env"))
         let folder = try TemporaryFolder()

@@ -4,8 +4,7 @@ import Foundation
 import Support
 import Testing
 
-/// The four quick actions of a session on the four surfaces (US-033): sixteen calls to one running service, each done
-/// and each answered.
+/// US-033: the four quick actions of a session on the four interfaces, in sixteen calls to one running service.
 @Suite(.timeLimit(.minutes(3))) struct QuickActionTests {
     enum Surface: String, CaseIterable { case commandLine, http, sessionBus, broker }
 

@@ -5,11 +5,10 @@ import Testing
 
 /// Executes every command of the README and of the pages in `docs`.
 ///
-/// A block marked `sh` runs here as written. One marked `sh owner` runs with an emulated bottle, whose link is in
-/// `WATERH_LINK`. One marked `sh machine` runs in the test VM (`hardware/machine/tests`). One marked `sh bench` has
-/// subcommands of `hardware/bench`, each of them listed in `benchLines`. One marked `sh package` runs in a fresh Debian
-/// (`Tests/System/package_tests.py`). A `text` block after a block has lines of its output, in their order, with any
-/// digits.
+/// A block marked `sh` runs here as written. `sh owner` runs with an emulated bottle, whose link is in `WATERH_LINK`.
+/// `sh machine` runs in the test VM (`hardware/machine/tests`). `sh bench` has subcommands of `hardware/bench`, each
+/// listed in `benchLines`. `sh package` runs in a fresh Debian (`Tests/System/package_tests.py`). A `text` block after
+/// a block has lines of its output, in order, with any digits.
 @Suite struct ReadmeTests {
     struct Block: Sendable, CustomTestStringConvertible {
         var page: String
@@ -57,7 +56,7 @@ import Testing
         return blocks
     }
 
-    /// The lines of `sh bench` blocks, and what executes each.
+    /// The lines of `sh bench` blocks and the program that executes each.
     static let benchLines: [String: String] = [
         "hardware/bench demo --once": "the demo prints its transcript",
         "hardware/bench test": "the run of this test",
@@ -92,7 +91,6 @@ import Testing
         expectLines(of: block.expected, in: result.output)
     }
 
-    /// The console block is an excerpt of the tour that `TrackerCommandTests` replays.
     @Test func `the console block is an excerpt of the tested tour`() throws {
         let readme = try String(contentsOfFile: Program.repository + "/docs/getting-started.md", encoding: .utf8)
         let tour = try String(
@@ -108,7 +106,6 @@ import Testing
         }
     }
 
-    /// Each example of docs/captures.md has the published record.
     @Test func `the format examples are valid captures`() async throws {
         let page = try String(contentsOfFile: Program.repository + "/docs/captures.md", encoding: .utf8)
         let examples = page.components(separatedBy: "```text\n").dropFirst().compactMap {
@@ -189,7 +186,7 @@ import Testing
         let block = try #require(Self.blocks.first { $0.text.hasPrefix("hardware/bench demo --once") })
         let result = try await run("waterh-gateway demo --once")
         #expect(result.exitCode == 0, "\(result.error)")
-        // The bottle's clock counts whole seconds: on a busy machine it is asked in the next one.
+        // The bottle's clock counts whole seconds. On a busy machine the query can arrive one second later.
         expectLines(of: block.expected, in: result.output.replacing(/clock 1 s (slow|fast)/, with: "clock right"))
     }
 
@@ -202,7 +199,7 @@ import Testing
             "HOME": folder.path, "XDG_STATE_HOME": folder.file("state"), "XDG_CONFIG_HOME": folder.file("config"),
             "XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "B": folder.path, "TZ": "Europe/Berlin",
         ]
-        // Background jobs of a block end with it.
+        // Ends the background jobs of a block with it.
         var text = "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n"
         if withBottle {
             environment["WATERH_LINK"] = "unix:" + folder.file("bottle.sock")

@@ -2,11 +2,11 @@ import Foundation
 import Support
 import Testing
 
-/// `adopt --release` while the service polls that very bottle, over a socket, at any moment of the poll.
+/// `adopt --release` at any time of a poll of the same bottle, over a socket.
 @Suite(.timeLimit(.minutes(5))) struct ReleaseRaceTests {
     private static let (address, other) = ("A4:C1:38:01:02:03", "A4:C1:38:09:09:09")
 
-    /// - Parameter delay: so long after the service has met the bottle, milliseconds.
+    /// - Parameter delay: milliseconds after the connection to the bottle.
     @Test(arguments: [0, 150, 400, 900, 1800, 3000])
     func `a bottle released during a poll stays released`(_ delay: Int) async throws {
         let pair = try await Pair([
@@ -40,7 +40,7 @@ import Testing
         #expect(
             release.exitCode == 0 && release.output.contains("Released \(Self.address)"), "\(release.error)")
         let before = try await records(pair)
-        // The poll that was under way ends, and the device goes.
+        // The running poll ends, and the device is removed.
         let topic = try #require(device())
         #expect(
             await event(within: 60) { ear.payloads(at: topic).last == "" ? true : nil } == true,
@@ -63,9 +63,9 @@ import Testing
             ) == "0")
         service.send(signal: SIGTERM)
         #expect(try await service.finish(limit: 30).exitCode == 0, "\(service.error)")
-        // Nothing is lost: what it holds comes to whoever has it next.
+        // The bottle keeps its records for the next store.
         #expect(try await gateway.run(["adopt", Self.address, "--store", pair.store]).exitCode == 0)
-        // A bottle that is so slow needs several polls; of one that gets no further the exit code is 1.
+        // A bottle this slow needs several polls. A poll without progress has exit code 1.
         var said = ""
         for _ in 0..<5 {
             let poll = try await gateway.run([
@@ -88,7 +88,7 @@ import Testing
             "\(result.output)\(result.error)")
     }
 
-    /// How many the bottle still has.
+    /// The number of records in the bottle.
     private func records(_ pair: Pair) async throws -> Int { try #require(try await status(pair)["records"] as? Int) }
 
     private func isIdle(_ pair: Pair) async throws -> Bool { try await status(pair)["connected"] as? Bool == false }

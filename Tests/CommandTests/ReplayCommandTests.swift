@@ -2,10 +2,10 @@ import Foundation
 import Support
 import Testing
 
-/// `waterh-replay` as built: whole text and exit code.
+/// `waterh-replay` with the built program: complete output and exit code.
 @Suite struct ReplayCommandTests {
     let replay = Program("waterh-replay")
-    /// The real captures lie beside the repository on the test machines.
+    /// The real captures are next to the repository on the test machines.
     static let real = ["/../shared/captures/real", "/../../shared/captures/real"].map { Program.repository + $0 }
         .first { FileManager.default.fileExists(atPath: $0) }
     static let captures = Program.repository + "/captures"
@@ -255,11 +255,10 @@ import Testing
         #expect(info.output.contains("connections: 1500 in all; --json lists 1000\n"))
     }
 
-    /// "For every verb that reads captures", said the description; these two knew no option but the device.
     @Test func `diff and clone look at a part of a capture`() async throws {
         let folder = try TemporaryFolder()
         let source = "\(Self.captures)/boost_two-days.btsnoop"
-        // The two days were fetched in two connections, a third of a second apart.
+        // The two days were transferred in two connections, a third of a second apart.
         #expect(try await replay.run(["convert", source, folder.file("first.btsnoop"), "--to", "+0.2"]).exitCode == 0)
         let whole = try await replay.run(["diff", source, folder.file("first.btsnoop")])
         #expect(whole.exitCode == 4, "\(whole.output)")
@@ -267,7 +266,7 @@ import Testing
         #expect(part.exitCode == 0 && part.output.hasSuffix(", 2 commands\n"), "\(part.output) \(part.error)")
         let nobody = try await replay.run(["diff", source, source, "--device", "00:00:00:00:00:01"])
         #expect(nobody.output == "no difference: 0 deliveries, 0 commands\n", "\(nobody.output)")
-        // What could not be read is not the same as what could.
+        // Unreadable data differs from readable data.
         let bytes = try Data(contentsOf: URL(fileURLWithPath: source))
         try bytes.prefix(16 + 20).write(to: URL(fileURLWithPath: folder.file("cut.btsnoop")))
         let cut = try await replay.run(["diff", folder.file("cut.btsnoop"), folder.file("cut.btsnoop")])
@@ -304,7 +303,6 @@ import Testing
         #expect(try await replay.run(["convert", source, folder.file("x"), "--format", "flac"]).exitCode == 2)
         #expect(try await replay.run(["convert", source, folder.file("x.unknown")]).exitCode == 2)
         #expect(try await replay.run(["convert", source, source]).exitCode == 2)
-        // What is no capture destroys no file.
         let before = try Data(contentsOf: folder.url("air.pcap"))
         #expect(try await replay.run(["convert", "/bin/sh", folder.file("air.pcap")]).exitCode == 4)
         #expect(try Data(contentsOf: folder.url("air.pcap")) == before)
@@ -312,7 +310,7 @@ import Testing
 
     @Test func `what can be read only once is read only once, by every verb`() async throws {
         let folder = try TemporaryFolder()
-        // No discovery: the reader would like to look ahead.
+        // Without a discovery in the capture, the reader requires a second pass.
         let text = Self.sample.replacingOccurrences(of: "FFE9", with: "handle:0015").replacingOccurrences(
             of: "FFE4", with: "handle:0019")
         let pipe = folder.file("pipe"), file = folder.file("file")
@@ -392,7 +390,7 @@ import Testing
             ))
     }
 
-    /// `att` and tshark see the same PDUs: frame, opcode, bytes.
+    /// `att` and tshark agree on frame, opcode and bytes.
     @Test func `att agrees with tshark`() async throws {
         guard let tshark = Program(system: "tshark") else {
             print("tshark is not installed: att is not judged here (apt-get install tshark)")

@@ -2,13 +2,12 @@ import Foundation
 import Support
 import Testing
 
-/// What `waterh-replay` writes: whole or not at all, and where it was asked to.
+/// `waterh-replay` writes its output completely or not at all, and only to the given path.
 @Suite struct ReplayWritingTests {
     let replay = Program("waterh-replay")
     static let source = ReplayCommandTests.captures + "/boost_two-days.btsnoop"
 
-    /// The capture as a recorder without a clock makes it: its first record has that time, in microseconds since the
-    /// year 0.
+    /// A capture of a recorder without a clock: its first record has this time, in microseconds since the year 0.
     private static func withClock(_ first: Int64, in folder: TemporaryFolder) throws -> String {
         var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: source)))
         var at = 16
@@ -49,7 +48,7 @@ import Testing
         let made = folder.file("made.log")
         try Data("precious".utf8).write(to: URL(fileURLWithPath: made))
         let handles = "2026-02-02T22:21:20Z < handle:0006 50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00\n"
-        // nRF Connect's log has no place for a handle.
+        // The log format of nRF Connect has no field for a handle.
         let result = try await replay.run(["convert", "-", made, "--format", "nrf"], input: Array(handles.utf8))
         #expect(result.exitCode == 4)
         #expect(try String(contentsOfFile: made, encoding: .utf8) == "precious")

@@ -3,9 +3,9 @@ import Foundation
 import Support
 import Testing
 
-/// What a report of a fault holds, and what must not be in it.
+/// The content of a support bundle, and the data that it must not contain.
 @Suite("A report of a fault") struct ReportCommandTests {
-    /// Everything here is somebody's.
+    /// Personal data of the user.
     private static let planted = [
         "A4:C1:38:0A:0B:0C", "A4C1380A0B0C", "a4_c1_38_0a_0b_0c", "Annegret", "annegrets-topic", "annegrets-folder",
         "tk_Zq81hhUw", "whsec_bW9yZSB3YXRlcg", "a-broker-user", "broker.example", "192.168.77.12",
@@ -82,13 +82,12 @@ import Testing
         for (name, text) in parts {
             for word in Self.planted where text.lowercased().contains(word.lowercased()) {
                 let line = text.split(separator: "\n").first { $0.lowercased().contains(word.lowercased()) }
-                // What counts rows and bytes is no amount of drink.
+                // A number of rows or bytes is not an amount of a drink.
                 guard name != "store.txt" || word.contains(where: \.isLetter) else { continue }
                 Issue.record("\(name) has \(word): \(line ?? "")")
             }
             #expect(text.firstMatch(of: /(?:[0-9A-Fa-f]{2}[:_]){5}[0-9A-Fa-f]{2}/) == nil, "\(name)")
         }
-        // What is of use is there.
         let log = try #require(parts["log.txt"])
         #expect(log.contains("what matters: Connection lost") && (log.contains("ADDRESS-") || log.contains("NAME-")))
         #expect(
@@ -156,8 +155,8 @@ import Testing
         ),
         ("Kathrins Flasche (A4:C1:38:0A:0B:0C), retail", "BOTTLE-1 (ADDRESS-1), retail"),
         ("Kathrins Flasche is here and hides its address", "BOTTLE-1 is here and hides its address"),
-        // Adversaries' findings: a name with a quotation mark, an address that was refused and mended, a broker's
-        // former user and prefix.
+        // A name with a quotation mark, a rejected address and its correction, and the former user and prefix of a
+        // broker.
         (#"bottle="Zq \"flasche\" \\x" and Zq "flasche" \x"#, #"bottle="NAME-4" and NAME-4"#),
         (
             #"'url' of [webhook] cannot be "hook.zz/api/webhook/AzZ7": It must be one."#,

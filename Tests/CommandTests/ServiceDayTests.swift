@@ -2,10 +2,10 @@ import Foundation
 import Support
 import Testing
 
-/// A system service's store is its own; whoever is in its group asks the service, and sees what its user would see.
+/// The store of a system service belongs to its user. Members of its group query the service and get the same output.
 @Suite(.enabled(if: geteuid() == 0, "another user is needed")) struct ServiceDayTests {
-    /// A service that runs as this user, with its folders as systemd makes them, and a user who may come near the
-    /// socket only.
+    /// A service that runs as this user, with its folders as systemd creates them, and a user with access to the socket
+    /// only.
     private struct Bench {
         let folder: TemporaryFolder
         let service: RunningProgram
@@ -25,8 +25,8 @@ import Testing
                 .utf8
             ).write(to: folder.url("w.toml"))
             let shell = try #require(Program(system: "sh"))
-            // A copy that others may run, made by another process: what a test process writes it cannot run while
-            // others start.
+            // Another process makes the copy: a file that the test process has open for writing cannot be executed
+            // while other tests start programs.
             _ = try await shell.run([
                 "-c",
                 """
@@ -50,7 +50,7 @@ import Testing
             }
         }
 
-        /// As the service's user.
+        /// Runs a command as the service's user.
         func own(_ words: String...) async throws -> Program.Result {
             try await Program("waterh-tracker").run(
                 words + ["--config", folder.file("w.toml")],
@@ -69,7 +69,7 @@ import Testing
             )
         }
 
-        /// As somebody in the service's group.
+        /// Runs a command as a member of the service's group.
         func member(_ words: String...) async throws -> Program.Result {
             try await #require(Program(system: "setpriv")).run(
                 asMember.arguments + words + ["--config", folder.file("w.toml")], environment: asMember.environment)
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `a member of the group uses the service's store`() async throws {
         let bench = try await Bench()
-        // What is said, but for the hour and the number.
+        // Masks times and ids.
         func plain(_ text: String) -> String { text.replacing(/[0-9]{2}:[0-9]{2}|\b[dw][0-9]+\b/, with: "…") }
         _ = try await bench.own("log", "250")
         let mine = try await bench.own("log", "cup")
@@ -92,7 +92,6 @@ import Testing
         #expect(
             members.exitCode == 0 && members.error.isEmpty && plain(members.output) == plain(mine.output),
             "\(members)\n\(mine)")
-        // Looking: the very same lines.
         for words in [
             ["status"], ["status", "--format", "plain"], ["status", "--format", "waybar", "--item", "session"],
             ["history"],
@@ -107,7 +106,6 @@ import Testing
                 hers.exitCode == 0 && hers.error.isEmpty && plain(hers.output) == plain(his.output)
                     && !hers.output.isEmpty, "\(words): \(hers)\n\(his)")
         }
-        // Refusals: the same sentence and code.
         for words in [["log", "5000"], ["water"]] {
             let (his, hers) = (
                 try await bench.own(words[0], words.count > 1 ? words[1] : "--json"),
@@ -117,7 +115,6 @@ import Testing
                 hers.exitCode == his.exitCode && hers.exitCode != 0 && hers.error == his.error && hers.output.isEmpty,
                 "\(words): \(hers)\n\(his)")
         }
-        // A session.
         _ = try await bench.own("session", "start")
         for verb in ["drink", "water"] {
             let (his, hers) = (try await bench.own(verb), try await bench.member(verb))
@@ -132,14 +129,14 @@ import Testing
         #expect(
             json.exitCode == 0 && json.output.contains("\"ml\":300") && json.output.contains("\"dailyTotalMl\":"),
             "\(json)")
-        // A bar: now, and at each change.
+        // Status bar: one line now, and one after each change.
         let bar = try bench.memberStarts("status", "--follow", "--format", "plain")
         let first = try await bar.line { $0.contains(" / ") }
         _ = try await bench.member("log", "500")
         _ = try await bar.line { $0.contains(" / ") && $0 != first }
         bar.send(signal: SIGTERM)
         _ = try await bar.finish(limit: 20)
-        // Nobody to ask: what to do is said.
+        // Without a service the message includes an action.
         bench.service.send(signal: SIGTERM)
         _ = try await bench.service.finish(limit: 20)
         for verb in ["log", "status"] {

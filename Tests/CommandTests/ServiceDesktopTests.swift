@@ -4,9 +4,8 @@ import Foundation
 import Support
 import Testing
 
-/// The service and the desktop of the session that it runs in.
 @Suite(.timeLimit(.minutes(3))) struct ServiceDesktopTests {
-    /// A service without a bottle, on a session bus of its own, asked over its socket.
+    /// A service without a bottle, on a session bus of its own, queried over its socket.
     private struct Served {
         let folder: TemporaryFolder
         let bus: PrivateBus
@@ -21,7 +20,7 @@ import Testing
                 "XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path,
                 "DBUS_SESSION_BUS_ADDRESS": bus.address,
             ]
-            // What time it is decides about the other reminders.
+            // The other reminders depend on the time of day.
             _ = try await Program("waterh-tracker").run(
                 ["settings", "set", "reminders.enabled", "false", "--store", store], environment: environment)
         }
@@ -75,7 +74,7 @@ import Testing
                 == "notification")
         #expect(
             service.error.contains("Pressed on the desktop: log-water of waterline-per-drink (waterline-per-drink/"))
-        // The end takes away what was about the session.
+        // The end of the session closes its notifications.
         try await served.post("session/end", ["at": "now"])
         let numbers = Set(shown.map(\.number))
         #expect(
@@ -85,8 +84,8 @@ import Testing
         #expect(try await service.finish().exitCode == 0)
     }
 
-    /// Another program holds the store when a button is pressed, and the banner is gone: it is done when the store is
-    /// free, also by the next service.
+    /// The store is locked when a button is pressed, and the notification is closed. The action runs when the lock is
+    /// released, also in the next service.
     @Test(arguments: [false, true]) func `a button pressed while the store is locked acts afterwards`(isKilled: Bool)
         async throws
     {

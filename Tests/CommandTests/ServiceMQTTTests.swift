@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// The real programs with a real mosquitto.
+/// The built programs with a real mosquitto.
 @Suite struct ServiceMQTTTests {
     private func set(_ store: String, _ settings: [String: String]) async throws {
         for (name, value) in settings {
@@ -15,8 +15,8 @@ import Testing
         (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:]
     }
 
-    /// Sips with the broker away, and the service killed in between: all of them arrive, in order, with their own
-    /// times; and who looks meanwhile learns that nobody is there.
+    /// Drinks while the broker is down, and the service is killed in between. All of them arrive in order with their
+    /// own times. The availability topic shows the gap.
     @Test func `publishing survives a broker restart and a killed service`() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         try await set(pair.store, ["mqtt.url": broker.url])
@@ -69,8 +69,8 @@ import Testing
         #expect(await event { ear.payloads(at: "hydration/availability").last == "offline" ? true : nil } == true)
     }
 
-    /// Another program holds the store when a command comes, and the service is killed over it, or says that it cannot:
-    /// the broker sends it again, and it is done once.
+    /// The store is locked when a command arrives, and the service is killed or returns an error. The broker resends
+    /// the command, and it runs once.
     @Test(arguments: [false, true]) func `an MQTT command waits for a locked store`(isKilled: Bool) async throws {
         let (broker, pair) = (try await Broker { _ in ["allow_anonymous true", "log_type all"] }, try await Pair())
         try await set(pair.store, ["mqtt.url": broker.url, "mqtt.commands": "true"])
@@ -93,7 +93,7 @@ import Testing
                     ? true : nil
             } == true, "\(broker.log)")
         if isKilled {
-            // Others are heard by the broker meanwhile.
+            // The broker serves other clients while the command waits.
             for _ in 0..<2 { try await broker.publish("d", "y") }
             service.send(signal: SIGKILL)
             _ = try await service.finish()
@@ -115,8 +115,7 @@ import Testing
         #expect(try await Program("waterh-tracker").run(["status", "--store", pair.store]).output.contains("250 ml"))
     }
 
-    /// An adversary's finding: whoever was told to stop did a thousand commands first, and who was killed over them did
-    /// hundreds twice.
+    /// A service that is stopped must not run all queued commands first. A killed one must not run commands twice.
     @Test func `queued MQTT commands run once when the service stops`() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         try await set(pair.store, ["mqtt.url": broker.url, "mqtt.commands": "true", "day.zone": "UTC"])
@@ -146,7 +145,7 @@ import Testing
         #expect(before < 200, "it was asked to stop before all were done")
         service = try serve()
         #expect(try await event(within: 120) { try await done() >= 200 ? true : nil } == true, "\(service.error)")
-        // What comes once more would come by now.
+        // A duplicate would arrive by now.
         try await broker.publish("hydration/cmd/log", "8")
         #expect(
             try await event {
@@ -164,8 +163,8 @@ import Testing
         return result.lines.first.map(String.init) ?? ""
     }
 
-    /// A second service of one store, and a store that began as a copy of another's: each is told so, and does not push
-    /// the first one off the broker.
+    /// A second service on the same store, and a store that is a copy of another. Each gets an error and does not
+    /// disconnect the first one from the broker.
     @Test(arguments: [true, false]) func `a second service and a copied store are reported`(isCopy: Bool) async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         func start(_ store: String, _ prefix: String) throws -> RunningProgram {
@@ -182,7 +181,6 @@ import Testing
         }
         let first = try start("a.sqlite", "one")
         #expect(await event { first.error.contains("MQTT: connected") ? true : nil } == true, "\(first.error)")
-        // Also its socket is there.
         let asked: Bool? = await event(within: 60) {
             try? await Program("waterh-gateway").run(["nudge", "--config", folder.file("one.toml")]).exitCode == 0
                 ? true : nil
@@ -203,13 +201,13 @@ import Testing
         first.send(signal: SIGTERM)
         #expect(try await first.finish(limit: 20).exitCode == 0)
         if isCopy {
-            // Also while the original is stopped it is not taken for it, until somebody says which of the two it is.
+            // While the original is stopped, the copy does not take its identity until the user assigns it.
             let names = [try await identity(folder.file("a.sqlite")), try await identity(folder.file("b.sqlite"))]
             #expect(
                 names[0].hasPrefix("waterh-") && names[0] == names[1] && !second.error.contains("MQTT: connected"),
                 "\(names)")
             #expect(second.error.contains(" identity new --store \(folder.file("b.sqlite"))"), "\(second.error)")
-            // Who is known from here needs no other name.
+            // A known store needs no new identity.
             let needless = try await Program("waterh-gateway").run([
                 "identity", "new", "--store", folder.file("a.sqlite"),
             ])
@@ -221,7 +219,6 @@ import Testing
                 own.hasPrefix("waterh-") && own.prefix { $0 != "," } != names[0].prefix { $0 != "," }
                     && own.hasSuffix("b.sqlite"))
         }
-        // Now the name is free.
         #expect(
             await event(within: 60) { second.error.contains("MQTT: connected") ? true : nil } == true, "\(second.error)"
         )
@@ -229,8 +226,8 @@ import Testing
         _ = try await second.finish(limit: 20)
     }
 
-    /// A copy gets no name of its own before it has a prefix of its own, wherever the prefix comes from: it would
-    /// overwrite what its original says.
+    /// With the original's prefix the copy would overwrite the retained topics of its original. It gets no identity
+    /// before it has a prefix of its own, whatever the source of the prefix.
     @Test(arguments: ["nowhere", "settings", "file"]) func `a copied store does not publish to the original's topics`(
         _ place: String
     )
@@ -248,7 +245,7 @@ import Testing
             ).write(to: folder.url("waterh.toml"))
             return folder.file("waterh.toml")
         }
-        // A state of each one's own: a service of the copy knows nothing of whom the original's served.
+        // A state folder for each service: the service of the copy has no data of the original's clients.
         func serve(_ config: String, as name: String) throws -> RunningProgram {
             try Program("waterh-gateway").start(
                 ["run", "--config", config], environment: ["XDG_STATE_HOME": folder.file("state-\(name)")])
@@ -271,7 +268,7 @@ import Testing
         #expect(
             early.exitCode == 3 && early.error.contains("\(prefix)/…")
                 && early.error.contains(place == "file" ? "[mqtt]" : "settings set mqtt.prefix NAME"), "\(early.error)")
-        // Whose it is is still open, and nothing of the original's was touched.
+        // The identity is still unassigned, and the original's topics are unchanged.
         #expect(
             try await Program("waterh-gateway").run(["identity", "--config", config(copy, "water")]).output.contains(
                 "a.sqlite"))
@@ -287,7 +284,7 @@ import Testing
                 && ear.payloads(at: "\(prefix)/availability").last == "offline")
     }
 
-    /// Two services with a store each, at one prefix of one broker: both say so, and so does who looks at either day.
+    /// Two services with a store each on one prefix of a broker: both report it, and so do their commands.
     @Test func `another store with the same topic prefix is reported`() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         func start(_ name: String) throws -> RunningProgram {
@@ -323,7 +320,7 @@ import Testing
         }
     }
 
-    /// Who only asks for the name changes nothing, also in a store of an earlier version.
+    /// Also with a store of an earlier version.
     @Test func `showing the MQTT identity changes nothing`() async throws {
         let folder = try TemporaryFolder()
         let store = folder.file("a.sqlite")
@@ -335,7 +332,7 @@ import Testing
         #expect(try await sqlite.run([store, "PRAGMA user_version"]).output == "30\n")
     }
 
-    /// What may be a password is in no message, wherever it was written, and in no list of settings.
+    /// A possible password appears in no message and in no list of settings, wherever it is configured.
     @Test(arguments: [
         "password = \"two s3cr3t words\"", "url = \"mqtt://me:s3cr3t@h\"", "url = \"me:s3cr3t@h\"",
         "passwort = \"s3cr3t\"",
@@ -366,7 +363,7 @@ import Testing
         #expect(all.exitCode == 0 && !all.output.contains("s3cr3t"))
     }
 
-    /// Settings of a running service, and what its file says over them.
+    /// The settings of a running service, and the values of its file, which take precedence.
     @Test func `the service follows settings and configuration`() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         let config = pair.folder.url("waterh.toml")

@@ -2,23 +2,23 @@ import Foundation
 import Support
 import Testing
 
-/// The page of the running service, and the commands that ask it.
+/// The web page of the running service, and the commands that query it.
 @Suite struct ServicePageTests {
-    /// A service on a pair of its own, with its page at a port of its own.
+    /// A service with an emulator and a port of its own.
     private struct Served {
         let pair: Pair
         let service: RunningProgram
         let store: String
         let page: String
         let environment: [String: String]
-        /// Arguments of curl with a token for everything.
+        /// Arguments of curl with a token for all endpoints.
         let signedIn: [String]
 
-        /// - Parameter name: of the store in the pair's folder, where it is another than the pair's.
+        /// - Parameter name: the store's file name in the folder, if it differs from the default.
         init(_ more: [String] = [], store name: String? = nil) async throws {
             pair = try await Pair()
             store = name.map(pair.folder.file) ?? pair.store
-            // Short: a socket's path has 107 bytes at most.
+            // Short, because a socket path has at most 107 bytes.
             environment = [
                 "XDG_RUNTIME_DIR": pair.folder.path, "TMPDIR": pair.folder.path, "DBUS_SESSION_BUS_ADDRESS": "",
             ]
@@ -84,7 +84,7 @@ import Testing
         #expect(try await served.curl("readyz").status == 500)
         served.service.send(signal: SIGTERM)
         #expect(try await served.service.finish().exitCode == 0)
-        // A new process uses the file that is there, and gets the drink that the bottle still has.
+        // A new process uses the current file and reads the drink that is still in the bottle.
         let poll = try await Program("waterh-gateway").run(
             ["poll", "--link", served.pair.socket, "--store", served.store])
         #expect(poll.exitCode == 0, "\(poll.error)")
@@ -115,7 +115,7 @@ import Testing
         let nudge = try await served.gateway(["nudge"])
         #expect(nudge.exitCode == 0 && nudge.output == "The service polls now.\n", "\(nudge.error)")
         #expect(try await event { try await served.total() == 250 ? true : nil } == true, "\(served.service.error)")
-        // A drink counts with its commit; the poll that brought it ends a moment later.
+        // A drink counts with its commit. The poll that read it ends a moment later.
         #expect(
             try await event { try await served.curl("api/v1/polls").body.contains("\"new\":1") ? true : nil } == true)
         #expect(
@@ -126,8 +126,7 @@ import Testing
         #expect(try await served.service.finish().exitCode == 0)
     }
 
-    /// An adversary's finding: what a bottle was called before, and one that was given away, stayed in the figures for
-    /// ever.
+    /// Former names of a bottle, and released bottles, must not remain in the metrics.
     @Test func `metrics have the names of the known bottles`() async throws {
         let served = try await Served()
         func names() async throws -> [String] {
@@ -140,7 +139,7 @@ import Testing
             ["settings", "set", "bottle.alias", "Desk", "--store", served.pair.store], environment: served.environment)
         #expect(renamed.exitCode == 0, "\(renamed.error)")
         #expect(try await names() == ["Desk"])
-        // Another one is there, and this one is somebody else's now.
+        // The user adopts another bottle and releases this one.
         for words in [["adopt", "A4:C1:38:09:09:09"], ["adopt", "--release", first]] {
             let done = try await served.gateway(words)
             #expect(done.exitCode == 0, "\(done.error)")
@@ -148,7 +147,7 @@ import Testing
         #expect(try await event { try await names().isEmpty ? true : nil } == true)
     }
 
-    /// Issue 11: what a person who watches over the service draws, with Prometheus' names and units.
+    /// The metrics for monitoring, with names and units of Prometheus.
     @Test func `metrics have link, store and outbox`() async throws {
         let served = try await Served()
         func figure(_ name: String) async throws -> Double? {
@@ -160,7 +159,7 @@ import Testing
         let empty = try #require(try await figure("waterh_store_bytes"))
         #expect(empty > 4096)
         #expect(try await figure("waterh_outbox_depth") == 0)
-        // A server that nobody answers for: what is written waits.
+        // No server listens at this address: outgoing entries wait.
         for words in [["settings", "set", "sync.url", "http://127.0.0.1:9/"], ["session", "start"]] {
             let done = try await Program("waterh-tracker").run(
                 words + ["--store", served.pair.store], environment: served.environment)
@@ -194,7 +193,8 @@ import Testing
         #expect(try await served.total() == 250)
     }
 
-    /// US-008, US-009: a session outlives the service that it was started by, and starting again, wherever, returns it.
+    /// US-008, US-009: a session survives the end of its service. A second start, from any interface, returns the same
+    /// session.
     @Test func `a session survives a killed service`() async throws {
         let served = try await Served()
         func start(_ page: String) async throws -> (isNew: Bool?, id: String?) {
@@ -234,8 +234,7 @@ import Testing
             } == true)
     }
 
-    /// B9-12, the other half: where the service runs, too, each reminder is told by one of the two. Where it is 14:00
-    /// and nothing was drunk, one is due.
+    /// B9-12: either the service or `check` sends each reminder. At 14:00 with nothing drunk, one is due.
     @Test(arguments: [true, false]) func `service and check send a reminder once`(pageFirst: Bool) async throws {
         let served = try await Served()
         let hour = Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: Date()).hour ?? 0
@@ -258,7 +257,7 @@ import Testing
         }
         func notices(_ page: RunningProgram) -> Int { page.output.matches(of: /event: notify/).count }
         if pageFirst {
-            // Whoever opens a page is told what is due, at once and not at the next minute.
+            // An open page receives due reminders at once, not at the next minute.
             let page = try open()
             #expect(
                 await event(within: 15) { notices(page) == 1 ? true : nil } == true,
@@ -311,8 +310,8 @@ import Testing
         #expect(nudge.exitCode == 0, "\(nudge.error)")
     }
 
-    /// Two that began together: the second took the socket of the first away, which was bound and did not listen yet,
-    /// and nobody could ask either in the end.
+    /// A second service that starts at the same time must not remove the socket that the first one has bound but does
+    /// not listen on yet.
     @Test func `a starting service keeps its socket`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("w.sock")

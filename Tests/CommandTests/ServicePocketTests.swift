@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// The real service with a real server in the place of ntfy.
+/// The built service with a fake ntfy server.
 @Suite struct ServicePocketTests {
     private struct Rig {
         let peer: WebPeer
@@ -42,7 +42,6 @@ import Testing
         }
     }
 
-    /// A reminder reaches the phone, its button logs a cup, once; and a service that was killed does not tell it again.
     @Test func `a reminder reaches ntfy, and its button logs a drink`() async throws {
         let rig = try await Rig()
         var service = try rig.serve()
@@ -82,7 +81,7 @@ import Testing
         #expect(end.exitCode == 0, "\(end.error)")
     }
 
-    /// The server is away and the service is killed: it comes once, when both are there again.
+    /// The notification arrives once, after both have restarted.
     @Test func `ntfy delivery survives a lost server and a killed service`() async throws {
         let rig = try await Rig("[webhook]\nurl = \"http://127.0.0.1:9\"\nsecret = \"gt_s3cret\"\n")
         try await rig.peer.rule(#"{"status": 503}"#)
@@ -105,8 +104,8 @@ import Testing
         #expect(try await rig.told(tries + 1).count == tries + 1)
     }
 
-    /// Who looks at the day is told that a phone hears nothing: which server refuses what it is sent or is away, since
-    /// when, and what waits; and no more once it is over.
+    /// The report names the server that rejects requests or is down, the time since then, and the number of pending
+    /// notifications. It ends when delivery works again.
     @Test func `status and doctor report a rejecting server`() async throws {
         let rig = try await Rig("[webhook]\nurl = \"http://127.0.0.1:9/hook-secret\"\n")
         try await rig.peer.rule(#"{"status": 401}"#)
@@ -169,7 +168,7 @@ import Testing
             #expect(!text.contains("secret") && !text.contains("my-water"), "\(text)")
         }
 
-        // One that begins anew knows since when; what is mended is told no more.
+        // A restarted service still has the time of the first failure. A resolved failure is no longer reported.
         service.send(signal: SIGKILL)
         _ = try await service.finish()
         #expect(try await since("ntfy") == first)
@@ -185,7 +184,6 @@ import Testing
         #expect(try await service.finish(limit: 20).exitCode == 0)
     }
 
-    /// What is wrong in the file is told at the start.
     @Test(arguments: [
         ("url = \"https://ntfy.example\"", "topic"), ("url = \"ntfy\"", "http://"),
         ("url = \"https://h/t\"\ntoken-file = \"/nowhere/token\"", "/nowhere/token"), ("place = \"x\"", "place"),

@@ -3,16 +3,16 @@ import Foundation
 import Support
 import Testing
 
-/// The commands speak to the service of this user, or of the system, and to nobody who only waits at its place.
+/// The commands use the socket of this user's service or of the system's service, and of no other user.
 @Suite struct ServiceSocketTests {
-    /// Somebody else was at the place first, where everybody may put things.
+    /// Another user bound the path first, in a world-writable folder.
     @Test(.enabled(if: geteuid() == 0)) func `a socket of another user receives nothing`() async throws {
         let folder = try TemporaryFolder()
         chmod(folder.path, 0o1777)
         let path = folder.file("s.sock")
         let shell = try #require(Program(system: "sh"))
-        // A copy that nobody may run, made by another process: what a test process writes it cannot run while others
-        // start.
+        // Another process makes the copy: a file that the test process has open for writing cannot be executed while
+        // other tests start programs.
         let line =
             """
             umask 000; cp '\(Program("waterh-emulator").path)' '\(folder.file("squatter"))' && exec setpriv \
@@ -37,7 +37,7 @@ import Testing
         _ = try await squatter.finish(limit: 20)
     }
 
-    /// The service's own user counts where the folder is that user's alone.
+    /// The service's user is trusted if the folder belongs to that user alone.
     @Test(.enabled(if: geteuid() == 0)) func `the runtime directory identifies the system service`() throws {
         let folder = try TemporaryFolder()
         let socket = ServiceSocket(path: folder.file("s.sock"))
@@ -49,7 +49,8 @@ import Testing
         }
     }
 
-    /// Without a session: a folder of the user's own, or, where somebody was quicker, one beside the store.
+    /// Without a session the service uses a folder of its user, or, if another user created that first, one next to the
+    /// store.
     @Test(arguments: ["nothing", "own", "readable", "link", "file", "open", "another's"])
     func `without a session the socket is in a private directory`(_ found: String) async throws {
         guard found != "another's" || geteuid() == 0 else { return }

@@ -6,10 +6,10 @@ import Support
 import Testing
 import TrackerCore
 
-/// Every setting changes something that can be seen: what is set and read by nothing misleads whoever sets it.
+/// Every setting has a visible effect.
 ///
-/// Each stands in `SettingEffects` with a value and what shows it: the same commands in two worlds, one of which has it
-/// set.
+/// `SettingEffects` has a value and an observation for each. The same commands run in two environments, of which one
+/// has the setting.
 @Suite struct SettingEffectTests {
     static let names = Settings.catalogue.map(\.name)
 
@@ -22,24 +22,24 @@ import TrackerCore
         let set = try await effect.seen(setting: (name, effect.value))
         let unset = try await effect.seen(setting: nil)
         #expect(set != unset, "\(name) = \(effect.value) changes nothing in:\n\(unset)")
-        // Else a difference would say nothing.
+        // A difference is meaningful only if repeated runs agree.
         #expect(try await effect.seen(setting: nil) == unset, "the observation says something else each time")
     }
 }
 
-/// A value of a setting, and what shows it.
+/// A value of a setting and its observation.
 struct SettingEffect: Sendable {
     enum Observation: Sendable {
-        /// What these lines of `waterh-tracker` say, each after its time on the wall of one day. `*` is where the
-        /// setting is set (without it: at the beginning), `files` lists what is beside the store.
+        /// The output of these `waterh-tracker` lines, each after its time of day on one date. `*` marks where the
+        /// setting is set (default: the beginning), and `files` lists the files next to the store.
         case day([String])
-        /// The same with a sync server that asks for a token; `SERVER` stands for its address.
+        /// The same with a sync server that requires a token. `SERVER` is a placeholder for its address.
         case synced([String])
-        /// What a poll of a bottle with one fresh sip of 300 ml says under these names, in a session.
+        /// The values of these keys after a poll of a bottle with one new drink of 300 ml, in a session.
         case poll([String])
-        /// What the gateway's engine does with it.
+        /// The result of the gateway's engine with the setting.
         case engine(@Sendable (Settings) throws -> String)
-        /// The first line of the service, outside drinking hours, that says this.
+        /// The first matching line of the service, outside drinking hours.
         case service(String)
     }
 
@@ -57,7 +57,7 @@ struct SettingEffect: Sendable {
             return try await world.live(
                 lines.map { $0.replacing("SERVER", with: server.address) }, change
             )
-            // Of its address the place alone is told, and the port is another one each time.
+            // Only the host is reported, and the port differs in each run.
             .replacing(server.address, with: "SERVER").replacing(
                 server.address.replacing("/sync", with: ""), with: "SERVER")
         case .poll(let names):
@@ -79,7 +79,7 @@ struct SettingEffect: Sendable {
     }
 }
 
-/// A home with nothing in it.
+/// An empty home.
 private struct World {
     let folder: TemporaryFolder
 
@@ -133,7 +133,7 @@ private struct World {
     func poll(_ names: [String], _ change: [String]?) async throws -> String {
         let pair = try await Pair()
         if let change { try await tracker(change) }
-        // A bottle counts whole seconds: the session is to have begun before its sip.
+        // A bottle counts whole seconds: the session must start before the drink.
         try await tracker([
             "session", "start", "--now",
             Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000) - 60_000).description,
@@ -145,7 +145,7 @@ private struct World {
             try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
         return names.map { name in
             let value = name.split(separator: ".").reduce(report as Any?) { ($0 as? [String: Any])?[String($1)] }
-            // The bottle's clock is off by hours, or right; a second more or less is the machine's.
+            // The bottle's clock is off by hours or correct. Differences of a second are due to the machine.
             if name == "clockDriftSeconds", let seconds = value as? Int {
                 return "\(name) about \((Double(seconds) / 3600).rounded()) h"
             }
@@ -153,7 +153,7 @@ private struct World {
         }.joined(separator: ", ")
     }
 
-    /// A service in the middle of the night, wherever that is now.
+    /// A service at night, by its time zone.
     func serve(until beginning: String, _ change: [String]?) async throws -> String {
         let pair = try await Pair()
         if let change { try await tracker(change) }
@@ -164,7 +164,7 @@ private struct World {
             environment: environment)
         defer { service.send(signal: SIGTERM) }
         let line = await event(within: 30) { service.error.split(separator: "\n").first { $0.contains(beginning) } }
-        // Without its time and its marks, which are another at each run.
+        // Without the time and the ids, which differ in each run.
         let words = try #require(line?.range(of: beginning).flatMap { line?[$0.lowerBound...] }, "\(service.error)")
         return String(words.prefix { $0 != "[" })
     }

@@ -8,7 +8,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// What shows each setting, by its name.
+/// The observation for each setting, keyed by name.
 enum SettingEffects {
     private static let noon = ["12:00 log 600", "12:01 status"]
     private static let adaptive = "05:01 settings set reminders.engine adaptive"
@@ -41,7 +41,7 @@ enum SettingEffects {
         }.joined(separator: ", ")
     }
 
-    /// How a broker is spoken to.
+    /// The connection parameters for a broker.
     private static func broker(
         _ value: String, _ before: @escaping @Sendable (inout Settings) throws -> Void = { _ in }
     ) -> SettingEffect {
@@ -53,7 +53,7 @@ enum SettingEffects {
         }
     }
 
-    /// How a phone is reached.
+    /// The connection parameters for a phone channel.
     private static func pocket(
         _ service: NotificationChannel, _ value: String, _ before: [(name: String, text: String)]
     )
@@ -195,7 +195,7 @@ enum SettingEffects {
         "webhook.caFile": pocket(.webhook, "/etc/ca.pem", [("webhook.url", "https://hook.example")]),
     ]
 
-    /// A drink of 2026-02-02 at 22:21:15, and a while after it.
+    /// A drink of 2026-02-02 at 22:21:15, and a time after it.
     private static let drink: [UInt8] = [0x1A, 0x02, 0x02, 0x16, 0x15, 0x0F, 0x00, 0x10, 0x00, 0x00, 0x01, 0x61, 0x00]
     private static let after = Instant(seconds: 1_770_071_400)
 

@@ -3,7 +3,6 @@ import Foundation
 import Support
 import Testing
 
-/// One service per person: each with a configuration, a store and a bottle of its own.
 @Suite struct SeveralServicesTests {
     private static let list = """
         link = "bluez:hci0"
@@ -133,7 +132,7 @@ import Testing
             services[name] = try Program("waterh-gateway").start(["run", "--verbose"], environment: environment(name))
         }
         #expect(try await event(within: 60) { try await total("anna") == 110 ? true : nil } == true)
-        // A bottle of one service is refused to every other store.
+        // The bottle of one service is rejected by every other store.
         let link = pairs["anna"]?.socket ?? ""
         for words in [
             ["poll", "--link", link], ["poll", "--link", link, "--bottle", "A4:C1:38:00:00:01"],

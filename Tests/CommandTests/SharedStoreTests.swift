@@ -4,10 +4,9 @@ import Support
 import Testing
 import TrackerCore
 
-/// One store, many programs: what one of them was told is stored stays stored, whatever the others do and however they
-/// end.
+/// One store, several programs: confirmed data stays stored, whatever other programs do and however they end.
 @Suite(.serialized) struct SharedStoreTests {
-    /// A process's locks on a file, and how often it has it open, as the kernel says.
+    /// The locks and open descriptors of a process for a file, as reported by the kernel.
     private struct Holding {
         var locks: Int
         var descriptors: [String]
@@ -28,7 +27,7 @@ import TrackerCore
         }
     }
 
-    /// The service has its store open once, and locked, after polls, reloads, and visits of every other program.
+    /// The service has the store open once and locked after polls, reloads and runs of every other program.
     @Test func `the service keeps its lock while other programs run`() async throws {
         let pair = try await Pair()
         try await pair.sip(120)
@@ -53,7 +52,7 @@ import TrackerCore
             #expect(holding.locks >= 1, "round \(round): the service lost its lock")
             #expect(holding.descriptors == ["", "-shm", "-wal"], "round \(round)")
         }
-        // Killed now, it has lost nothing: the log that it left is whole.
+        // After SIGKILL the remaining log is complete.
         service.send(signal: SIGKILL)
         _ = try await service.finish()
         #expect(try TrackerStore(path: pair.store).allDrinks().map(\.ml).sorted() == [5, 5, 5, 120, 130, 131, 132])
@@ -70,9 +69,9 @@ import TrackerCore
         #expect(try TrackerStore(path: store).allDrinks().map(\.ml).sorted() == Array(1...6))
     }
 
-    /// Service, tracker, a second gateway and doctors on one store, killed at random moments. Afterwards every `log`
-    /// that said it was done is there, every sip is in the store once or still in the bottle, and SQLite finds no
-    /// fault. `WATERH_SHARED_SEED=n` repeats the choices, as far as a machine does.
+    /// Service, tracker, a second gateway and doctors on one store, killed at random times. Every `log` that succeeded
+    /// is stored. Every drink is in the store once or still in the bottle, and SQLite's integrity check passes.
+    /// `WATERH_SHARED_SEED=n` repeats the choices as far as the machine allows.
     @Test(.timeLimit(.minutes(3))) func `no drink is lost when programs are killed`() async throws {
         let seed =
             ProcessInfo.processInfo.environment["WATERH_SHARED_SEED"].flatMap(UInt64.init)
@@ -83,7 +82,7 @@ import TrackerCore
         let tracker = Program("waterh-tracker")
         let gateway = Program("waterh-gateway")
         let service = ["run", "--link", pair.socket, "--store", pair.store]
-        /// Starts the service and waits until it hears signals (the kernel says so): before, each of them ends it.
+        /// Starts the service and waits until it handles signals (from /proc). Before that, each signal ends it.
         func start() async throws -> RunningProgram {
             let program = try gateway.start(service)
             let hears = await event(within: 20) { () -> Bool? in
@@ -126,7 +125,7 @@ import TrackerCore
             case 6: others.append((try gateway.start(["poll", "--link", pair.socket, "--store", pair.store]), nil))
             case 7: others.append((try gateway.start(["doctor", "--link", pair.socket, "--store", pair.store]), nil))
             default:
-                // Amounts below those of the tracker, each once.
+                // Unique amounts below those of the tracker.
                 sips += 1
                 try await pair.sip(sips)
                 running.send(signal: SIGHUP)
@@ -146,7 +145,7 @@ import TrackerCore
         running.send(signal: SIGTERM)
         #expect(try await running.finish(limit: 30).exitCode == 0)
 
-        // What is left in the bottle comes now.
+        // Reads the rest of the bottle's records.
         for _ in 0..<5 where try await pair.poll().object["received"] as? Int != 0 {}
         let store = try TrackerStore(path: pair.store)
         let drinks = try store.allDrinks()

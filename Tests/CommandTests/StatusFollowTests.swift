@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// Lines for status bars: one now, and with `--follow` one for each change.
+/// One line for a status bar, and with `--follow` one line for each change.
 @Suite(.timeLimit(.minutes(3))) struct StatusFollowTests {
     let folder: TemporaryFolder
 
@@ -29,7 +29,7 @@ import Testing
             environment: environment)
     }
 
-    /// Waits until so many lines were written.
+    /// Waits until the program has written `count` lines.
     private func lines(_ program: RunningProgram, _ count: Int) async throws -> [String] {
         let found = await event(within: 30) {
             let lines = program.output.split(separator: "\n").map(String.init)
@@ -83,7 +83,7 @@ import Testing
         let committed = ContinuousClock.now
         #expect(try await lines(bar, 2).last == "0.3L / 2.0L")
         print("status --follow: a line \(ContinuousClock.now - committed) after the command that wrote had ended")
-        // Another store takes its place.
+        // Another store replaces the file.
         try await tracker("settings set hydration.goalMl 3000", store: "other.sqlite")
         try await tracker("log 900", store: "other.sqlite")
         for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: folder.file("s.sqlite" + end)) }
@@ -95,7 +95,7 @@ import Testing
         #expect(
             await event(within: 30) { bar.output.hasSuffix("1.0L / 3.0L\n") ? true : nil } == true,
             "\(bar.output)\(bar.error)")
-        // What cannot be read leaves the last line, and is said once.
+        // An unreadable store keeps the last line, and one error is printed.
         try Data("no store".utf8).write(to: folder.url("new"))
         _ = rename(folder.file("new"), folder.file("s.sqlite"))
         #expect(await event(within: 30) { bar.error.contains("warning") ? true : nil } == true)
@@ -106,7 +106,7 @@ import Testing
                 && end.error.components(separatedBy: "warning").count <= 3, "\(end.error)")
     }
 
-    /// `| head -n 1`: it ends although nothing more happens.
+    /// With `| head -n 1` the program ends although no change follows.
     @Test func `status --follow ends when its reader is gone`() async throws {
         try await tracker("settings set hydration.goalMl 2000")
         let shell = Program(path: "/bin/sh")

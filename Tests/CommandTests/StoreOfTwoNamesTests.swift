@@ -1,8 +1,8 @@
 import Support
 import Testing
 
-/// A store's file that is mounted by itself, as a container's volume of one file: what one program committed under that
-/// name was gone when another one, which has the store open under its own, wrote next.
+/// A store file with a mount of its own, as a container's volume of one file. Two programs that open it under different
+/// names would overwrite each other's commits.
 @Suite struct StoreOfTwoNamesTests {
     @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
     func `a bind-mounted store file is read-only`() async throws {
@@ -25,7 +25,7 @@ import Testing
             "\(refused)")
         let looked = try await mounted(["status", "--store", other])
         #expect(looked.exitCode == 0 && looked.output.contains("100 ml"), "\(looked)")
-        // The name that is no mount takes writes, and so does one in a folder that is mounted.
+        // The name without a mount accepts writes, and so does a file in a mounted folder.
         #expect(try await mounted(["log", "300", "--store", store]).exitCode == 0)
         #expect(try await tracker.run(["status", "--store", store]).output.contains("400 ml"))
     }

@@ -2,8 +2,8 @@ import Foundation
 import Support
 import Testing
 
-/// What `hardware/bench test` says at its end. The runner is a script here, because a test that fails on purpose cannot
-/// stand in our own suite.
+/// The summary of `hardware/bench test`. A script replaces the test runner, because the suite cannot contain a test
+/// that fails on purpose.
 @Suite(.timeLimit(.minutes(2))) struct SuiteVerdictTests {
     private struct Bench {
         let folder: TemporaryFolder
@@ -11,11 +11,11 @@ import Testing
 
         init() throws { folder = try TemporaryFolder() }
 
-        /// Runs a part whose runs come to these ends, one after the other.
-        /// - Parameter runs: for each run what became of the tests T/a() and T/b(): `p`assed, `f`ailed, `s`kipped, `x`
+        /// Runs a part of the suite with the given results.
+        /// - Parameter runs: for each run the results of the tests T/a() and T/b(): `p`assed, `f`ailed, `s`kipped, `x`
         ///   never ended, `h`angs.
-        /// - Parameter limit: seconds without a test that begins or ends.
-        /// - Returns: what was printed.
+        /// - Parameter limit: seconds without a test that starts or ends.
+        /// - Returns: the output.
         @discardableResult
         func part(_ runs: [String], onceMore: Bool = true, lanes: [String] = [], limit: Int? = nil) async throws
             -> String
@@ -90,7 +90,7 @@ import Testing
         #expect(verdict.lines.last.map(String.init) == last)
     }
 
-    /// A run of CI came to no end once, and said nothing of where it stood.
+    /// A run that hangs must name the test that is running.
     @Test(arguments: [
         (["hp", "pp", "pp"], true, 0, "2 passed"),
         (["hp", "pp", "pp"], true, 0, "flaky (red, then green alone): T/a()\n    it hangs"),
@@ -120,7 +120,7 @@ import Testing
         #expect(said.output.contains(" sleep 600\n"), "\(said.output)")
         let number = try #require(
             Int32(String(contentsOfFile: child, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
-        // Who takes in what lost its parent may take a while.
+        // The process that reaps orphans can take a while.
         let state = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8))?.split(separator: " ")[2]
         #expect(state == nil || state == "Z")
         let verdict = try await bench.verdict()
@@ -151,7 +151,7 @@ import Testing
         #expect(verdict.exitCode == status && verdict.output.contains(line), "\(verdict.output)")
     }
 
-    /// A test that no lane takes would never run.
+    /// A test outside all lanes would never run.
     @Test func `every test with input and output is in one lane`() async throws {
         let bench = Program.repository + "/hardware/bench"
         let script =
@@ -190,8 +190,8 @@ import Testing
         #expect(verdict.output.contains("1 min 01 s  build, 2 min 00 s of processors"))
     }
 
-    /// Each runs until two have begun: three would take turns, and two would wait for each other where only one may
-    /// run.
+    /// Each test runs until two have started. With three lanes they would take turns. With one lane the two would wait
+    /// for each other.
     @Test func `two lanes run at once`() async throws {
         let bench = try Bench()
         let script = """
@@ -231,7 +231,7 @@ import Testing
         #expect(verdict.output.contains("flaky (red, then green alone): Today.test_a\n"))
     }
 
-    /// A shell becomes its last command, and what its children took before stays with that process.
+    /// A shell replaces itself by its last command, and the CPU time of its earlier children remains with that process.
     @Test func `the time of a part excludes earlier work`() async throws {
         let bench = try Bench()
         let script = """
@@ -247,7 +247,7 @@ import Testing
         #expect(verdict.output.contains("esphome, 0 min 00 s of processors"), "\(verdict.output)")
     }
 
-    /// A script in the place of chaos: its exit codes, one run after the other.
+    /// A script instead of chaos, with these exit codes, one per run.
     private func late(_ bench: Bench, _ codes: [Int]) async throws {
         let script = """
             ran=$(cat \(bench.folder.file("ran")) 2>/dev/null || echo 0); echo $((ran + 1)) >\(bench.folder.file("ran"))

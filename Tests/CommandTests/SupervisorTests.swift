@@ -4,7 +4,7 @@ import Support
 import Synchronization
 import Testing
 
-/// The watchdog's sign of life is given for work that gets on, and only then.
+/// The watchdog notification is sent only while the work makes progress.
 @Suite struct SupervisorTests {
     @Test func `the watchdog is notified only with progress`() async throws {
         let notify = try NotifyTests.NotifySocket()
@@ -17,7 +17,7 @@ import Testing
         #expect(await notify.wait("MARK=1"))
         let before = notify.messages.count
         _ = await event(within: 0.2) { () -> Bool? in nil }
-        // One may have been on its way.
+        // One message can be in transit.
         #expect(notify.messages.count <= before + 1)
         isAlive.withLock { $0 = true }
         #expect(await event(within: 20) { notify.messages.count > before + 3 ? true : nil } == true)
@@ -31,7 +31,6 @@ import Testing
         #expect(await notify.wait("STATUS=two lines"))
     }
 
-    /// Without systemd, or with a socket that is gone, nothing happens.
     @Test(arguments: [
         [:], ["NOTIFY_SOCKET": "relative"], ["NOTIFY_SOCKET": "/nonexistent/notify"],
         ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)],

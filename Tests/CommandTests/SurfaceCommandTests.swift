@@ -3,14 +3,13 @@ import Support
 import Testing
 import TrackerCore
 
-/// What the founding documents' acceptance list asks of the command line: first visit, status bar, past sessions, and
-/// what is missing.
+/// The acceptance list for the command line: first run, status bar, past sessions, and missing prerequisites.
 @Suite struct SurfaceCommandTests {
     let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Runs a line of a shell with nobody to notify.
+    /// Runs a line in a shell without a notification server.
     private func shell(_ line: String) async throws -> Program.Result {
         let path = Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
         return try await Program(path: "/bin/bash").run(
@@ -52,7 +51,7 @@ import TrackerCore
         #expect(!texts.contains(where: again.contains) && again.contains("Already set up:"))
     }
 
-    /// US-006: what is given is kept, what breaks a rule is not, and then nothing is.
+    /// US-006: valid answers are stored. One invalid answer stores none of them.
     @Test(arguments: [
         ("--water-every 0", "waterline.waterEveryNDrinks"), ("--threshold 0", "waterline.warningThreshold"),
         ("--interval 25", "waterline.intervalMinutes"),
@@ -74,8 +73,8 @@ import TrackerCore
         #expect((try await object("preset list")["presets"] as? [Any])?.count == 5)
     }
 
-    /// US-035: at a terminal notifications are explained before they are asked for; Skip is an answer; without a server
-    /// there is a hint.
+    /// US-035: at a terminal, setup explains notifications before it asks. Skip is an answer. Without a server there is
+    /// a hint.
     @Test func `setup explains notifications, which can be skipped`() async throws {
         let asked = try await shell(#"printf '\n\n\n\n\n\nS\n' | script -qec 'waterh-tracker setup' /dev/null"#)
         #expect(
@@ -93,7 +92,7 @@ import TrackerCore
         #expect(nobody.output.contains("dunst"), "it says what to start")
     }
 
-    /// B9-07: the class is what a bar's colours follow; the percentage is never 100 before the goal.
+    /// B9-07: the class determines the colour of the bar. The percentage is below 100 until the goal is reached.
     @Test(arguments: [
         (0, "07:00", "onTrack", 0, "On track ✓"), (476, "10:00", "onTrack", 19, "On track ✓"),
         (475, "10:00", "attention", 19, "50ml to catch up"),
@@ -114,7 +113,7 @@ import TrackerCore
             (bar["tooltip"] as? String)?.hasPrefix(words) == true && line.split(separator: "\n").count == 1, "\(line)")
     }
 
-    /// US-023: the newest five, and more when asked for.
+    /// US-023: the newest five, and more on request.
     @Test func `the newest five sessions are listed`() async throws {
         for day in 1...6 {
             let started = try await shell(
@@ -129,11 +128,11 @@ import TrackerCore
         #expect(starts?.map { $0["startTime"] as? String } == (2...6).reversed().map { "2026-06-0\($0)T18:00:00Z" })
         #expect(try await shell("waterh-tracker session list").output.split(separator: "\n").count == 5)
         #expect((try await object("session list --limit 6")["sessions"] as? [Any])?.count == 6)
-        // The one before the last is sealed by the last's start.
+        // The start of the last session seals the one before.
         #expect(try await shell("waterh-tracker edit w1 --estimate 2").exitCode == 3)
     }
 
-    /// Whatever is missing is named with what to do about it: here nobody can be notified.
+    /// There is no notification server here.
     @Test func `missing things are reported with an action`() async throws {
         _ = try await shell("waterh-tracker log 100")
         let findings = try #require(try await object("check --doctor")["findings"] as? [[String: Any]])

@@ -2,12 +2,12 @@ import Foundation
 import Support
 import Testing
 
-/// `waterh-tracker` as a new user meets it: the built command, its whole text and its exit codes.
+/// `waterh-tracker` for a new user: the built command, its complete output and its exit codes.
 @Suite struct TrackerCommandTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
 
     /// A shell runs every line of the tour, and every output is compared. docs/getting-started.md shows an excerpt.
-    /// `WATERH_UPDATE_TOUR=1` rewrites the file; review the difference before you commit it.
+    /// `WATERH_UPDATE_TOUR=1` rewrites the file.
     @Test func `the documented tour gives the documented output`() async throws {
         let file = Self.folder + "/tracker-tour.txt"
         let written = try String(contentsOfFile: file, encoding: .utf8)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    /// `kill -9` while drinks are logged, by one process after another: each log that said it was done is there, once.
+    /// SIGKILL while processes log drinks one after another: each confirmed log entry is stored once.
     @Test func `killed loggers lose no drink`() async throws {
         let scratch = try TemporaryFolder()
         var random = SeededGenerator(seed: 7)
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: - Parts
 
-    /// Runs a line as a user would type it, in a folder of its own, in Berlin.
+    /// Runs a line in a folder of its own, in the zone Europe/Berlin.
     private func shell(_ line: String, in folder: TemporaryFolder) async throws -> Program.Result {
         let sh = try #require(Program(system: "sh"))
         let path = Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
@@ -179,7 +179,7 @@ import Testing
             ], directory: folder.path)
     }
 
-    /// Without what chance decides: the beginnings of session ids.
+    /// Replaces the random prefixes of session ids.
     private func steady(_ text: String, _ folder: TemporaryFolder) -> String {
         text.replacing(folder.path + "/", with: "").replacing(/(?m)^(Session )?[0-9a-f]{8}(,|  2026)/) {
             "\($0.1 ?? "")5e55104a\($0.2)"

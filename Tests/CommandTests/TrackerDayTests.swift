@@ -3,7 +3,7 @@ import Foundation
 import Support
 import Testing
 
-/// Days as the commands keep them: what is told, to whom, once; and what a change by command does at its commit.
+/// Notifications and re-arming, driven by commands.
 @Suite struct TrackerDayTests {
     let folder: TemporaryFolder
 
@@ -32,8 +32,8 @@ import Testing
             try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
     }
 
-    /// B4-S3, with the largest goal that can be set: after each red drink exactly up to the expected amount; eight
-    /// reminders, the ninth blocked, and sent with the limit off.
+    /// B4-S3 with the largest valid goal: after each red drink exactly up to the expected amount. Eight reminders are
+    /// sent, the ninth is blocked, and it is sent with the limit off.
     @Test func `scenario B4-S3 by commands`() async throws {
         try await tracker("settings set hydration.goalMl 5000", at: "05:00")
         var told: [String] = []
@@ -61,7 +61,8 @@ import Testing
         #expect(try await object("status", at: "19:32")["remindersSent"] as? Int == 9)
     }
 
-    /// A check whose output nobody reads, without a session bus, shows nothing: nothing is counted, and it says so.
+    /// A check without a reader of its output and without a session bus shows nothing, counts nothing, and reports
+    /// this.
     @Test func `a reminder that was not shown does not count`() async throws {
         for minute in 10..<22 {
             let result = try await tracker("check", at: "12:\(minute)")
@@ -81,7 +82,6 @@ import Testing
         state = try await object("status", at: "12:32")
         #expect(state["remindersSent"] as? Int == 1)
         #expect(try await tracker("check --show", at: "12:33").output.hasPrefix("Nothing to tell"))
-        // What was shown, and where.
         let told = try await object("history --notifications", at: "12:34")
         let lines = try #require(told["notifications"] as? [[String: Any]])
         #expect(
@@ -92,7 +92,7 @@ import Testing
                 "12:31  hydration-reminder        output\n"))
     }
 
-    /// A desktop counts when its server took the notification, and only then; `notify.sound` reaches it.
+    /// A reminder counts only after the notification server accepts it. `notify.sound` is passed on.
     @Test func `a reminder counts when the notification server accepts it`() async throws {
         let bus = try await PrivateBus()
         let server = try await FakeNotificationServer(bus, manner: .withAnError)
@@ -113,14 +113,14 @@ import Testing
         #expect(shown.map(\.summary) == ["Hydration Reminder", "Hydration Reminder", "Goal Reached! 💧"])
         #expect(shown[1].hints["sound-name"]?.text != nil && shown[2].hints["suppress-sound"]?.bool == true)
         #expect(shown.allSatisfy { $0.actions.isEmpty }, "nobody would hear of a button")
-        // The goal took the reminder away. The next days' take each other's place, though each comes from another
+        // The goal closes the reminder. The reminders of the next days replace each other, though each is from another
         // process.
         #expect(server.closed.items == [shown[1].number])
         for day in 16...17 { try await tracker("check", at: "2026-06-\(day)T12:00", desktop) }
         #expect(server.notified.items.suffix(2).map(\.replaces) == [0, server.notified.items[3].number])
     }
 
-    /// With a session bus and nobody on it, and with none: words, and nothing counted.
+    /// With a session bus without a server, and without a bus: a message, and nothing is counted.
     @Test func `a missing notification server is reported`() async throws {
         let bus = try await PrivateBus()
         let desktop = ["DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_RUNTIME_DIR": folder.path]
@@ -137,7 +137,6 @@ import Testing
         #expect(server.notified.items.map(\.summary) == ["Waterline"])
     }
 
-    /// Two real processes at the same moment: each reminder is told by one of them.
     @Test func `two concurrent checks send one reminder`() async throws {
         try await tracker("settings set hydration.goalMl 2000", at: "05:00")
         for day in 10..<20 {
@@ -149,13 +148,14 @@ import Testing
         }
     }
 
-    /// Killed between claim and delivery (the reader of its output is stuck): after the lease the same id comes again.
+    /// A check is killed between claim and delivery (its output blocks). After the lease expires, the same id is sent
+    /// again.
     @Test func `a killed check leaves the reminder to the next one`() async throws {
         try await tracker("status", at: "11:00")
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
         defer { ends.forEach { close($0) } }
-        // A pipe that is full: whoever writes to it waits.
+        // A full pipe: a writer blocks.
         _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
         let filler = [UInt8](repeating: 10, count: 4096)
         while write(ends[1], filler, filler.count) > 0 {}
@@ -167,7 +167,7 @@ import Testing
         process.environment = ProcessInfo.processInfo.environment.merging(environment()) { $1 }
         process.standardOutput = FileHandle(fileDescriptor: ends[1], closeOnDealloc: false)
         try process.run()
-        // It holds the claim as soon as another check finds nothing to tell.
+        // The claim is held as soon as another check finds nothing to send.
         let isClaimed = try await event(within: 20) {
             try await tracker("check", at: "12:00").output.hasPrefix("Nothing to tell") ? true : nil
         }
@@ -183,7 +183,8 @@ import Testing
         #expect(try await object("status", at: "12:03")["remindersSent"] as? Int == 1)
     }
 
-    /// A change by command re-arms at its commit: drinking the deficit makes the amber reminder possible again.
+    /// A change re-arms reminders at its commit: a drink that removes the deficit makes the amber reminder possible
+    /// again.
     @Test func `the amber reminder comes again after a drink and a new deficit`() async throws {
         #expect(try await tracker("check --show", at: "07:18").output.contains("50ml behind pace"))
         try await tracker("log 50", at: "07:18")
@@ -191,7 +192,7 @@ import Testing
         #expect(try await tracker("check --show", at: "07:36").output.contains("50ml behind pace"))
     }
 
-    /// `--now` within a day: what came later is known to nobody, whichever verb answers.
+    /// `--now` within a day: every subcommand ignores later entries.
     @Test func `every subcommand has the same state with --now`() async throws {
         for (ml, wall) in [(250, "10:00"), (300, "14:00")] { try await tracker("log \(ml)", at: wall) }
         for (wall, totalMl, drinks, kind) in [
@@ -207,7 +208,7 @@ import Testing
         }
     }
 
-    /// Year 0, and everything else that cannot be counted, is refused at every entry, in words, with the year as it is.
+    /// Every input rejects year 0 and other invalid times with a message that shows the year.
     @Test(arguments: [
         "log 100 --at 0000-01-01T19:00", "status --now 0000-01-01T00:00:00Z", "status --now -0001-12-31T23:00:00Z",
         "status --now 9999-12-31T23:59:59Z", "log 100 --at 1969-12-31T00:00:00Z", "log 100 --now 2110-01-01T00:00:00Z",

@@ -2,7 +2,6 @@ import Foundation
 import Support
 import Testing
 
-/// Files into and out of the store, as a user meets them.
 @Suite struct TrackerFileTests {
     let scratch: TemporaryFolder
 
@@ -34,7 +33,6 @@ import Testing
             "waterh-tracker restore - --yes <b.sqlite; waterh-tracker status --json --now 2027-01-01T12:00")
         #expect(
             replaced.output.hasSuffix(before) && replaced.lines[1].hasPrefix("The old content is in "), "\(replaced)")
-        // What was there can be had back.
         let back = try await shell(
             """
             f=$(ls waterh.sqlite-replaced-*); waterh-tracker restore $f --yes --json; waterh-tracker status \
@@ -57,8 +55,7 @@ import Testing
         #expect(try await shell("waterh-tracker status --json --now 2027-01-01T12:00").output == before)
     }
 
-    /// An adversary's findings: a report was written over the store that it had just read, a backup under the name of
-    /// the store's journal went with the next verb.
+    /// A report must not overwrite the store that it reads, and a backup must not have the name of the store's journal.
     @Test func `no output file replaces a store`() async throws {
         _ = try await shell(
             """
@@ -84,7 +81,7 @@ import Testing
         #expect(try await shell("waterh-tracker export --format csv; cat t.toml service.log").output == before)
     }
 
-    /// With --json the answer is one object; a file is written in the format that is asked for.
+    /// With --json the output is one object. A file has the requested format.
     @Test func `export supports JSON`() async throws {
         _ = try await shell("waterh-tracker log 250; waterh-tracker log 300")
         for line in ["export --json", "export --json --format json", "export --json --output -"] {
@@ -112,7 +109,7 @@ import Testing
         #expect(try await shell("waterh-tracker export --json --output f; head -c 5 f").output.hasSuffix("<?xml"))
     }
 
-    /// The file that is named is the backup: nothing is said of the store but that it is as it was.
+    /// The error is about the given file. The store is reported as unchanged.
     @Test func `an invalid backup is reported`() async throws {
         _ = try await shell(
             """
@@ -148,7 +145,7 @@ import Testing
         #expect(try await shell("waterh-tracker status --json").output.contains(#""dailyTotalMl":250"#))
     }
 
-    /// Keys are lowerCamelCase everywhere, also where a table's name stands in them.
+    /// Also keys that contain the name of a table.
     @Test func `every JSON key is in camelCase`() async throws {
         func keys(_ value: Any) -> [String] {
             if let object = value as? [String: Any] { return Array(object.keys) + object.values.flatMap(keys) }
@@ -172,7 +169,6 @@ import Testing
         }
     }
 
-    /// 18 f: what JSON says is kept.
     @Test func `a JSON export is imported unchanged`() async throws {
         _ = try await shell(
             """
@@ -193,7 +189,6 @@ import Testing
         #expect(again.output == json, "\(again.error)")
     }
 
-    /// 18 j: the number that our lists show comes first; a key that looks like one is told.
     @Test func `a list number selects that drink`() async throws {
         try Data("startDate,value_ml,uuid\n2026-11-20T09:00:00Z,111,d2\n2026-11-20T10:00:00Z,222,x\n".utf8).write(
             to: scratch.url("keys.csv"))
@@ -217,8 +212,7 @@ import Testing
         #expect(result.output.contains("Nothing was set up") && result.output.contains("No presets"), "\(result)")
     }
 
-    /// Who breaks off leaves nothing behind, whether at the first question, at the last one, or by an answer that
-    /// cannot be.
+    /// An aborted setup stores nothing, at the first question, at the last one, or after an invalid answer.
     @Test(arguments: [
         "setup", "setup --water-every 2 --time-reminders on --interval 15 --threshold 6 --units ml --goal 2000",
         "setup --yes --goal much",

@@ -2,12 +2,11 @@ import Foundation
 import Support
 import Testing
 
-/// The files in hardware/units, judged by systemd's own tools where they are (Debian: package systemd).
+/// The files in hardware/units, checked by systemd's tools where installed (Debian: package systemd).
 @Suite struct UnitTests {
     private static let units = Program.repository + "/hardware/units/"
 
-    /// The units with the built commands in the place of the installed ones, because verify looks whether they can be
-    /// run.
+    /// The units with the paths of the built commands, because `verify` checks that they are executable.
     private static func copies() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         for file in try FileManager.default.contentsOfDirectory(atPath: units)
@@ -31,7 +30,7 @@ import Testing
         #expect(result.exitCode == 0 && complaints.isEmpty, "\(result.output)\(result.error)")
     }
 
-    /// What systemd says of how much of the machine a service could reach: 0 nothing, 10 everything.
+    /// The exposure level that systemd computes: 0 is best, 10 is worst.
     @Test(arguments: ["waterh-gateway.service", "waterh-emulator@hci1.service"])
     func `the service is sandboxed`(_ unit: String) async throws {
         let tool = try #require(
@@ -43,7 +42,7 @@ import Testing
         #expect(result.exitCode == 0, "more than 2.5: \(result.output)\(result.error)")
     }
 
-    /// Every unit that is not the system's is judged here.
+    /// Every user unit is checked here.
     static let usersUnits = [
         "waterh-agent.service", "waterh-gateway-user.service", "waterh-check.service", "waterh-check.timer",
     ]
@@ -59,8 +58,8 @@ import Testing
         )
     }
 
-    /// A user's own manager has no rights to give, and no users: such an option would keep the unit from starting, or
-    /// do nothing.
+    /// A user's service manager has no privileges and no other users. Such an option has no effect or prevents the
+    /// start.
     @Test(arguments: usersUnits) func `a user unit has no option that requires root`(_ unit: String) throws {
         let lines = try String(contentsOfFile: Self.units + unit, encoding: .utf8).split(separator: "\n").filter {
             !$0.hasPrefix("#")
@@ -79,8 +78,8 @@ import Testing
             })
     }
 
-    /// As the user's unit starts it: with a home and a runtime folder, as nobody in particular; and this user's
-    /// commands find its socket.
+    /// As the user unit starts it: with a home and a runtime folder, without privileges. The user's commands find its
+    /// socket.
     @Test func `the user service works without root`() async throws {
         let pair = try await Pair()
         try await pair.sip(120)
@@ -94,7 +93,7 @@ import Testing
             "XDG_CONFIG_HOME": "",
         ]
         try FileManager.default.createDirectory(atPath: folder.file("run"), withIntermediateDirectories: true)
-        // Where the tests have root they give it away, as far as everybody may run what they built.
+        // As root the test drops its privileges, if other users can execute the build.
         var (program, words) = (Program("waterh-gateway"), [String]())
         if geteuid() == 0, let tool = Program(system: "setpriv") {
             let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", Program.products + "/waterh-gateway"]
@@ -108,7 +107,7 @@ import Testing
             await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true,
             "\(service.error)")
         #expect(FileManager.default.fileExists(atPath: folder.file(".local/state/waterh/waterh.sqlite")))
-        // Its socket opens a moment after the first poll begins.
+        // The socket opens a moment after the first poll starts.
         let arguments = words + ["nudge"]
         let nudged = try await event(within: 30) {
             try await program.run(arguments, environment: environment).exitCode == 0 ? true : nil
@@ -127,7 +126,7 @@ import Testing
         #expect(result.exitCode == 0 && complaints.isEmpty, "\(result.output)\(result.error)")
     }
 
-    /// 10 is wide open, 0 is locked up; below 2 is what systemd calls OK.
+    /// The exposure level is from 0 to 10. systemd rates values below 2 as OK.
     @Test(arguments: ["waterh-gateway.service", "waterh-emulator@hci1.service"])
     func `systemd-analyze security has a low exposure`(_ unit: String) async throws {
         let tool = try #require(
@@ -190,9 +189,9 @@ import Testing
     }
 }
 
-/// What systemd hears from the services, on a socket of the test's own.
+/// The messages of the services to systemd, on a socket of the test.
 @Suite struct NotifyTests {
-    /// The other end of `sd_notify`.
+    /// The receiving end of `sd_notify`.
     final class NotifySocket: @unchecked Sendable {
         let folder: TemporaryFolder
         let descriptor: Int32
@@ -218,7 +217,6 @@ import Testing
 
         deinit { close(descriptor) }
 
-        /// Everything heard so far.
         var messages: [String] {
             lock.withLock {
                 var buffer = [UInt8](repeating: 0, count: 4096)
@@ -265,8 +263,7 @@ import Testing
         #expect(notify.messages.contains("STOPPING=1"))
     }
 
-    /// A process that hangs tells nothing: here it is stopped from outside, as a swapped-out or deadlocked one would
-    /// be.
+    /// A process is stopped from outside, as a swapped-out or deadlocked one would be.
     @Test func `a hanging service sends no watchdog notification`() async throws {
         let notify = try NotifySocket()
         let folder = notify.folder
@@ -275,7 +272,7 @@ import Testing
             environment: ["NOTIFY_SOCKET": notify.path, "WATCHDOG_USEC": "90000"])
         #expect(await notify.wait("WATCHDOG=1", times: 2))
         bottle.send(signal: SIGSTOP)
-        // What was on its way arrives; from then on there is nothing.
+        // Messages in transit arrive first.
         _ = await event(within: 0.3) { () -> Bool? in nil }
         let before = notify.messages.count
         _ = await event(within: 0.5) { () -> Bool? in nil }
@@ -286,7 +283,7 @@ import Testing
         _ = try await bottle.finish(limit: 20)
     }
 
-    /// Not this process's watchdog, or no number at all: no signs of life, but the rest.
+    /// The watchdog of another process, or an invalid number: no watchdog notifications, but all others.
     @Test(arguments: [["WATCHDOG_USEC": "90000", "WATCHDOG_PID": "1"], ["WATCHDOG_USEC": "soon"], [:]])
     func `without a watchdog nothing is sent`(_ environment: [String: String]) async throws {
         let notify = try NotifySocket()

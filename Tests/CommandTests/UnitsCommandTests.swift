@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// Ounces, litres and millilitres in what a person reads; millilitres in what a program reads.
+/// Ounces, litres or millilitres in text output, and millilitres in JSON.
 @Suite("Units in the commands") struct UnitsCommandTests {
     private func tracker(_ folder: TemporaryFolder, _ arguments: [String], now: String = "2026-06-15T12:00:00Z")
         async throws -> Program.Result
@@ -29,7 +29,6 @@ import Testing
         let why = try await tracker(folder, ["why"]).output
         #expect(why.contains("\(drink) of \(goal)"), "\(why)")
         #expect(try await tracker(folder, ["edit", "d1", "--ml", "0.25l"]).output.contains("Changed: "))
-        // Programs have millilitres, whatever people read.
         let object =
             try JSONSerialization.jsonObject(with: Data(try await tracker(folder, ["status", "--json"]).outputBytes))
             as? [String: Any]
@@ -116,8 +115,7 @@ import Testing
             wrong.exitCode == 4 && wrong.error.contains("'units' is to be \"ml\", \"l\" or \"oz\""), "\(wrong.error)")
     }
 
-    /// An adversary's findings: what is sent to a bottle, a refused goal and a person's goal in waterh.toml were in
-    /// millilitres alone.
+    /// Commands to the bottle, a rejected goal, and a person's goal in waterh.toml use the configured unit.
     @Test
     func `bottle commands and refused settings accept ounces`() async throws {
         let pair = try await Pair()
@@ -132,7 +130,7 @@ import Testing
         #expect(goal.output.hasPrefix("set the goal to 80 oz (2366 ml): "), "\(goal.output)\(goal.error)")
         let amount = try await Program("waterh-gateway").run(["send", "amount", "12oz", "--link", pair.socket] + store)
         #expect(amount.output.hasPrefix("show 12 oz (355 ml) as today's amount: "), "\(amount.output)\(amount.error)")
-        // Bytes that somebody types may be a command that has words.
+        // Raw bytes can be a known command with a description.
         let raw = try await Program("waterh-gateway").run(["send", "raw", "47540001FF", "--link", pair.socket] + store)
         #expect(raw.output.hasPrefix("ask for a snapshot: "), "\(raw.output)\(raw.error)")
 
@@ -147,8 +145,7 @@ import Testing
         #expect(poll.output.contains("/ 84.5 oz"), "\(poll.output)\(poll.error)")
     }
 
-    /// An adversary's findings: who chose ounces at the welcome had a day in millilitres; a drink of yesterday was said
-    /// to be of today.
+    /// The unit chosen at setup applies to the day, and a drink of yesterday is shown as such.
     @Test
     func `setup has the selected units`() async throws {
         let folder = try TemporaryFolder()
@@ -164,7 +161,7 @@ import Testing
         #expect(try await tracker(plain, ["status"]).output.contains("0 ml / 2,500 ml"))
     }
 
-    /// An adversary's finding: the one doctor said nothing of a foreign program in the page's place.
+    /// Both doctors report another program at the page's port.
     @Test(arguments: [true, false])
     func `doctor reports the owner of the page's address`(_ isOurs: Bool) async throws {
         let pair = try await Pair()

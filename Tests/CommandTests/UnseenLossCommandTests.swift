@@ -2,8 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// Issue 9, items 2 and 5, by the built programs: whatever the emulator's bad day swallows, each sip is in the journal
-/// or still in the bottle.
+/// Whatever the emulator's failure scenario drops, each drink is in the journal or still in the bottle.
 @Suite struct UnseenLossCommandTests {
     private func drinks(_ object: [String: Any]) -> Int {
         (object["state"] as? [String: Any])?["drinkCount"] as? Int ?? -1
@@ -47,7 +46,7 @@ import Testing
         try await poll(pair, until: { $0 == 0 }, sips: kept, limit: 3)
     }
 
-    /// What came in pieces first and whole afterwards, in one poll, is told to a person once.
+    /// Records that arrive truncated first and complete later in one poll are reported once.
     @Test func `records resolved in a poll are reported once`() async throws {
         let pair = try await Pair(["--profile", "retail", "--faults", "split=20,drop=3", "--seed", "3"])
         for ml in 100..<115 { try await pair.sip(ml) }

@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// `waterh-tracker why`: every reminder and every silence explains itself.
+/// `waterh-tracker why` explains every reminder and its absence.
 @Suite struct WhyCommandTests {
     private let folder: TemporaryFolder
 
@@ -14,7 +14,7 @@ import Testing
             environment: ["DBUS_SESSION_BUS_ADDRESS": ""])
     }
 
-    /// What decided about a kind, by name, and the sentences.
+    /// The rules that decide about a kind, by name, and the sentences.
     private func decided(_ kind: String, _ line: String) async throws -> (isTold: Bool, by: [String], facts: String) {
         let result = try await tracker(line + " --json")
         let object = try #require(
@@ -33,17 +33,16 @@ import Testing
 
     @Test func `why explains quiet hours, the daily limit and rounding`() async throws {
         #expect(try await tracker("setup --yes --goal 2500 --now 2026-06-15T06:00").exitCode == 0)
-        // In quiet hours, with nothing drunk.
         let held = try await decided("pace", "why --now 2026-06-15T23:30")
         #expect(
             !held.isTold && held.by == ["activeHours"]
                 && held.facts.contains("It is 23:30; reminders come from 07:00 to 22:00"), "\(held)")
-        // It would be told at noon, by --at or by --now.
+        // It would be sent at noon, by --at or by --now.
         for line in ["why --now 2026-06-15T12:00", "why --now 2026-06-15T18:00 --at 12:00"] {
             let told = try await decided("pace", line)
             #expect(told.isTold && told.by.isEmpty, "\(told)")
         }
-        // Behind by less than a reminder is worth: 833 ml are expected.
+        // The deficit is below the reminder threshold: 833 ml are expected.
         #expect(try await tracker("log 810 --now 2026-06-15T11:59").exitCode == 0)
         let rounded = try await decided("pace", "why --now 2026-06-15T12:00")
         #expect(
@@ -51,17 +50,17 @@ import Testing
                 && rounded.facts.contains(
                     "23 ml behind, rounded to 0 ml where it is shown; a reminder comes from 50 ml on"),
             "\(rounded)")
-        // One a day: amber at two, and then red is held back.
+        // One per day: amber is sent at 14:00, and red is suppressed.
         #expect(try await tracker("settings set reminders.maxPerDay 1").exitCode == 0)
         #expect(try await tracker("check --show --now 2026-06-15T14:00").output.contains("Hydration"))
         let capped = try await decided("pace", "why --now 2026-06-15T18:00")
         #expect(!capped.isTold && capped.by == ["underDailyLimit"] && capped.facts.contains("1 of 1"), "\(capped)")
-        // Looking told nobody and changed nothing.
+        // The query sent nothing and changed nothing.
         #expect(try await tracker("why --now 2026-06-15T14:00").exitCode == 0)
         #expect(try await decided("pace", "why --now 2026-06-15T18:00").by == ["underDailyLimit"])
     }
 
-    /// "Why will nobody remind me tonight?" is asked before the night.
+    /// The query is about a later time.
     @Test(arguments: [
         ("2026-06-15T18:00", "12:00", "2026-06-15 12:00"), ("2026-06-15T18:00", "23:30", "2026-06-15 23:30"),
         ("2026-06-15T18:00", "02:00", "2026-06-16 02:00"),
@@ -71,7 +70,7 @@ import Testing
     }
 
     @Test func `why explains in sentences`() async throws {
-        // On pace nothing is said of an amount that is missing.
+        // On pace, the text has no missing amount.
         let ahead = try await tracker("why --all --now 2026-06-15T06:00")
         #expect(
             ahead.output.contains("  + On pace it is not asked how much is missing (reminders.minDeficitMl).\n")

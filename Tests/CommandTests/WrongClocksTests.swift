@@ -1,8 +1,7 @@
 import Support
 import Testing
 
-/// The harness of wrong clocks (`Tests/System/README.md`) on these programs: a seed, and what adversaries found and was
-/// mended.
+/// The harness of wrong clocks (`Tests/System/README.md`) on these programs, with a seed and with known failure cases.
 @Suite struct WrongClocksTests {
     @Test(arguments: [["1", "--from", "1"], ["--story", "all"]])
     func `every drink has its day or is quarantined with wrong clocks`(arguments: [String]) async throws {
