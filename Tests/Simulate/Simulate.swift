@@ -2,9 +2,9 @@ import Foundation
 import Simulation
 import Synchronization
 
-/// `simulate [SEEDS] [--from SEED]`: the simulation without the test's frame, for long runs in a release build.
-/// `simulate --seed SEED` replays one and prints everything that passes. The first seed that breaks a promise is shrunk
-/// to the fewest steps, which are printed.
+/// `simulate [SEEDS] [--from SEED]`: the simulation without the test runner, for long runs in a release build.
+/// `simulate --seed SEED` replays one seed and prints every event. The first seed that breaks an invariant is shrunk to
+/// the fewest steps, which are printed.
 @main enum Simulate {
     static func main() async throws {
         var count: UInt64 = 100_000
@@ -37,7 +37,7 @@ import Synchronization
         let campaign = Campaign(seeds: from..<(from + count), workers: ProcessInfo.processInfo.activeProcessorCount)
         let told = Mutex(0)
         let outcome = try await campaign.run { sofar in
-            // At once: a run of a million seeds takes an hour.
+            // Printed at once: a run of a million seeds takes an hour.
             let new = told.withLock { told in
                 defer { told = sofar.violations.count }
                 return sofar.violations[min(told, most)..<min(sofar.violations.count, most)]
@@ -57,10 +57,10 @@ import Synchronization
         exit(outcome.violations.isEmpty ? 0 : 1)
     }
 
-    /// So many broken promises are told one by one.
+    /// The number of broken invariants that are printed.
     private static let most = 100
 
-    /// Prints the fewest steps of the first failed seed that still break the same promise.
+    /// Prints the fewest steps of the first failed seed that still break the same invariant.
     private static func shrink(_ outcome: Campaign.Outcome) throws {
         guard let seed = outcome.failed, let scenario = try Campaign.shrunk(seed: seed) else { return }
         say("seed \(seed) with \(scenario.steps.count) of its steps still breaks it:\n\(scenario)")

@@ -1,41 +1,37 @@
-/// A promise that did not hold, and what was seen instead.
+/// A broken invariant and the observed state.
 package struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
-    /// Which one, for programs: the same for the same promise.
+    /// Machine-readable; equal for the same invariant.
     package var code: Code
-    /// What did not hold, and what was seen.
+    /// The invariant and the observation.
     package var sentence: String
 
-    /// What was found.
     package init(code: Code, sentence: String) { (self.code, self.sentence) = (code, sentence) }
 
-    /// Which promise it was.
     package enum Code: String, Hashable, Sendable, CaseIterable {
-        /// The run itself did not come to an end.
+        /// The run did not end.
         case endless
-        /// A poll took too long.
         case slowPoll
-        /// The figures of a report contradict each other, or the bottle.
+        /// The counts of a report contradict each other or the bottle.
         case figures
-        /// The bottle was told to forget what the journal does not have.
+        /// The bottle dropped a record on request that the journal does not have.
         case acknowledgedUnstored
-        /// A sip is not in the journal, or more than once.
+        /// A drink is not in the journal, or more than once.
         case missing, doubled
-        /// The journal has what nobody drank.
+        /// The journal has a drink that did not occur.
         case invented
-        /// A sip counts at a wrong time, or not though it could.
+        /// A drink counts at a wrong time, or does not count although it could.
         case misdated
-        /// Totals differ from what was drunk.
+        /// Totals differ from the actual drinks.
         case totals
-        /// The broker does not know a drink as it is.
+        /// The broker does not have the current state of a drink.
         case unheard
-        /// The broker was told again what it had confirmed.
+        /// The broker received again what it had confirmed.
         case repeated
-        /// In good weather it did not become good again.
+        /// Without faults the state did not recover.
         case unsettled
-        /// What this scenario promises.
+        /// A result that this scenario expects.
         case promised
     }
 
-    /// The sentence.
     package var description: String { sentence }
 }

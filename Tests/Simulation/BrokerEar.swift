@@ -1,29 +1,28 @@
 import TrackerCore
 
-/// What a broker heard, and what must hold of it: each drink that counts is known there as it is, nothing else is, and
-/// nothing that was confirmed is told again.
+/// The messages that a broker received, and the checks on them. The broker has the current state of each drink that
+/// counts, nothing else, and no repetition of a confirmed message.
 package struct BrokerEar: Sendable {
-    /// Of each drink the last that was heard.
+    /// The last message about each drink.
     private var known: [String: HeardDrink] = [:]
-    /// Drinks in the order in which they were heard of first.
+    /// Drinks in the order of their first message.
     package private(set) var first: [HeardDrink] = []
-    /// Messages that told of a drink what had been heard of it before.
+    /// Messages that repeat the state of a drink.
     package private(set) var again = 0
     private var repeated: [HeardDrink] = []
 
-    /// Nothing was heard yet.
     package init() {}
 
-    /// - Parameter mayRepeat: the connection had ended before it could be confirmed: who told it could not know that it
-    ///   was heard.
+    /// - Parameter mayRepeat: the connection ended before a confirmation, so the sender cannot know that the message
+    ///   arrived.
     package mutating func hear(_ drink: HeardDrink, mayRepeat: Bool) {
         guard let before = known.updateValue(drink, forKey: drink.id) else { return first.append(drink) }
         if before.says(theSameAs: drink) { again += 1 }
-        // A change of what is not told is a message of its own.
+        // A change of a field that is not published is a message too.
         if before.sequence >= drink.sequence, !mayRepeat { repeated.append(drink) }
     }
 
-    /// What was heard of after one that was drunk later; `nil`: nothing was.
+    /// The first drink received after a drink with a later time; `nil`: none.
     package var firstOutOfOrder: String? {
         for (before, drink) in zip(first, first.dropFirst()) {
             if let earlier = before.at, let at = drink.at, at < earlier { return "\(drink.ml ?? 0) ml at \(at)" }
@@ -31,8 +30,8 @@ package struct BrokerEar: Sendable {
         return nil
     }
 
-    /// What does not hold.
-    /// - Parameter entries: the journal's.
+    /// The broken invariants.
+    /// - Parameter entries: the entries of the journal.
     package func broken(_ entries: [JournalEntry]) -> [BrokenPromise] {
         var broken: [BrokenPromise] = []
         var told: [Sip: Int] = [:]
@@ -64,7 +63,7 @@ package struct BrokerEar: Sendable {
         return broken
     }
 
-    /// What a scenario promises of it, and is not so.
+    /// The unmet expectations of a scenario for the broker.
     package func broken(_ promise: ScenarioPromise) -> [String] {
         var broken: [String] = []
         if let heard = promise.heard, heard != first.count {

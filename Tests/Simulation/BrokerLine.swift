@@ -2,34 +2,33 @@ import Bluetooth
 import Utilities
 import TrackerCore
 
-/// The service's connection with the broker of the house, on simulated time: one message after the other, each so long
-/// under way, and behind the last of a batch the broker's word that it has them. What the broker does not confirm
-/// before the connection ends is told again by the next one.
+/// The service's connection with the gateway's broker in simulated time: one message at a time, each with a delay. The
+/// broker confirms a batch after its last message. The next connection resends what the broker did not confirm.
 struct BrokerLine {
     private enum State {
-        /// It is tried again then.
+        /// The time of the next attempt.
         case closed(MonotonicInstant)
         case idle
-        /// What is under way, and when the next of it arrives.
+        /// The batch in transit and the arrival time of its next message.
         case telling([HeardDrink], next: Int, at: MonotonicInstant)
     }
 
     private let outlet: any ScenarioOutlet
     private let latency: Duration
     private var state = State.idle
-    /// It is tried again a second after the connection ended, and where that was long ago within a minute, the whole of
-    /// which passes here.
+    /// Reconnects a second after the connection ended, or within a minute after a long absence. Here the whole minute
+    /// passes.
     private static let pauses = Backoff()
     private var isNews = false
     private var isAway = false
     private var absences = 0
-    /// The broker has it, and the service does not know that.
+    /// Messages that the broker has and the service does not know to be delivered.
     private var unconfirmed: Set<HeardDrink> = []
     private(set) var ear = BrokerEar()
 
     init(_ outlet: any ScenarioOutlet, latency: Duration) { (self.outlet, self.latency) = (outlet, latency) }
 
-    /// When something happens next.
+    /// The time of the next event.
     var nextDeadline: MonotonicInstant? {
         switch state {
         case .closed(let at): isAway ? nil : at
@@ -38,19 +37,19 @@ struct BrokerLine {
         }
     }
 
-    /// Something was written.
+    /// The store was written.
     mutating func wake() { isNews = true }
 
-    /// The broker cannot be reached from now on.
-    /// - Returns: which absence it is, for `back`.
+    /// The broker is unreachable from now on.
+    /// - Returns: the number of the absence, for `back`.
     mutating func leave(at now: MonotonicInstant) -> Int {
         (isAway, absences) = (true, absences + 1)
         close(at: now)
         return absences
     }
 
-    /// It can be reached again, where nothing took it away since.
-    /// - Parameter absence: `nil`: whatever took it away.
+    /// The broker is reachable again, unless a later absence applies.
+    /// - Parameter absence: `nil`: any absence.
     mutating func back(from absence: Int?, at now: MonotonicInstant) -> Bool {
         guard isAway, absence.map({ $0 == absences }) ?? true else { return false }
         isAway = false
@@ -58,20 +57,20 @@ struct BrokerLine {
         return true
     }
 
-    /// The connection ends.
-    /// - Parameter until: nothing is tried before.
+    /// Ends the connection.
+    /// - Parameter until: the earliest time of the next attempt.
     mutating func close(at now: MonotonicInstant, until: MonotonicInstant? = nil) {
         if case .telling(let batch, let next, _) = state { unconfirmed.formUnion(batch[..<next]) }
         state = .closed(max(now.advanced(by: Self.pauses.first), until ?? now))
     }
 
-    /// Does what is due.
-    /// - Returns: how many drinks the broker has just confirmed.
+    /// Processes the due events.
+    /// - Returns: the number of drinks that the broker has just confirmed.
     mutating func tick(at now: MonotonicInstant, wall: Instant) throws -> Int {
         switch state {
         case .closed(let at):
             guard at <= now, !isAway else { return 0 }
-            // Whoever connects looks what there is.
+            // A new connection reads the pending entries.
             (state, isNews) = (.idle, true)
         case .idle:
             guard isNews else { return 0 }

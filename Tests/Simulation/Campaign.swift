@@ -1,17 +1,17 @@
 import GatewaySupport
 
-/// Many runs from many seeds, side by side.
+/// Concurrent runs of many seeds.
 package struct Campaign: Sendable {
-    /// What came of all runs together.
+    /// The sum of the results of all runs.
     package struct Outcome: Sendable {
         package var seeds: UInt64 = 0
         package var polls = 0
-        /// Records dropped that the air had swallowed in every reading: what no gateway can tell.
+        /// Dropped records that were lost on the air in every reading. No gateway can detect these.
         package var swallowed = 0
         package var shares = PollShares()
-        /// Broken promises, each with its seed; the first of them.
+        /// The first broken invariants, each with its seed.
         package var violations: [String] = []
-        /// The lowest seed that broke one.
+        /// The lowest seed that broke an invariant.
         package var failed: UInt64?
 
         mutating func add(_ other: Outcome) {
@@ -32,7 +32,7 @@ package struct Campaign: Sendable {
         self.workers = max(1, workers)
     }
 
-    /// Runs all seeds; `progress` hears of the outcome so far now and then.
+    /// Runs all seeds. `progress` receives intermediate results.
     package func run(progress: @escaping @Sendable (Outcome) -> Void = { _ in }) async throws -> Outcome {
         let part: UInt64 = 500
         var next = seeds.lowerBound
@@ -60,7 +60,7 @@ package struct Campaign: Sendable {
         return outcome
     }
 
-    /// One seed. `isTracing` prints everything that passes.
+    /// Runs one seed. `isTracing` prints every event.
     package static func run(seed: UInt64, isTracing: Bool = false) throws -> Outcome {
         let scenario = Scenario(seed: seed)
         let world = try play(scenario, trace: isTracing ? { print($0) } : nil)
@@ -74,8 +74,8 @@ package struct Campaign: Sendable {
             failed: world.violations.isEmpty ? nil : seed)
     }
 
-    /// One day, with journals in memory.
-    /// - Parameter spoiled: what a test makes of the journal of the house, to break a promise on purpose.
+    /// Runs one day with journals in memory.
+    /// - Parameter spoiled: wraps the gateway's journal, for a test that breaks an invariant on purpose.
     package static func play(
         _ scenario: Scenario, trace: ((String) -> Void)? = nil,
         spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }
@@ -86,8 +86,7 @@ package struct Campaign: Sendable {
         return world
     }
 
-    /// The day of a seed that breaks a promise, with the fewest steps that still do, so that the same promise breaks;
-    /// `nil` where it keeps all.
+    /// The failing day of a seed with the fewest steps that break the same invariant; `nil` if it breaks none.
     package static func shrunk(seed: UInt64, spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }) throws
         -> Scenario?
     {
@@ -96,6 +95,6 @@ package struct Campaign: Sendable {
 }
 
 extension MemoryJournal: ScenarioJournal {
-    /// A broker is told by the store alone.
+    /// Only the store publishes to a broker.
     package func openOutlet() throws -> (any ScenarioOutlet)? { nil }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 import TrackerCore
 
-/// A journal on a disk that is full now and then: nothing of a write that fails is kept.
+/// A journal on a disk that is full at times: a failed write leaves nothing.
 final class DiskJournal: Journal {
     struct Full: Error, CustomStringConvertible {
         let description = "The disk is full (as planned)."
@@ -16,7 +16,7 @@ final class DiskJournal: Journal {
     private let failing: Set<Int>
     private let state = Mutex(State())
 
-    /// - Parameter failing: writes that fail, by number from 0.
+    /// - Parameter failing: the numbers of the failing writes, from 0.
     init(_ base: any ScenarioJournal, failing: Set<Int>) {
         self.base = base
         self.failing = failing

@@ -1,6 +1,6 @@
 import TrackerCore
 
-/// Totals as a fold over the journal (promise 3).
+/// Totals as a fold over the journal (invariant 3).
 enum JournalFold {
     static func days(_ entries: [JournalEntry], _ calendar: DayCalendar) -> [LocalDay: Int] {
         var days: [LocalDay: Int] = [:]

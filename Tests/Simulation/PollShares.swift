@@ -1,7 +1,7 @@
 import Bluetooth
 import Gateway
 
-/// How many polls acknowledge at least one record or find the log empty, for each fault of the link.
+/// For each fault of the link, the number of polls that acknowledge a record or find the log empty.
 package struct PollShares: Sendable, CustomStringConvertible {
     /// By the link's only fault; `none` and `several` for other plans.
     private var plans: [String: (polls: Int, acknowledging: Int)] = [:]

@@ -3,12 +3,12 @@ import Bluetooth
 import Support
 import Emulator
 
-/// What happens in one run of the simulation, all of it drawn from one seed.
+/// Draws a scenario from one seed.
 extension Scenario {
-    /// Sips while one poll is under way.
+    /// Drinks during one poll.
     private static let sipsInPoll = 3
 
-    /// A day of chance.
+    /// A random day.
     package init(seed: UInt64) {
         self.init(title: "Seed \(seed) of the simulation", seed: seed)
         var random = SeededGenerator(seed: seed)
@@ -18,7 +18,7 @@ extension Scenario {
         latency = .microseconds(Int.random(in: 100...4000, using: &random))
         habits.ring = chance(30) ? Int.random(in: 1...30, using: &random) : 500
         if chance(30) {
-            // It drops the oldest that it has; see `ReadingAgreement` for how small its ring may be beside the sips of
+            // The bottle drops its oldest record. `ReadingAgreement` limits how small its ring can be for the drinks of
             // one poll.
             habits.counts = true
             habits.ring = max(habits.ring, 2 * Self.sipsInPoll)
@@ -39,15 +39,15 @@ extension Scenario {
         var polls: [ScenarioStep] = []
         func act(_ at: Duration, _ act: ScenarioStep.Act) { acts.append(ScenarioStep(at, act)) }
 
-        // A day of drinks before the first poll, then an hour of polls with more of them in between and during.
-        // A last entry of seven, cut small: what is left over has the size of a record.
+        // Drinks before the first poll, then an hour of polls with more drinks between and during them. With small
+        // pieces the last of seven entries leaves a rest of a record's size.
         let day =
             habits.split > 0 && chance(50)
             ? 8 * Int.random(in: 0...4, using: &random) + 7 : Int.random(in: 0...40, using: &random)
         for _ in 0..<day {
             act(.seconds(Int.random(in: 0..<36_000, using: &random)), .sip(ml: Int.random(in: 0...700, using: &random)))
         }
-        // Sometimes over days, several times a day.
+        // Sometimes over several days, several times a day.
         let count = Int.random(in: 2...5, using: &random)
         let pause = chance(25) ? Int.random(in: 3_600...43_200, using: &random) : 300
         for index in 0..<count {
@@ -56,7 +56,7 @@ extension Scenario {
                 link: Self.linkFaults(&random, isPieced: habits.split > 0),
                 killAfter: chance(25) ? Int.random(in: 1...90, using: &random) : nil, beforeIt: chance(50))
             polls.append(ScenarioStep(start, .poll(poll)))
-            // Nobody drinks twice in a second.
+            // At most one drink per second.
             for sip in 0..<Int.random(in: 0...Self.sipsInPoll, using: &random) {
                 act(
                     start + .milliseconds(sip * 2000 + Int.random(in: 0..<1000, using: &random)),
@@ -87,7 +87,7 @@ extension Scenario {
             failingWrites = Set(
                 (0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 0..<10, using: &random) })
         }
-        // Drawn apart, so that each seed keeps the rest of its story.
+        // A generator of its own, so that each seed keeps the rest of its scenario.
         var apart = SeededGenerator(seed: ~seed)
         hasTimeServer = Int.random(in: 0..<100, using: &apart) < 40
         if Int.random(in: 0..<100, using: &apart) < 35, let poll = polls.randomElement(using: &apart) {
@@ -95,13 +95,13 @@ extension Scenario {
             act(poll.at - .seconds(6), .hostClock(.seconds(seconds)))
             act(poll.at + .seconds(260), .hostClock(.seconds(-seconds)))
         }
-        // What people do comes before a poll of the same moment.
+        // User actions precede a poll at the same time.
         steps = (acts + polls).enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(
             \.element)
     }
 
-    /// What no gateway can tell is left out: where a bottle cuts its entries anywhere, none is overtaken, for such
-    /// pieces carry no sign of their order.
+    /// Excludes faults that no gateway can detect: where a bottle cuts its entries anywhere, none is reordered, because
+    /// such pieces have no sequence number.
     private static func linkFaults(_ random: inout SeededGenerator, isPieced: Bool) -> FaultPlan {
         func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
         func at(_ range: ClosedRange<Int>) -> FaultPlan.Moment { .at(Int.random(in: range, using: &random)) }

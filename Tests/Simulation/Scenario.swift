@@ -2,37 +2,33 @@ import BottleProtocol
 import TrackerCore
 import Emulator
 
-/// A bad day as a value: who takes part, what happens when, and what must hold at the end.
+/// A failure scenario as a value: the participants, the events, and the expected results.
 package struct Scenario: Hashable, Sendable, CustomStringConvertible {
-    /// One line.
     package var title: String
-    /// Of everything that chance decides: the same seed gives the same day.
+    /// Seeds all random choices: the same seed gives the same day.
     package var seed: UInt64
-    /// Who the bottle is.
     package var bottle = Emulator.BottleIdentity()
-    /// What it does wrong all the while.
+    /// Faults of the bottle during the whole day.
     package var habits = BottleFaults()
-    /// From one end of the link to the other.
+    /// One way over the link.
     package var latency = Duration.milliseconds(2)
-    /// When it begins.
     package var start = Scenario.usualStart
-    /// The zone of the host, and of the bottle's clock.
+    /// The zone of the host and of the bottle's clock.
     package var zone = Zone.utc
-    /// A time server keeps the host's clock right, and says so while it is.
+    /// A time server keeps the host's clock correct and reports this.
     package var hasTimeServer = false
-    /// In the order in which they happen; at the same time, as they stand.
+    /// In the order of their times, then of this list.
     package var steps: [ScenarioStep] = []
-    /// Journal writes (by number from 0, over the whole run) that fail.
+    /// The numbers of the failing journal writes, from 0, over the whole run.
     package var failingWrites: Set<Int> = []
-    /// What must hold at the end.
     package var promise = ScenarioPromise()
 
-    /// Steps in one scenario, repetitions counted.
+    /// Limit of steps in one scenario, including repetitions.
     package static let stepLimit = 20_000
     /// 2026-06-15T00:00:00Z.
     package static let usualStart = Instant(seconds: 1_781_481_600)
 
-    /// Everything that differs from a plain bottle and host, and one line per step.
+    /// All deviations from a plain bottle and host, and one line per step.
     package var description: String {
         var lines = [
             "\(title): \(bottle.profile) \(bottle.model), \(zone.id), latency \(latency)"
@@ -42,25 +38,24 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
         return (lines + steps.map { "  \($0)" }).joined(separator: "\n")
     }
 
-    /// A day on which nothing happens.
+    /// A day without events.
     package init(title: String, seed: UInt64 = 0) {
         self.title = title
         self.seed = seed
     }
 
-    /// In order.
     package var polls: [ScenarioStep.Poll] {
         steps.compactMap { if case .poll(let poll) = $0.act { poll } else { nil } }
     }
 
-    /// Somebody takes the broker away, or something is promised of what it hears: without either there is none.
+    /// Whether a step stops the broker, or a result is expected of it. Otherwise the scenario has no broker.
     package var hasBroker: Bool {
         promise.heard != nil || promise.heardAgain != nil || promise.hearsInOrder
             || steps.contains { if case .brokerAway = $0.act { true } else { false } }
     }
 
-    /// The host's clock is off by a day or more for a while, or is not the one that the bottle's is read by, or the
-    /// bottle writes no year: dates are compared with what really was, not with what the bottle wrote.
+    /// Whether dates are compared with the true times instead of the bottle's. The host's clock is off by a day or more
+    /// for a while, the zones of the two clocks differ, or the bottle writes no year.
     var isDated: Bool {
         zone == .utc && bottle.dialect != .strict
             && !steps.contains {

@@ -1,19 +1,18 @@
 import TrackerCore
 
-/// A journal that can be asked what it holds, so that a world can judge it.
+/// A journal with read access, so that the simulation can check it.
 package protocol ScenarioJournal: Journal {
-    /// Every record, with its present reading and date.
+    /// Every record with its current reading and date.
     var entries: [JournalEntry] { get }
-    /// What was drunk on a day, in millilitres: asked at each poll, so a journal that can add up does it itself.
+    /// The amount of a day in millilitres. Each poll reads it, so a journal with a sum of its own overrides it.
     func total(on day: LocalDay, in calendar: DayCalendar) -> Int
-    /// Whether it has these bytes as a record, in some form.
+    /// Whether the journal has these bytes as a record in any form.
     func holds(_ raw: [UInt8]) -> Bool
-    /// From here on it keeps what a broker is to be told; `nil` from one that tells nobody.
+    /// Opens a publisher: from now on the journal keeps entries for the broker; `nil` for a journal without one.
     func openOutlet() throws -> (any ScenarioOutlet)?
 }
 
 extension ScenarioJournal {
-    /// A fold over all records.
     package func total(on day: LocalDay, in calendar: DayCalendar) -> Int {
         JournalFold.days(entries, calendar)[day] ?? 0
     }

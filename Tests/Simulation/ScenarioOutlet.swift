@@ -1,11 +1,10 @@
 import TrackerCore
 
-/// What a journal tells the house's broker: in order, each until the broker has confirmed it.
+/// The journal's entries for the broker, in order, each until the broker confirms it.
 package protocol ScenarioOutlet {
-    /// What the broker has not confirmed yet, oldest first, as the broker will hear it; as many as are under way at
-    /// once.
-    /// - Parameter now: by the host's clock.
+    /// The oldest unconfirmed entries, as many as one batch holds.
+    /// - Parameter now: the time of the host's clock.
     func due(now: Instant) throws -> [HeardDrink]
-    /// All up to this one are at the broker.
+    /// The broker has all entries up to this one.
     func confirmed(through sequence: Int64) throws
 }

@@ -1,35 +1,34 @@
 import TrackerCore
 
-/// What must hold when a scenario is over, beside what must hold always: every sip once, none doubled, none invented,
-/// and nothing acknowledged that is not in the journal. What is `nil` may be anything.
+/// The expected results of a scenario, in addition to the invariants: every drink once, none twice, none invented, and
+/// nothing acknowledged that is not in the journal. `nil` accepts any value.
 package struct ScenarioPromise: Hashable, Sendable {
-    /// Drinks that count in the journal of the house.
+    /// Drinks that count in the gateway's journal.
     package var sips: Int?
-    /// What they come to, ml.
+    /// The total of these drinks, ml.
     package var ml: Int?
-    /// The same by day; a day that is not named may be anything.
+    /// The total by day; other days can have any value.
     package var days: [LocalDay: Int] = [:]
-    /// Records that are kept and not counted, since their date is not believed.
+    /// Quarantined records: stored and not counted, because their date is not trusted.
     package var doubted: Int?
-    /// Pieces of bytes that are no record, over all polls.
+    /// Pieces of bytes that are not a record, over all polls.
     package var quarantined: Int?
-    /// Records that the house's polls acknowledged.
+    /// Records that the gateway's polls acknowledged.
     package var acknowledged: Int?
-    /// Records that the ring lost before anybody had them.
+    /// Records that the ring overwrote before a central read them.
     package var lost: Int?
-    /// Records that somebody else took.
+    /// Records that another central acknowledged.
     package var elsewhere: Int?
-    /// Polls of the house that failed.
+    /// Failed polls of the gateway.
     package var failedPolls: Int?
-    /// Drinks that the broker was told of.
+    /// Drinks that the broker received.
     package var heard: Int?
-    /// Messages that told the broker nothing that it had not heard of the same drink.
+    /// Messages that repeated the state of a drink at the broker.
     package var heardAgain: Int?
-    /// The broker heard of the drinks in the order in which they were drunk.
+    /// The broker received the drinks in the order of their times.
     package var hearsInOrder = false
-    /// What was told at least once: kinds of failures and codes of warnings.
+    /// Kinds of failures and codes of warnings, each reported at least once.
     package var told: [String] = []
 
-    /// With nothing promised beside what must hold always.
     package init() {}
 }

@@ -1,20 +1,19 @@
 import Bluetooth
 import Emulator
 
-/// Makes a day that breaks a promise as small as it goes: fewer steps, then fewer faults, then simpler values, for as
-/// long as the same promise breaks.
+/// Minimises a failing day: fewer steps, then fewer faults, then simpler values, as long as the same invariant breaks.
 ///
-/// Delta debugging over the timeline (Zeller's ddmin): whole parts are left out, then smaller ones, down to single
-/// steps. The same day always shrinks to the same one.
+/// Delta debugging over the timeline (Zeller's ddmin): omits large parts, then smaller ones, down to single steps.
+/// Deterministic.
 package struct ScenarioShrinker {
     private let play: (Scenario) throws -> [BrokenPromise]
     private let limit: Int
     private let isOver: () -> Bool
 
     /// - Parameters:
-    ///   - limit: days that are played at most.
-    ///   - isOver: asked before each day: whether the smallest so far is small enough, since time is up.
-    ///   - play: plays a day, and says what broke.
+    ///   - limit: the maximum number of days to run.
+    ///   - isOver: called before each day; `true` ends the search.
+    ///   - play: runs a day and returns the broken invariants.
     package init(
         limit: Int = 3000, isOver: @escaping () -> Bool = { false },
         play: @escaping (Scenario) throws -> [BrokenPromise]
@@ -22,7 +21,7 @@ package struct ScenarioShrinker {
         (self.limit, self.isOver, self.play) = (limit, isOver, play)
     }
 
-    /// `nil` where nothing breaks.
+    /// `nil` if no invariant breaks.
     package func shrunk(_ scenario: Scenario) throws -> Scenario? {
         guard let promise = try play(scenario).first else { return nil }
         var search = Search(best: scenario, code: promise.code, left: limit, isOver: isOver, play: play)
@@ -43,7 +42,7 @@ package struct ScenarioShrinker {
         let isOver: () -> Bool
         let play: (Scenario) throws -> [BrokenPromise]
 
-        /// Takes a simpler day, where it still breaks the promise.
+        /// Accepts a simpler day if it breaks the same invariant.
         mutating func tries(_ candidate: Scenario) throws -> Bool {
             guard left > 0, candidate != best else { return false }
             guard !isOver() else {
@@ -63,7 +62,7 @@ package struct ScenarioShrinker {
                 while start < best.steps.count {
                     var candidate = best
                     candidate.steps.removeSubrange(start..<min(start + size, candidate.steps.count))
-                    // What follows has moved into its place.
+                    // The next part has moved into this position.
                     if try !tries(candidate) { start += size }
                 }
                 guard size > 1 else { return }

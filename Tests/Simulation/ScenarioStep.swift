@@ -1,11 +1,9 @@
 import Bluetooth
 import Emulator
 
-/// Something that a person or the world does at a time, counted from the start of the day.
+/// An event at a time since the start of the day.
 package struct ScenarioStep: Hashable, Sendable {
-    /// When, since the day's start.
     package var at: Duration
-    /// What is done.
     package var act: Act
 
     package init(_ at: Duration, _ act: Act) {
@@ -13,51 +11,47 @@ package struct ScenarioStep: Hashable, Sendable {
         self.act = act
     }
 
-    /// What happens.
     package enum Act: Hashable, Sendable {
-        /// Somebody drinks, ml.
+        /// A drink, ml.
         case sip(ml: Int)
-        /// Somebody asks the bottle for its log.
+        /// A central reads the bottle's log.
         case poll(Poll)
-        /// The bottle's battery is taken out for a moment: its clock starts at zero, its flash stays.
+        /// The bottle loses power briefly: its clock restarts at zero, its flash stays.
         case powerLoss
-        /// The bottle's clock is set wrong by so much.
+        /// Offsets the bottle's clock by this duration.
         case bottleClock(Duration)
-        /// The host's wall clock jumps.
+        /// The host's wall clock jumps by this duration.
         case hostClock(Duration)
-        /// The bottle restarts from its flash.
         case restart
-        /// The bottle has other habits from now on.
+        /// Replaces the bottle's faults from now on.
         case habits(BottleFaults)
-        /// The connection ends.
         case drop
-        /// The bottle is out of reach for so long: carried off, or held by a phone.
+        /// The bottle is unreachable for this time: out of range, or connected to a phone.
         case away(Duration)
-        /// The gateway's process dies, in whatever it was doing; the store survives.
+        /// Kills the gateway's process at any point; the store remains.
         case kill
-        /// The host restarts: the process dies, and the kernel's clock begins anew.
+        /// The host restarts: the process ends, and the kernel's clock starts again.
         case reboot
-        /// The host sleeps for so long: the connection ends, and what was due comes when it wakes.
+        /// The host sleeps for this time: the connection ends, and timers fire on wake-up.
         case sleep(Duration)
-        /// The disk is full, or has room again.
         case disk(isFull: Bool)
-        /// The house's broker cannot be reached for so long.
+        /// The broker is unreachable for this time.
         case brokerAway(Duration)
-        /// The host's owner travels: its zone is another one from now on.
+        /// The host's time zone changes.
         case zone(String)
     }
 
-    /// One poll, with what goes wrong in it.
+    /// One poll with its faults.
     package struct Poll: Hashable, Sendable {
-        /// What goes wrong on its link.
+        /// The faults of its link.
         package var link: FaultPlan
-        /// Who asks: `nil` is the gateway of the house; any other has a journal of its own.
+        /// The central: `nil` is the gateway; any other has a journal of its own.
         package var other: String?
-        /// Nothing is acknowledged.
+        /// Acknowledges nothing.
         package var keeps: Bool
-        /// The gateway dies after so many effects.
+        /// Kills the gateway after this number of effects.
         package var killAfter: Int?
-        /// Whether that kill strikes before the effect at which it comes.
+        /// Whether the kill precedes the effect with that number.
         package var beforeIt: Bool
 
         package init(
@@ -79,7 +73,6 @@ extension ScenarioStep: CustomStringConvertible {
 }
 
 extension ScenarioStep.Act: CustomStringConvertible {
-    /// The step without its time.
     package var description: String {
         switch self {
         case .sip(let ml): "sip of \(ml) ml"
@@ -102,7 +95,7 @@ extension ScenarioStep.Act: CustomStringConvertible {
 }
 
 extension ScenarioStep.Poll: CustomStringConvertible {
-    /// What is not a plain poll of the gateway, each part after a blank.
+    /// The deviations from a plain poll of the gateway, each after a space.
     package var description: String {
         (other.map { " by \($0)" } ?? "") + (link.text.isEmpty ? "" : " with \(link.text)")
             + (keeps ? " without acknowledgement" : "")

@@ -1,8 +1,7 @@
 import TrackerCore
 
-// The broker of the house.
 extension World {
-    /// The scenario has a broker, and the journal tells none.
+    /// The scenario requires a broker, and the journal has no publisher.
     struct NoOutlet: Error, CustomStringConvertible {
         let description = "This journal tells no broker anything."
     }

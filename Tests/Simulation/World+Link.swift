@@ -1,7 +1,7 @@
 import Bluetooth
 import Emulator
 
-// The link: the product's own server and client machines, with every PDU through a faulty channel.
+// The link: the product's server and client machines, with every PDU through a faulty channel.
 extension World {
     var peer: CentralID { CentralID("\(connection)") }
 

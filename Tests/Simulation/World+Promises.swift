@@ -4,13 +4,13 @@ import Gateway
 import TrackerCore
 import Emulator
 
-// The promises: checked at each poll, at each record that the bottle drops, and at the end.
+// The invariants, checked at each poll, at each record that the bottle drops, and at the end.
 extension World {
-    /// The figures add up, and what the report calls acknowledged is gone from the bottle.
+    /// Checks the sums of a report, and that the bottle dropped the acknowledged records.
     mutating func check(_ report: PollReport, gone: Int) {
         if let contradiction = report.contradiction { fail(.figures, contradiction) }
-        // A bottle that denies its log, or an answer that was lost with all of it, cannot be told from an empty one;
-        // and a dump whose end has overtaken its records not from one that lacks them.
+        // An empty log, a bottle that denies its log, and an answer that is lost completely look the same. So do a log
+        // whose end overtakes its records and one without them.
         let isInOrder = !hasHabit(\.shuffle) && poll?.link.faults.contains { $0.kind == .swap } != true
         let isBelievable = !hasHabit { $0.lie != 0 } && losses.isEmpty && isInOrder
         if isBelievable, report.acknowledged > gone {
@@ -18,7 +18,7 @@ extension World {
         }
     }
 
-    /// Whole records in a notification that never arrives.
+    /// Counts whole records in a notification that never arrives.
     mutating func noteLoss(_ pdu: [UInt8]) {
         let value = Array(pdu.dropFirst(3))
         let entries = value.starts(with: [0x50, 0x54]) ? Array(value.dropFirst(4)) : value
@@ -33,8 +33,8 @@ extension World {
         }
     }
 
-    /// In as many readings as the gateway asks for before it acknowledges; in draft packets one lost notification
-    /// leaves no trace.
+    /// Whether the record was lost in as many readings as the gateway requires before it acknowledges. In draft packets
+    /// one lost notification leaves no trace.
     private func isSwallowed(_ raw: [UInt8]) -> Bool {
         losses[raw, default: 0] >= (scenario.bottle.profile == .draft ? 4 : 2)
     }
@@ -44,8 +44,8 @@ extension World {
             || scenario.steps.contains { if case .habits(let habits) = $0.act { holds(habits) } else { false } }
     }
 
-    /// Whatever the bottle has just dropped because it was told to is in the journal already (promise 1), in that of
-    /// whoever asks.
+    /// Every record that the bottle drops on request is already in the journal of the acknowledging central (invariant
+    /// 1).
     mutating func checkSaved(_ flash: BottleFlash) {
         defer { flashBefore = flash }
         guard flash.dropped > flashBefore.dropped else { return }
@@ -71,14 +71,14 @@ extension World {
         let entries = journal.entries
         var times: [[UInt8]: Int] = [:]
         var doubted: Set<[UInt8]> = []
-        // Cut by the bottle, or by a connection too narrow for them.
+        // Cut by the bottle, or because of a small MTU.
         let isPieced = hasHabit { $0.split > 0 } || scenario.polls.contains { $0.link.mtu != nil }
         for entry in entries {
             times[entry.raw, default: 0] += 1
-            // Told as what it may be, pieces of two records, and counted nowhere.
+            // Reported as possible pieces of two records, and not counted.
             if entry.verdict == .quarantined(reason: JournalDoubt.pieced) { doubted.insert(entry.raw) }
-            // Where the same values were lost of two readings, the same pieces came twice; without a possible date they
-            // count nowhere either. So do those that say of themselves that they are no drinks.
+            // Identical losses in two readings give the same pieces twice. Without a valid date they count nowhere.
+            // Neither do pieces that are marked as no drinks.
             guard isPieced, written[entry.raw] == nil else { continue }
             if case .drink = entry.verdict { continue }
             doubted.insert(entry.raw)
@@ -114,9 +114,8 @@ extension World {
         records.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// Whatever the host's clock showed for a while: in the end each sip counts on its true day, or is kept as
-    /// doubtful. A record that was read with an untrusted clock gets its date from a later poll that reads it with a
-    /// trusted one, unless the ring has lost it by then.
+    /// At the end each drink counts on its true day or is quarantined, whatever the host's clock showed. A later poll
+    /// with a trusted clock dates a record that was read with an untrusted one, unless the ring overwrote it by then.
     private mutating func checkDays(_ entries: [JournalEntry], _ doubted: Set<[UInt8]>) {
         for entry in entries where !doubted.contains(entry.raw) {
             guard let sip = written[entry.raw] else { continue }
@@ -138,12 +137,12 @@ extension World {
         }
     }
 
-    /// The truth as the bottle knows it: what it wrote with its clock right, by day, against the fold over the journal.
+    /// Compares the drinks that the bottle wrote with a correct clock, by day, with the fold over the journal.
     private mutating func checkFold(_ entries: [JournalEntry], _ times: [[UInt8]: Int], _ doubted: Set<[UInt8]>) {
         var truth: [LocalDay: Int] = [:]
         let calendar = DayCalendar(zone: scenario.zone)
-        // A record that came once, in pieces, and that the ring lost before it could come again, is told as doubtful:
-        // nobody can prove it any more.
+        // A record that arrived once, in pieces, and was overwritten before a second reading is quarantined, because it
+        // cannot be verified.
         for (raw, sip) in written
         where sip.hasDate && times[raw] != nil && !(doubted.contains(raw) && overwritten.contains(raw)) {
             guard let record = try? DrinkRecord(decoding: raw), let instant = instant(record) else { continue }
@@ -159,7 +158,7 @@ extension World {
         days.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value) ml" }.joined(separator: ", ")
     }
 
-    /// What this scenario promises beside.
+    /// Checks the expected results of this scenario.
     private mutating func checkPromise(_ entries: [JournalEntry]) {
         let promise = scenario.promise
         let outcome = outcome(entries)
@@ -189,7 +188,6 @@ extension World {
         for sentence in broken { if let sentence { fail(.promised, sentence) } }
     }
 
-    /// What came of it, by the names of the promises.
     package var outcome: ScenarioOutcome { outcome(journal.entries) }
 
     private func outcome(_ entries: [JournalEntry]) -> ScenarioOutcome {
@@ -219,7 +217,7 @@ extension World {
         return outcome
     }
 
-    /// By the clock of the zone in which the bottle's was set.
+    /// By the zone in which the bottle's clock was set.
     private func instant(_ record: DrinkRecord) -> Instant? {
         let clock = BottleClock(
             yearByte: UInt8(record.yearByte), month: UInt8(record.month), day: UInt8(record.day),

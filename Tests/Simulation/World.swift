@@ -5,12 +5,12 @@ import GatewaySupport
 import TrackerCore
 import Emulator
 
-/// Bottle, faulty link, poll and a journal whose disk is full now and then, in one thread, on simulated time.
+/// Bottle, faulty link, poll and a journal whose disk is full at times, in one thread and in simulated time.
 ///
-/// The link is the product's own: GATT server and client machines with every PDU through a `FaultyChannel`. Only the
-/// clock, the order of events and the journal's disk belong to the simulation.
+/// The link consists of the product's GATT server and client machines, with every PDU through a `FaultyChannel`. The
+/// simulation supplies only the clock, the order of events and the journal's disk.
 package struct World {
-    /// A message to one of the machines; they take turns, in the order in which messages were sent.
+    /// A message to one of the machines, delivered in the order of sending.
     enum Message {
         case central(CentralMachine.Input)
         case server(GATTServer.Input)
@@ -22,43 +22,40 @@ package struct World {
         case toCentral(Int, [UInt8])
         case toPeripheral(Int, [UInt8])
         case act(ScenarioStep.Act)
-        /// The bottle is in reach again, where nothing carried it off since.
+        /// The end of an absence of the bottle, unless a later one applies.
         case back(Int)
-        /// So is the broker.
+        /// The end of an absence of the broker.
         case brokerBack(Int)
     }
 
     let scenario: Scenario
-    /// The journal of the house, and its disk.
+    /// The gateway's journal and its disk.
     let journal: any ScenarioJournal
     let disk: DiskJournal
-    /// Those of others who drain the bottle, by name.
+    /// Journals of other centrals, by name.
     var others: [String: any ScenarioJournal] = [:]
     private let makeJournal: () throws -> any ScenarioJournal
     private(set) var bottle: VirtualBottleMachine
     private var habits: BottleFaults
-    /// What went wrong so far.
     package var violations: [BrokenPromise] = []
-    /// What happened, line by line, with when; the first of it.
+    /// The first events with their times.
     package private(set) var story: [(at: Duration, line: String)] = []
-    /// Every record that the bottle ever wrote: its bytes, whether its clock showed a date, and when that really was.
+    /// Every record that the bottle wrote: its bytes, whether its clock had a date, and the true time.
     var written: [[UInt8]: (hasDate: Bool, at: Instant)] = [:]
-    /// Records that the ring lost before anybody had acknowledged them.
+    /// Records overwritten before an acknowledgement.
     var overwritten: Set<[UInt8]> = []
-    /// Records that somebody else took from the bottle.
+    /// Records that another central acknowledged.
     var elsewhere: Set<[UInt8]> = []
-    /// How often a record was sent and lost on the air.
+    /// The number of times that a record was lost on the air.
     var losses: [[UInt8]: Int] = [:]
-    /// Records dropped unseen although sent again and again: lost on the air in each of as many readings as the gateway
-    /// asks for.
+    /// Records dropped unread: lost on the air in each of as many readings as the gateway requires.
     package var swallowedForGood: Set<[UInt8]> = []
-    /// Of the house's polls.
     package private(set) var reports: [PollReport] = []
-    /// The polls of the house that acknowledge, and what kept those on a link without faults from it.
+    /// The gateway's acknowledging polls, and the reasons against it on links without faults.
     package private(set) var shares = PollShares()
-    /// The last sentence about the log in this poll.
+    /// The last log message of this poll.
     private var logNote: String?
-    /// Kinds of failures and codes of warnings that were told.
+    /// Reported kinds of failures and codes of warnings.
     var told: Set<String> = []
     private(set) var steps = 0
 
@@ -74,7 +71,6 @@ package struct World {
     private var server: GATTServer
     private var central = CentralMachine()
     var channel = FaultyChannel(FaultPlan(), seed: 0)
-    /// Where the scenario has one.
     var broker: BrokerLine?
     private var engine: Poll?
     var poll: ScenarioStep.Poll?
@@ -85,26 +81,25 @@ package struct World {
     var isAdvertised = true
     private var controls: UInt64 = 0
     private var quietPolls = 0
-    /// The day is over, and the owner has looked at the host's clock, which is right to the hour.
+    /// The day is over, and the user has confirmed the host's clock, which is correct to the hour.
     private var isSettling = false
     private let stepLimit: Int
-    /// For the promises.
+    /// The flash at the last check.
     var flashBefore = BottleFlash()
     private var goneBefore = 0
-    /// A bottle that shows again the last that it dropped (`resend`) keeps that in no flash: newer ones take the place
-    /// of older ones, and a restart takes all. Whoever reads its log sees them, and now no more.
+    /// The number of repeated records that the bottle sends (`resend`). They are not in the flash: newer records
+    /// replace older ones, and a restart removes all.
     var copies = 0
     var copiesGone = 0
-    /// What is told of everything that passes, for the replay of one seed.
+    /// Receives every event, for the replay of one seed.
     package var trace: ((String) -> Void)?
 
-    /// Keep `story`.
+    /// Records `story`.
     package var keepsStory = false
 
     static let storyLimit = 2000
 
-    /// - Parameter makeJournal: an empty journal; asked once for the house, and once for everybody else who drains the
-    ///   bottle.
+    /// - Parameter makeJournal: returns an empty journal; called once for the gateway and once for each other central.
     package init(_ scenario: Scenario, makeJournal: @escaping () throws -> any ScenarioJournal) throws {
         self.scenario = scenario
         self.makeJournal = makeJournal
@@ -123,7 +118,7 @@ package struct World {
         for step in scenario.steps { schedule(.act(step.act), at: now.advanced(by: step.at)) }
     }
 
-    /// True time: the bottle's clock has nothing to do with what the host's shows.
+    /// The true time, independent of the clocks of bottle and host.
     var truth: Instant { Instant(milliseconds: scenario.start.milliseconds + now.nanoseconds / 1_000_000) }
     var wall: Instant { Instant(milliseconds: truth.milliseconds + hostOffset.microseconds / 1000) }
     private var elapsed: Duration { .nanoseconds(now.nanoseconds) }
@@ -133,14 +128,13 @@ package struct World {
         LocalTime(milliseconds: instant.milliseconds + Int64(zone.offsetSeconds(at: instant)) * 1000 - 946_684_800_000)
     }
 
-    /// What the bottle's clock shows where it is right. It is always that of the zone in which the day began: nobody
-    /// sets it when its owner travels.
+    /// The correct time for the bottle's clock, in the zone at the start of the day: travel does not set it.
     private var bottleTime: LocalTime { Self.localTime(truth, scenario.zone) }
 
     // MARK: - The run
 
-    /// Runs the scenario, then polls without faults until the bottle is empty. The promises are checked on the way and
-    /// at the end.
+    /// Runs the scenario, then polls without faults until the bottle is empty. Checks the invariants throughout and at
+    /// the end.
     package mutating func run() {
         while let next = queue.last {
             let deadline = nextDeadline
@@ -158,7 +152,7 @@ package struct World {
         settle()
     }
 
-    /// Lets everything come to rest, with polls in good weather in between.
+    /// Processes all pending events, with polls without faults in between.
     private mutating func settle() {
         if keepsStory { note("The weather is good from now on: polls without faults until the bottle is empty.") }
         disk.fill(false)
@@ -188,7 +182,7 @@ package struct World {
     }
 
     private var nextDeadline: MonotonicInstant? {
-        // Asked at each step: without an array it costs a tenth less of the whole run.
+        // Evaluated at each step: an array here would cost a tenth of the run.
         var first = engine == nil ? nil : pollDeadline
         func take(_ deadline: MonotonicInstant?) {
             if let deadline { first = first.map { min($0, deadline) } ?? deadline }
@@ -286,14 +280,14 @@ package struct World {
         for lost in before.records where !left.contains(lost.number) { overwritten.insert(lost.bytes) }
     }
 
-    /// A line of the story.
+    /// Adds a line to `story`.
     mutating func note(_ line: String) {
         if story.count < Self.storyLimit { story.append((elapsed, line)) }
     }
 
     // MARK: - The gateway
 
-    /// What the bottle showed once and does not show any more, each time that it ceased to.
+    /// The number of records that the bottle no longer sends.
     private var gone: Int { bottle.flash.dropped + bottle.flash.overwritten + copiesGone }
 
     private mutating func begin(_ poll: ScenarioStep.Poll) {
@@ -312,7 +306,7 @@ package struct World {
         var options = PollOptions(zone: zone)
         options.limits.linger = .milliseconds(50)
         options.keep = poll.keeps
-        // A user whom the last poll asked to look at the clock, which is right by now, says so.
+        // If the last poll asked the user to check the clock, the user confirms it, because it is correct by now.
         let isConfirmed = isSettling && reports.last?.failure?.kind == .clockDoubtful
         options.isClockSynchronised = isConfirmed || scenario.hasTimeServer && hostOffset == .zero
         engine = Poll(options: options, linkName: "simulation", hasRadio: false)
@@ -320,7 +314,7 @@ package struct World {
         post(.engine(.start))
     }
 
-    /// The gateway's process is gone: so is its end of the link.
+    /// Ends the gateway's process and its end of the link.
     private mutating func kill() {
         if engine != nil, keepsStory { note("The process that asked was killed.") }
         engine = nil
@@ -335,10 +329,10 @@ package struct World {
         central = CentralMachine()
     }
 
-    /// The journal of whoever asks.
+    /// The journal of the polling central.
     var asking: any ScenarioJournal { poll?.other.flatMap { others[$0] } ?? journal }
 
-    /// Of the day that the clock of whoever asks shows.
+    /// The total of the day by the clock of the polling central.
     private var totalToday: Int {
         let calendar = DayCalendar(zone: zone)
         return asking.total(on: calendar.day(of: wall), in: calendar)
@@ -415,11 +409,11 @@ package struct World {
         }
     }
 
-    /// Ends the connection for both sides; `error` is what the central hears, `nil` when it hung up itself.
+    /// Ends the connection for both sides. The central receives `error`; `nil` when it disconnected itself.
     mutating func disconnect(_ error: LinkError?) {
         guard isConnected else { return }
         if error == nil {
-            // A central's last words arrive, also when it has hung up behind them.
+            // PDUs that a central sent before it disconnected still arrive.
             let last = queue.reversed().compactMap {
                 if case .toPeripheral(connection, let bytes) = $0.event { bytes } else { nil }
             }
@@ -465,12 +459,12 @@ package struct World {
 }
 
 extension VirtualBottleMachine {
-    /// The clock shows a date at all.
+    /// Whether the clock has a date.
     fileprivate func clockIsRight(at now: MonotonicInstant) -> Bool { status(at: now).clock.isPossible }
 }
 
 extension PollReport {
-    /// What came of a poll, for the story.
+    /// The result of a poll as a line of `story`.
     fileprivate func line(by whom: String) -> String {
         let figures = received == 0 ? "nothing new" : "\(received) received, \(new) new, \(acknowledged) acknowledged"
         let doubts =
