@@ -23,7 +23,7 @@ import TrackerCore
         #expect(try isValid("secret one") && !isValid("secret") && !isValid(""))
         #expect(try store.revokeTokens(String(first.id.prefix(8)), now) == 1)
         #expect(try !isValid("secret one") && isValid("secret two"))
-        // An adversary's finding: what begins with a NUL was an empty beginning, which is everybody's.
+        // An identifier prefix with NUL must not act as an empty prefix, which matches everything.
         for beginning in ["\u{0}", "", "\u{0}" + first.id, first.id + "\u{0}"] {
             #expect(throws: Refusal.self) { try store.revokeTokens(beginning, now) }
         }
@@ -34,7 +34,7 @@ import TrackerCore
         #expect(bytes.range(of: Data("secret one".utf8)) == nil)
     }
 
-    /// D4: new drinks are appended, an edit rewrites, a file that somebody touched is mended.
+    /// D4: new drinks are appended, an edit rewrites the files, and a modified file is repaired.
     @Test func `health files follow the store`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let folder = scratch.directory.appendingPathComponent("health")
@@ -61,8 +61,7 @@ import TrackerCore
         #expect(try keys("waterh.sqlite-drinks.csv") == stored())
     }
 
-    /// Service, poll and commands follow their commits with the files, at once: a drink was in them twice, and stayed
-    /// so.
+    /// Service, poll and commands update the files after their commits, concurrently. No drink may be in them twice.
     @Test func `health files written by several processes have each drink once`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let path = scratch.path
@@ -127,7 +126,7 @@ import TrackerCore
         _ = try store.addLog(.drink(), now)
         _ = try store.evaluate(now, sinks: [MemorySink()])
         try store.purge()
-        // The number is drawn, and says nothing of what was there.
+        // The number is random.
         #expect(try store.rowCounts().filter { $0.rows > 0 }.map(\.table) == ["drink_sequence"])
         #expect(try store.read(Schema.statements) == Schema.tables, "VACUUM keeps the order of the tables")
         for suffix in ["", "-wal"] {
@@ -137,7 +136,7 @@ import TrackerCore
         #expect(try store.finishOnboarding(now), "back to the welcome")
     }
 
-    /// D4: a store restored from its export knows the bottle's records again, tombstones included.
+    /// D4: a store that is restored from its export knows the bottle's records, including tombstones.
     @Test func `an export restores a store`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let batch = try (10..<20).map { try sip("2026-02-03T\($0):00:00", $0) }
@@ -156,7 +155,6 @@ import TrackerCore
         }
     }
 
-    /// An adversary's finding: a phone's drink of the afternoon counted at noon, and one of 2099 was taken in.
     @Test func `a file with a future sample is rejected`() throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let now = try context("2026-02-03T18:00:00Z")
@@ -164,13 +162,13 @@ import TrackerCore
         var late = HealthSample(at: now.now.advanced(seconds: 601), ml: 100)
         #expect(throws: Refusal.self) { try store.importSamples([soon, late], now) }
         #expect(try store.allDrinks().isEmpty)
-        // A drink of ours was dated when it was written: this machine's clock may be the wrong one.
+        // Our own drink has the time of its write: the clock of this machine can be the wrong one.
         late.uuid = "a-key-of-ours"
         #expect(try store.importSamples([soon, late], now).added == 2)
     }
 
-    /// An adversary's finding: drinks of a store that knows the bottle by its new address, imported into one that knows
-    /// it by both, counted once more when the bottle delivered them itself.
+    /// Drinks of a store that knows the bottle by its new address, imported into one that knows both addresses. The
+    /// bottle delivers them again.
     @Test(arguments: [true, false]) func `an imported drink counts once under another bottle identity`(
         isCorrected: Bool
     )
@@ -194,8 +192,7 @@ import TrackerCore
         #expect(try other.importSamples(samples, now).added == 0)
     }
 
-    /// An adversary's finding: 102 ml of the bottle were corrected to 150; exported, imported elsewhere, and polled
-    /// there, both counted.
+    /// A corrected drink is exported, imported into another store, and polled there: it counts once.
     @Test(arguments: [true, false], [HealthFiles.Format.json, .appleHealth])
     func `a corrected drink counts once after an import`(isPolledFirst: Bool, format: HealthFiles.Format) throws {
         let now = try context("2026-02-03T18:00:00Z")
@@ -218,14 +215,13 @@ import TrackerCore
             try other.allDrinks().map(\.ml) == (try store.allDrinks().map(\.ml))
                 && other.allDrinks().contains { $0.key == again.key })
         #expect(try other.importSamples(samples, now).added == 0 && other.allDrinks().count == 3)
-        // Handed on once more, it still says what it was.
+        // A second export has the same origin.
         var originals: [String] = []
         try other.forEachDrink { _, original, _ in originals += original.map { [$0] } ?? [] }
         #expect(originals == [original.key])
     }
 
-    /// Apple Health gives a drink of ours back under another app's name, before ours or after it in one file: it is one
-    /// drink.
+    /// Apple Health returns our drink with another app's name, before or after our sample in one file.
     @Test func `our drink from another app in one file counts once`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let ours = HealthSample(at: Instant(seconds: 40_000), ml: 250, uuid: "k1", sourceName: HealthFiles.sourceName)

@@ -8,22 +8,22 @@ import TrackerCore
 
 @testable import Store
 
-/// A backup is everything, of one moment, and restores to equal answers.
+/// A backup is a consistent copy of the whole store.
 @Suite struct BackupTests {
     let scratch: ScratchStore
     var folder: URL { scratch.directory }
 
     init() throws { scratch = try ScratchStore() }
 
-    /// Every row of every table, as text.
-    /// All rows but what is this file's own: files that it wrote, and the places of its changes.
+    /// Every row of every table as text, except the written files and the positions of changes, which belong to one
+    /// file.
     private func dump(_ store: TrackerStore, without: Set<String> = ["written_file", "drink_sequence"]) throws
         -> [String]
     {
         try store.read { db in
             try (TrackerStore.tables(db) + ["sqlite_sequence"]).filter { !without.contains($0) }.flatMap { table in
                 try Row.fetchAll(db, sql: "SELECT * FROM \"\(table)\"").filter { row in
-                    // Counts of this file: its changes, and the tables into which something was inserted.
+                    // Counters that belong to one file: its changes, and the tables with an insertion.
                     table == "counter" ? row["name"] != "drink.rewrites" : table != "sqlite_sequence" || row["seq"] != 0
                 }.map { row in
                     "\(table): \(row.filter { !["born", "place"].contains($0.0) }.map { "\($0)=\($1)" })"
@@ -32,7 +32,6 @@ import TrackerCore
         }
     }
 
-    /// What a person asks of a store.
     private func answers(_ store: TrackerStore, _ context: WriteContext) throws -> String {
         let day = DayCalendar(zone: context.zone).day(of: context.now)
         let encoder = JSONEncoder()
@@ -93,7 +92,7 @@ import TrackerCore
         #expect(try dump(other) == dump(store), "seed \(seed)")
         #expect(try answers(other, context()) == answers(store, context()), "seed \(seed)")
         #expect(try other.integrityProblems().isEmpty)
-        // The backup is a store itself, and the restored one goes on as the first would have.
+        // The backup is a store, and the restored one continues as the first one would have.
         #expect(try dump(TrackerStore(path: backup)) == dump(store))
         if let taken = try? store.undo(context()) { #expect(try other.undo(context()) == taken) }
         _ = try other.logDrink(ml: 3, try context())
@@ -165,15 +164,15 @@ import TrackerCore
             #expect((bytes.range(of: Data("hunter2".utf8)) != nil) == secrets)
             let backup = try TrackerStore(path: file)
             #expect(try backup.tokens().isEmpty && backup.settings().goalMl == 2100)
-            // A restore keeps the tokens of the store that is replaced, and passwords that the backup does not have.
+            // A restore keeps the tokens of the replaced store, and passwords that the backup does not have.
             try store.restore(from: file, scratch: try newFolder())
             #expect(try store.tokens().map(\.label) == ["phone"])
             #expect(try store.settings().service.mqttPassword == "hunter2")
         }
     }
 
-    /// How the last poll went is of this machine and of now: no backup brings an old error, and none takes away one
-    /// that stands.
+    /// The result of the last poll belongs to this machine: a backup neither restores an old error nor removes a
+    /// current one.
     @Test func `a restore does not restore old errors`() throws {
         let (now, other) = (
             try context("2026-02-03T18:00:00Z"), try TrackerStore(path: folder.appendingPathComponent("other.db").path)
@@ -189,7 +188,6 @@ import TrackerCore
         #expect(try other.look(now).snapshot.connection.error == ConnectionProblem.bluetoothOff.description)
     }
 
-    /// An adversary's finding: what waited for a phone when the backup was made was sent once more after a restore.
     @Test func `a restore sends nothing that was pending in the backup`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         func words(_ id: String) -> Announcement {
@@ -208,28 +206,26 @@ import TrackerCore
         for id in ["r/1", "r/2"] { _ = try store.post(words(id), to: "ntfy", keepsAll: true, at: now.now) { id } }
         let file = folder.appendingPathComponent("backup").path
         try store.backUp(to: file)
-        // Sent after the backup was made.
         let first = try #require(try next(store))
         try store.endPost(first, from: "ntfy", as: "me", at: now.now, .sent)
         try store.restore(from: file, scratch: try newFolder())
         #expect(try store.postState("r/1", at: "ntfy") == .sent && store.post(withKey: "r/1") != nil)
-        // It still waits here, and is what it was.
+        // It is still pending here and unchanged.
         #expect(try next(store)?.announcement.id == "r/2")
-        // On another machine nobody waits for it any more.
+        // On another machine it is not pending.
         try other.restore(from: file, scratch: try newFolder())
         #expect(try next(other) == nil && other.postState("r/2", at: "ntfy") == .dropped)
         _ = try other.post(words("r/3"), to: "ntfy", keepsAll: true, at: now.now) { "r/3" }
         #expect(try next(other)?.announcement.id == "r/3")
     }
 
-    /// An adversary's finding: an old backup was restored beside a bottle that had given its records away since, and
-    /// those were nowhere any more.
+    /// Records that the bottle has delivered since an old backup exist only in the replaced store.
     @Test func `a restore keeps the replaced store as a backup`() async throws {
         let now = try context("2026-02-03T18:00:00Z")
         let store = try TrackerStore(path: scratch.path)
         let old = folder.appendingPathComponent("old").path
         try store.backUp(to: old)
-        // Whatever another program stores meanwhile is in the one or in the other.
+        // A concurrent write of another program is in one of the two.
         let path = scratch.path
         let others = Task.detached {
             let other = try TrackerStore(path: path)
@@ -293,7 +289,7 @@ import TrackerCore
 
     // MARK: - What a restore does not rewind
 
-    /// Given to the phone, revoked and numbered after the backup was made.
+    /// The delivery, the revocation and the number are later than the backup.
     @Test func `a restore rewinds no delivery, no revocation and no number`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let store = try TrackerStore(path: scratch.path)
@@ -310,7 +306,7 @@ import TrackerCore
         #expect(try store.drinksNotGiven(since: Instant(milliseconds: 0), limit: 9).isEmpty)
         #expect(try store.tokens().map { $0.revokedAt != nil } == [true])
         #expect(try store.logDrink(ml: 300, now).number > second.number)
-        // A new installation knows what the phone has.
+        // A new installation has the deliveries to the phone.
         let other = try TrackerStore(path: folder.appendingPathComponent("other.sqlite").path)
         try store.backUp(to: backup + "-2")
         try other.restore(from: backup + "-2", scratch: try newFolder())
@@ -322,7 +318,7 @@ import TrackerCore
         #expect(Set(Schema.restoring.keys) == Set(Schema.tableNames))
     }
 
-    /// 18 a: a folder `health` that somebody else has is nobody's to delete, and two stores write files of their own.
+    /// A folder `health` with other files is not deleted, and two stores write files of their own.
     @Test func `a purge deletes only files of its store`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let health = folder.appendingPathComponent("health")
@@ -350,11 +346,11 @@ import TrackerCore
         try store.removeWrittenFiles()
         try FileManager.default.removeItem(at: health.appendingPathComponent("notes.txt"))
         try other.removeWrittenFiles()
-        // The other one did not make the folder: it stays.
+        // The second store did not create the folder, so it stays.
         #expect(try names().isEmpty)
     }
 
-    /// An adversary's finding: a poll was in the middle of writing them when everything was purged, and put them back.
+    /// A poll that writes the files during a purge must not create them again.
     @Test func `a purge waits for writers of health files`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let store = try TrackerStore(path: scratch.path)
@@ -362,7 +358,7 @@ import TrackerCore
         _ = try store.logDrink(ml: 777, now)
         try store.updateHealthFiles()
         let health = folder.appendingPathComponent("health").path
-        /// While another program has its turn, `body` begins; then that program does its last and ends.
+        /// Starts `body` while another program holds the lock. That program then runs `last` and releases it.
         func begin(_ body: @escaping @Sendable () throws -> Void, thenBeside last: () throws -> Void) throws -> Bool {
             let turn = open(health, O_RDONLY | O_DIRECTORY)
             #expect(turn >= 0 && flock(turn, LOCK_EX) == 0)

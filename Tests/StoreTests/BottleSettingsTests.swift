@@ -5,7 +5,6 @@ import Support
 import Testing
 import TrackerCore
 
-/// Settings of one bottle over those of all.
 @Suite struct BottleSettingsTests {
     let scratch: ScratchStore
     let store: TrackerStore
@@ -26,7 +25,7 @@ import TrackerCore
         let own = try #require(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01"))
         #expect(own.recordDialect == .strict && own.zone == nil && own.maxRecordAgeDays == 90)
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:02") == nil)
-        // The store's settings go on, and reach what the bottle does not say itself.
+        // The store's settings still apply to values that the bottle does not override.
         try store.changeSettings([("bottle.maxRecordAgeDays", "30")], context)
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01")?.maxRecordAgeDays == 30)
         #expect(try store.settings().bottle.recordDialect == .calendar)

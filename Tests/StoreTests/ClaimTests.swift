@@ -5,7 +5,7 @@ import TrackerCore
 
 @testable import Store
 
-/// Claim and delivery are one (tracker law B7, B8): whoever tells a decision has it alone.
+/// Tracker spec B7, B8: the process with the claim is the only sender of a notification.
 @Suite struct ClaimTests {
     let scratch: ScratchStore
 
@@ -35,7 +35,7 @@ import TrackerCore
         #expect(try second.notifications().count == 1)
     }
 
-    /// Killed between claim and delivery: after the lease the same id is offered again, and counted once.
+    /// A process is killed between claim and delivery: after the lease the same id is offered again and counted once.
     @Test func `the claim of a killed process expires`() throws {
         let store = try TrackerStore(path: scratch.path)
         let killed = try store.offer(berlin("12:00"))
@@ -44,13 +44,12 @@ import TrackerCore
         let again = try store.offer(later)
         #expect(again.banners.map(\.shown.notificationId) == killed.banners.map(\.shown.notificationId))
         try store.settle(again.banners[0], of: again, shownBy: ["terminal"], later)
-        // The first was only slow: what it shows now is not counted a second time.
+        // The first process was only slow: its delivery is not counted a second time.
         try store.settle(killed.banners[0], of: killed, shownBy: ["terminal"], later)
         #expect(try store.look(later).snapshot.remindersSent == 1)
     }
 
-    /// Many banners and slow servers: a claim lasts as long as the showing, because it is held anew; what went to
-    /// another is not shown.
+    /// Each delivery renews the claim. A notification that another process claimed is not shown.
     @Test func `a claim lasts as long as the delivery`() throws {
         let store = try TrackerStore(path: scratch.path)
         let slow = try store.offer(berlin("12:00"))
@@ -62,7 +61,6 @@ import TrackerCore
         #expect(try !store.hold(banner, of: slow, at: second), "another tells it now")
     }
 
-    /// A claim made under a wrong clock, hours ahead, holds nobody up.
     @Test func `a claim by a wrong clock does not block others`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.offer(berlin("20:00"))
@@ -79,7 +77,6 @@ import TrackerCore
         #expect(try store.look(berlin("12:00")).snapshot.remindersSent == 0)
     }
 
-    /// What another process writes between a decision and its acceptance is not overwritten.
     @Test func `accepting a notification keeps concurrent changes`() throws {
         let store = try TrackerStore(path: scratch.path)
         let noon = try berlin("12:00")
@@ -94,7 +91,7 @@ import TrackerCore
         #expect(try store.offer(berlin("12:30")).banners.isEmpty, "the goal is not told again")
     }
 
-    /// Discreet: the per-drink reminder and the warning have the same words. One banner answers both.
+    /// With `discreet`, the per-drink reminder and the warning have the same text. One notification answers both.
     @Test func `equal banners are shown once`() throws {
         let store = try TrackerStore(path: scratch.path)
         let night = try berlin("23:00")
@@ -115,8 +112,8 @@ import TrackerCore
             "different words are two banners")
     }
 
-    /// B8: a drink re-arms at its commit, although no check looked in between; K-B11: back on track is told later,
-    /// once.
+    /// B8: a drink re-arms reminders at its commit, without a check in between. K-B11: the return to pace is notified
+    /// later, once.
     @Test func `every commit is evaluated`() throws {
         let store = try TrackerStore(path: scratch.path)
         try store.changeSettings([("reminders.backOnTrack", "true")], berlin("07:00"))
@@ -133,7 +130,7 @@ import TrackerCore
         #expect(try told("08:18") == [.pace], "amber again, 50 ml behind")
     }
 
-    /// E4: the grid restarts at the change, whoever evaluates when.
+    /// E4: the grid restarts at the change, independently of the next evaluation.
     @Test func `a new interval restarts the time grid`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.startSession(berlin("21:00"))
@@ -146,8 +143,7 @@ import TrackerCore
         #expect(try next("21:30") == 7 * 60, "another setting moves nothing")
     }
 
-    /// D3: the days before a change keep their goal, with and without drinks; a person who sets the program up has it
-    /// for all.
+    /// D3: the days before a change keep their goal, with and without drinks. The first setup applies to all days.
     @Test func `a new goal does not change earlier days`() throws {
         func goals(_ store: TrackerStore) throws -> [Int] {
             let days = (10...16).compactMap { LocalDay("2026-06-\($0)") }
@@ -166,7 +162,7 @@ import TrackerCore
         #expect(try goals(used) == [2500, 2500, 2500, 2500, 2500, 3000, 3000])
     }
 
-    /// Asked for the past, later drinks do not count; a bottle's drink that is a little ahead of our clock does.
+    /// For a past time later drinks do not count. A bottle's drink that is slightly ahead of the host's clock does.
     @Test func `later drinks do not count with --now in the past`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 250, berlin("10:00"))
@@ -200,8 +196,8 @@ import TrackerCore
                 && store.streak(today: day, knownAt: asked("14:00").asked) == 1)
     }
 
-    /// What was drunk before the host's clock was set back was drunk all the same, and so the session goes on: only who
-    /// asks for an earlier moment hears of what was known then.
+    /// Drinks from before the host's clock was set back still count, and the session continues. Only a query for an
+    /// earlier time ignores them.
     @Test func `a clock set back removes no drink`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 1800, berlin("17:00"))

@@ -6,7 +6,6 @@ import Synchronization
 import Testing
 import TrackerCore
 
-/// Readers of a store do not delay its writers.
 @Suite(.timeLimit(.minutes(2))) struct ConcurrencyTests {
     @Test func `writes and other reads do not wait while eight exports are open`() async throws {
         let scratch = try ScratchStore()

@@ -5,7 +5,7 @@ import Support
 import Testing
 import TrackerCore
 
-/// What came of the last poll, as every surface shows it (tracker law A8).
+/// The result of the last poll (tracker spec A8).
 @Suite struct ConnectionTests {
     private static let problems: [ConnectionProblem] = [
         .bottleNotFound, .bluetoothOff, .permissionDenied, .noAdapter, .failedToConnect("le-connection-abort-by-local"),
@@ -44,7 +44,7 @@ import TrackerCore
                     clockDriftSeconds: -3,
                     endedAt: sampleInstant.advanced(seconds: Double(number)), complete: number == 1))
         }
-        // A recording that was read since is no bottle of this store.
+        // A capture belongs to no bottle of this store.
         try store.finishPoll(
             PollRecord(
                 bottle: "recorded", batteryPercent: 5, endedAt: sampleInstant.advanced(seconds: 9), complete: true))

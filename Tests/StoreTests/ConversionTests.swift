@@ -7,7 +7,6 @@ import TrackerCore
 
 @testable import Store
 
-/// A store of 0.9 keeps everything when 0.10 converts it.
 @Suite struct ConversionTests {
     let scratch: ScratchStore
     let removed = ["gotify.token", "gotify.url", "notify.tray", "push.contact", "webhook.templateFile"]
@@ -40,7 +39,6 @@ import TrackerCore
             })
     }
 
-    /// The amounts of all drinks by their numbers.
     private func amounts(_ db: Database) throws -> [Int64: Int] {
         let rows = try Row.fetchAll(db, sql: "SELECT id, ml FROM drink WHERE deleted = 0")
         return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.checked("id"), try $0.checked("ml")) })
@@ -94,7 +92,7 @@ import TrackerCore
         #expect(try store.read(amounts)[3968] == 100)
         #expect(try TrackerStore(path: scratch.path).removedSettings.isEmpty)
 
-        // The copy is a store of 0.9, for its owner only.
+        // The copy is a store of 0.9 with owner-only permissions.
         let copy = StoreCopy.beforeConversion(of: scratch.path)
         #expect(try version(copy) == Schema.release09 && raw(copy, rows) == before)
         let mode = try FileManager.default.attributesOfItem(atPath: copy)[.posixPermissions] as? Int

@@ -7,15 +7,14 @@ import TrackerCore
 
 @testable import Store
 
-/// A damaged page says of a column what the schema forbids: nothing, or bytes where a text or a number stood. Nobody
-/// traps, whatever is asked.
+/// A damaged page can contain values that the schema forbids: NULL, or a blob instead of a text or a number. No query
+/// may trap.
 @Suite struct DamagedCellTests {
     let scratch: ScratchStore
 
     init() throws { scratch = try ScratchStore() }
 
-    /// A store in which every table that a person's day fills has rows, and whose schema no longer says what its
-    /// columns hold: as a page may that was damaged.
+    /// A store with rows in every table of a day, and a schema without constraints, as a damaged page can have.
     private func template() throws -> [(table: String, column: String)] {
         do {
             let store = try TrackerStore(path: scratch.path), now = try context("2026-02-02T22:41:00Z")
@@ -62,7 +61,7 @@ import TrackerCore
         }
     }
 
-    /// What is asked and what a person does next; each may fail in words.
+    /// Runs the queries and the next user actions; each can throw.
     private func useAll(_ store: TrackerStore) throws -> Int {
         let now = try context("2026-02-02T23:00:00Z"), bottle = "A4:C1:38:00:00:01"
         let today = DayCalendar(zone: now.zone, boundaryHour: 4).day(of: now.now)

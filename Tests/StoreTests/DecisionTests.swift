@@ -15,13 +15,13 @@ import TrackerCore
             now: instant, zone: try Zone("Europe/Berlin"), source: "cli", makeID: { UUID().uuidString.lowercased() })
     }
 
-    /// B4-S2 through the store, minute by minute, the process restarted before every single evaluation.
+    /// B4-S2 minute by minute, with a new process before every evaluation.
     @Test func `scenario B4-S2 with a restart at every tick`() throws {
         let start = try #require(Instant(iso: "2026-06-15T04:00:00+02:00"))
         try TrackerStore(path: scratch.path).changeSettings([("reminders.backOnTrack", "true")], berlin(start))
         let drinks = ["10:05": 300, "11:50": 600, "15:00": 700, "19:00": 500, "20:00": 400]
         var heard: [String] = []
-        // A new process now and then, and at each hour: opening is what costs time in a test.
+        // A new process at random and at each hour: opening the store dominates the time of the test.
         var store = try TrackerStore(path: scratch.path)
         for minute in 0..<(24 * 60) {
             let context = try berlin(start.advanced(seconds: Double(minute * 60)))
@@ -42,7 +42,7 @@ import TrackerCore
         #expect(Set(try store.notifications().map(\.id)).count == 10)
     }
 
-    /// K-B15: what no sink accepted is not counted, and comes again under the same id.
+    /// K-B15: a decision that no sink accepted does not count and is offered again with the same id.
     @Test func `rejected decisions are offered again`() throws {
         let store = try TrackerStore(path: scratch.path)
         let noon = try #require(Instant(iso: "2026-06-15T12:00:00+02:00"))
@@ -59,7 +59,7 @@ import TrackerCore
         #expect(try store.look(berlin(noon.advanced(seconds: 62))).snapshot.remindersSent == 1)
     }
 
-    /// An evaluation repeated at the same moment writes nothing new: the file's bytes say so.
+    /// The file's bytes stay the same.
     @Test func `a repeated evaluation changes nothing`() throws {
         let store = try TrackerStore(path: scratch.path)
         let noon = try berlin(try #require(Instant(iso: "2026-06-15T12:00:00+02:00")))
@@ -72,7 +72,7 @@ import TrackerCore
         #expect(try store.look(noon).snapshot == before)
     }
 
-    /// D3: each day keeps the goal it ended with; a streak survives a raised goal.
+    /// D3: each day keeps the goal that it ended with. A streak survives a raised goal.
     @Test func `goals stay with their days`() throws {
         let store = try TrackerStore(path: scratch.path)
         let days = try (10...14).map { try #require(LocalDay("2026-06-\($0)")) }
@@ -109,7 +109,7 @@ import TrackerCore
         #expect(settings.goalMl == 2500 && refused.map(\.name) == ["hydration.goalMl"])
     }
 
-    /// An alias takes the only bottle's history along.
+    /// An alias keeps the history of the only bottle.
     @Test func `an alias renames the bottle`() throws {
         let store = try TrackerStore(path: scratch.path)
         try store.adopt(BottleNames("A4:C1:38:00:00:01"))
@@ -118,7 +118,7 @@ import TrackerCore
         #expect(try store.append([entry("mine"), entry("A4:C1:38:00:00:01")]) == [.duplicate, .duplicate])
     }
 
-    /// An alias that is taken back is not what the bottle is called any more, and still means it.
+    /// A removed alias is no longer shown and still identifies the bottle.
     @Test func `an alias can be removed`() throws {
         let store = try TrackerStore(path: scratch.path)
         try store.adopt(BottleNames("A4:C1:38:00:00:01"))
@@ -128,7 +128,7 @@ import TrackerCore
         #expect(try store.append([entry("A4:C1:38:00:00:01"), entry("mine")]) == [.stored, .duplicate])
         try store.changeSettings([("bottle.alias", "mine")], berlin(sampleInstant))
         #expect(try store.bottles().map(\.name) == ["mine"])
-        // An alias of one bottle alone is not the store's to take back.
+        // An alias of one bottle is not removed with the store's setting.
         try store.changeSettings([("bottle.alias", "kitchen")], ofBottle: "mine")
         try store.changeSettings([("bottle.alias", "unset")], berlin(sampleInstant))
         #expect(try store.bottles().map(\.name) == ["kitchen"])

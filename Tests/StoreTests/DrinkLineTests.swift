@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import TrackerCore
 
-/// What a reader is told of drinks, from a position that it gives.
+/// The changes of drinks after a given position.
 @Suite struct DrinkLineTests {
     let scratch: ScratchStore
     let store: TrackerStore
@@ -19,7 +19,7 @@ import TrackerCore
         context = WriteContext(now: sampleInstant, zone: .utc, source: "cli", makeID: { numbers.next() })
     }
 
-    /// All from a position on, with what it was told before known.
+    /// All changes after a position, for a reader that has the earlier ones.
     private func told(after position: Int64, limit: Int = 500) throws -> [String] {
         let last = try store.lastDrinkPlace()
         var (at, lines) = (position, [String]())
@@ -43,7 +43,7 @@ import TrackerCore
         let seen = try store.lastDrinkPlace()
         _ = try store.editDrink("d\(first.number)", ml: 150, context)
         #expect(try told(after: seen, limit: limit) == ["deleted 1 100", "corrected 3 150 of 1"])
-        // Who comes now is told what there is, and nothing of what is gone.
+        // A new reader gets the current drinks and no removed ones.
         #expect(try told(after: 0, limit: limit) == ["added 2 200", "corrected 3 150 of 1"])
         let edited = try store.lastDrinkPlace()
         _ = try store.deleteDrink("d2", context)
@@ -54,7 +54,7 @@ import TrackerCore
         #expect(try told(after: store.lastDrinkPlace(), limit: limit).isEmpty)
     }
 
-    /// A batch gives its sips their places itself, one behind the other, also between drinks that are given theirs.
+    /// A batch assigns consecutive positions to its drinks, also between drinks with given positions.
     @Test func `sips and drinks by hand stand in the order in which they came`() throws {
         _ = try store.logDrink(ml: 100, context)
         _ = try store.append([entry(second: 1), entry(second: 2), entry(second: 1)])
@@ -66,7 +66,7 @@ import TrackerCore
                 [$0["born"], $0["place"]] as [Int64]
             }
         }
-        // The edit is a drink of its own, and the one that it stands for is deleted behind it, or before.
+        // An edit is a new drink. The drink that it replaces is deleted after it or before it.
         let last = try store.lastDrinkPlace()
         #expect(rows.dropFirst().prefix(4).map { $0.map { $0 - rows[0][0] } } == [[1, 1], [2, 2], [3, 3], [4, 4]])
         #expect(Set(rows.map { $0[1] }).count == 6 && rows.map { $0[1] }.max() == last, "\(rows)")
@@ -87,8 +87,7 @@ import TrackerCore
         #expect(last == seen + 3)
     }
 
-    /// A reader that went on with its position after a purge got the rest of a store that it did not know, and never
-    /// what stood before.
+    /// A reader that resumes at its position after a purge must not get the rest of a different history.
     @Test func `a position of before a purge, or of another store, is none of this one's`() throws {
         for ml in [100, 200] { _ = try store.logDrink(ml: ml, context) }
         let seen = try store.lastDrinkPlace()
@@ -101,8 +100,7 @@ import TrackerCore
         #expect(try !store.isDrinkPlace(seen) && store.isDrinkPlace(store.lastDrinkPlace()))
         for ml in 1...5 { _ = try store.logDrink(ml: ml, context) }
         #expect(try !store.isDrinkPlace(seen) && store.isDrinkPlace(0) && told(after: 0).count == 5)
-        // It goes on where it was, whoever opens it, and is exact in a program that has no other numbers than
-        // JavaScript's.
+        // Positions continue in every process and are exact as JavaScript numbers.
         let last = try store.lastDrinkPlace()
         #expect(try TrackerStore(path: scratch.path, for: .looking).isDrinkPlace(last) && last < 1 << 53)
     }
@@ -115,14 +113,13 @@ import TrackerCore
         let brief = try store.logDrink(ml: 300, context)
         _ = try store.deleteDrink("d\(brief.number)", context)
         #expect(try told(after: seen).isEmpty)
-        // The same sip again is no change.
+        // The same record again is not a change.
         let before = try store.lastDrinkPlace()
         _ = try store.append([entry("A4:C1:38:00:00:01")])
         #expect(try store.lastDrinkPlace() == before)
     }
 
-    /// An adversary's finding: who followed was told the drinks of the backup once more, and never that the others were
-    /// gone.
+    /// A reader must learn that drinks are gone, and must not get the backup's drinks as new ones.
     @Test func `a backup that takes the store's place begins anew for who reads by position`() throws {
         _ = try store.logDrink(ml: 100, context)
         let backup = scratch.path + ".backup"

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import TrackerCore
 
-/// A write at an instant given as text, in a zone; `counted` gives the same identifiers at every call.
+/// A write at a time given as text, in a zone; `counted` gives the same identifiers in every call.
 func context(_ now: String, zone: String = "UTC", source: String = "cli", counted: Bool = false) throws -> WriteContext
 {
     let count = Atomic(0)
@@ -16,7 +16,7 @@ func context(_ now: String, zone: String = "UTC", source: String = "cli", counte
 
 func day(_ text: String) throws -> LocalDay { try #require(LocalDay(text)) }
 
-/// A bottle's drink at a wall time in UTC.
+/// A bottle's drink at a wall-clock time in UTC.
 func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC") throws -> JournalEntry {
     let wall = try #require(WallTime(wall))
     let at = try #require(Instant(iso: "\(wall)Z"))
@@ -38,7 +38,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         try store.drinks(on: LocalDay(day) ?? LocalDay(daysSince1970: 0)).reduce(0) { $0 + $1.ml }
     }
 
-    /// The story of A6, steps 1 to 7.
+    /// A6, steps 1 to 7.
     @Test func `scenario A6: ingest, delete, repeat`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let first = [try sip("2026-02-03T16:00:00", 100), try sip("2026-02-03T17:00:00", 200)]
@@ -57,7 +57,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         #expect(try total("2026-02-04") == 0)
     }
 
-    /// T-20 and T-21: the day is frozen at ingest; the long night counts by the wall clock.
+    /// T-20 and T-21: the day is set at import. The night of 25 hours counts by the wall clock.
     @Test func `vectors T20 and T21`() throws {
         let travel = try TrackerStore(inMemory: "America/New_York")
         var evening = try sip("2026-06-01T23:30:00", 200)
@@ -73,8 +73,8 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         #expect(try total("2026-10-24") == 300 && total("2026-10-25") == 200)
     }
 
-    /// An adversary's findings: 23:50 put right to 00:10 went to the midnight before, and after a journey an edit moved
-    /// the drink by the zones' difference.
+    /// 23:50 corrected to 00:10 is on the next calendar day. After a journey an edit must not shift the drink by the
+    /// difference of the zones.
     @Test(arguments: [
         // boundary hour, logged at, in the zone, day, time on its clock, instant then
         (4, "2026-02-03T22:50:00Z", "Europe/Berlin", "2026-02-03", "00:10", "2026-02-03T23:10:00Z"),
@@ -85,7 +85,8 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         (6, "2026-02-03T22:50:00Z", "Europe/Berlin", "2026-02-03", "05:30", "2026-02-04T04:30:00Z"),
         (4, "2026-02-04T02:30:00Z", "America/New_York", "2026-02-03", "21:00", "2026-02-04T02:00:00Z"),
         (4, "2026-02-03T03:30:00Z", "Asia/Tokyo", "2026-02-03", "01:15", "2026-02-03T16:15:00Z"),
-        // The long night: the pass in which it was drunk; the short one: what is skipped, after the gap.
+        // The night of 25 hours: the repeated hour in which it was drunk. The night of 23 hours: a skipped time moves
+        // after the gap.
         (4, "2026-10-25T00:20:00Z", "Europe/Berlin", "2026-10-24", "02:40", "2026-10-25T00:40:00Z"),
         (4, "2026-10-25T01:20:00Z", "Europe/Berlin", "2026-10-24", "02:40", "2026-10-25T01:40:00Z"),
         (4, "2026-03-28T22:00:00Z", "Europe/Berlin", "2026-03-28", "02:30", "2026-03-29T01:30:00Z"),
@@ -170,7 +171,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         #expect(throws: Refusal.self) { try store.editDrink("none", ml: 5, now) }
     }
 
-    /// Any split, order or repetition of ingests gives the same days; SQL sums equal the fold.
+    /// Any split, order or repetition of imports gives the same days, and SQL sums equal the fold.
     @Test(arguments: [UInt64](1...20)) func `ingesting is independent of order and repetition`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let all = try (0..<120).map { _ in

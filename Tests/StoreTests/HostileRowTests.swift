@@ -7,7 +7,6 @@ import TrackerCore
 
 @testable import Store
 
-/// Values that another program writes into the file.
 @Suite struct HostileRowTests {
     let scratch: ScratchStore
 
@@ -32,8 +31,8 @@ import TrackerCore
         return try TrackerStore(path: scratch.path)
     }
 
-    /// A row of the settings that the rules refuse counts as unsaid in every question: a sip's day used to be frozen by
-    /// another hour than the one that the day is shown by, and a zone that is none stopped every poll.
+    /// Invalid rows of the settings count as unset in every query: the day of a drink must use the same hour as the
+    /// display, and an invalid zone must not stop polls.
     @Test(arguments: [
         ("day.boundaryHour", "6", "2026-02-01"), ("day.boundaryHour", "9", "2026-02-02"),
         ("day.boundaryHour", "5x", "2026-02-02"), ("day.zone", "Nowhere/No", "2026-02-02"),
@@ -41,7 +40,7 @@ import TrackerCore
     func `an unknown setting is ignored`(name: String, value: String, day: String) throws {
         let store = try tampered(
             "DELETE FROM setting; INSERT INTO setting (name, value) VALUES ('\(name)', '\(value)')")
-        // Five in the morning: behind the boundary of four, and before that of six.
+        // 05:00 is after the boundary of four and before that of six.
         _ = try store.append([entry(hour: 5)])
         _ = try store.logDrink(ml: 70, try context("2026-02-02T05:10:00Z"))
         let noon = try context("2026-02-02T12:00:00Z").now

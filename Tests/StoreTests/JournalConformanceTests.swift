@@ -3,8 +3,7 @@ import Store
 import Testing
 import TrackerCore
 
-/// One suite for every journal: what the simulation proves on the memory twin is only worth something where the twin
-/// and the store on disk are the same journal.
+/// The simulation runs on the journal in memory, so both journals must pass the same tests.
 @Suite struct JournalConformanceTests {
     enum Kind: String, CaseIterable, CustomTestStringConvertible {
         case memory, sqlite
@@ -58,8 +57,7 @@ import TrackerCore
         #expect(try journal.append([read(tail: 9), read(ml: 18), read("b2")]) == [.duplicate, .stored, .stored])
     }
 
-    /// Chaos seed 202: a poll that was stopped for a while journaled in pieces what another one had journaled whole and
-    /// acknowledged meanwhile.
+    /// Chaos seed 202: a suspended poll stored pieces of records that another poll had already stored and acknowledged.
     @Test(arguments: Kind.allCases) func `a doubt of a poll that is behind takes nothing from what has come whole`(
         _ kind: Kind
     ) throws {
@@ -108,7 +106,7 @@ import TrackerCore
         #expect(try journal.append([read(as: strict)]) == [.duplicate])
     }
 
-    /// 1,350 records of 2027 under strict, and then the calendar dialect.
+    /// 1,350 records of 2027 in the strict dialect, and then in the calendar dialect.
     @Test(arguments: Kind.allCases) func `records that a dialect refuses are rows like any other, without a limit`(
         _ kind: Kind
     ) throws {
@@ -195,7 +193,7 @@ import TrackerCore
         #expect(try journal.recall(BottleNames("b1")) == BottleMemory())
         #expect(try end(10) == BottleMemory(lastCompletePoll: at(10), newestReceipt: at(10)))
         #expect(try end(20, complete: false) == BottleMemory(lastCompletePoll: at(10), newestReceipt: at(20)))
-        // A host that was years ahead, known as such, and not known.
+        // A host clock that was years ahead, trusted or not.
         #expect(try end(9_000_000, doubtful: true) == BottleMemory(lastCompletePoll: at(10), newestReceipt: at(20)))
         #expect(try end(9_000_000) == BottleMemory(lastCompletePoll: at(9_000_000), newestReceipt: at(9_000_000)))
         #expect(try end(30, complete: false) == BottleMemory(lastCompletePoll: nil, newestReceipt: at(30)))
@@ -211,14 +209,14 @@ import TrackerCore
 
     @Test(arguments: Kind.allCases) func `an alias names a bottle and is not its identity`(_ kind: Kind) throws {
         let journal = try kind.make()
-        // Set before the first poll, and unset later: 40 drinks stay 40.
+        // Set before the first poll and removed later: 40 drinks stay 40.
         try journal.adopt(BottleNames("A4:C1:38:00:00:01", alias: "kitchen"))
         let forty = (0..<40).map { read(second: $0) }
         #expect(try journal.append(forty) == Array(repeating: .stored, count: 40))
         try journal.adopt(BottleNames("A4:C1:38:00:00:01"))
         #expect(try journal.append(forty) == Array(repeating: .duplicate, count: 40))
         #expect(try journal.append([read("kitchen")]) == [.duplicate])
-        // Another bottle is another bottle, whatever the setting says; it keeps an alias of its own.
+        // Another bottle has an identity of its own, whatever the setting is, and keeps its own alias.
         try journal.adopt(BottleNames("A4:C1:38:00:00:02", alias: "kitchen"))
         #expect(try journal.append([read("A4:C1:38:00:00:02")]) == [.stored])
         try journal.adopt(BottleNames("A4:C1:38:00:00:02", alias: "office"))
@@ -239,7 +237,7 @@ import TrackerCore
             if let store = onDisk(journal) { return try store.bottles().filter(\.isOwn).map { Set($0.names) } }
             return (journal as? MemoryJournal)?.own ?? []
         }
-        // Asked about, heard in a recording, and through with it.
+        // Queried, read from a capture, and finished.
         #expect(try journal.recall(BottleNames("A4:C1:38:00:00:01", alias: "kitchen")) == BottleMemory())
         #expect(try journal.append([read()]) == [.stored])
         try journal.finishPoll(
@@ -252,7 +250,7 @@ import TrackerCore
         #expect(try journal.append([read()]) == [.duplicate])
     }
 
-    /// A person lets it go between a poll's first look and its bottle's first answer.
+    /// The user releases the bottle between the start of a poll and the first answer.
     @Test(arguments: Kind.allCases) func `a bottle that was let go while it was polled is not taken back`(_ kind: Kind)
         throws
     {
@@ -270,7 +268,7 @@ import TrackerCore
         names.wasOwn = true
         #expect(throws: ReleasedBottle(old)) { try journal.adopt(names) }
         #expect(try !journal.isOwn(old) && journal.isOwn(new))
-        // Who names it, or has it in an empty store, means it.
+        // A bottle that is named, or that is polled with an empty store, is adopted.
         try journal.adopt(BottleNames(old))
         #expect(try journal.isOwn(old))
     }

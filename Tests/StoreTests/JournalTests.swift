@@ -5,7 +5,7 @@ import Support
 import Testing
 import TrackerCore
 
-/// A file in a directory of its own, removed with the value.
+/// A file in a temporary folder, removed with the value.
 final class ScratchStore {
     let directory: URL
     var path: String { directory.appendingPathComponent("waterh.sqlite").path }
@@ -53,7 +53,7 @@ final class ScratchStore {
         #expect(try store.append([waiting, other, waiting]) == [.stored, .stored, .waiting])
         #expect(try store.append([entry()]) == [.promoted])
         #expect(try store.append([entry(), waiting]) == [.duplicate, .duplicate])
-        // The second row's bytes differ only where nothing is known: the same drink, which is stored by now.
+        // The second row differs only in unknown bytes: it is the same drink, which is already stored.
         #expect(try store.append([entry(tail: 1)]) == [.duplicate])
         #expect(try store.journalCounts() == JournalCounts(drinks: 1, notDrinks: 0, quarantined: 0))
     }
@@ -71,7 +71,7 @@ final class ScratchStore {
         #expect(try store.append([entry(ml: 20)]) == [.duplicate])
     }
 
-    /// Not by its records, which may come from a recording; by its answer, or by a person's word.
+    /// Records do not adopt a bottle, because they can come from a capture. An answer of the bottle or the user does.
     @Test func `a user can adopt a recorded bottle`() throws {
         _ = try store.append([entry("b1")])
         #expect(try store.bottles().map(\.isOwn) == [false])

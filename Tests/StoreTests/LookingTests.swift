@@ -7,13 +7,13 @@ import TrackerCore
 
 @testable import Store
 
-/// Opening a store to look: nothing is created, migrated or changed, whatever lies there.
+/// Opening a store read-only creates, migrates and changes nothing.
 @Suite struct LookingTests {
     let scratch: ScratchStore
 
     init() throws { scratch = try ScratchStore() }
 
-    /// Everything in the folder: names and bytes. (`-shm` is SQLite's scratch memory: its bytes are no state.)
+    /// All files of the folder with their bytes. (`-shm` is SQLite's shared memory: its bytes can change.)
     private func folder() throws -> [String: Data] {
         let files = FileManager.default
         return try Dictionary(
@@ -23,7 +23,7 @@ import TrackerCore
             })
     }
 
-    /// Opens, reads everything a doctor reads, and closes.
+    /// Opens the store, runs the doctor's queries, and closes it.
     @discardableResult
     private func look(_ path: String? = nil) throws -> (drinks: Int, found: TrackerStore.Found) {
         let store = try TrackerStore(path: path ?? scratch.path, for: .looking)
@@ -48,7 +48,7 @@ import TrackerCore
         #expect(try folder() == before)
     }
 
-    /// What `kill -9` leaves: a log with commits that the file has not. They are seen, and left there.
+    /// SIGKILL leaves a log with commits that the file does not have. They are read and stay in the log.
     @Test func `reading uses the WAL of a killed program`() throws {
         let copy = try ScratchStore()
         do {
@@ -76,7 +76,7 @@ import TrackerCore
         #expect(try TrackerStore(path: scratch.path).allDrinks().map(\.ml) == [16])
     }
 
-    /// A pipe is refused at once: SQLite would wait in it for ever.
+    /// A pipe is rejected at once: SQLite would block on it.
     @Test(.timeLimit(.minutes(1)), arguments: [TrackerStore.Access.looking, .writing])
     func `pipes, sockets and devices are not stores`(access: TrackerStore.Access) throws {
         try #require(mkfifo(scratch.path, 0o600) == 0)
@@ -86,7 +86,7 @@ import TrackerCore
         }
     }
 
-    /// SQLite gives some names a meaning of its own; for us each is a file.
+    /// SQLite interprets some of these names. Here each is a file.
     @Test(arguments: [":memory:", "file:x?mode=memory", "a b%20#?&.sqlite", "Größe 水.sqlite", "file:memdb"])
     func `a store name is validated`(_ name: String) throws {
         let path = scratch.directory.path + "/" + name
@@ -105,7 +105,7 @@ import TrackerCore
     }
 }
 
-/// Who may read a store: its owner.
+/// File permissions of a store: owner only.
 @Suite struct PrivacyTests {
     let scratch: ScratchStore
 
@@ -124,7 +124,7 @@ import TrackerCore
         for suffix in ["", "-wal", "-shm"] { #expect(mode(path + suffix) == 0o600, "\(suffix)") }
     }
 
-    /// As older versions made it, with a log that a killed program left.
+    /// A store of an older version, with the log of a killed program.
     @Test func `the mode of a readable store is tightened, its folder's is not`() throws {
         do { _ = try TrackerStore(path: scratch.path).append([entry()]) }
         let writer = try TrackerStore(path: scratch.path)

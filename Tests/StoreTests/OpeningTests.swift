@@ -8,7 +8,7 @@ import TrackerCore
 
 @testable import Store
 
-/// A store that cannot be opened says what, where and what to try, and leaves the file as it was.
+/// The error names the path, the cause and an action, and the file is unchanged.
 @Suite struct OpeningTests {
     let scratch: ScratchStore
 
@@ -34,8 +34,7 @@ import TrackerCore
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.directory.path).count == 1)
     }
 
-    /// SQLite keeps its log beside the file, not beside the link: that was taken for a log that somebody had removed,
-    /// after each write.
+    /// SQLite keeps its log next to the file, not next to the link.
     @Test func `a store behind a symbolic link is writable`() throws {
         let folder = scratch.directory.appendingPathComponent("elsewhere").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -47,7 +46,7 @@ import TrackerCore
         #expect(try TrackerStore(path: folder + "/real.sqlite").settings().goalMl == 2200)
     }
 
-    /// Each name has a log of its own: what was committed by one was lost under the other. Who looks may.
+    /// Each name has a log of its own, so commits under one name would be lost under the other. Reading is permitted.
     @Test func `a store with two hard links is read-only`() throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         let other = scratch.directory.appendingPathComponent("other.sqlite").path
@@ -61,8 +60,7 @@ import TrackerCore
         #expect(try TrackerStore(path: scratch.path).append([entry(hour: 3)]) == [.stored])
     }
 
-    /// A container's volume of one file: its log would lie beside another name than everybody else's. A folder may be
-    /// mounted.
+    /// A container's volume of one file: the log's path would differ between programs. A folder can be mounted.
     @Test func `a bind-mounted file is detected`() {
         let mounts = """
             22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -111,8 +109,7 @@ import TrackerCore
         #expect(try TrackerStore(path: scratch.path).append([entry()]) == [.duplicate])
     }
 
-    /// Whoever looks while a new file is being made sees a store or none, and so does whoever comes after a power cut:
-    /// never some of the tables.
+    /// A reader during the creation of a file, or after a power failure, must see all tables or none.
     @Test func `a new store gets all tables in one transaction`() throws {
         let path = scratch.path
         let seen = Mutex<Set<Int>>([])
@@ -137,7 +134,7 @@ import TrackerCore
         #expect(try store.allDrinks().count == 1)
     }
 
-    /// Cut at every page and at odd places: a sentence, or (where nothing needed is missing) a store that works.
+    /// Cut at every page and at other sizes: an error, or a working store if no required part is missing.
     @Test func `a truncated store does not trap`() throws {
         do {
             let store = try TrackerStore(path: scratch.path)
@@ -160,7 +157,7 @@ import TrackerCore
         }
     }
 
-    /// A file without a name takes writes, and they are gone when it is closed: nothing of that counts as stored.
+    /// Writes to an unlinked file are lost when it is closed, so they must fail.
     @Test func `a removed store rejects writes`() throws {
         let store = try TrackerStore(path: scratch.path)
         #expect(try store.append([entry()]) == [.stored])
@@ -168,13 +165,12 @@ import TrackerCore
         let error = try #require(throws: StoreError.self) { _ = try store.append([entry(hour: 3)]) }
         #expect(error.kind == .cannotOpen && error.code == "storeWasRemoved", "\(error)")
         #expect(throws: StoreError.self) { _ = try store.isOwn(entry().bottle) }
-        // Another file under its name is not it.
+        // Another file with its name is not the store.
         _ = try? TrackerStore(path: scratch.path)
         #expect(throws: StoreError.self) { _ = try store.append([entry(hour: 4)]) }
     }
 
-    /// What was refused with "the file was removed" stood in the moved file all the same: whoever brought it back and
-    /// tried again had it twice.
+    /// A user who moves the file back and retries must not get the entry twice.
     @Test func `a rejected write is not in the moved file`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 100, try context("2026-02-02T12:00:00Z"))
@@ -184,7 +180,7 @@ import TrackerCore
         }
         #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z")) }
         #expect(throws: StoreError.self) { try store.checkPlace() }
-        // What stands in it is nobody's day any more: a service went on showing it.
+        // The service must not show the contents of the removed file.
         #expect(throws: StoreError.self) { _ = try store.allDrinks() }
         for suffix in ["", "-wal", "-shm"] {
             try FileManager.default.moveItem(atPath: away + suffix, toPath: scratch.path + suffix)
@@ -194,7 +190,7 @@ import TrackerCore
         #expect(try store.allDrinks().map(\.ml) == [100, 200])
     }
 
-    /// `restore /etc/passwd` took the rights of all others from it before it said that this is no store.
+    /// `restore /etc/passwd` must not change the permissions before it detects that the file is not a store.
     @Test(arguments: [false, true]) func `a file of another user keeps its mode`(isDatabase: Bool) throws {
         if isDatabase {
             let raw = try DatabaseQueue(path: scratch.path)
@@ -210,7 +206,6 @@ import TrackerCore
         #expect(try FileManager.default.attributesOfItem(atPath: scratch.path)[.posixPermissions] as? Int == 0o644)
     }
 
-    /// A table without one of its columns ended the program at the first row.
     @Test(arguments: [
         "ALTER TABLE bottle RENAME COLUMN name TO ame", "ALTER TABLE session DROP COLUMN sealed", "DROP TABLE day",
     ])
@@ -225,7 +220,7 @@ import TrackerCore
         }
     }
 
-    /// Limits the file's size as a full disk does.
+    /// Limits the size of the file as a full disk does.
     private func limitPages(_ store: TrackerStore, to pages: Int) throws {
         try store.writeWithoutTransaction { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
     }
@@ -255,7 +250,7 @@ import TrackerCore
         }
     }
 
-    /// Promise 1 against a power cut, which no test can make: SQLite waits for the disk at each commit (2 is FULL).
+    /// Invariant 1 for a power failure: SQLite syncs at each commit (2 is FULL).
     @Test func `a commit waits for the disk`() throws {
         let store = try TrackerStore(path: scratch.path)
         let (mode, synchronous) = try store.writeWithoutTransaction { db in
@@ -275,7 +270,7 @@ import TrackerCore
         #expect(try TrackerStore(path: path).journalCounts().drinks == 9)
     }
 
-    /// SQLite's own page limit stands for a full disk: the batch is refused whole, and everything goes on afterwards.
+    /// SQLite's page limit simulates a full disk.
     @Test func `a full disk rejects the batch and loses nothing`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.append([entry()])

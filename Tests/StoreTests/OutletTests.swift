@@ -6,7 +6,7 @@ import TrackerCore
 
 @testable import Store
 
-/// Drinks are told to others one by one: a position, no copies.
+/// Publishers read drinks by position, without copies.
 @Suite("Outlets") struct OutletTests {
     private let store: TrackerStore
     private let now = Instant(iso: "2026-06-15T12:00:00Z")!
@@ -24,15 +24,15 @@ import TrackerCore
         }
     }
 
-    /// An outlet whose store was purged under it begins with what was drunk since; one that was only closed does not
-    /// begin anew.
+    /// After a purge a publisher starts with the drinks since the purge. A publisher that was only closed does not
+    /// restart.
     @Test func whatWasDrunkBetweenAPurgeAndTheNextLookIsTold() throws {
         _ = try store.openOutlet("a") { "1" }
         _ = try store.openOutlet("b") { "2" }
         _ = try store.logDrink(ml: 100, context())
         try store.purge()
         _ = try store.logDrink(ml: 200, context(1))
-        // The other one is there first, and has heard of the next already.
+        // The second one is open first and has already the next entry.
         _ = try store.openOutlet("b", tellsAll: true) { "4" }
         _ = try store.logDrink(ml: 300, context(2))
         #expect(try store.openOutlet("a", tellsAll: true) { "3" }.id == "3")
@@ -44,8 +44,8 @@ import TrackerCore
         #expect(try told("b") == ["200", "300", "400"])
     }
 
-    /// A store is known elsewhere by its outlet's name: a copy is not it, a file that was moved is, and of another
-    /// machine's nobody can know.
+    /// A publisher's name identifies a store elsewhere: a copy differs, a moved file is the same, and a file from
+    /// another machine is undetermined.
     @Test func aCopyIsNotWhoItsOriginalIs() throws {
         let folder = try TemporaryFolder()
         func home(_ name: String, machine: String = "m1\n") -> OutletHome {
@@ -64,12 +64,12 @@ import TrackerCore
         let path = home("a").path
         for _ in 0..<2 { #expect(try copy.standing(of: "mqtt", at: home("b")) == .copy(of: path)) }
         #expect(try copy.standing(of: "mqtt", at: home("b", machine: "m2")) == .fromElsewhere(path))
-        // As somebody else: what is kept at the other end is the original's.
+        // With a new identity the remote data remains the original's.
         try copy.beginAnew("mqtt", id: "second", at: home("b"))
         #expect(
             try copy.standing(of: "mqtt", at: home("b")) == .known && copy.identity(of: "mqtt")?.id == "second"
                 && copy.keptTopics(of: "mqtt").isEmpty)
-        // A file that was moved, also where another store lies there by now.
+        // A moved file, also if another store is at its old path.
         try copy.backUp(to: folder.file("c"))
         let moved = try TrackerStore(path: folder.file("c"))
         for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: folder.file("b") + end) }
@@ -78,7 +78,7 @@ import TrackerCore
         _ = try TrackerStore(path: folder.file("e")).openOutlet("mqtt") { "other" }
         try moved.move("mqtt", to: home("e"))
         #expect(try moved.standing(of: "mqtt", at: home("c")) == .known)
-        // Brought to another machine, and said so.
+        // Copied to another machine, and confirmed by the user.
         let brought = try TrackerStore(path: folder.file("d"))
         #expect(try brought.standing(of: "mqtt", at: home("d", machine: "m2")) == .fromElsewhere(home("c").path))
         try brought.move("mqtt", to: home("d", machine: "m2"))
@@ -88,7 +88,7 @@ import TrackerCore
         #expect(id == "first")
     }
 
-    /// A container has no number: the file itself tells whether it is the same, under whatever path it lies.
+    /// A container has no machine id: the file identifies itself, whatever its path.
     @Test func aMachineWithoutANumberIsToldByTheFile() throws {
         let folder = try TemporaryFolder()
         func home(_ name: String) -> OutletHome { OutletHome(machine: "\n", path: folder.file(name)) }
@@ -105,14 +105,14 @@ import TrackerCore
             _ = try original.openOutlet("mqtt") { "first" }
             for _ in 0..<2 { #expect(try original.standing(of: "mqtt", at: home("a")) == .known) }
         }
-        // As another machine of no number has it: the same path, and another file.
+        // Another machine without an id: the same path and another file.
         try shell("cp a x && mv a b && mv x a")
         #expect(
             try TrackerStore(path: folder.file("a")).standing(of: "mqtt", at: home("a"))
                 == .fromElsewhere(home("a").path))
         try shell("rm -f a a-wal a-shm")
         #expect(try TrackerStore(path: folder.file("b")).standing(of: "mqtt", at: home("b")) == .known)
-        // What was noted without anything goes on.
+        // An identity that was stored without any id continues.
         let old = try TrackerStore(path: folder.file("c"))
         _ = try old.openOutlet("mqtt") { "old" }
         try old.write { try $0.execute(sql: "UPDATE outlet SET home = ' ' || ?", arguments: [home("c").path]) }
@@ -124,7 +124,7 @@ import TrackerCore
         _ = try store.openOutlet("mqtt") { "1" }
         try store.noteTrouble("away", of: "mqtt", at: now)
         _ = try store.logDrink(ml: 100, context())
-        // Other words are the same trouble.
+        // A different message is the same failure.
         try store.noteTrouble("not let in", of: "mqtt", at: now.advanced(seconds: 60))
         #expect(
             try store.outletTroubles() == [OutletTrouble(outlet: "mqtt", words: "not let in", since: now, waiting: 1)])
@@ -144,11 +144,11 @@ import TrackerCore
             String(repeating: "x", count: 9000), of: "ntfy", with: "a", at: now.advanced(seconds: 60))
         #expect(
             try troubles() == [OutletTrouble(outlet: "ntfy", words: String(repeating: "x", count: 2000), since: now)])
-        // With other settings it is another one.
+        // With other settings it is another failure.
         try store.forgetChannelTrouble(of: "ntfy", unlessWith: "a")
         try store.noteChannelTrouble("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
         #expect(try troubles() == [OutletTrouble(outlet: "ntfy", words: "away", since: now.advanced(seconds: 90))])
-        // What an earlier version noted of a channel that was removed.
+        // An entry of an earlier version for a removed channel.
         try store.noteChannelTrouble("gone", of: "push-1", with: "", at: now)
         #expect(try troubles().map(\.outlet) == ["ntfy"])
         try store.forgetChannelTrouble(of: "ntfy", unlessWith: "a")
@@ -190,14 +190,14 @@ import TrackerCore
         let drink = try store.logDrink(ml: 200, context(1))
         _ = try store.logDrink(ml: 300, context(2))
         #expect(try told() == ["200", "300"])
-        // An edit is a deletion and a new drink; a drink stands once, where it changed last.
+        // An edit is a deletion and a new drink. A drink appears once, at its last change.
         _ = try store.editDrink("d\(drink.number)", ml: 250, context(3))
         #expect(try told().sorted() == ["200 deleted", "250", "300"])
         #expect(try told().first == "300")
         let second = try store.changes(for: "a", limit: 2)
         try store.delivered("a", through: second[1].sequence)
         #expect(try store.waiting(for: "a") == 1)
-        // Positions only move on.
+        // Positions never decrease.
         try store.delivered("a", through: 0)
         #expect(try store.waiting(for: "a") == 1)
         _ = try store.undo(context(4))
@@ -214,7 +214,7 @@ import TrackerCore
         #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)
         _ = try store.logDrink(ml: 200, context(1))
         #expect(try store.changes(for: "a", limit: 9).map(\.sequence) == [last + 1])
-        // One that is closed holds nobody up, and begins anew where it is opened again.
+        // A closed publisher blocks no cleanup and restarts when it is opened again.
         #expect(try !store.closeOutlet("b", sparing: 1) && store.isOutletOpen("b"))
         #expect(try store.closeOutlet("b") && !store.closeOutlet("b"))
         try store.delivered("a", through: last + 1)
@@ -236,10 +236,10 @@ import TrackerCore
         let first = try store.changes(for: "a", limit: 9)
         #expect(first.map { $0.drink?.ml } == [100])
         try store.delivered("a", through: first[0].sequence)
-        // Known already: nothing to tell.
+        // Known already: no entry.
         _ = try store.append([entry])
         #expect(try told().isEmpty)
-        // The same bytes read otherwise are another drink in the place of the first.
+        // The same bytes in another reading replace the first drink.
         entry.amountMl = 25
         entry.reading = "strict/u8"
         _ = try store.append([entry])
@@ -294,7 +294,7 @@ import TrackerCore
         _ = try store.openOutlet("a") { "a" }
         try store.speak("a", at: "here") { $0 == "here" }
         try store.noteKept(["t/1", "t/2"], of: "a")
-        // The same place in other words.
+        // The same address in another spelling.
         try store.speak("a", at: "HERE") { $0.lowercased() == "here" }
         #expect(try store.leavings().isEmpty && store.keptTopics(of: "a").count == 2)
         try store.speak("a", at: "there") { $0 == "there" }
@@ -319,7 +319,7 @@ import TrackerCore
             try store.rowCounts().allSatisfy {
                 $0.rows == 0 || ["drink_sequence", "leaving"].contains($0.table)
             })
-        // The other end keeps it until it is taken back.
+        // The other end keeps it until it is withdrawn.
         let left = try #require(try store.leavings().first)
         #expect(left == Leavings(place: "", id: "a", topics: ["t"]))
         #expect(try !store.isUsed())

@@ -9,14 +9,14 @@ import TrackerCore
 
 @testable import Store
 
-/// The plug is pulled before every single SQL statement: the files as they are at that moment are what `kill -9`
-/// leaves. Whatever that leaves must open and show the state before the write or after it, and nothing in between.
+/// Copies the files before every SQL statement, which is the state after SIGKILL. The copy must open and show the state
+/// before or after the write.
 @Suite struct PlugTests {
     let scratch: ScratchStore
 
     init() throws { scratch = try ScratchStore() }
 
-    /// A write, by name.
+    /// A named write.
     struct Step: CustomTestStringConvertible {
         var testDescription: String
         var run: @Sendable (TrackerStore) throws -> Void
@@ -99,7 +99,7 @@ import TrackerCore
         }
     }
 
-    /// The N-th statement fails, for every N: nothing of the write is left, and the same write succeeds afterwards.
+    /// The N-th statement fails, for every N: nothing of the write remains, and the same write succeeds afterwards.
     @Test(arguments: steps) func `a failing statement leaves a consistent store`(step: Step) throws {
         try prepare()
         let before = try dump(scratch.path)
@@ -141,7 +141,7 @@ import TrackerCore
         _ = try store.logDrink(ml: 330, try context("2026-02-03T12:00:00Z"))
     }
 
-    /// Every row of every table as text, but for identifiers drawn at random.
+    /// Every row of every table as text, without random identifiers.
     private func dump(_ path: String) throws -> [String] {
         let store = try TrackerStore(path: path)
         return try store.read { db in

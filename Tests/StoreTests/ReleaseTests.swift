@@ -4,7 +4,7 @@ import TrackerCore
 
 @testable import Store
 
-/// A bottle that goes: it was given away, or is broken.
+/// Bottles that are given away or broken.
 @Suite struct ReleaseTests {
     private let old = "A4:C1:38:00:00:01"
     private let new = "A4:C1:38:00:00:02"
@@ -17,7 +17,7 @@ import TrackerCore
         let bottles = try store.bottles()
         #expect(bottles.filter(\.isOwn).map(\.name) == [new] && bottles.count == 2)
         #expect(try !store.releaseBottle(old), "it was not the store's any more")
-        // Who has it back has its history, too.
+        // A bottle that is adopted again has its history.
         #expect(try store.adoptBottle(old) && store.bottles().filter(\.isOwn).count == 2 && store.bottles().count == 2)
     }
 

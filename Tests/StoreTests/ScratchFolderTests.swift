@@ -4,13 +4,12 @@ import Support
 import Testing
 
 @Suite("Folders for copies") struct ScratchFolderTests {
-    /// An adversary's finding: what a killed restore left in the temporary folder, a whole day in it, outlived the
-    /// purge of everything.
+    /// The temporary folder of a killed restore has a copy of the store, which a purge must delete.
     @Test
     func `temporary files of a killed process are removed`() throws {
         let busy = try ScratchFolder()
         try Data("a drink".utf8).write(to: URL(fileURLWithPath: busy.file("copy.sqlite")))
-        // As after a kill: the lock's file is there, and nobody holds it.
+        // As after a kill: the lock file exists without a lock.
         let temporary = FileManager.default.temporaryDirectory.path
         let left = temporary + "/waterh-" + UUID().uuidString.prefix(6)
         let foreign = temporary + "/waterh-" + UUID().uuidString.prefix(6)

@@ -10,7 +10,7 @@ import TrackerCore
 
     init() throws { store = try TrackerStore(inMemory: nil) }
 
-    /// 2026-06-15 at a time of the evening in Berlin (CEST).
+    /// A time on 2026-06-15 in Berlin (CEST).
     private func at(_ time: String) throws -> WriteContext {
         let date = time < "12:00" ? "2026-06-16" : "2026-06-15"
         return WriteContext(
@@ -27,8 +27,6 @@ import TrackerCore
             amountMl: ml, received: context.now, verdict: .drink(at: context.now, zone: "Europe/Berlin"))
     }
 
-    /// An adversary's finding: a session that was begun while the clock was two hours fast took no entry until the
-    /// clock had caught up.
     @Test func `a session started by a fast clock accepts entries after a correction`() throws {
         _ = try store.startSession(at("22:00"))
         let first = try store.addLog(.drink(), at("22:05"))
@@ -51,7 +49,7 @@ import TrackerCore
         #expect(ended.session.endTime == end.now && ended.session.computedSummary?.standardDrinks == 2)
     }
 
-    /// A clock that is a year off was not put right: it is wrong now.
+    /// A clock that is off by a year is wrong now and was correct before.
     @Test func `a wrong clock does not move a session`() throws {
         let start = try at("22:00")
         _ = try store.startSession(start)
@@ -77,8 +75,7 @@ import TrackerCore
         }
     }
 
-    /// US-002: an entry belongs to a session, a session and a preset to the one user, and neither is what the models do
-    /// not know.
+    /// US-002: entries belong to a session, sessions and presets to the only user. Unknown values are rejected.
     @Test
     func `E2: foreign keys hold entries, sessions and presets`() throws {
         #expect(try store.finishOnboarding(at("20:00")))
@@ -105,10 +102,10 @@ import TrackerCore
                 }
             }
         }
-        // Of two inserted at one moment the later stands behind the earlier.
+        // Of two entries at the same time the later one sorts after the earlier one.
         let second = try store.addLog(.water(oz: 8), at("21:10"))
         #expect(second.seq > log.seq && second.amountOz == 8 && second.source.rawValue == "cli")
-        // A session takes its entries with it.
+        // Deleting a session deletes its entries.
         try store.database.write { db in
             try db.execute(sql: "DELETE FROM session WHERE id = ?", arguments: [session.id])
         }
@@ -266,7 +263,7 @@ import TrackerCore
         }
     }
 
-    /// SQL's lower() knows ASCII only: three presets had one name, and the first of them was deleted for another.
+    /// SQL's lower() supports ASCII only.
     @Test func `preset names are compared case-insensitively (NFC)`() throws {
         _ = try store.addPreset(name: "\u{C4}pfel", drinkType: .beer, sizeOz: nil, abv: nil, estimate: 9, at("20:00"))
         for name in ["\u{E4}pfel", "A\u{308}pfel", "a\u{308}PFEL"] {
@@ -274,7 +271,7 @@ import TrackerCore
                 try store.addPreset(name: name, drinkType: .beer, sizeOz: nil, abv: nil, estimate: 1, at("20:01"))
             }
         }
-        // As a store of an earlier version has them: who is named exactly is meant.
+        // A store of an earlier version can have such names: an exact match takes precedence.
         let other = try store.addPreset(name: "x", drinkType: .beer, sizeOz: nil, abv: nil, estimate: 1, at("20:02"))
         try store.write {
             try $0.execute(sql: "UPDATE preset SET name = ? WHERE id = ?", arguments: ["\u{E4}pfel", other.id])

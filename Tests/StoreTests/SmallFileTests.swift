@@ -4,7 +4,7 @@ import Testing
 
 @testable import Store
 
-/// What somebody names as a small file is read with a limit, and nothing is waited for.
+/// Files with a size limit, read without blocking.
 @Suite struct SmallFileTests {
     @Test(.timeLimit(.minutes(1))) func `only a regular file is read`() throws {
         let folder = try TemporaryFolder()

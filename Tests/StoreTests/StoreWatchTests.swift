@@ -5,10 +5,10 @@ import Synchronization
 import Testing
 import TrackerCore
 
-/// The kernel's word that a store was written.
+/// Notifications of the kernel about writes to a store.
 @Suite("A store that is watched", .timeLimit(.minutes(3)))
 struct StoreWatchTests {
-    /// How often it was told.
+    /// Counts the notifications.
     private final class Ear: Sendable {
         private let count = Mutex(0)
         private let watch: StoreWatch
@@ -22,11 +22,11 @@ struct StoreWatchTests {
 
         var heard: Int { count.withLock { $0 } }
 
-        /// Whether something is told beyond what was told before.
+        /// Whether a further notification arrives.
         func hears(after before: Int) async -> Bool { await event(within: 60) { heard > before ? true : nil } ?? false }
     }
 
-    /// One of several who listen to a watch.
+    /// One of several subscribers of a watch.
     private final class Listener: Sendable {
         private let count: Counted
         private let work: Task<Void, Never>
@@ -67,7 +67,7 @@ struct StoreWatchTests {
             _ = try store.logDrink(ml: 100, at: nil, context())
             #expect(await ear.hears(after: before))
         }
-        // What comes when is the kernel's business: here it has come when a file of another name has.
+        // The kernel delivers events in order: when an event for another file has arrived, this one has too.
         try await settle(ear)
         let before = ear.heard
         for _ in 0..<5 { _ = try TrackerStore(path: path, for: .looking).look(context()) }
@@ -110,7 +110,7 @@ struct StoreWatchTests {
         #expect(await ear.hears(after: before))
     }
 
-    /// Until nothing more is told for a while.
+    /// Waits until no notification arrives for a while.
     private func settle(_ ear: Ear) async throws {
         var before = -1
         repeat { before = ear.heard } while await event(within: 0.2) { ear.heard > before ? true : nil } == true

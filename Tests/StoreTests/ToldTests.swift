@@ -5,8 +5,7 @@ import TrackerCore
 
 @testable import Store
 
-/// What was told stands in one order, with its words, for whoever was away; and what a killed process left half told
-/// comes to its end as it began.
+/// Deliveries have one order and keep their text, for channels that were down and after a killed process.
 @Suite struct ToldTests {
     let scratch: ScratchStore
 
@@ -18,7 +17,7 @@ import TrackerCore
             now: now, zone: try Zone("Europe/Berlin"), source: "cli", makeID: { UUID().uuidString.lowercased() })
     }
 
-    /// One look of a process whose sinks are these.
+    /// One check of a process with these sinks.
     @discardableResult
     private func tell(_ store: TrackerStore, _ wall: String, by names: [String] = ["desktop"]) throws
         -> [TrackerNotification]
@@ -50,7 +49,7 @@ import TrackerCore
                 && list.map(\.missed) == [["mqtt": "replaced"], [:]])
     }
 
-    /// A clock that was set back, and a place that is taken already: the order is that of telling.
+    /// The clock is set back, and the position is in use: the order is that of delivery.
     @Test func aClockThatIsSetBackTurnsNoOrder() throws {
         let store = try TrackerStore(path: scratch.path)
         try tell(store, "12:00")
@@ -60,8 +59,8 @@ import TrackerCore
         #expect(try store.told(after: 0).map(\.decision.kind) == [.pace, .goal])
     }
 
-    /// Killed after it was shown somewhere, and hours later everything is otherwise: it keeps its name and words, comes
-    /// before anything new, and counts.
+    /// The process is killed after one sink has shown the notification. Hours later it keeps its id and text, precedes
+    /// new ones, and counts.
     @Test func whatAKilledProcessBeganComesToItsEndAsItBegan() throws {
         let store = try TrackerStore(path: scratch.path)
         let begun = try store.offer(berlin("08:00")).banners.map(\.shown)
@@ -77,7 +76,7 @@ import TrackerCore
         #expect(try store.look(berlin("14:01")).snapshot.remindersSent == 2)
     }
 
-    /// A phone had it already when it was decided anew: everybody hears what the phone said.
+    /// The phone had the notification before the new decision: all channels get the phone's text.
     @Test func whatWasSentSomewhereKeepsItsWords() throws {
         let store = try TrackerStore(path: scratch.path)
         let offer = try store.offer(berlin("08:00"))
@@ -85,19 +84,19 @@ import TrackerCore
         _ = try store.post(banner.shown.announcement, to: "webhook", keepsAll: true, at: berlin("08:00").now) { "key" }
         guard case .message(let message) = try store.nextPost(from: "webhook", as: "service", at: berlin("08:00").now)
         else { throw StoreError(.damaged, "nothing waits", at: "") }
-        // It was slow, and nobody else showed it.
+        // It was slow, and no other process showed it.
         try store.settle(banner, of: offer, shownBy: [], berlin("08:00"))
         try store.endPost(message, from: "webhook", as: "service", at: berlin("08:00").now, .sent)
         #expect(try tell(store, "08:30").map(\.body) == [banner.shown.body])
         #expect(try tell(store, "08:30").isEmpty)
-        // And without that it has the words of its moment.
+        // Otherwise it has the current text.
         let plain = try TrackerStore(inMemory: nil)
         let unseen = try plain.offer(berlin("08:00"))
         try plain.settle(unseen.banners[0], of: unseen, shownBy: [], berlin("08:00"))
         #expect(try tell(plain, "08:30").map(\.body) == ["Time to hydrate! You're 250ml behind pace."])
     }
 
-    /// The line of a session that runs is how things stand: of it only the last is kept for who was away.
+    /// The notification of a running session is a state, so only the last one is kept.
     @Test func ofASessionsLineOnlyTheLastIsKept() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.startSession(berlin("20:00"))
@@ -110,7 +109,7 @@ import TrackerCore
         #expect(try store.notifications().count == 3)
     }
 
-    /// What a backup has of it is no news to anybody, and what was half told when it was made is not told to its end.
+    /// Deliveries in a backup are not sent to channels that were down, and unfinished ones are not finished.
     @Test func aRestoreIsNoNewsToWhoWasAway() throws {
         let folder = try TemporaryFolder()
         let other = try TrackerStore(path: folder.file("other.sqlite"), hostZone: "UTC")
@@ -128,8 +127,7 @@ import TrackerCore
                 && store.told(after: store.toldThrough("mqtt")).map(\.decision) == next)
     }
 
-    /// As many as are remembered were told by a clock that is years behind by now: what is told next is still there for
-    /// who was away.
+    /// The list is full of entries with later times. The next delivery must not be removed as the oldest.
     @Test func whatIsToldByAClockFarBehindIsNotForgottenAtOnce() throws {
         let store = try TrackerStore(path: scratch.path)
         let through = try store.toldThrough("mqtt")

@@ -7,7 +7,7 @@ import TrackerCore
 
 @testable import Store
 
-/// At most one version of a drink counts, however edits, imports and restores follow each other.
+/// At most one version of a drink counts after any sequence of edits, imports and restores.
 @Suite struct VersionTests {
     let scratch: ScratchStore
     let store: TrackerStore
@@ -19,7 +19,6 @@ import TrackerCore
 
     private func export(_ store: TrackerStore) throws -> [HealthSample] { try Self.samples(store) }
 
-    /// The drinks of an export of this program.
     static func samples(_ store: TrackerStore) throws -> [HealthSample] {
         var samples: [HealthSample] = []
         try store.forEachDrink { drink, original, _ in
@@ -125,7 +124,7 @@ import TrackerCore
 
     // MARK: - Rewrites
 
-    /// The health files had both versions of a drink after the import of its correction.
+    /// The health files must not have both versions of a drink.
     @Test func `an imported correction rewrites the health files`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         try store.changeSettings([("health.enabled", "true")], now)
@@ -141,16 +140,15 @@ import TrackerCore
     }
 }
 
-/// A random life of a store against a simple model of its drinks.
+/// Random operations on a store, compared with a simple model of its drinks.
 @Suite(.timeLimit(.minutes(5))) struct RandomLifeTests {
-    /// One drink: at most one version counts.
     private struct Version: Equatable {
         var ml: Int
         var isDeleted = false
-        /// A person corrected or deleted it: it no longer follows its session entry.
+        /// The user corrected or deleted it, so it no longer follows its session entry.
         var isOwned = false
         var hasEntry = true
-        /// A correction was made here, also one that was undone.
+        /// Corrected here, also if undone later.
         var wasCorrected = false
         var counts: Bool { !isDeleted && hasEntry }
 
@@ -161,7 +159,7 @@ import TrackerCore
         }
     }
 
-    /// All drinks, by the key of their first version, and the state before each change that can be undone.
+    /// All drinks by the key of their first version, and the state before each undoable change.
     private struct Model: Equatable {
         var drinks: [String: Version] = [:]
         var total: Int { drinks.values.filter(\.counts).reduce(0) { $0 + $1.ml } }
@@ -182,7 +180,6 @@ import TrackerCore
         try store.changeSettings([("hydration.countSessionWater", "true")], at())
         _ = try store.startSession(at())
 
-        /// The drinks of the store by the key of their first version.
         func counted() throws -> [String: Int] {
             var found: [String: Int] = [:]
             try store.forEachDrink { drink, original, _ in found[original ?? drink.key, default: 0] += drink.ml }
@@ -217,7 +214,6 @@ import TrackerCore
                     bottle: "A4:C1:38:00:00:01", raw: raw, wall: wall, amountMl: ml, received: now,
                     verdict: .drink(at: now, zone: "UTC"))
                 sips.append(sip)
-                // Earlier records are delivered again.
                 _ = try store.append([sip] + sips.shuffled(using: &random).prefix(3))
                 for sip in sips {
                     let key = Drink.bottleKey(
@@ -264,11 +260,11 @@ import TrackerCore
                 guard let last = undo.last else { continue }
                 do {
                     _ = try store.undo(at())
-                    // Drinks of the bottle that came since stay.
+                    // Drinks that the bottle delivered since stay.
                     var before = last.model
                     for (key, version) in model.drinks {
                         before.drinks[key, default: version].wasCorrected = version.wasCorrected
-                        // A drink that the change made stays as a tombstone.
+                        // A drink that the undone change created stays as a tombstone.
                         if last.keys.contains(key), last.model.drinks[key] == nil {
                             before.drinks[key]?.isDeleted = true
                         }
@@ -296,13 +292,13 @@ import TrackerCore
             default:
                 guard let export = exports.randomElement(using: &random) else { continue }
                 _ = try store.importSamples(export.samples, at())
-                // The samples that are unknown here are new; what is known stays as it is here.
+                // Unknown samples are new. Known ones stay as they are here.
                 for (key, version) in export.model.drinks where version.counts && model.drinks[key] == nil {
                     let isCorrected = export.samples.contains { $0.original == key }
                     model.drinks[key] = Version(ml: version.ml, isOwned: isCorrected, wasCorrected: isCorrected)
                 }
                 for sample in export.samples {
-                    // A correction of a drink that nobody touched here since.
+                    // A correction of a drink without changes here since.
                     guard let key = sample.original, let here = model.drinks[key], here.counts, !here.isOwned,
                         !here.wasCorrected
                     else {

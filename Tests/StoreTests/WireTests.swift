@@ -5,7 +5,6 @@ import Support
 import Testing
 import TrackerCore
 
-/// The journal on its way to another store.
 @Suite struct WireTests {
     private static let context = WriteContext(now: sampleInstant, zone: .utc, source: "cli", makeID: { "id" })
 
