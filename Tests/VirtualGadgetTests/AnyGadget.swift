@@ -1,7 +1,7 @@
 import Bluetooth
 import Emulator
 
-/// Gadgets at random, such as a capture can show: what was recorded of them is all that there is.
+/// Random device profiles, as a capture can contain them. The recorded values are the only ones.
 struct AnyGadget<Random: RandomNumberGenerator> {
     var random: Random
     private var next = 1
@@ -41,7 +41,7 @@ struct AnyGadget<Random: RandomNumberGenerator> {
 
     private mutating func service() -> Gadget.Service {
         let start = handle()
-        // Room for an include.
+        // Space for an include.
         next += 1
         var service = Gadget.Service(
             uuid: uuid(), handle: start, end: 0, secondary: Int.random(in: 0..<4, using: &random) == 0 ? true : nil)
@@ -132,7 +132,7 @@ struct AnyGadget<Random: RandomNumberGenerator> {
         return Gadget.Response(value: value.map { Octets($0) }, afterMs: delay)
     }
 
-    /// Of what is subscribed to, at rising times after the answer.
+    /// Notifications of subscribed handles at increasing times after the response.
     private mutating func values(_ subscribed: Set<UInt16>, _ mtu: Int) -> [Gadget.Value]? {
         let handles = subscribed.sorted()
         var delay = 300
@@ -144,7 +144,7 @@ struct AnyGadget<Random: RandomNumberGenerator> {
         return values.isEmpty ? nil : values
     }
 
-    /// What the table says of a value is how it was last read.
+    /// The value in the table is the one that was read last.
     private func fillValues(_ gadget: inout Gadget) {
         var last: [UInt16: Octets] = [:]
         for exchange in gadget.conversations.flatMap(\.exchanges) where exchange.request == .read {

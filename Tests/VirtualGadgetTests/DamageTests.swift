@@ -7,12 +7,12 @@ import Support
 import Testing
 import Emulator
 
-/// Captures cut at every byte and damaged at random, documents too: a gadget that can be shown or words, never a trap.
+/// Captures and documents, cut at every byte and damaged at random, give a valid profile or an error, never a trap.
 @Suite struct DamageTests {
     static let folder = Program.repository + "/captures/"
     static let captures = ["boost_draft.btsnoop", "boost_one-record.hex", "vita_reports-inside-log.pcapng"]
 
-    /// Every gadget of these bytes, each checked.
+    /// Every device profile in these bytes, each validated.
     static func gadgets(_ bytes: ArraySlice<UInt8>) throws -> [ObservedPeripheral] {
         let reader = ProfileReader()
         var capture = CaptureReader()
@@ -53,7 +53,6 @@ import Emulator
         }
     }
 
-    /// PDUs of any content, in any order.
     @Test(arguments: 0..<20)
     func pdusAtRandom(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -68,7 +67,7 @@ import Emulator
                 var pdu = (0..<Int.random(in: 0...24, using: &random)).map { _ in
                     UInt8.random(in: 0...(Bool.random(using: &random) ? 9 : 255), using: &random)
                 }
-                // Types and sizes that mean something, so that the table is reached.
+                // Valid types and sizes, so that the table is reached.
                 if opcode == 8 || opcode == 0x10 {
                     pdu = [1, 0, 0xFF, 0xFF, UInt8.random(in: 0...3, using: &random), 0x28]
                 }

@@ -4,7 +4,6 @@ import Foundation
 import Testing
 import Emulator
 
-/// Documents that no gadget can be made of, and what is said of them.
 @Suite struct GadgetCheckTests {
     private static let frame =
         #"""

@@ -5,7 +5,7 @@ import Support
 import Testing
 import Emulator
 
-/// `waterh-replay clone` and `waterh-emulator run --gadget` as built.
+/// `waterh-replay clone` and `waterh-emulator run --gadget` with the built programs.
 @Suite struct GadgetCommandTests {
     static let replay = Program("waterh-replay")
     static let capture = Program.repository + "/captures/boost_two-days.btsnoop"
@@ -64,7 +64,7 @@ import Emulator
     }
 
     @Test func `in a busy place those who have spoken are listed, and the rest is counted`() async throws {
-        // 40 advertising reports of as many addresses, in btsnoop.
+        // 40 advertising reports with 40 addresses, in btsnoop.
         var busy: [UInt8] = Array("btsnoop\0".utf8) + [0, 0, 0, 1, 0, 0, 3, 0xEA]
         for number in UInt8(0)..<40 {
             let packet: [UInt8] = [4, 0x3E, 12, 2, 1, 0, 1, number, 1, 0, 0, 0xEE, 0xC1, 0, 0xC0]
@@ -96,8 +96,8 @@ import Emulator
 
     // MARK: the emulator
 
-    /// Shipped captures, and the real ones where they are; those of `hardware/machine/suite/gadgets.tsv` in the folder
-    /// that BENCH_CAPTURES names.
+    /// Shipped captures, and the real ones where available: those of `hardware/machine/suite/gadgets.tsv` in the folder
+    /// BENCH_CAPTURES.
     static let captures: [String] = {
         let shipped = [
             "boost_draft.btsnoop", "boost_two-days.btsnoop", "vita_reports-inside-log.pcapng", "boost_one-record.hex",
@@ -119,8 +119,8 @@ import Emulator
             ].map { "\(folder)/\($0)" }
     }()
 
-    /// What tshark reads in a capture's discovery and the clone does not have: on the air the direction of a packet is
-    /// wrong, so that an answer is told as a request (`docs/captures.md`, known limits).
+    /// Attributes that tshark finds and the clone lacks: in captures from the air the direction of a packet can be
+    /// wrong, so that a response appears as a request (`docs/captures.md`, known limits).
     private static let missed: [String: Set<String>] = [
         "whad-pairing-llphdr.pcap": ["0x000c", "0x0010", "0x1800", "0x1801", "0x180a"],
         "crackle-lesc-llphdr.pcapng": ["0x0003", "0x2a00"],
@@ -148,7 +148,7 @@ import Emulator
         return rows
     }
 
-    /// A UUID on the Bluetooth base may be said in 128 bits or in 16.
+    /// A UUID on the Bluetooth base has a 128-bit and a 16-bit form.
     private static func shortened(_ found: String) -> String {
         guard found.count == 32, found.hasPrefix("fb349b5f8000008000100000"), found.hasSuffix("0000") else {
             return found
@@ -157,8 +157,8 @@ import Emulator
         return "0x\(low.suffix(2))\(low.prefix(2))"
     }
 
-    /// Clone, emulate over the socket, repeat all of it, record, clone the recording: the same gadget, and for tshark
-    /// the same table.
+    /// Clones, emulates over the socket, repeats the exchanges, records, and clones the recording: the same device
+    /// profile, and the same table for tshark.
     @Test(arguments: captures) func `the emulated clone, recorded and cloned again`(capture: String) async throws {
         let folder = try TemporaryFolder()
         let (document, link, recording) = (folder.file("g.json"), folder.file("g.sock"), folder.file("r.btsnoop"))
@@ -213,8 +213,7 @@ import Emulator
                 }
         }
         #expect(handles(clone) == handles(gadget))
-        // What tshark saw of the table in the capture it sees in the recording, where the capture has packets of its
-        // own.
+        // tshark finds the capture's attributes in the recording as well, if the capture has packets.
         guard !capture.hasSuffix(".hex") else { return }
         let (before, after) = try await (table(capture, of: gadget.address), table(recording, of: nil))
         #expect(

@@ -4,11 +4,10 @@ import Foundation
 import Testing
 import Emulator
 
-/// What the machine answers, mode by mode.
 @Suite struct GadgetMachineTests {
     private typealias Exchange = Gadget.Exchange
 
-    /// 2A19 at 3 with 2902 at 4; FF01 at 6, read twice as 1 and 2, and written.
+    /// 2A19 at 3 with 2902 at 4. FF01 at 6, read twice as 1 and 2, and written.
     private static func gadget(_ exchanges: [Gadget.Exchange], rules: [Gadget.Rule] = []) -> Gadget {
         var gadget = Gadget(address: BluetoothAddress(1), mtu: 65)
         let battery = Gadget.Characteristic(
@@ -24,7 +23,7 @@ import Emulator
 
     private static let reads = [1, 2, 3].map { Exchange(.read, handle: 6, response: .init(value: [$0])) }
 
-    /// What five reads give.
+    /// The values of five reads.
     @Test(arguments: [
         (GadgetMachine.Mode.once, ["01", "02", "03", "03", "03"]), (.loop, ["01", "02", "03", "01", "02"]),
         (.strict, ["01", "02", "03", "14", "14"]), (.new, ["01", "02", "03", "03", "03"]),
@@ -129,7 +128,7 @@ import Emulator
             ])
     }
 
-    /// bluetoothd 5.66 hands over both kinds alike where a characteristic offers both.
+    /// bluetoothd 5.66 does not distinguish notifications from indications if a characteristic supports both.
     @Test(arguments: [true, false], [GadgetMachine.Mode.once, .strict])
     func `where a link does not tell writes apart the recorded one fits both`(tells: Bool, mode: GadgetMachine.Mode) {
         var machine = GadgetMachine(

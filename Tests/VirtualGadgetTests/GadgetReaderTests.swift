@@ -3,7 +3,6 @@ import Replay
 import Testing
 import Emulator
 
-/// What becomes of which PDUs.
 @Suite struct GadgetReaderTests {
     private typealias Exchange = Gadget.Exchange
 
@@ -96,7 +95,7 @@ import Emulator
         talk.answer([0x17, 6, 0, 18, 0] + long[18..<30])
         talk.ask([0x18, 1])
         talk.answer([0x19], after: 7)
-        // By type, as names are read; filled to the brim, so that it goes on.
+        // Names are read by type. The response is full, so the host continues.
         talk.ask([0x08, 1, 0, 0xFF, 0xFF, 0x01, 0xFF])
         talk.answer([0x09, 21, 6, 0] + long[..<19])
         talk.ask([0x0C, 6, 0, 19, 0])
@@ -136,7 +135,7 @@ import Emulator
         #expect(gadget.gaps.contains("2 of 2 characteristics seen and not discovered"))
     }
 
-    /// Of a file that was made to take long: values at every handle, and discoveries that name every handle.
+    /// A file built to be slow: values at every handle, and discoveries that name every handle.
     @Test(.timeLimit(.minutes(1)), arguments: 0..<4)
     func `as many attributes as there are handles take no longer each than a few do`(kind: Int) throws {
         var talk = Talk()
@@ -219,13 +218,13 @@ import Emulator
         #expect(gadget.gaps.first == "1 connection became encrypted: the rest is not visible")
     }
 
-    /// As an e-scooter does: its request holds its own MTU, and the phone's answer the phone's.
+    /// As an e-scooter does: its request has its own MTU, and the phone's response has the phone's.
     @Test func `a peripheral that asks for the MTU itself`() throws {
         var talk = Talk()
         talk.add([0x02, 0xF7, 0], .received, 1)
         talk.discover()
         talk.add([0x03, 0x05, 2], .sent, 1)
-        // As long as an MTU of 23 allows: with 247 the value is whole.
+        // The maximum length for an MTU of 23: with 247 the value is complete.
         talk.ask([0x0A, 3, 0])
         talk.answer([0x0B] + [UInt8](repeating: 7, count: 22))
         let gadget = try talk.gadget()
@@ -233,7 +232,7 @@ import Emulator
         #expect(gadget.conversations.first?.exchanges.first?.response?.value?.bytes.count == 22)
     }
 
-    /// A host that is the peripheral, and one that is asked by its peripheral (a phone's own services).
+    /// The host is the peripheral, or the peripheral queries the host (a phone's own services).
     @Test func `who is the gadget`() throws {
         var talk = Talk(isCentral: false)
         talk.add([0x0A, 3, 0], .received, 1)
@@ -245,19 +244,19 @@ import Emulator
         #expect(try phone.gadgets().allSatisfy { !$0.hasSpoken })
     }
 
-    /// Tables that contradict themselves: every handle once, in order, or told.
+    /// In contradictory tables every handle appears once, in order, or is reported.
     @Test(
         arguments: [
-            // Characteristics that stand inside each other.
+            // Nested characteristics.
             [[0x09, 7, 2, 0, 2, 9, 0, 1, 0xFF, 3, 0, 2, 4, 0, 2, 0xFF]],
-            // The same handle twice, with another UUID.
+            // The same handle twice with different UUIDs.
             [[0x09, 7, 2, 0, 2, 3, 0, 1, 0xFF], [0x09, 7, 2, 0, 2, 3, 0, 2, 0xFF]],
-            // Value before declaration, handle 0, an item too many bytes long.
+            // A value before its declaration, handle 0, and an item that is too long.
             [
                 [0x09, 7, 5, 0, 2, 3, 0, 1, 0xFF], [0x09, 7, 0, 0, 2, 1, 0, 1, 0xFF],
                 [0x09, 9, 1, 0, 2, 2, 0, 1, 0xFF, 0, 0],
             ],
-            // The first handle of all.
+            // The lowest handle.
             [[0x09, 7, 1, 0, 2, 2, 0, 1, 0xFF]],
         ] as [[[UInt8]]])
     func contradictions(answers: [[UInt8]]) throws {

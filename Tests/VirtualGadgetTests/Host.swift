@@ -1,15 +1,14 @@
 import Bluetooth
 import Emulator
 
-/// A host that does with a peripheral what a recorded host did: discovers all of it, then makes the same requests in
-/// the same order.
+/// Repeats the actions of a recorded host: complete discovery, then the same requests in the same order.
 final class Host {
     struct Trouble: Error, Equatable, CustomStringConvertible { var description: String }
 
-    /// A PDU to the peripheral, and the next one from it.
+    /// Sends a PDU to the peripheral.
     private let send: ([UInt8]) throws -> Void
     private let receive: () throws -> [UInt8]
-    /// What came by itself and is not taken yet.
+    /// Received notifications and indications that are not taken yet.
     private(set) var values: [ATTHandleValue] = []
     private(set) var mtu = 23
 
@@ -38,7 +37,7 @@ final class Host {
         return pdu
     }
 
-    /// Waits until so many values have come by themselves.
+    /// Waits for `count` notifications or indications.
     func take(_ count: Int) throws -> [ATTHandleValue] {
         while values.count < count { _ = try next() }
         defer { values.removeFirst(count) }
@@ -52,7 +51,7 @@ final class Host {
         mtu = max(23, min(own, Int(theirs)))
     }
 
-    /// Everything that a table tells: services of both kinds, includes, characteristics, all types.
+    /// Discovers primary and secondary services, includes, characteristics and all attribute types.
     func discover() throws {
         for type in [GATTTable.primaryService, GATTTable.secondaryService] {
             try walk { from in
@@ -89,7 +88,7 @@ final class Host {
         }
     }
 
-    /// The whole value, in pieces where it is long; or the error.
+    /// The whole value, with Read Blob where it is long, or the error.
     func read(_ handle: UInt16) throws -> Result<[UInt8], Trouble> {
         var value: [UInt8] = []
         switch try request(.readRequest(handle: handle)) {
@@ -109,7 +108,7 @@ final class Host {
         return .success(value)
     }
 
-    /// Makes a request, checks what it is answered, and waits for the values that follow.
+    /// Sends a request, checks the response, and waits for the notifications that follow.
     func repeatExchange(_ exchange: Gadget.Exchange) throws -> [String] {
         var complaints: [String] = []
         func expect(_ found: String, _ wanted: String) {

@@ -1,7 +1,6 @@
 import Testing
 import Emulator
 
-/// Bytes and patterns as they stand in a document.
 @Suite struct PatternTests {
     @Test(arguments: [
         ("", [UInt8](), true), ("", [1], false), ("*", [], true), ("*", [1, 2], true), ("a5", [0xA5], true),

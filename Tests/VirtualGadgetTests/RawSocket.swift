@@ -1,6 +1,6 @@
 import Glibc
 
-/// The host's end of a `unix:` link: one PDU a message, each waited for at most 10 s.
+/// The host's end of a `unix:` link: one PDU per message, with a timeout of 10 s each.
 final class RawSocket: @unchecked Sendable {
     private let descriptor: Int32
 

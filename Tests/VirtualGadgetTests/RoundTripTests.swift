@@ -4,9 +4,9 @@ import Support
 import Testing
 import Emulator
 
-/// The clone of a recording of the emulated gadget is the gadget.
+/// Cloning the recording of an emulated device profile gives the same profile.
 @Suite struct RoundTripTests {
-    /// Discovers and repeats everything that was recorded.
+    /// Discovers the table and repeats all recorded exchanges.
     static func replay(_ gadget: Gadget, _ mode: GadgetMachine.Mode) throws -> (
         clone: Gadget, complaints: [String], told: [String]
     ) {
@@ -31,11 +31,11 @@ import Emulator
     @Test(arguments: 0..<60)
     func anyGadget(seed: UInt64) throws {
         var maker = AnyGadget(SeededGenerator(seed: seed))
-        // In a loop values begin anew while the host goes on: another conversation.
+        // In `loop` mode the values restart while the host continues: that is a different conversation.
         for mode in [GadgetMachine.Mode.once, .strict, .new] {
             var gadget = maker.gadget()
             try gadget.check()
-            // Without a conversation nobody connects.
+            // Without a conversation no host connects.
             guard !gadget.conversations.isEmpty else { continue }
             gadget = try GadgetFile.decode(try GadgetFile.encode(gadget), path: "g")
             var (clone, complaints, told) = try Self.replay(gadget, mode)

@@ -2,12 +2,12 @@ import Bluetooth
 import Replay
 import Emulator
 
-/// A conversation written as a list of PDUs, fed to the recogniser as the reassembly would.
+/// A conversation as a list of PDUs, passed to the reader as the reassembly does.
 struct Talk {
     private(set) var events: [(ConversationEvent, [UInt8])] = []
     private var connection: ObservedConnection
     private var frame = 0
-    /// Of the next PDU, in milliseconds.
+    /// The time of the next PDU, in milliseconds.
     var ms = 0
 
     static let address = BluetoothAddress(0xC0FF_EE00_0001)
@@ -35,9 +35,9 @@ struct Talk {
             ))
     }
 
-    /// From the host, so many milliseconds later.
+    /// A PDU from the host, `after` milliseconds later.
     mutating func ask(_ pdu: [UInt8], after: Int = 10) { add(pdu, .sent, after) }
-    /// From the peripheral.
+    /// A PDU from the peripheral.
     mutating func answer(_ pdu: [UInt8], after: Int = 5) { add(pdu, .received, after) }
 
     mutating func add(_ pdu: [UInt8], _ direction: TrafficDirection?, _ after: Int) {

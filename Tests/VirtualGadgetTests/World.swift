@@ -2,7 +2,7 @@ import Bluetooth
 import Replay
 import Emulator
 
-/// A gadget, the GATT server of a link and a recording, in simulated time.
+/// A device profile, the GATT server of a link and a recording, in simulated time.
 final class World {
     private var server: GATTServer
     private(set) var machine: GadgetMachine
@@ -34,7 +34,7 @@ final class World {
         }
     }
 
-    /// A new host; the one before is gone.
+    /// Replaces the host by a new one.
     func connect() -> Host {
         disconnect()
         central = CentralID("\(connection.id + 1)")
@@ -61,7 +61,7 @@ final class World {
         now = end
     }
 
-    /// The clone of the recording of everything so far.
+    /// The clone of everything recorded so far.
     func recorded() throws -> Gadget {
         disconnect()
         let reader = ProfileReader()
