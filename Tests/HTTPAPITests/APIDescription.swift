@@ -2,8 +2,8 @@ import Foundation
 @testable import WebServer
 import Testing
 
-/// `openapi.json`, as the judge of real answers: as much of JSON Schema as it uses, and nothing may be in an answer
-/// that it does not name.
+/// Validates answers with `openapi.json`: the subset of JSON Schema that the file uses. Members that it does not define
+/// are errors.
 struct APIDescription {
     private let root: JSON
 
@@ -12,28 +12,28 @@ struct APIDescription {
         root = try JSONDecoder().decode(JSON.self, from: Data(file.bytes.readableBytesView))
     }
 
-    /// What is in a successful answer and not as described.
+    /// The deviations of a successful answer from the description.
     func faults(of answer: String, to method: String, _ path: String) throws -> [String] {
         let responses = try #require(
             root["paths"]?[path]?[method.lowercased()]?["responses"]?.members, "\(method) \(path) is not described")
-        // 200 beside 201 is that it was done before.
+        // 200 in addition to 201 means that the request was completed before.
         let schema = responses.filter { $0.key.hasPrefix("2") }.max { $0.key < $1.key }?.value["content"]?[
             "application/json"]?["schema"]
         return faults(
             of: try JSONDecoder().decode(JSON.self, from: Data(answer.utf8)), as: try #require(schema), at: "answer")
     }
 
-    /// What is wrong with an object that the description has under this name.
+    /// The deviations of an object from the schema with this name.
     func faults(of object: String, named name: String) throws -> [String] {
         faults(
             of: try JSONDecoder().decode(JSON.self, from: Data(object.utf8)),
             as: .members(["$ref": .text("#/components/schemas/\(name)")]), at: name)
     }
 
-    /// The members that an object of this name may have.
+    /// The members of the schema with this name.
     func members(of name: String) -> Set<String> { Set((schema(name)?["properties"]?.members ?? [:]).keys) }
 
-    /// The words that a text of this name may be.
+    /// The enumeration values of the schema with this name.
     func words(of name: String) -> Set<String> { Set((schema(name)?["enum"]?.items ?? []).compactMap(\.text)) }
 
     private func schema(_ name: String) -> JSON? { root["components"]?["schemas"]?[name] }
@@ -45,7 +45,7 @@ struct APIDescription {
         return faults + strange.map { "\(place).\($0) is not described" }
     }
 
-    /// - Parameter named: the members that the schema names, on whatever ways it is put together.
+    /// - Parameter named: collects the members that the schema defines, also through references.
     private func faults(of value: JSON, as schema: JSON, at place: String, _ named: inout Set<String>) -> [String] {
         if case .text(let address)? = schema["$ref"] {
             guard let target = address.dropFirst(2).split(separator: "/").reduce(root as JSON?, { $0?[String($1)] })

@@ -8,9 +8,9 @@ import TrackerService
 
 @testable import WebServer
 
-/// Access codes: how long and how often each is valid, and what a lost response costs.
+/// Lifetime and number of uses of access codes, and the effect of a lost response.
 @Suite struct AccessCodeTests {
-    /// Codes on a clock that the test sets. The first code has zeros only, the second ones, and so on.
+    /// Access codes with a clock that the test sets. The first code has zeros only, the second ones, and so on.
     private final class Bench: Sendable {
         let codes: AccessCodes
         private let store: TrackerStore
@@ -136,7 +136,7 @@ import TrackerService
             let tokens =
                 try await house.ask("GET", "/api/v1/tokens", headers: house.page).json["tokens"] as? [[String: Any]]
             #expect(tokens?.filter { $0["isRevoked"] as? Bool == false }.count == 2)
-            // Without the key, or with another, it is refused in words that say what to do.
+            // Without the key, or with another one, the request is rejected with an action.
             for other in [[:], ["Idempotency-Key": "pair-2"]] {
                 let refused = try await house.askUnsigned(
                     "POST", "/api/v1/sign-in", body,
@@ -146,8 +146,7 @@ import TrackerService
         }
     }
 
-    /// An adversary's finding: a machine whose clock was put right meanwhile did not know the code any more, and one
-    /// whose clock was put back knew it for longer.
+    /// The lifetime of a code is independent of steps of the host's clock.
     @Test(arguments: [86_400, -86_400, 590] as [Double]) func tenMinutesPassWhateverTheClockSays(lead: Double)
         async throws
     {
@@ -187,7 +186,7 @@ import TrackerService
                     "POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}", headers: ["X-Forwarded-For": from]
                 ).status
             }
-            // The last address is what this machine's own proxy has heard; those before it anybody can write.
+            // Only the last address is from this machine's own proxy. A client can forge the others.
             #expect(try await tryIt("ZZZZZZZZZZ", "192.0.2.1, 203.0.113.9") == 403)
             #expect(try await tryIt("ZZZZZZZZZZ", "192.0.2.2, 203.0.113.9") == 429)
             #expect(try await tryIt("ZZZZZZZZZZ", "2001:db8::1") == 403)
@@ -210,7 +209,7 @@ import TrackerService
             let made = try #require(
                 try await house.ask("GET", "/api/v1/tokens", headers: house.page).json["tokens"] as? [[String: Any]])
             #expect(made.count == 2)
-            // What nobody holds is taken back by its place in the list.
+            // A token can be revoked by its position in the list.
             let id = try #require(made.first { $0["label"] as? String == "http" }?["id"] as? String)
             #expect(
                 try await house.ask("DELETE", "/api/v1/tokens/\(id)", headers: house.page).json["revoked"] as? Int == 1)

@@ -8,7 +8,6 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// Access to routes, and requests with hostile bytes.
 @Suite struct AccessTests {
     @Test(arguments: [
         ("http://localhost:8077", "localhost:8077", true), ("http://localhost", "localhost:80", true),
@@ -21,7 +20,6 @@ import TrackerService
         #expect(Access.isSame(origin: origin, as: host) == isSame)
     }
 
-    /// "bind(descriptor:ptr:bytes:): Address already in use) (errno: 98)" stood there.
     @Test func `an address in use is reported`() async throws {
         try await ServedHousehold.serve { house async throws in
             let second = HTTPServer(house.person, log: .silent)
@@ -31,7 +29,6 @@ import TrackerService
         }
     }
 
-    /// The library's own clock for this field ticked each second, whether anybody asked or not.
     @Test func `every response has a Date header`() async throws {
         let format = DateFormatter()
         (format.locale, format.timeZone, format.dateFormat) = (
@@ -51,10 +48,10 @@ import TrackerService
         var path: String
         var testDescription: String { "\(method) \(path)" }
 
-        /// Routes of the API that answer without a token: signing in takes a code.
+        /// Routes of the API that need no token: signing in needs a code.
         static let open = ["POST /api/v1/sign-in"]
 
-        /// All operations of openapi.json, with names for the parts of a path, and the routes outside of the API.
+        /// All operations of openapi.json, with names for path parameters, and the routes outside the API.
         static func all() throws -> [Route] {
             let file = try #require(PageFile.named("openapi.json"))
             let root = try JSONSerialization.jsonObject(with: Data(file.bytes.readableBytesView)) as? [String: Any]
@@ -120,7 +117,7 @@ import TrackerService
             }
             let write = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: headers)
             #expect(write.status == 401 && looks.withLock { $0 } == 0)
-            // A token in the header was put there by a program.
+            // A token in the header is from a program.
             let token = try house.token(.read).merging(headers) { $1 }
             #expect(try await house.ask("GET", "/api/v1/state", headers: token).status == 200)
             #expect(try await house.ask("GET", "/api/v1/state", headers: house.page).status == 200)
@@ -147,7 +144,7 @@ import TrackerService
                 let header = ["Authorization": "Bearer \(token)"]
                 #expect(try await house.askUnsigned("GET", path, headers: header).status == 403, "\(path)")
             }
-            // The address of an embedded widget is no place for a token that opens more.
+            // The URL of an embedded widget must not contain a token with more access.
             let more = try house.token(.admin)["Authorization"].map { $0.dropFirst("Bearer ".count) } ?? ""
             #expect(try await house.askUnsigned("GET", "/widget/small.svg?token=\(more)").status == 401)
         }
@@ -222,7 +219,7 @@ import TrackerService
         }
     }
 
-    /// An adversary's finding: a proxy that asks its visitors for a password hands it on, and then nobody got in.
+    /// A proxy with password authentication passes its credentials on, which must not prevent the sign-in.
     @Test(arguments: [
         ("Basic YW5uYTpzZWNyZXQ=", 200), ("Digest username=\"anna\"", 200), ("", 200), ("Bearer", 401),
         ("Bearer nobody-knows-this-token", 401),
@@ -236,7 +233,7 @@ import TrackerService
         }
     }
 
-    /// An adversary's finding: it was answered 500, as if the service had failed.
+    /// A malformed body is not an internal error (500).
     @Test(arguments: ["zz\r\n{\"ml\": 100}\r\n0\r\n\r\n", "a\n{\"ml\":100}\n0\n\n"], ["drinks", "import"])
     func `an invalid chunked body is a client error`(body: String, path: String) async throws {
         try await ServedHousehold.serve { house async throws in
@@ -253,7 +250,7 @@ import TrackerService
         }
     }
 
-    /// An adversary's finding: what was said to be packed was read as it came.
+    /// A compressed body must not be read as plain text.
     @Test(arguments: [
         ("Transfer-Encoding: gzip, chunked", 501, "transferEncoding"),
         ("Transfer-Encoding: chunked\r\nContent-Encoding: gzip", 415, "contentEncoding"),
@@ -273,7 +270,7 @@ import TrackerService
         }
     }
 
-    /// An adversary's finding: a proxy's rule for `/api/v1/tokens` could be gone round.
+    /// A double slash must not bypass a proxy's rule for `/api/v1/tokens`.
     @Test(arguments: ["/api/v1//state", "//api/v1/state", "/api//v1/state"])
     func `an empty path segment is not ignored`(
         path: String
@@ -284,7 +281,7 @@ import TrackerService
         }
     }
 
-    /// The first of them used to count, whatever a proxy before us had believed.
+    /// A proxy can have checked another one of the values.
     @Test(arguments: [
         ("localhost", "evil.example"), ("evil.example", "localhost"), ("localhost", "localhost"), ("localhost", ""),
     ])
@@ -303,7 +300,7 @@ import TrackerService
         }
     }
 
-    /// Names of settings are taken in any letters: a rule that looks for them does so, too.
+    /// Setting names are case-insensitive, so the filter is too.
     @Test func `Waterline settings are hidden in any spelling`() async throws {
         try await ServedHousehold.serve { house async throws in
             let away = try house.token(.control)
@@ -336,7 +333,7 @@ import TrackerService
         }
     }
 
-    /// Whoever knows ntfy's topic reads there by which key its buttons log: a token for looking was one for logging.
+    /// The ntfy topic contains the key of the action buttons: with it a read token would be a write token.
     @Test func `a secret address is shown only to clients that may change it`() async throws {
         try await ServedHousehold.serve { house async throws in
             let names = ["ntfy.url", "webhook.url", "sync.url"]
@@ -365,7 +362,7 @@ import TrackerService
         }
     }
 
-    /// A session's water that counts in the day is there a water like another; in files and for a phone it is left out.
+    /// Session water that counts in the day is listed as plain water there. Files and phone messages omit it.
     @Test func `session water does not reveal a session`() async throws {
         for shares in [false, true] {
             try await ServedHousehold.serve(sharesWaterline: shares) { house async throws in
@@ -414,7 +411,7 @@ import TrackerService
                 #expect(try await house.ask("GET", "/api/v1/session", headers: away).status == (shares ? 200 : 403))
                 let drink = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: away)
                 #expect(((drink.json["state"] as? [String: Any])?["waterline"] is NSNull) == !shares)
-                // Neither that one runs nor that none does.
+                // The widget reveals neither a session nor its absence.
                 for widget in ["small", "medium", "large"] {
                     #expect(
                         try await !house.ask("GET", "/widget/\(widget).svg", headers: away).body.contains("No Session"))
@@ -431,7 +428,7 @@ import TrackerService
                     try await house.ask(
                         "PATCH", "/api/v1/settings", #"{"waterline.discreet": false}"#, headers: control
                     ).status == (shares ? 200 : 403))
-                // An adversary's finding: the welcome changed and told them.
+                // The first-run page must not change.
                 #expect(
                     try await house.ask("POST", "/api/v1/setup", #"{"threshold": 4}"#, headers: control).status
                         == (shares ? 200 : 403))
@@ -440,7 +437,7 @@ import TrackerService
                     setup.status == 200 && (setup.json["presets"] != nil) == shares
                         && setup.body.contains("waterline.") == shares, "\(setup.body)")
                 #expect(try await house.ask("GET", "/api/v1/why", headers: away).body.contains("waterline-") == shares)
-                // Not by way of what a desktop is shown, nor by its buttons; nor is anything of it taken back.
+                // Neither the desktop agent nor its actions reveal a session, and no session entry can be undone.
                 #expect(try await house.ask("GET", "/api/v1/agent", headers: away).status == 403)
                 #expect(
                     try await house.ask(
@@ -458,7 +455,7 @@ import TrackerService
                 #expect(
                     ((undone.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 0) == !shares,
                     "\(undone.body)")
-                // Not by way of an answer that was given before, either.
+                // Nor a stored response of an earlier request.
                 let water = ["Idempotency-Key": "w"]
                 #expect(
                     try await house.ask("POST", "/api/v1/session/water", headers: house.page.merging(water) { $1 })
@@ -563,14 +560,14 @@ import TrackerService
     }
 }
 
-/// A server that is told to stop while connections come in (chaos seed 303: it died of SIGILL).
+/// Stopping a server during incoming connections (chaos seed 303: it crashed with SIGILL).
 @Suite(.timeLimit(.minutes(2))) struct StoppingTests {
     @Test func `a server stops while connections arrive`() async throws {
         for _ in 0..<4 {
             let isOver = Mutex(false)
             try await ServedHousehold.serve { house async throws in
                 let port = house.port
-                // Threads of their own: what is asked for below must not wait for them.
+                // Threads of their own, so that later requests do not wait for them.
                 for _ in 0..<8 {
                     Thread.detachNewThread {
                         while !isOver.withLock({ $0 }) {

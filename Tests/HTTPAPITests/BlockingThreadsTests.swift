@@ -5,7 +5,6 @@ import Testing
 
 @testable import WebServer
 
-/// Threads of routes that wait for the store.
 @Suite struct BlockingThreadsTests {
     @Test func `a request is answered while 31 others wait for the store`() async throws {
         let (isOver, begun, gaveUp) = (DispatchSemaphore(value: 0), Counter(), Counter())

@@ -6,8 +6,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// 15 June 2026 in a store of its own, on a clock that the test sets: what a household sees of it over HTTP, and what
-/// is told.
+/// 15 June 2026 in a store of its own, with a clock that the test sets, as seen over HTTP.
 final class CheckedDay: Sendable {
     let folder: TemporaryFolder
     private let clock: Mutex<Instant>
@@ -26,25 +25,25 @@ final class CheckedDay: Sendable {
         clock.withLock { $0 = instant }
     }
 
-    /// The store as a process of its own opens it.
+    /// Opens the store as another process does.
     func desk(_ store: TrackerStore? = nil) throws -> TrackerDesk {
         try TrackerDesk(
             store ?? TrackerStore(path: path), now: now, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
     }
 
-    /// As long as the body lasts a service shows the day.
+    /// Runs a service for the duration of the body.
     func served(_ body: (Visit) async throws -> Void) async throws {
         try await ServedHousehold.serve(TrackerStore(path: path), now: { self.now }) { house in
             try await body(Visit(house: house, day: self))
         }
     }
 
-    /// A visit to the service.
+    /// A client of the service.
     struct Visit {
         let house: ServedHousehold
         let day: CheckedDay
 
-        /// Drinks by HTTP, in amounts that may be logged.
+        /// Logs drinks over HTTP, in valid amounts.
         @discardableResult
         func drink(_ ml: Int) async throws -> [String: Any] {
             var (rest, last) = (ml, [String: Any]())
@@ -69,7 +68,7 @@ final class CheckedDay: Sendable {
             return reply.json
         }
 
-        /// Two seconds on a machine that has time; on a busy one as much longer as a plain question takes.
+        /// Two seconds, plus the response time of a simple request on a busy machine.
         func shortly() async throws -> Duration {
             let start = ContinuousClock.now
             _ = try await house.ask("GET", "/healthz")
@@ -82,13 +81,13 @@ final class CheckedDay: Sendable {
 
         func picture(_ name: String) async throws -> String { try await house.ask("GET", "/widget/\(name)").body }
 
-        /// What the service tells now, to the pages that are open and to these.
+        /// Sends due notifications to the open pages and these channels.
         @discardableResult
         func tell(_ sinks: any NotificationSink...) async throws -> [TrackerNotification] {
             try await day.desk(house.store).tell(sinks + [house.screen]).notifications.map(\.notification)
         }
 
-        /// A drink that a poll brings, with the bottle's own time.
+        /// Adds a drink from a poll, with the bottle's time.
         func bottleDrink(_ time: String, _ ml: Int) throws {
             let (wall, at) = (
                 try #require(WallTime("2026-06-15T\(time):00")), try #require(Instant(iso: "2026-06-15T\(time):00Z"))

@@ -4,10 +4,9 @@ import Hummingbird
 import NIOCore
 import Testing
 
-/// How long a connection has its place, and who has how many.
+/// Timeouts and limits of connections.
 @Suite struct ConnectionTests {
-    /// An adversary's finding: 2,600 sockets whose requests were answered before their bodies came shut the page for
-    /// everybody.
+    /// 2,600 sockets whose requests are answered before their bodies arrive must not block other clients.
     @Test(arguments: [
         ("POST /api/v1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{", "404"),
         ("POST /api/v1/drinks HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 1000\r\n\r\n", "401"),
@@ -25,12 +24,12 @@ import Testing
         try await ServedHousehold.serve { house async throws in
             let client = try RawHTTP(port: house.port)
             client.send(request.replacing("COOKIE", with: house.cookie))
-            // Until the other end closes: before, it waited for the body as long as a byte came now and then.
+            // Until the other end closes, also while single bytes of the body keep arriving.
             let answer = try await client.read { _ in false }
             #expect(
                 answer.hasPrefix("HTTP/1.1 \(status) ") && answer.lowercased().contains("\r\nconnection: close\r\n"),
                 "\(answer)")
-            // What comes behind it is not read for a further request.
+            // The rest is not parsed as a further request.
             #expect(answer.ranges(of: "HTTP/1.1 ").count == 1)
         }
     }
@@ -55,8 +54,7 @@ import Testing
         }
     }
 
-    /// An adversary's finding: with few files to open, connections took them all, and the process ended in a trap of
-    /// libdispatch.
+    /// With a low limit of open files, connections must not use all descriptors.
     @Test(arguments: [(64, 8), (256, 64), (1024, 448), (4096, 1984), (65_536, 2500), (0, 8)])
     func `the number of connections follows the limit of open files`(files: Int, places: Int) {
         #expect(HTTPListener.places(2500, files: files) == places)

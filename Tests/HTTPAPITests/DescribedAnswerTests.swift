@@ -5,7 +5,6 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// Real answers are what the description says of them, to the last member.
 @Suite struct DescribedAnswerTests {
     @Test func `the state matches the OpenAPI description on every kind of day`() async throws {
         let description = try APIDescription()
@@ -128,7 +127,7 @@ import TrackerService
                     wall: WallTime(year: 2026, month: 6, day: 15, hour: 11, minute: 0, second: second), amountMl: 100,
                     received: seconds(0), verdict: verdict)
             }
-            // Nothing there yet, and then everything.
+            // An empty store first, then a full one.
             for path in [
                 "/why", "/journal", "/bottles", "/shortcuts/drinks", "/settings", "/presets", "/polls",
             ] { try await ask("GET", path) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A client of the stream of events, and what came to it.
+/// A client of the event stream with the received events.
 final class EventStream: Sendable {
     struct Event: Sendable {
         var kind: String
@@ -22,25 +22,24 @@ final class EventStream: Sendable {
         client.send("GET /api/v1/events\(query.isEmpty ? "" : "?")\(query) HTTP/1.1\r\nHost: localhost\r\n\(more)\r\n")
     }
 
-    /// The events so far, once one of them fits; the last of them is that one.
+    /// The events up to the first one that fits.
     func events(until fits: @escaping @Sendable (Event) -> Bool) async throws -> [Event] {
         let text = try await client.read { text in Self.events(in: text).contains(where: fits) }
         let events = Self.events(in: text)
         return Array(events.prefix { !fits($0) }) + events.filter(fits).prefix(1)
     }
 
-    /// The notifications so far, once so many have come.
+    /// The first `count` notifications.
     func notices(_ count: Int) async throws -> [Event] {
         Self.notices(in: try await client.read { text in Self.notices(in: text).count >= count })
     }
 
-    /// What came so far is forgotten.
+    /// Drops the received events.
     func forget() { client.forget() }
 
     private static func notices(in text: String) -> [Event] { events(in: text).filter { $0.kind == "notify" } }
 
-    /// Every whole event: `event:`, `id:` and `data:` lines up to an empty one. The frames of chunked transfer lie
-    /// between events.
+    /// Complete events: `event:`, `id:` and `data:` lines up to an empty one. Chunk boundaries are between events.
     private static func events(in text: String) -> [Event] {
         text.replacing("\r\n", with: "\n").components(separatedBy: "\n\n").dropLast().compactMap { block in
             var event = Event(kind: "", id: nil, data: "")

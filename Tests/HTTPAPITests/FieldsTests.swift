@@ -2,7 +2,6 @@
 import NIOCore
 import Testing
 
-/// Bodies are hostile until taken apart.
 @Suite struct FieldsTests {
     @Test func `a body truncated at any byte is rejected`() throws {
         let body = #"{"ml": 250, "at": "14:00", "list": [1, "two", true], "no": false}"#
@@ -16,8 +15,7 @@ import Testing
         try fields.finish()
     }
 
-    /// `{"oz": null}` made a preset, which its description forbids; and whoever meant to take a size back with it was
-    /// told that it was done.
+    /// A client that sends `{"oz": null}` to delete a value must get an error.
     @Test func `null is not a value of a field`() throws {
         var fields = try Fields(
             ByteBuffer(

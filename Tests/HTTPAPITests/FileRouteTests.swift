@@ -3,8 +3,7 @@ import Foundation
 import Store
 import Testing
 
-/// What is taken away as a file, and what comes back as one.
-/// One after the other: only two files come in at once.
+/// Downloads and uploads of files. Serialized, because at most two uploads run at once.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct FileRouteTests {
     @Test(arguments: [
         ("json", "application/json", "json"), ("csv", "text/csv; charset=utf-8", "csv"),
@@ -66,7 +65,7 @@ import Testing
             #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 300}"#, headers: house.page).status == 201)
             #expect(try await house.ask("GET", "/api/v1/backup", headers: house.token(.control)).status == 403)
             #expect(try await house.ask("POST", "/api/v1/import", "x", headers: house.token(.log)).status == 403)
-            // Evenings are in it: not for another machine, as long as they are nobody's business there.
+            // A backup contains sessions: another host gets none while sessions are private.
             let backup = try await house.ask("GET", "/api/v1/backup", headers: house.token(.admin))
             #expect(
                 backup.status == 200 && backup.headers["content-type"] == "application/vnd.sqlite3", "\(backup.body)")

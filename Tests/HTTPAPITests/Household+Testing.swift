@@ -6,18 +6,18 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// A server over a real socket for as long as a test needs it.
+/// A server over a real socket.
 struct ServedHousehold {
     let port: Int
     let store: TrackerStore
     let person: Person
-    /// Anna's open pages, as her service's sink.
+    /// The sink for the user's open pages.
     let screen: EventSink
     /// The cookie of an administrator's browser.
     let cookie: String
 
     /// - Parameters:
-    ///   - store: where the day is kept; in memory where none is given.
+    ///   - store: the store; in memory by default.
     ///   - now: the machine's clock.
     ///   - uptime: the clock of access codes.
     static func serve(
@@ -56,7 +56,6 @@ struct ServedHousehold {
     /// 2026-06-15, 12:00 UTC.
     static let noon = Instant(iso: "2026-06-15T12:00:00Z") ?? Instant(milliseconds: 0)
 
-    /// A token with this scope.
     func token(_ scope: Scope) throws -> [String: String] {
         let token = "wt_test_\(UUID().uuidString)"
         let context = WriteContext(now: Self.noon, zone: .utc, source: "test", makeID: { UUID().uuidString })
@@ -69,10 +68,10 @@ struct ServedHousehold {
         ["Origin": "http://127.0.0.1:\(port)", "Sec-Fetch-Site": "same-origin", "Cookie": cookie]
     }
 
-    /// The same cookie as a line of a request that a test writes itself.
+    /// The same cookie as a raw header line.
     var signedIn: String { "Cookie: \(cookie)\r\n" }
 
-    /// Asks as the administrator where the headers have no credential.
+    /// Sends a request as the administrator, if the headers have no credential.
     func ask(
         _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:], host: String? = nil
     ) async throws -> RawHTTP.Reply {
@@ -81,7 +80,7 @@ struct ServedHousehold {
             method, path, body, headers: hasOwn ? headers : headers.merging(["Cookie": cookie]) { $1 }, host: host)
     }
 
-    /// Asks with these headers and no other credential.
+    /// Sends a request with these headers only.
     func askUnsigned(
         _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:], host: String? = nil
     ) async throws -> RawHTTP.Reply {
@@ -90,11 +89,9 @@ struct ServedHousehold {
 }
 
 extension Logger {
-    /// Writes nothing.
     static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }
 
-/// The lines that a server has logged.
 final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
 

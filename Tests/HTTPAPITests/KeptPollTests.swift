@@ -4,9 +4,9 @@ import Support
 import Testing
 import TrackerService
 
-/// What is offered of polls that went wrong, and to whom.
+/// The list of recorded failed polls, and the clients with access to it.
 @Suite(.timeLimit(.minutes(2))) struct KeptPollTests {
-    /// A store with polls kept beside it, as the service's recorder writes them.
+    /// A store with recorded polls in the service recorder's format.
     private struct Kept {
         let folder: TemporaryFolder
         let store: TrackerStore
@@ -46,7 +46,7 @@ import TrackerService
             ),
             ("20260615T115901", nil, "btsnoop\u{0}third"),
         ])
-        // Somebody's own, and what is no file.
+        // A file of the user, and a directory.
         try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(kept.place)/my-own.btsnoop"))
         try Data("secret".utf8).write(to: kept.folder.url("secret"))
         try FileManager.default.createSymbolicLink(
@@ -99,7 +99,7 @@ import TrackerService
                 #expect(try await house.ask("GET", path, headers: house.token(scope)).status == 403, "\(scope)")
             }
             #expect(try await house.ask("GET", path, headers: house.token(.admin)).status == 200)
-            // Any program of this machine may look, and not at this.
+            // Every local program can read the day, but not this route.
             #expect(try await house.askUnsigned("GET", path).status == 401)
         }
     }

@@ -7,9 +7,8 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// The founding plan's nineteen checks (tracker law B9), 1 to 19, on a service that is asked over HTTP and a clock that
-/// the test sets. What only a browser or a program can show has tests of its own, which the law's page of checks names
-/// beside these.
+/// The nineteen checks of tracker spec B9, on a service over HTTP with a clock that the test sets. Checks that need a
+/// browser or a program have tests of their own, which the specification's page of checks lists.
 @Suite struct NineteenChecksTests {
     struct Check: Sendable, CustomTestStringConvertible {
         let number: Int
@@ -173,7 +172,7 @@ import TrackerService
                 try await day.desk().tell([sink])
             }
             #expect(sink.delivered.map(\.notificationId) == ["hydration-reminder/2026-06-15/1"])
-            // The service, started again, knows of it.
+            // The restarted service has it.
             try await day.served { visit async throws in
                 #expect(try await visit.tell(sink).isEmpty)
                 #expect(try await visit.state()["remindersSent"] as? Int == 1)
@@ -248,7 +247,7 @@ import TrackerService
 }
 
 extension CheckedDay {
-    /// So far behind at 10:00, with these words and, where it is asked, so many reminders.
+    /// The deficit at 10:00 with this text and, if given, this number of reminders.
     fileprivate func expects(deficit: Int, text: String, reminders: Int? = nil) async throws {
         try set("10:00")
         try await served { visit async throws in
@@ -261,7 +260,7 @@ extension CheckedDay {
     }
 }
 
-/// Shows everything, under a name of its own.
+/// A sink with a name of its own that accepts everything.
 final class NamedSink: NotificationSink {
     let name: String
     private let heard = Mutex<[TrackerNotification]>([])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebServer
 
-/// A phone's own automation: what it is to write into its health records, and what it found there.
+/// The automation of a phone: the drinks to add to its health records, and the ones that it found there.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct PhoneRouteTests {
     private struct Phone {
         let house: ServedHousehold
@@ -16,7 +16,7 @@ import Testing
             try await house.ask(method, "/api/v1/\(path)", body, headers: token.merging(["Content-Type": type]) { $1 })
         }
 
-        /// What is to be written, as `start ml`.
+        /// The pending drinks as `start ml`.
         func given(_ more: String = "") async throws -> (drinks: [String], keys: [String], hasMore: Bool?) {
             let json = try await ask("GET", "shortcuts/drinks\(more)").json
             let drinks = json["drinks"] as? [[String: Any]] ?? []
@@ -41,8 +41,8 @@ import Testing
         func total() async throws -> Int? { try await ask("GET", "state").json["dailyTotalMl"] as? Int }
     }
 
-    /// Each drink goes to the phone once; what the phone wrote for us and shows again is known, also without seconds;
-    /// what another app wrote is added, also where it looks the same.
+    /// Each drink goes to the phone once. Our drinks are recognised when the phone returns them, also without seconds.
+    /// Drinks of other apps are added, also if they look the same.
     @Test func `phone and service have the same drinks`() async throws {
         try await ServedHousehold.serve { house async throws in
             let phone = Phone(house: house, token: try house.token(.log))
@@ -56,13 +56,12 @@ import Testing
                 first.drinks == [
                     "2026-06-15T08:00:20+00:00 250", "2026-06-15T08:00:40+00:00 250", "2026-06-15T09:00:00+00:00 330",
                 ] && first.hasMore == false)
-            // The first two are written, and then the phone's battery is empty.
+            // The first two are written, then the phone stops.
             #expect(try await phone.done(Array(first.keys.prefix(2))).json["noted"] as? Int == 2)
             #expect(try await phone.given().drinks == ["2026-06-15T09:00:00+00:00 330"])
             #expect(try await phone.done(Array(first.keys)).json["noted"] as? Int == 1)
             #expect(try await phone.given().drinks.isEmpty)
-            // In its records: ours, without seconds; another app's of the same minute and amount; and one of the day
-            // before.
+            // Our drinks without seconds, another app's drink of the same minute and amount, and one of the day before.
             let found = [
                 "2026-06-15T08:00:00Z,250,Shortcuts", "2026-06-15T08:00:00Z,250,Water",
                 "2026-06-15T08:00:00Z,250,Kurzbefehle", "2026-06-15T09:00:00Z,330,Shortcuts",
@@ -75,9 +74,9 @@ import Testing
                         && taken.json["known"] as? Int == 5 - added, "\(taken.body)")
             }
             #expect(try await phone.total() == 250 * 3 + 330)
-            // What came from the phone does not go back there.
+            // Drinks from the phone are not sent back.
             #expect(try await phone.given().drinks.isEmpty)
-            // One that is deleted here stays so, although the phone still has it.
+            // A drink that is deleted here stays deleted, although the phone still has it.
             #expect(try await phone.ask("POST", "reset-today").status == 200)
             #expect(try await phone.samples(found).json["added"] as? Int == 0)
             #expect(try await phone.total() == 0)
@@ -95,7 +94,8 @@ import Testing
                 try await house.ask(
                     "POST", "/api/v1/import", file, headers: house.page.merging(["Content-Type": "text/csv"]) { $1 }
                 ).json["added"] as? Int == 150)
-            // They came from a file of ours, so they count as health's own: only what was drunk here goes to the phone.
+            // They were imported from a file of ours, so they count as health records: only drinks that were logged
+            // here go to the phone.
             #expect(try await phone.given().drinks.isEmpty)
             for number in 0..<120 {
                 _ = try await house.ask(

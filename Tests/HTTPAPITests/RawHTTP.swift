@@ -1,10 +1,10 @@
 import Foundation
 
-/// A client that says exactly what a test wants to be said: bytes over a socket.
+/// A client that sends raw bytes over a socket.
 final class RawHTTP: @unchecked Sendable {
-    /// How long anything may take, seconds.
+    /// Timeout in seconds.
     private static let patience = 20
-    /// So long what is waited for may take where other things come meanwhile: a stream says something every 15 seconds.
+    /// The timeout while other data arrives: a stream sends at least every 15 seconds.
     private static let wholePatience = Duration.seconds(60)
 
     private let descriptor: Int32
@@ -45,8 +45,8 @@ final class RawHTTP: @unchecked Sendable {
         }
     }
 
-    /// Reads until `isEnough` is content, or the other end closes. On a thread of its own: the server needs those of
-    /// Swift's tasks.
+    /// Reads until `isEnough` returns true or the other end closes. On a thread of its own, because the server needs
+    /// those of Swift's tasks.
     func read(until isEnough: @escaping @Sendable (String) -> Bool) async throws -> String {
         try await withCheckedThrowingContinuation { done in
             Thread.detachNewThread { done.resume(with: Result { try self.readBlocking(until: isEnough) }) }
@@ -71,7 +71,7 @@ final class RawHTTP: @unchecked Sendable {
         }
     }
 
-    /// What came so far is forgotten.
+    /// Drops the received bytes.
     func forget() { buffer = [] }
 
     struct Reply {

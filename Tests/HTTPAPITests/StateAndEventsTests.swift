@@ -6,7 +6,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// The state and the stream of events (tracker law Section 10, checks 9 and 10 of B9).
+/// The state and the event stream (tracker spec section 10, checks 9 and 10 of B9).
 @Suite struct StateAndEventsTests {
     @Test func `GET /state has the service's state`() async throws {
         try await ServedHousehold.serve { house async throws in
@@ -18,8 +18,7 @@ import TrackerService
         }
     }
 
-    /// An adversary: of two values one was taken, of three ways to name a time the first, and what nobody understood
-    /// counted as absent.
+    /// Repeated, contradictory and unknown parameters are rejected.
     @Test(arguments: [
         ("history?day=2026-02-01&day=2026-02-02", "repeatedParameter"),
         ("history?day=2026-02-01&month=2026-02", "severalParameters"),
@@ -60,7 +59,7 @@ import TrackerService
         }
     }
 
-    /// Whoever hangs up looks no more, at once: a minute later the bottle is let go (tracker law Section 10.4).
+    /// Tracker spec section 10.4: the connection to the bottle ends a minute after the last viewer disconnects.
     @Test func `a disconnected client is no longer a viewer`() async throws {
         let looks = Mutex<[ServiceDoor.Look]>([])
         let door = ServiceDoor(
@@ -89,7 +88,6 @@ import TrackerService
         }
     }
 
-    /// An adversary's finding: whoever asked for the day's total got the session, too.
     @Test func `an event stream with parts sends no others`() async throws {
         try await ServedHousehold.serve { house async throws in
             let total = try EventStream(house, "fields=dailyTotalMl")
@@ -99,20 +97,19 @@ import TrackerService
             _ = try await house.ask("POST", "/api/v1/session", headers: house.page)
             #expect(try await sessions.events { $0.kind == "session" }.allSatisfy { $0.kind != "notify" })
             _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page)
-            // The state that a session changed says nothing new of the total: nothing came before the drink.
+            // A session changes the state but not the total, so no event precedes the drink.
             let told = try await total.events { $0.json["dailyTotalMl"] as? Int == 250 }
             #expect(told.map(\.kind) == ["state", "state"], "\(told)")
         }
     }
 
-    /// An adversary's finding: whose business sessions are not got the same state again, and another tag, at the moment
-    /// of each drink of one.
+    /// A remote client must get neither an unchanged state nor a new ETag when a session entry is added.
     @Test func `session events are not sent to remote clients`() async throws {
         try await ServedHousehold.serve { house async throws in
             let away = try house.token(.read)
             let (near, far) = (try EventStream(house), try EventStream(house, headers: away))
             _ = try await near.events { $0.kind == "state" }
-            // Also the look with which following begins.
+            // Also the first state of the stream.
             _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: house.page)
             for stream in [near, far] { _ = try await stream.events { $0.json["dailyTotalMl"] as? Int == 100 } }
             far.forget()

@@ -7,10 +7,10 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// What is told once and what is told to everybody: notifications and sessions in the stream, and the state as a file.
+/// Notifications and sessions in the event stream, and the state as a file.
 @Suite struct ToldEventsTests {
-    /// What a stream begins with. What comes behind it is the state after one more drink: so nothing of the beginning
-    /// is waited for that does not come.
+    /// The first events of a stream. The state after one more drink marks their end, so the test waits for no missing
+    /// event.
     private func beginning(of stream: EventStream, _ visit: CheckedDay.Visit, total: Int) async throws -> [EventStream
         .Event]
     {
@@ -19,7 +19,7 @@ import TrackerService
         return try await stream.events { $0.kind == "state" && $0.json["dailyTotalMl"] as? Int == total }.dropLast()
     }
 
-    /// Tracker law B7: a notify request is in the one-shot channel only, and comes again only to who missed it.
+    /// Tracker spec B7: a notification is sent on its channel once, and again only to a client that missed it.
     @Test func `a notification is one event and not part of the state`() async throws {
         try await CheckedDay().served { visit async throws in
             let page = try EventStream(visit.house, "shows=notifications")
@@ -33,7 +33,8 @@ import TrackerService
             #expect(events.filter { $0.kind == "state" }.allSatisfy { $0.json["shouldNotify"] as? Bool == false })
             let id = try #require(notices.first?.id)
 
-            // Who comes later has the state of now, and nobody is told again; nor is who comes back and missed nothing.
+            // A new client gets the current state without notifications. So does a client that reconnects and missed
+            // none.
             for (number, lastID) in [nil, id].enumerated() {
                 let late = try EventStream(visit.house, "shows=notifications", lastID: lastID)
                 let first = try #require(try await late.events { _ in true }.first)
@@ -46,14 +47,13 @@ import TrackerService
                     try await !late.events { $0.json["dailyTotalMl"] as? Int == total }.contains { $0.kind == "notify" }
                 )
             }
-            // Who missed it has it, and nothing else, after the state.
+            // A client that missed one gets that one only, after the state.
             let missed = try EventStream(visit.house, "shows=notifications", lastID: String((UInt64(id) ?? 1) - 1))
             #expect(try await beginning(of: missed, visit, total: 40).map(\.kind) == ["state", "notify"])
             #expect(try await visit.state()["shouldNotify"] as? Bool == false)
         }
     }
 
-    /// An adversary's finding: -5 was taken for a place before everything, and a word for nothing said.
     @Test(arguments: ["-5", "abc", "99999", "9223372036854775808"]) func `an unknown Last-Event-ID is a gap`(id: String)
         async throws
     {
@@ -66,8 +66,8 @@ import TrackerService
         }
     }
 
-    /// Others were told while no page was open, also before the service was started anew: who comes back has all of it,
-    /// in order, and once; with the time of each.
+    /// Notifications were sent while no page was open, also before a restart of the service. The client gets all of
+    /// them in order, once, with their times.
     @Test func `a reconnecting client receives missed notifications`() async throws {
         let day = try CheckedDay()
         func told() throws -> [String] {
@@ -79,7 +79,7 @@ import TrackerService
             let page = try EventStream(visit.house, "shows=notifications")
             first = try #require(try await page.events { $0.kind == "state" }.first?.id, "the beginning has an id, too")
         }
-        // Nobody looks; another program tells.
+        // No page is open, and another program sends notifications.
         for wall in ["08:00", "11:00"] {
             try day.set(wall)
             try await day.desk().tell([NamedSink("desktop")])
@@ -93,8 +93,8 @@ import TrackerService
             #expect(
                 missed.map { $0.json["historical"] as? Bool } == [true, true]
                     && missed.map { $0.json["at"] as? Int } == [1_781_510_400, 1_781_521_200])
-            // The same in the address, for who cannot send the header; and what another program tells while it is open
-            // comes, too, once.
+            // The same with a query parameter for clients that cannot send the header. Notifications that another
+            // program sends in that time arrive once.
             let half = try EventStream(visit.house, "shows=notifications&after=\(try #require(missed.first?.id))")
             #expect(try await half.notices(1).map { $0.json["id"] as? String } == [told()[1]])
             try await visit.drink(3000)
@@ -105,8 +105,7 @@ import TrackerService
         }
     }
 
-    /// What was told of a session while Waterline was nobody's business is not said to who comes back from elsewhere
-    /// once it is shared; and nothing where it is private again.
+    /// Notifications from a private time stay private after sessions are shared, and all are private when sharing ends.
     @Test func `notifications of a private session are not replayed`() async throws {
         let day = try CheckedDay()
         let store = try TrackerStore(path: day.path)
@@ -147,14 +146,14 @@ import TrackerService
         #expect(try await replayed(shares: true, away: true) == [], "shared since then, and not before")
         #expect(
             try await replayed(shares: false, away: false) == secret + open + secretAgain, "at this machine all of it")
-        // What is told while it is shared is said also to who comes back.
+        // Notifications from the shared time are replayed.
         try store.noteSharing(true)
         let later = try await session(("21:10", "21:15"))
         try #require(!later.isEmpty)
         #expect(try await replayed(shares: true, away: true) == later)
     }
 
-    /// More than is remembered, and an id of another store: it has the state, and hears that something is missing.
+    /// More than the stored number, or an id of another store: the client gets the state and a gap event.
     @Test func `a client that is too late receives a gap`() async throws {
         let day = try CheckedDay()
         try day.set("08:00")
@@ -179,8 +178,7 @@ import TrackerService
         }
     }
 
-    /// A page beyond this machine is sent nothing of Waterline where that is not shared: then it has shown nothing, and
-    /// the reminder is not counted as told.
+    /// A remote page without Waterline showed nothing, so the reminder does not count as shown.
     @Test func `a page without Waterline does not count as a viewer of it`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
@@ -205,7 +203,7 @@ import TrackerService
         }
     }
 
-    /// US-032: the session is in the stream from its start to its end, and each of its entries at once.
+    /// US-032: also each of its entries.
     @Test func `the session is in the stream from start to end`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
@@ -229,8 +227,7 @@ import TrackerService
         }
     }
 
-    /// US-029: ended at one place, it is over at all others within two seconds: open pages, pictures, and other
-    /// programs on the store.
+    /// US-029: open pages, widgets, and other programs on the store.
     @Test func `the end of a session reaches every client within two seconds`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")
@@ -249,7 +246,7 @@ import TrackerService
         }
     }
 
-    /// US-028: an action that is delivered several times is one water.
+    /// US-028.
     @Test func `a water that is sent three times counts once`() async throws {
         try await CheckedDay().served { visit async throws in
             _ = try await visit.post("session")
@@ -262,8 +259,8 @@ import TrackerService
         }
     }
 
-    /// The file beside the store is whole at every moment, its owner's alone, soon up to date, and gone with a purge
-    /// (tracker law Section 10.7).
+    /// Tracker spec section 10.7: the file next to the store is always complete, owner-only, up to date within seconds,
+    /// and deleted by a purge.
     @Test func `the state file is written atomically`() async throws {
         let day = try CheckedDay()
         try await day.served { visit async throws in
@@ -285,7 +282,7 @@ import TrackerService
                     await Task.yield()
                 }
             }
-            // The writer of the file by itself, as fast as it can, and the service's own.
+            // The writer of the file alone, as fast as possible, and the service's own.
             let bytes = Array(try await visit.house.ask("GET", "/api/v1/state").body.utf8)
             let seen = await event(within: 60) {
                 try? visit.house.store.writeStateFile(bytes)

@@ -2,14 +2,14 @@ import Foundation
 import Testing
 import TrackerCore
 
-/// The small pictures (tracker law B6, Section 10.3): geometry, colours, words, and what they show without a session.
+/// The widgets (tracker spec B6, section 10.3): geometry, colours, texts, and their content without a session.
 @Suite struct WidgetTests {
     private static let around = 2 * Double.pi * 84
 
     @Test(arguments: [(0, 0.0), (1000, 0.5), (1500, 0.75), (2000, 1), (2600, 1)])
     func `the arc is progress times circumference`(total: Int, progress: Double) async throws {
         let day = try CheckedDay()
-        // At wake time the next drink is not due yet, and again none is once the goal is met.
+        // At wake time no drink is due yet, and none is once the goal is met.
         try day.set("07:00")
         try await day.served { visit async throws in
             try await visit.set("hydration.goalMl", "2000")
@@ -26,13 +26,13 @@ import TrackerCore
             #expect(
                 abs((Double(arc.2) ?? -1) - progress * Self.around) < 0.01
                     && abs((Double(arc.3) ?? 0) - Self.around) < 0.01)
-            // A round cap would paint a dot where there is nothing.
+            // A round cap would draw a dot for an empty arc.
             #expect(arc.1 == (total == 0 ? "butt" : "round"))
             #expect(svg.contains("aria-label=\"\(min(100, total / 20)) %\"") && !svg.contains("rainbow"))
         }
     }
 
-    /// K-A15: while a drink is due the whole ring is a rainbow, also at 0.
+    /// K-A15: while a drink is due, the whole ring is a rainbow, also at 0.
     @Test func `the rainbow covers the whole ring at zero`() async throws {
         let day = try CheckedDay()
         try day.set("14:00")
@@ -48,13 +48,13 @@ import TrackerCore
             #expect(parts.map { String($0.1) } == ["#E53935", "#FB8C00", "#FDD835", "#43A047", "#1E88E5", "#8E24AA"])
             #expect(parts.map { Int($0.3) } == [-90, -30, 30, 90, 150, 210])
             #expect(abs(parts.reduce(0) { $0 + (Double($1.2) ?? 0) } - Self.around) < 0.01)
-            // Drunk, it is a ring again.
+            // After the drink it is a ring again.
             try await visit.drink(1200)
             #expect(try await !visit.picture("circular").contains("rainbow"))
         }
     }
 
-    /// The colour follows what is shown, not the raw urgency: 24 ml behind are none.
+    /// The colour follows the displayed deficit, not the raw urgency: a deficit of 24 ml is not displayed.
     @Test(arguments: [(500, "#42A5F5"), (476, "#42A5F5"), (475, "#FFB300"), (1, "#FFB300"), (0, "#E53935")])
     func `colour and percentage follow the day`(total: Int, colour: String) async throws {
         let day = try CheckedDay()
@@ -67,7 +67,7 @@ import TrackerCore
                     svg.firstMatch(of: /<path [^>]*fill="(#[0-9A-F]{6})"/).map { String($0.1) } == colour, "\(name)")
                 #expect(svg.contains("aria-label=\"\(total / 25) %\""), "\(name)")
             }
-            // No card lies under its words: they can be read on black, too.
+            // The text has no card under it and must be readable on black.
             #expect(try await visit.picture("corner").contains(/stroke="#FFFFFF"[^>]* paint-order="stroke"/))
             #expect(try await visit.picture("corner").contains(">\(total / 25)%</text>"))
         }
@@ -84,7 +84,7 @@ import TrackerCore
                         "No Session", "Start a session", "1,250 ml / 2,500 ml",
                     ])
             }
-            // The last session's summary takes the place of the invitation.
+            // The last session's summary replaces the invitation.
             try day.set("12:00")
             _ = try await visit.post("session")
             _ = try await visit.post("session/drink")
@@ -116,7 +116,7 @@ import TrackerCore
             }
             try day.set("20:32")
             #expect(try await Self.words(visit.picture("small.svg")) == ["2.6", "Water due now"])
-            // Nothing lies over the gauge, or leaves the card: a letter is about half as wide as it is high.
+            // No text overlaps the gauge or leaves the card. A letter is about half as wide as high.
             func stand(_ svg: String) -> [(from: Double, to: Double)] {
                 svg.matches(of: /<text x="([0-9.]+)"[^>]* font-size="([0-9.]+)"[^>]*>([^<]+)</).map { match in
                     let (x, half) = (Double(match.1) ?? 0, (Double(match.2) ?? 0) * 0.55 * Double(match.3.count) / 2)
@@ -126,12 +126,12 @@ import TrackerCore
             #expect(try await stand(visit.picture("small.svg")).allSatisfy { $0.from > 48 && $0.to < 158 })
             let medium = ["2.6", "3 drinks, 1 water", "Water due now", "Next reminder: 8:00"]
             #expect(try await Self.words(visit.picture("medium.svg")) == medium)
-            // The last three entries, the newest first.
+            // The last three entries, newest first.
             #expect(
                 try await Self.words(visit.picture("large.svg")) == medium + [
                     "20:30  Drink 1", "20:25  Water", "20:20  Drink 1.6",
                 ])
-            // Warned of in red, at its place on the gauge (tracker law E5).
+            // Tracker spec E5: a red warning at its position on the gauge.
             let mark = try #require(
                 try await visit.picture("medium.svg").firstMatch(
                     of: /class="value" cx="34" cy="([0-9.]+)" r="9" fill="(#[0-9A-F]{6})"/))
@@ -141,13 +141,13 @@ import TrackerCore
             #expect(
                 Self.words(small) == ["1.6", "Water due in:", "1 drink"]
                     && stand(small).allSatisfy { $0.from > 48 && $0.to < 158 }, "\(small)")
-            // Below zero with a minus, as the page has it.
+            // Below zero with a minus sign, as on the page.
             for _ in 0..<3 { _ = try await visit.post("session/water") }
             #expect(try await Self.words(visit.picture("small.svg")).first == "−1.4")
         }
     }
 
-    /// An hour's old picture is none: each is to be asked for again after a minute, and nobody else may keep it.
+    /// The picture expires after a minute, and shared caches must not store it.
     @Test(arguments: ["circular", "corner", "small", "medium", "large"]) func `a picture can be cached for a minute`(
         name: String
     )
@@ -161,7 +161,7 @@ import TrackerCore
                 #expect(reply.headers["content-type"] == (isPage ? "text/html; charset=utf-8" : "image/svg+xml"))
                 #expect(reply.headers["cache-control"] == (isPage ? "no-store" : "private, max-age=60"))
                 #expect(reply.headers["refresh"] == "60")
-                // Other sites may embed it, and it may load nothing.
+                // Other sites can embed it, and it loads no resources.
                 #expect(reply.headers["cross-origin-resource-policy"] == "cross-origin")
                 let policy = reply.headers["content-security-policy"] ?? ""
                 #expect(policy.contains("frame-ancestors *") && policy.contains("default-src 'none'"), "\(policy)")

@@ -6,7 +6,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// Writes: who may, once only, and what is refused.
+/// Permissions, idempotency and validation of writes.
 @Suite struct WriteTests {
     @Test func `a request repeated during a restart counts once`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-http-\(UUID().uuidString)")
@@ -15,7 +15,7 @@ import TrackerService
         let path = folder.appendingPathComponent("waterh.sqlite").path
         var answers: [String] = []
         for _ in 0..<3 {
-            // A process of its own each time, as far as the store can tell.
+            // The store cannot distinguish this from another process.
             try await ServedHousehold.serve(TrackerStore(path: path)) { house async throws in
                 let headers = house.page.merging(["Idempotency-Key": "tap-1"]) { $1 }
                 let reply = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: headers)
@@ -58,7 +58,7 @@ import TrackerService
         }
     }
 
-    /// A button of a notification that was sent while Waterline was shared logged a water of the session afterwards.
+    /// A button of a notification from the shared time must not log water when sessions are private.
     @Test(arguments: [true, false]) func `a Waterline action works while Waterline is shared`(isShared: Bool)
         async throws
     {
@@ -83,7 +83,7 @@ import TrackerService
                 now: ServedHousehold.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
             let errand = Errand(
                 key: "tap-9", asking: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: ServedHousehold.noon)
-            // As a process leaves it that is killed between the commit and the answer.
+            // As after a kill between the commit and the response.
             _ = try store.running(errand).logDrink(ml: 250, context)
             let reply = try await house.ask(
                 "POST", "/api/v1/drinks", #"{"ml": 250}"#,
@@ -132,7 +132,7 @@ import TrackerService
         }
     }
 
-    /// Which of two values is meant nobody knows: a proxy or a log may have seen the other one.
+    /// A proxy or a log can have read the other one of two values.
     @Test(arguments: [
         ("POST", "/api/v1/drinks", #"{"ml": 100, "ml": 2000}"#, "ml"),
         ("POST", "/api/v1/drinks", #"{"ml": 100, "\u006dl": 2000}"#, "ml"),
@@ -140,7 +140,7 @@ import TrackerService
             "PATCH", "/api/v1/settings",
             #"{"hydration.goalMl": 2000, "hydration.cupMl": 200, "hydration.goalMl": 3000}"#, "hydration.goalMl"
         ),
-        // An adversary's finding: names of settings are taken whatever their case.
+        // Setting names are case-insensitive.
         ("PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "HYDRATION.goalMl": 3000}"#, "hydration.goalMl"),
         ("POST", "/api/v1/setup", #"{"goal": 2000, "goal": 2000}"#, "goal"),
         ("POST", "/api/v1/sign-in", #"{"code": "1", "code": "2"}"#, "code"),
@@ -155,7 +155,7 @@ import TrackerService
         }
     }
 
-    /// An adversary's finding: in UTF-16 a key could stand twice.
+    /// In UTF-16 a key could occur twice undetected.
     @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf32LittleEndian])
     func `a body that is not UTF-8 is rejected`(encoding: String.Encoding) async throws {
         let body = String(decoding: try #require(#"{"ml": 100, "ml": 2000}"#.data(using: encoding)), as: UTF8.self)
@@ -178,7 +178,6 @@ import TrackerService
         #expect(RepeatedKey.first(in: json.utf8) == key)
     }
 
-    /// An adversary's finding: Undo on Today took a drink of the session.
     @Test func `undo reverts the entry on the page`() async throws {
         try await ServedHousehold.serve { house async throws in
             func post(_ path: String, _ body: String) async throws -> RawHTTP.Reply {
@@ -194,10 +193,10 @@ import TrackerService
             _ = try await post("session", "{}")
             _ = try await post("session/drink", "{}")
             _ = try await post("session/water", "{}")
-            // What was logged a moment ago, whoever did something since.
+            // The latest entry, independent of other actions.
             #expect(try await undone("{\"drink\": \"d\(first)\"}") == "log 250 ml")
             #expect(try await undone(#"{"of": "today"}"#) == "log 300 ml")
-            // Yesterday's is not on the page.
+            // Yesterday's entry is not on the page.
             let none = try await post("undo", #"{"of": "today"}"#)
             #expect(none.status == 409 && none.code == "nothingToUndo")
             #expect(try await undone(#"{"of": "session"}"#) == "water")
@@ -254,7 +253,6 @@ import TrackerService
         #expect(sent.withLock { $0 } == [["flash"]])
     }
 
-    /// An adversary's finding: the second one was told that it was done, and then it was refused.
     @Test func `a pending command is not reported as done`() async throws {
         let (asked, tell) = AsyncStream.makeStream(of: Void.self)
         let (isDone, finish) = AsyncStream.makeStream(of: Void.self)
@@ -279,13 +277,12 @@ import TrackerService
                 "\(second.body)")
             finish.yield()
             #expect(try await first.code == "bottleSilent")
-            // Now it may be tried again.
+            // A retry is possible now.
             finish.yield()
             #expect(try await send().code == "bottleSilent")
         }
     }
 
-    /// An adversary's finding: after a service that was killed in the middle of it, it was told that it was done.
     @Test func `the result of a command is unknown after a crash`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let polls = Mutex(0)
@@ -303,7 +300,7 @@ import TrackerService
                     headers: house.page.merging(["Idempotency-Key": key]) { $1 })
                 #expect(reply.status == status && reply.code == code, "\(reply.body)")
             }
-            // What may be done twice is done: asked once more is as good as asked.
+            // Idempotent commands run again.
             for _ in 0..<2 {
                 #expect(
                     try await house.ask(
@@ -314,8 +311,7 @@ import TrackerService
         }
     }
 
-    /// An adversary's finding: sent again under its key it was told that it was done, and the lost phone's token lived
-    /// on.
+    /// A retry with the same key must revoke the token.
     @Test func `a failed revocation can be repeated`() async throws {
         try await ServedHousehold.serve { house async throws in
             let tokens = try (0..<20).map { _ in try house.token(.log) }
@@ -324,7 +320,7 @@ import TrackerService
                 let reply = try await house.ask("DELETE", "/api/v1/tokens/mistyped", headers: headers)
                 #expect(reply.status == 404 && reply.code == "noSuchToken", "\(reply.body)")
             }
-            // Twenty ids, sixteen digits to begin with.
+            // Twenty ids of sixteen digits.
             let ids = try house.store.tokens().map(\.id)
             let shared = try #require(Dictionary(grouping: ids) { $0.prefix(1) }.first { $0.value.count > 1 }?.key)
             let several = try await house.ask("DELETE", "/api/v1/tokens/\(shared)", headers: house.page)
@@ -375,7 +371,7 @@ import TrackerService
         }
     }
 
-    /// Whoever may do everything with a day from afar still reads no file of the service's machine with it.
+    /// A remote administrator must not read files of the service's machine with these settings.
     @Test(arguments: ["ntfy.tokenFile", "webhook.secretFile", "sync.tokenFile", "mqtt.passwordFile", "health.inbox"])
     func `settings with files need an administrator`(name: String) async throws {
         try await ServedHousehold.serve { house async throws in
