@@ -2,29 +2,29 @@ import Bluetooth
 import Gateway
 import TrackerCore
 
-/// A peer made for a test: takes requests, and says what happens and after how long.
+/// A simulated peer: handles requests and returns events with their delays.
 package protocol ScriptedPeer {
     mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
         after: Duration, event: CentralEvent
     )]
 }
 
-/// Runs one engine against one scripted peer and a memory journal, on simulated time.
+/// Runs one engine against one scripted peer and a journal in memory, in simulated time.
 package struct EngineRig<Peer: ScriptedPeer> {
     package var engine: Poll
     package var peer: Peer
     package let journal: MemoryJournal
     package private(set) var now = MonotonicInstant(nanoseconds: 0)
     package let start: Instant
-    /// Effects in order, as they were performed.
+    /// Effects in the order of execution.
     package private(set) var effects: [PollEffect] = []
     package var todayTotal: Int?
-    /// What the bottle's light is to show, `nil`: as it is.
+    /// The requested light of the bottle; `nil`: unchanged.
     package var light: BottleLight?
     private var queue: [(at: MonotonicInstant, event: PollEvent)] = []
-    /// Effects until the kill; never reached from -1.
+    /// Effects until the kill; -1: no kill.
     private var left = -1
-    /// What somebody else does before so many effects have been performed.
+    /// Another actor's action, after the given number of effects.
     package var meanwhile: (effects: Int, act: @Sendable () -> Void)?
 
     package init(
@@ -47,12 +47,11 @@ package struct EngineRig<Peer: ScriptedPeer> {
         effects.compactMap { if case .diagnostic(let diagnostic) = $0 { diagnostic } else { nil } }
     }
 
-    /// Time goes by before the poll begins.
+    /// Advances the time before the poll starts.
     package mutating func pass(_ time: Duration) { now = now.advanced(by: time) }
 
-    /// Queues an event of the test's own.
     package mutating func schedule(_ event: PollEvent, after delay: Duration) {
-        // Latest first, so that the next is at the end.
+        // Sorted with the next event last.
         let at = now.advanced(by: delay)
         var low = 0
         var high = queue.count
@@ -63,12 +62,12 @@ package struct EngineRig<Peer: ScriptedPeer> {
         queue.insert((at, event), at: low)
     }
 
-    /// The poll did not end: its engine waits for something that nobody will bring, or for too long.
+    /// The poll did not end: the engine waits for an event that does not come, or for too long.
     package struct Stuck: Error {
         package var at: MonotonicInstant
     }
 
-    /// Runs until the poll is over, for at most `limit` of simulated time.
+    /// Runs until the poll ends, for at most `limit` of simulated time.
     @discardableResult
     package mutating func run(limit: Duration = .seconds(120)) throws -> PollReport {
         let end = now.advanced(by: limit)
@@ -89,7 +88,7 @@ package struct EngineRig<Peer: ScriptedPeer> {
         throw Stuck(at: now)
     }
 
-    /// Runs until so many effects have been performed, and drops the engine there, as a kill does.
+    /// Runs until `count` effects are executed and drops the engine there, as a kill does.
     package mutating func run(effects count: Int) {
         left = count
         _ = try? run()

@@ -1,10 +1,9 @@
 import Synchronization
 import TrackerCore
 
-/// The journal's memory twin: the same promises without a disk, and writes that fail when told to. It obeys the same
-/// suite as the one on disk (`JournalConformanceTests`), because the simulation proves its promises on this one.
+/// The journal in memory: the guarantees of the one on disk without a disk, and writes that fail on request. It passes
+/// the same tests (`JournalConformanceTests`), because the simulation uses it.
 package final class MemoryJournal: Journal {
-    /// One record for ever.
     struct Row {
         var id: Int64
         var bottle: Int
@@ -36,7 +35,7 @@ package final class MemoryJournal: Journal {
         var index: [Index: [Int]] = [:]
         var bottles: [Bottle] = []
         var newestReceipt: Instant?
-        /// Zones that exist: reading one's rules takes long.
+        /// Valid zones, cached because reading the rules of a zone is slow.
         var zones: Set<String> = ["UTC"]
         var appends = 0
         var quarantine: [[UInt8]] = []
@@ -49,7 +48,7 @@ package final class MemoryJournal: Journal {
         var identity: [UInt8]
     }
 
-    /// As many pieces of junk as the journal on disk keeps.
+    /// The limit of unreadable pieces, as in the journal on disk.
     package static let junkLimit = 1000
 
     private let state = Mutex(State())
@@ -60,19 +59,20 @@ package final class MemoryJournal: Journal {
         self.failsAt = failsAt
     }
 
-    /// Every record, with its present reading and date.
+    /// Every record with its current reading and date.
     package var entries: [JournalEntry] { state.withLock { $0.rows.filter { !$0.isSuperseded }.map(\.entry) } }
     package var polls: [PollRecord] { state.withLock { $0.polls } }
-    /// Bytes that are no record.
+    /// Bytes that are not a record.
     package var quarantine: [[UInt8]] { state.withLock { $0.quarantine } }
     package var appends: Int { state.withLock { $0.appends } }
 
-    /// Whether the journal has these bytes as a record, in some form. Junk is no record, also where it equals one.
+    /// Whether the journal has these bytes as a record in any form. Unreadable bytes do not count, even if they are
+    /// equal.
     package func holds(_ raw: [UInt8]) -> Bool {
         state.withLock { state in state.rows.contains { $0.entry.raw == raw } }
     }
 
-    /// A person puts an empty backup back: no record is there any more.
+    /// Simulates the restore of an empty backup.
     package func restoreNothing() { state.withLock { ($0.rows, $0.index) = ([], [:]) } }
 
     package func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
@@ -107,7 +107,6 @@ package final class MemoryJournal: Journal {
         state.withLock { state in state.known(bottle).map { state.bottles[$0].isOwn } ?? true }
     }
 
-    /// A person lets it go.
     package func release(_ bottle: String) {
         state.withLock { state in state.known(bottle).map { state.bottles[$0].isOwn = false } }
     }
@@ -159,7 +158,7 @@ package final class MemoryJournal: Journal {
         }
     }
 
-    /// All or nothing.
+    /// Runs a transaction.
     private func write<Result: Sendable>(_ body: (inout sending State) throws -> sending Result) throws -> Result {
         try state.withLock { state in
             let before = state
@@ -228,7 +227,7 @@ extension MemoryJournal.State {
             }
             if let waiting {
                 guard rows[waiting].doubt != JournalDoubt.bottleClock else { return .waiting }
-                // What has come whole is in doubt no more, also for a poll that is behind.
+                // A complete record is no longer quarantined, also for an older poll.
                 guard
                     entry.verdict != .quarantined(reason: JournalDoubt.pieced)
                         || rows[waiting].doubt == JournalDoubt.pieced
@@ -255,7 +254,7 @@ extension MemoryJournal.State {
         return .stored
     }
 
-    /// An untouched wall clock keeps its instant.
+    /// An unchanged wall clock keeps its instant.
     private mutating func reread(_ row: Int, _ entry: JournalEntry) {
         let old = rows[row].entry
         rows[row].entry = entry

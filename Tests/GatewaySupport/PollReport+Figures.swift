@@ -1,7 +1,7 @@
 import Gateway
 
 extension PollReport {
-    /// What does not add up in the report's figures, by the rules at `PollReport`; `nil`: nothing.
+    /// A contradiction between the counts of the report, by the rules of `PollReport`; `nil`: none.
     package var contradiction: String? {
         let stored = new + duplicates
         let figures =

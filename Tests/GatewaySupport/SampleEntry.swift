@@ -1,12 +1,12 @@
 import TrackerCore
 
-/// The record with which the tests of journals begin: the verified sample's drink, read in UTC.
+/// The drink of the verified sample, read in UTC.
 package enum SampleEntry {
     /// 2026-02-02T22:21:15Z.
     package static let instant = Instant(seconds: 1_770_070_875)
 
-    /// A record of that bottle as it counts, or with another verdict; `tail` tells two apart whose date, time and
-    /// amount are the same.
+    /// A record of that bottle that counts, or with another verdict. `tail` distinguishes two with the same date, time
+    /// and amount.
     package static func made(
         _ bottle: String, hour: Int, minute: Int, second: Int, ml: Int, tail: UInt8, verdict: JournalEntry.Verdict?,
         hasWall: Bool
@@ -25,7 +25,6 @@ package enum SampleEntry {
 
 package let sampleInstant = SampleEntry.instant
 
-/// `SampleEntry.made`, as tests write it.
 package func entry(
     _ bottle: String = "A4:C1:38:00:00:01", hour: Int = 22, minute: Int = 21, second: Int = 15, ml: Int = 16,
     tail: UInt8 = 0, verdict: JournalEntry.Verdict? = nil, hasWall: Bool = true

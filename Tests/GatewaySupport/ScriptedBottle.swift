@@ -2,16 +2,16 @@ import BottleProtocol
 import Bluetooth
 import Gateway
 
-/// A bottle written for tests from the protocol's text alone, not with the product's emulator: the pair would otherwise
-/// only prove that it agrees with itself. Misbehaves where its fields say so.
+/// A bottle written from the protocol specification alone, independent of the product's emulator. Its fields configure
+/// faults.
 package struct ScriptedBottle: ScriptedPeer {
     package enum Acknowledging: Sendable {
-        /// The oldest of what it sent.
+        /// Drops the oldest records of the last transfer.
         case drops
-        /// The oldest that it has when the acknowledgement comes.
+        /// Drops the oldest records at the time of the acknowledgement.
         case counts
         case ignores, refuses, hangsUp
-        /// Drops, and the connection is lost before anybody hears of it: once.
+        /// Drops records, and the connection is lost before the confirmation: once.
         case dropsAndIsLost
     }
 
@@ -22,51 +22,51 @@ package struct ScriptedBottle: ScriptedPeer {
     package var name: [UInt8]? = Array("WaterH-Boost-24oz".utf8)
     package var serial: [UInt8]? = Array("A4:C1:38:01:02:03".utf8)
     package var records: [[UInt8]]
-    /// Payload of the answer to GT FF; `nil`: it does not answer.
+    /// Payload of the answer to GT FF; `nil`: no answer.
     package var snapshot: [UInt8]?
     package var recordsPerEntry = 8
-    /// Records of one PT frame; the dump has as many frames as it takes.
+    /// Records per PT frame.
     package var recordsPerFrame = 5000
     package var acknowledging = Acknowledging.drops
-    /// So many commands are ignored at first: they came too soon.
+    /// The number of commands that are ignored at first, because they arrive too early.
     package var ignoredCommands = 0
     package var answersLog = true
-    /// From the second connection on every command is ignored, and a read gives nothing at all.
+    /// From the second connection on, every command is ignored, and a read returns an empty value.
     package var isDeafAfterReconnecting = false
-    /// Everything goes out in pieces of at most so many bytes, as firmware that cuts anywhere does.
+    /// The maximum length of a notification, in bytes; frames are cut anywhere.
     package var pieceSize = 5000
-    /// Notifications (by number, from 0, over the bottle's life) that never arrive.
+    /// The numbers of lost notifications, from 0, over the lifetime of the bottle.
     package var lost: Set<Int> = []
-    /// Notifications that arrive twice.
+    /// The numbers of repeated notifications.
     package var doubled: Set<Int> = []
-    /// The connection ends before this notification.
+    /// The connection ends before the notification with this number.
     package var hangsUpBefore: Int?
     package var spacing = Duration.milliseconds(2)
-    /// Extra values notified after each log question.
+    /// Extra values notified after each log request.
     package var noise: [[UInt8]] = []
-    /// So many questions are answered with it; then it is over.
+    /// The number of log requests with noise.
     package var noisyDumps = Int.max
     package var connectFailures: [LinkError] = []
     package var isSilent = false
     package var subscribeFails: LinkError?
-    /// Draft: what a read gives when there is no next packet: the last one again, or an empty frame.
+    /// Draft: a read without a next packet returns the last one again, or an empty frame.
     package var repeatsLastPacket = false
-    /// The first of these connects; the others find nobody.
+    /// The commands that the bottle received.
     package private(set) var commands: [HostCommand] = []
     package private(set) var connections = 0
-    /// Records that the ring holds; the oldest fall out.
+    /// Capacity of the ring in records; the oldest are overwritten.
     package var ring = 5000
-    /// Records that are drunk while an acknowledgement is on its way, one lot each time, and what fell out for them.
+    /// Records added while an acknowledgement is in transit, one group each time.
     package var sipsBeforeAcknowledgement: [[[UInt8]]] = []
     package private(set) var overwritten: [[UInt8]] = []
-    /// Reads give the newest packet of 19 first, as the founding app's bottle does.
+    /// Reads return the newest packet of 19 first, as in the original app.
     package var givesNewestFirst = false
     private var notified = 0
     private var subscribed = false
     private var pending: [[UInt8]] = []
     private var lastPacket: [UInt8] = []
     private var dumped = 0
-    /// Records that fell out of the ring since the last dump.
+    /// Records overwritten since the last transfer.
     private var fallen = 0
 
     static let commandHandle: UInt16 = 0x21
@@ -232,7 +232,7 @@ package struct ScriptedBottle: ScriptedPeer {
         }
     }
 
-    /// Later records; of more than the ring holds the oldest are gone.
+    /// Adds records, and overwrites the oldest when the ring is full.
     package mutating func drink(_ more: [[UInt8]]) {
         records += more
         let surplus = max(0, records.count - ring)
@@ -241,7 +241,7 @@ package struct ScriptedBottle: ScriptedPeer {
         fallen += surplus
     }
 
-    /// The oldest of what it sent, where they have not fallen out since.
+    /// Drops the oldest records of the last transfer that are not overwritten yet.
     private mutating func dropSent(_ count: Int) {
         let left = max(0, min(count, dumped) - fallen)
         records.removeFirst(min(left, records.count))
@@ -256,7 +256,7 @@ package struct ScriptedBottle: ScriptedPeer {
         }
     }
 
-    /// The dump as frames, each as its notifications.
+    /// The log as frames, each as its notifications.
     private func frames(_ size: Int) -> [[[UInt8]]] {
         stride(from: 0, to: records.count, by: size).map { start in
             let part = Array(records[start..<min(start + size, records.count)])

@@ -5,7 +5,7 @@ import GatewaySupport
 import Testing
 import TrackerCore
 
-/// Whose a bottle is after a poll: only one that has answered is the store's own, and a recording answers for nobody.
+/// The owner of a bottle after a poll: a store adopts only a bottle that answered, and a capture does not count.
 @Suite struct AdoptionTests {
     private static let address = "A4:C1:38:01:02:03"
 
@@ -26,7 +26,7 @@ import TrackerCore
         let memory = try journal.recall(BottleNames(Self.address))
         #expect(memory.lastCompletePoll == nil && memory.newestReceipt == nil)
         #expect(journal.polls.allSatisfy { $0.batteryPercent == nil && $0.clockDriftSeconds == nil })
-        // The bottle itself, met later, is adopted, and its drinks are known.
+        // The bottle itself, polled later, is adopted, and its drinks are known.
         var rig = EngineRig(
             options: options { $0.alias = "kitchen" }, peer: ScriptedBottle(records: drinks(4)), journal: journal,
             start: evening)
@@ -52,8 +52,7 @@ import TrackerCore
         #expect(report.failure == nil && report.isAdopted && rig.journal.own == [[Self.address]], "\(report)")
     }
 
-    /// Killed after any effect: what acknowledges has adopted before, so that the next poll cannot meet a stranger
-    /// first.
+    /// A poll is killed after any effect: the adoption precedes the acknowledgement.
     @Test func `whoever was told to forget is the store's own`() throws {
         var (isThrough, effects) = (false, 0)
         while !isThrough {
@@ -67,9 +66,9 @@ import TrackerCore
         }
     }
 
-    /// `adopt --release` while a service polls the bottle, before any effect of the poll: what was stored stays,
-    /// nothing is acknowledged afterwards, and the bottle does not become the store's own again. Only what was asked of
-    /// the journal right before may be on its way.
+    /// `adopt --release` during a poll, before any of its effects: stored records stay, no further acknowledgement
+    /// follows, and the store does not adopt the bottle again. Only an effect that the journal has just permitted can
+    /// be in progress.
     @Test func `a bottle that is let go while it is polled is let go`() throws {
         let own = [OwnBottle(identities: [Self.address])]
         var (number, released, refused) = (0, 0, 0)
@@ -92,7 +91,7 @@ import TrackerCore
             let late = rig.effects.indices.filter { $0 > number && isAcknowledgement(rig.effects[$0]) }
             #expect(late.isEmpty, "let go before effect \(number), acknowledged at \(late)")
             if report.failure?.kind == .notOurs { refused += 1 }
-            // Nothing is lost: what the bottle holds no more is stored.
+            // Records that the bottle no longer has are stored.
             #expect(
                 drinks(5).allSatisfy { journal.holds($0) || rig.peer.records.contains($0) },
                 "let go before effect \(number)")
@@ -101,8 +100,7 @@ import TrackerCore
         #expect(released > 10 && refused > 3, "\(released) \(refused)")
     }
 
-    /// Dated when it was fresh, and delivered again when it is too old to be dated: it keeps its date, and nothing is
-    /// suspect.
+    /// A record that was dated when it was recent and is delivered again when it is too old keeps its date.
     @Test(arguments: [false, true]) func `a duplicate that has a date is no suspect`(_ trusts: Bool) throws {
         let journal = MemoryJournal()
         for (number, wall) in [evening, evening.advanced(seconds: 300 * 86_400)].enumerated() {
@@ -115,7 +113,7 @@ import TrackerCore
             #expect(
                 report.received == 6 && report.suspect == 0 && report.duplicates == (number == 0 ? 0 : 6), "\(report)")
         }
-        // What never had a date is, each time.
+        // A record without a date is suspect each time.
         for times in 0...1 {
             var rig = EngineRig(
                 options: options { $0.keep = true }, peer: ScriptedBottle(records: drinks(8)), journal: journal,
@@ -125,7 +123,7 @@ import TrackerCore
         }
     }
 
-    /// A store whose own bottle was never met: a name of the air may be a stranger's.
+    /// Before the first poll of the own bottle a name on the air can belong to another person's bottle.
     @Test(arguments: [false, true]) func `a name does not drain a stranger where the own bottle was never met`(
         _ hasRadio: Bool
     ) throws {

@@ -4,12 +4,12 @@ import Gateway
 import GatewaySupport
 import Testing
 
-/// A bottle behind an air of its own: what passes is changed on its way.
+/// A bottle on a link that changes its traffic.
 private struct Air: ScriptedPeer {
     var bottle = ScriptedBottle(records: drinks(4))
-    /// Who else is heard.
+    /// Other advertisers.
     var others: [Advertisement] = []
-    /// Answers a request in the bottle's place.
+    /// Answers a request instead of the bottle.
     var instead: (CentralRequest, inout Self) -> [(after: Duration, event: CentralEvent)]? = { _, _ in nil }
     var change: (CentralEvent) -> CentralEvent = { $0 }
     var discoveries = 0
@@ -36,7 +36,7 @@ private struct Air: ScriptedPeer {
         Advertisement(peer: PeerID("other \(number)"), address: BluetoothAddress(number), name: name)
     }
 
-    /// The commonest failure of a hardware session: three scans of 10 s do not fit into a poll of 30 s.
+    /// The most frequent failure of a hardware session: three scans of 10 s do not fit into a poll of 30 s.
     @Test func `a failed scan reports the wanted bottle and the devices found`() throws {
         var air = Air()
         air.bottle.isSilent = true
@@ -78,7 +78,7 @@ private struct Air: ScriptedPeer {
                 && failure.sentence.contains("nobody else was heard; Another program"))
     }
 
-    /// The system's memory of a bottle whose firmware was updated: empty, until it is told to forget.
+    /// BlueZ's cached attribute table of a bottle after a firmware update is empty until the device is removed.
     @Test func `an empty attribute table is removed and read again`() throws {
         var air = Air()
         air.instead = { request, air in
@@ -92,7 +92,6 @@ private struct Air: ScriptedPeer {
         #expect(rig.peer.discoveries == 2)
     }
 
-    /// Once: what stays without services is no bottle.
     @Test func `a device with an empty attribute table is unknown`() throws {
         var air = Air()
         air.instead = { request, _ in
@@ -123,7 +122,7 @@ private struct Air: ScriptedPeer {
         #expect(report.acknowledged == 0 && rig.peer.bottle.records.count == 40)
     }
 
-    /// The button's report comes seconds after the first answer: nil is that it is not pressed.
+    /// The button's report arrives seconds after the first answer; nil: it is not pressed.
     @Test(arguments: [(RegistrationCode.confirmed, 12), (.failed, 12), (nil as RegistrationCode?, 0), (.confirmed, 0)])
     func `a registration waits for the button`(_ code: RegistrationCode?, _ seconds: Int) throws {
         var air = Air()

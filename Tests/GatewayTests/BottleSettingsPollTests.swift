@@ -4,7 +4,7 @@ import GatewaySupport
 import Testing
 import TrackerCore
 
-/// Two bottles of one store, read differently: each by its own settings as soon as it is certain who it is.
+/// Two bottles of one store, each read with its own settings once it is identified.
 @Suite struct BottleSettingsPollTests {
     private static let address = "A4:C1:38:01:02:03"
 

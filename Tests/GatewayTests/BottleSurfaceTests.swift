@@ -5,7 +5,7 @@ import GatewaySupport
 import Testing
 import TrackerCore
 
-/// The bottle as a surface: its light and its goal, after the log and at no cost to it.
+/// The light and the goal of the bottle, written after the log without an effect on it.
 @Suite struct BottleSurfaceTests {
     private static let gentle = HostCommand.light(ReminderLight(mode: 2, red: 0xFF, green: 0xB3, blue: 0))
     private static let strong = HostCommand.light(ReminderLight(mode: 1, red: 0xE5, green: 0x39, blue: 0x35))
@@ -45,7 +45,7 @@ import TrackerCore
 
     enum Trouble: CaseIterable { case refuses, hangsUp, saysNothing, isGone }
 
-    /// Takes a bottle's log, and does not take its light.
+    /// Answers log requests and does not accept light commands.
     struct Moody: ScriptedPeer {
         var bottle: ScriptedBottle
         var trouble: Trouble
@@ -76,11 +76,10 @@ import TrackerCore
         #expect(rig.peer.bottle.connections == 1, "nobody connects again for a light")
         #expect(!rig.effects.contains { if case .lit = $0 { true } else { false } })
         #expect(rig.journal.polls.map(\.complete) == [true])
-        // A connection on which nobody answers is not kept.
+        // A connection without answers is not kept.
         #expect(report.isConnected == (trouble == .refuses))
     }
 
-    /// `bottle.showGoal`: by the day's goal and the bottle's own settings, once.
     @Test func `the goal is written where it differs, by the settings of the bottle`() throws {
         var settings = Settings()
         try settings.set("hydration.goalMl", to: "2500")
@@ -103,14 +102,15 @@ import TrackerCore
         var shown = rig(settings.bottle, goal: 2500)
         try shown.run()
         #expect(!shown.written.contains(.goal(ml: 2500)))
-        // One bottle's own settings go before.
+        // Settings of one bottle take precedence.
         let own = OwnBottle(identities: ["A4:C1:38:01:02:03"], settings: BottleSettings())
         var other = rig(settings.bottle, goal: 2000) { $0.own = [own] }
         try other.run()
         #expect(!other.written.contains(.goal(ml: 2500)))
     }
 
-    /// A bottle that keeps a goal of its own takes the command and shows what it showed: it would blink at every poll.
+    /// A bottle with a goal of its own accepts the command and keeps its goal: repeated writes would make it blink at
+    /// every poll.
     @Test func `a goal that a bottle did not take is not written at every poll`() throws {
         struct Stubborn: ScriptedPeer {
             var bottle: ScriptedBottle
@@ -131,7 +131,7 @@ import TrackerCore
         var second = EngineRig(options: next, peer: Stubborn(bottle: Self.bottle()), start: evening)
         try second.run()
         #expect(!second.written.contains(.goal(ml: 2500)))
-        // Another goal is worth another try.
+        // Another goal is written once.
         next.settings = ManagedSettings(goalMl: 2600)
         var third = EngineRig(options: next, peer: Stubborn(bottle: Self.bottle()), start: evening)
         try third.run()

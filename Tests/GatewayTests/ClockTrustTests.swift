@@ -6,7 +6,7 @@ import TrackerCore
 
 @testable import Gateway
 
-/// A computer without a battery-backed clock: wrong by weeks until the network tells it the time.
+/// A computer without a battery-backed clock: off by weeks until it gets the time from the network.
 @Suite struct ClockTrustTests {
     private static let day = 86_400.0
 

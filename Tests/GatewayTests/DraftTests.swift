@@ -32,7 +32,7 @@ import TrackerCore
         #expect(report.duration < .milliseconds(600))
     }
 
-    /// The founding documents' bottle: one value, the same at every read.
+    /// The original requirements' bottle: one value, the same at every read.
     @Test func `draft: an unchanged value is one packet`() throws {
         var bottle = ScriptedBottle(.draft, records: drinks(3), properties: [.read])
         bottle.repeatsLastPacket = true
@@ -54,7 +54,7 @@ import TrackerCore
             #expect(report.failure == nil, "\(way)")
             #expect([report.received, report.new, report.acknowledged] == [12, 12, 0])
             #expect(report.complete)
-            // A link that ended right then may have ended by chance: that the bottle kept its log shows on the next.
+            // A disconnect at that point can be a coincidence: the next connection shows that the bottle kept its log.
             #expect(rig.peer.connections == (way == .hangsUp ? 2 : 1))
             #expect(report.unconfirmed == 0)
         }

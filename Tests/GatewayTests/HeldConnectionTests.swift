@@ -6,7 +6,7 @@ import Support
 import Testing
 import TrackerCore
 
-/// A connection that is kept after a poll and taken up by the next one: the same engine, the same way to the journal.
+/// A connection that is kept after a poll and used by the next one, with the same engine and journal.
 @Suite struct HeldConnectionTests {
     private typealias Rig = EngineRig<ScriptedBottle>
 
@@ -46,7 +46,7 @@ import TrackerCore
         #expect(look.report.duration < .milliseconds(1500))
     }
 
-    /// The bottle's clock jumps between two looks, or is lost: its records say so, and it is asked for the time before
+    /// The bottle's clock jumps between two readings or is lost. Its records show this, and the clock is queried before
     /// they are dated.
     @Test(arguments: [3000, -3000, -17_280_000, 172_800] as [Double])
     func `a clock that jumps on the kept connection is noticed by the next sip`(jump: Double) throws {
@@ -65,7 +65,7 @@ import TrackerCore
         #expect(
             look.report.new == 1 && look.report.clockDriftSeconds.map { abs(Double($0) - jump) < 60 } == true,
             "\(look.report)")
-        // The same as a poll that begins by itself says.
+        // A poll on a new connection gives the same result.
         let alone = try polled(options(), peer, journal: polled(options(), bottle()).rig.journal)
         #expect(look.rig.journal.entries.last?.verdict == alone.rig.journal.entries.last?.verdict)
     }
@@ -99,12 +99,12 @@ import TrackerCore
         #expect(second.report.failure == nil && second.report.identity == "A4:C1:38:00:00:09")
     }
 
-    /// What is kept may be dead without anybody knowing: only a new connection tells.
+    /// A kept connection can be dead: only a new connection can determine it.
     @Test func `a kept connection on which nobody answers is made anew`() throws {
         let first = try polled(keeping, bottle())
         var deaf = first.rig.peer
         deaf.drink([record(minute: 29, amount: 250)])
-        // Its answers to five questions get lost: three for the snapshot and more for the log.
+        // The answers to five requests are lost: three for the snapshot and the others for the log.
         deaf.ignoredCommands = 7
         let look = try polled(keeping, deaf, journal: first.rig.journal, held: first.rig.held)
         #expect(look.report.failure == nil && look.report.new == 1 && look.rig.peer.connections == 2, "\(look.report)")
@@ -121,8 +121,7 @@ import TrackerCore
         #expect(held.note(.disconnected(nil)) == .lost)
     }
 
-    /// Sips, losses and hang-ups at random over many looks: each drink is in the journal or still in the bottle,
-    /// always.
+    /// Random drinks, losses and disconnects: each drink is in the journal or still in the bottle, at all times.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func `whatever happens to the connection, no drink is lost`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -141,7 +140,7 @@ import TrackerCore
             return bytes
         }
         for look in 0..<20 {
-            // Of a full ring the oldest are lost by being drunk, and by nobody's fault.
+            // New drinks overwrite the oldest ones of a full ring.
             peer.drink((0..<Int.random(in: 0...2, using: &random)).map { _ in sip() })
             if peer.sipsBeforeAcknowledgement.isEmpty, Int.random(in: 0..<4, using: &random) == 0 {
                 peer.sipsBeforeAcknowledgement = [[sip()]]

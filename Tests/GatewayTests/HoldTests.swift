@@ -11,17 +11,17 @@ private func at(_ seconds: Double) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: Int64((seconds * 1e9).rounded()))
 }
 
-/// A service in simulated time: bottles whose polls take a second, and people who look.
+/// A service in simulated time, with bottles whose polls take a second, and viewers.
 private struct Shelf {
     var machine = ServiceMachine()
     var now = 0.0
     var plans = [one]
     var rhythm = PollRhythm.every(seconds: 600)
-    /// Until when each bottle is looked at.
+    /// The time ranges with a viewer, by bottle.
     var watched: [BottlePlan.ID: ClosedRange<Double>] = [:]
     var isAlways = false
     var absent: Set<BottlePlan.ID> = []
-    /// Sips by the second, and whether the bottle reports them.
+    /// Times of drinks in seconds, and whether the bottle notifies them.
     var sips: [Double] = []
     var isReporting = true
     var losses: [Double] = []
@@ -83,7 +83,7 @@ private struct Shelf {
     }
 }
 
-/// How long a bottle's connection is kept, and what is read from it meanwhile (`bottle.hold`).
+/// The duration of a kept connection, and the readings on it (`bottle.hold`).
 @Suite struct HoldTests {
     @Test func `nobody looks, and the bottle is let go after each poll`() {
         var shelf = Shelf()
@@ -118,7 +118,7 @@ private struct Shelf {
         }
     }
 
-    /// A reading costs the bottle's battery: where it reports its drinks nobody asks every few seconds.
+    /// A reading costs battery: a bottle that notifies its drinks is not polled every few seconds.
     @Test func `a bottle that reports is asked seldom`() {
         var shelf = Shelf()
         shelf.watched[one.id] = 100...390
@@ -127,7 +127,7 @@ private struct Shelf {
         #expect(shelf.polls(of: one, from: 112).count <= 5, "\(shelf.polls)")
     }
 
-    /// One that tells its temperature all the time is not read all the time.
+    /// Frequent temperature notifications must not trigger a reading each.
     @Test func `a bottle that chatters is asked every few seconds`() {
         var shelf = Shelf()
         shelf.watched[one.id] = 100...200

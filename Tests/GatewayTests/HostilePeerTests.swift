@@ -147,8 +147,8 @@ import TrackerCore
         }
     }
 
-    /// Random values instead of answers, from a printed seed: every poll ends, in bounded time, and acknowledges
-    /// nothing that is not stored.
+    /// Random values instead of answers, from a printed seed. Every poll ends in bounded time and acknowledges only
+    /// stored records.
     @Test(arguments: 0..<200) func `random values do not trap`(_ seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var bottle = ScriptedBottle(seed % 2 == 0 ? .retail : .draft, records: drinks(seed % 9))

@@ -6,25 +6,23 @@ import Support
 import Testing
 import TrackerCore
 
-/// Answers that come late, and values that belong to two frames: seeds 956 and 3680, and 582, 1063, 4197 and 4949 of
-/// the simulation.
+/// Late answers, and values of two frames: simulation seeds 956, 3680, 582, 1063, 4197 and 4949.
 @Suite struct LateAnswerTests {
-    /// A bottle behind a link that holds back what answers a question for the log, and all after it, for a while; and
-    /// somebody drinks meanwhile.
+    /// A bottle on a link that delays the answer to a log request and all later traffic, with drinks in the meantime.
     struct HeldBack: ScriptedPeer {
         var bottle: ScriptedBottle
-        /// Number of the question, from 0.
+        /// The number of the request, from 0.
         var question: Int
         var length: Duration
-        /// Also that the question was written is told late.
+        /// Also delays the write response of the request.
         var holdsWrites = false
-        /// The last frame of each answer comes after its end, when the next question has been written.
+        /// The last frame of each answer arrives after its end, when the next request is written.
         var leavesRest = false
-        /// Records, and how long after that question.
+        /// Records, and their delays after that request.
         var sips: [(after: Duration, record: [UInt8])]
         private(set) var drunk: [[UInt8]] = []
         let journal = MemoryJournal()
-        /// Records that were acknowledged before the journal had them.
+        /// Records acknowledged before the journal had them.
         private(set) var early: [[UInt8]] = []
         private var asked = 0
         private var since: MonotonicInstant?
@@ -68,18 +66,18 @@ import TrackerCore
         }
     }
 
-    /// A bottle whose answer overtakes the word that the question was written: what is written next waits for that
-    /// word, as ATT has it, and somebody drinks meanwhile.
+    /// A bottle whose answer arrives before the write response of its request. The next write waits for that response,
+    /// as ATT requires, with drinks in the meantime.
     struct Overtaking: ScriptedPeer {
         var bottle: ScriptedBottle
-        /// Number of the write whose response is late, from 0, and how late it is.
+        /// The number of the write with a late response, from 0, and its delay.
         var late: Int
         var length: Duration
         var sips: [(at: MonotonicInstant, record: [UInt8])]
         let journal = MemoryJournal()
-        /// Records that were acknowledged before the journal had them.
+        /// Records acknowledged before the journal had them.
         private(set) var early: [[UInt8]] = []
-        /// What was written while an acknowledgement was under way, from here on and until its response.
+        /// Writes between an acknowledgement and its write response.
         private(set) var hasted: [[UInt8]] = []
         private var acknowledged = MonotonicInstant(nanoseconds: 0)
         private var writes = 0
@@ -94,7 +92,7 @@ import TrackerCore
         )] {
             guard case .write(_, let value, _) = request else { return bottle.handle(request, at: now) }
             if now < acknowledged { hasted.append(value) }
-            // Nothing that happens later changes what this write meets: it is answered for the time at which it leaves.
+            // No later event affects this write: it is answered for the time at which it is sent.
             let leaves = max(now, free)
             while let sip = sips.first, sip.at <= leaves {
                 bottle.drink([sip.record])
@@ -114,8 +112,8 @@ import TrackerCore
         }
     }
 
-    /// Simulation, seed 825139: the late word that a question was written was taken for the acknowledgement's, so that
-    /// the log was asked for while the acknowledgement still waited, and one acknowledgement became two.
+    /// Simulation seed 825139: a late write response of a log request must not count as the one of the acknowledgement.
+    /// Otherwise the log is requested too early, and one acknowledgement becomes two.
     @Test(arguments: [ScriptedBottle.Acknowledging.drops, .counts])
     func `an acknowledgement follows the response to its own request`(_ habit: ScriptedBottle.Acknowledging) throws {
         for profile in BottleProfile.allCases {
@@ -136,8 +134,7 @@ import TrackerCore
                     #expect(
                         rig.peer.early.isEmpty && report.failure == nil && report.contradiction == nil,
                         "\(what): \(rig.peer.early), \(report)")
-                    // Whoever takes a question's response for the acknowledgement's writes the next before this one has
-                    // left.
+                    // A gateway that confuses the two responses writes the next request before this one is sent.
                     #expect(rig.peer.hasted.isEmpty, "\(what): \(rig.peer.hasted)")
                     #expect(report.acknowledged >= 20, "\(what): \(report)")
                 }
@@ -145,8 +142,8 @@ import TrackerCore
         }
     }
 
-    /// The question was repeated, and the first answer came after the ring had turned over: what a bottle drops then,
-    /// the oldest of what it sent *last*, is not what was read.
+    /// The request is repeated, and the first answer arrives after the ring has been overwritten. The bottle drops the
+    /// oldest records of its *last* transfer, which the gateway has not read.
     @Test(arguments: [1, 2, 5, 20]) func `a late response does not acknowledge a later reading`(ring: Int) throws {
         for profile in BottleProfile.allCases {
             for question in 0..<5 {
@@ -175,8 +172,8 @@ import TrackerCore
         }
     }
 
-    /// That the question arrived was heard late too, and the drinks of that time moved the oldest on: a bottle that
-    /// counts then forgot drinks that nobody had read. Seed 98412 of the simulation.
+    /// The write response is late too, and drinks in the meantime overwrite the oldest records. A bottle that counts
+    /// would drop unread drinks. Simulation seed 98412.
     @Test(arguments: [6, 7, 8, 20, 48]) func `the time for a full ring starts before the request is written`(ring: Int)
         throws
     {
@@ -206,9 +203,8 @@ import TrackerCore
         }
     }
 
-    /// Simulation, seed 2139973: a link is not quiet while a question waits for its response. The rest of an earlier
-    /// answer was judged, nothing came for a while, and the log was asked for again before the last question had left:
-    /// its answer was taken for the next one's, and a full ring had turned over since.
+    /// Simulation seed 2139973: a link is not quiet while a request waits for its write response. A second request in
+    /// that time gets the answer of the first one, after a full ring has been overwritten.
     @Test(arguments: [9, 17]) func `a link with an open request is not quiet`(ring: Int) throws {
         for question in 1..<12 {
             for length in [1500, 2600, 2900] {
@@ -230,8 +226,8 @@ import TrackerCore
         }
     }
 
-    /// What is read after an acknowledgement, and is from before it, is not taken for the bottle's refusal: nothing is
-    /// acknowledged twice.
+    /// A reading from before the acknowledgement, read after it, does not mean that the bottle rejected it. No record
+    /// is acknowledged twice.
     @Test(arguments: BottleProfile.allCases) func `a late response is not a rejection`(_ profile: BottleProfile) throws
     {
         for question in 0..<5 {
@@ -252,8 +248,7 @@ import TrackerCore
         }
     }
 
-    /// Values lost of two frames leave what adds up to one: 44 + 44 + 22 bytes are a packet, wherever each of the three
-    /// comes from.
+    /// Losses in two frames leave values of the length of one: 44 + 44 + 22 bytes are a packet, whatever their frames.
     @Test(arguments: BottleProfile.allCases, [20, 39, 43, 44, 50]) func `pieces of two frames give no drink`(
         _ profile: BottleProfile, pieceSize: Int
     ) throws {
@@ -264,8 +259,8 @@ import TrackerCore
                 var bottle = ScriptedBottle(profile, records: drinks(24), properties: [.notify])
                 bottle.recordsPerFrame = 8
                 bottle.pieceSize = pieceSize
-                // The retail bottle answers the snapshot's question with nothing, and the log's with one value before
-                // the frames.
+                // The retail bottle does not answer the snapshot request, and sends one value before the frames of the
+                // log.
                 bottle.lost = Set((answers + first)..<(answers + first + count))
                 let journal = MemoryJournal()
                 var rig = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
@@ -291,21 +286,20 @@ import TrackerCore
         }
     }
 
-    /// Simulation, seed 50162: on a bad link the same values were lost twice, and the same record that nobody drank
-    /// came twice.
+    /// Simulation seed 50162: a bad link loses the same values twice, and the same invented record appears twice.
     @Test(arguments: BottleProfile.allCases, [36, 37, 38, 63, 64])
     func `the same loss in two incomplete dumps gives no drink`(
         _ profile: BottleProfile, pieceSize: Int
     ) throws {
         let drunk = (0..<24).map { record(minute: 7 * $0 % 60, second: 11 * $0 % 60, amount: 100 + $0, hour: $0) }
         let perFrame = (110 + pieceSize - 1) / pieceSize
-        // One value around the frames: what a retail bottle says first, or the draft bottle's end.
+        // One value around the frames: a retail bottle's first value, or the draft bottle's end.
         let (perDump, first) = (3 * perFrame + 1, profile == .draft ? 0 : 1)
         for badDumps in 1...5 {
             var bottle = ScriptedBottle(profile, records: drunk, properties: [.notify])
             (bottle.recordsPerFrame, bottle.pieceSize) = (8, pieceSize)
             for dump in 0..<badDumps {
-                // The end of one frame and the beginning of the next, and something of the third.
+                // The end of one frame, the start of the next, and a part of the third.
                 let start = dump * perDump + first
                 bottle.lost.formUnion((start + 1)...(start + perFrame))
                 bottle.lost.insert(start + 2 * perFrame + 1)
@@ -339,8 +333,7 @@ import TrackerCore
         }
     }
 
-    /// The same over polls: what an earlier poll brought stands for half of the readings, and a dump that broke off for
-    /// none of them.
+    /// The same over several polls: an earlier poll counts as half of the readings, and an aborted transfer as none.
     @Test(arguments: BottleProfile.allCases, [36, 37, 64]) func `incomplete dumps in every poll give no drink`(
         _ profile: BottleProfile, pieceSize: Int
     ) throws {
@@ -368,7 +361,8 @@ import TrackerCore
         }
     }
 
-    /// In pieces, and all of it arrives: once is no proof, twice is; counted once, and no longer suspect.
+    /// All pieces arrive: one reading is not sufficient, two are. The record is counted once and is no longer
+    /// quarantined.
     @Test(arguments: BottleProfile.allCases) func `a record in pieces counts when it is read again`(
         _ profile: BottleProfile
     )

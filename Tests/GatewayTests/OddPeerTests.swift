@@ -5,9 +5,9 @@ import GatewaySupport
 import Testing
 import TrackerCore
 
-/// Peers that are odd in a way that users have reported, and that a poll must get along with.
+/// Unusual peers that users reported and that a poll must support.
 @Suite struct OddPeerTests {
-    /// A bottle of which a test changes the answers.
+    /// A bottle with modified answers.
     private struct Odd: ScriptedPeer {
         var bottle = ScriptedBottle(records: drinks(6))
         var change:

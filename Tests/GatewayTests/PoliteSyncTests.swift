@@ -76,7 +76,7 @@ import TrackerCore
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
         let report = try rig.run()
         #expect([report.received, report.new, report.acknowledged, rig.peer.records.count] == [48, 48, 48, 0])
-        // All but one, for the ring may be full; then it has room.
+        // All but one, because the ring can be full. Then it has space.
         let talk = rig.written.filter { if case .acknowledge = $0 { true } else { $0 == .drinkLog } }
         #expect(
             talk == [
@@ -141,7 +141,7 @@ import TrackerCore
         let other = options { $0.settings = ManagedSettings(goalMl: 2500) }
         rig = EngineRig(options: other, peer: bottle, start: evening)
         try rig.run()
-        // Nothing is written beside it, and the log comes first.
+        // No other write is pending, and the log comes first.
         #expect(rig.written == [.snapshot, .drinkLog, .goal(ml: 2500)])
         bottle.snapshot = boostSnapshot(clock: [0x1A, 2, 2, 22, 0, 0], goal: 2000)
         rig = EngineRig(options: other, peer: bottle, start: evening)

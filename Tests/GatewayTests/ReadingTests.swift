@@ -4,7 +4,6 @@ import Testing
 
 @testable import Gateway
 
-/// Which readings agree, and which answers are whole.
 @Suite struct ReadingTests {
     private let log = drinks(12).map { RawRecord($0[...]) }
     private let now = MonotonicInstant(nanoseconds: 0)

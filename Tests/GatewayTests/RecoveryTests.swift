@@ -9,7 +9,7 @@ import TrackerCore
     struct Class: Sendable, CustomTestStringConvertible {
         var error: LinkError
         var kind: PollFailure.Kind
-        /// Rungs over a radio, without leave to power-cycle.
+        /// Recovery steps over a radio, without permission to power-cycle.
         var rungs: [RecoveryRung]
         var testDescription: String { error.code.rawValue }
     }
@@ -38,7 +38,7 @@ import TrackerCore
         #expect(report.recovery.map(\.rung) == kind.rungs)
         #expect(report.recovery.allSatisfy { !$0.reason.isEmpty })
         #expect(report.history.suspectPeer == "unix:test.sock")
-        // One failure fewer, and the poll succeeds.
+        // With one failure fewer the poll succeeds.
         guard !kind.rungs.isEmpty else { return }
         bottle.connectFailures = Array(repeating: kind.error, count: kind.rungs.count)
         rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: true)
@@ -104,7 +104,7 @@ import TrackerCore
         #expect(report.failure?.kind == .didNotAnswer)
         #expect(report.failure?.sentence.contains("stored") == true)
         #expect(!report.complete)
-        // Only whole frames hold records for certain, and this log is one frame.
+        // Only complete frames are certain to have records, and this log is one frame.
         #expect(report.received == 0 && report.quarantined == 1 && !rig.journal.quarantine.isEmpty)
         #expect(report.acknowledged == 0)
         #expect(rig.peer.records.count == 500)

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Gateway
 
-/// The retry policy and the limits of a poll, value by value: who changes one says here why, and what it costs a poll.
+/// The retry policy and the limits of a poll. A change needs a reason here, and its cost for a poll.
 @Suite struct RetryTableTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var code: LinkError.Code
         var rungs: [RecoveryRung]
         var pause: Duration
         var failure: PollFailure.Kind
-        /// Why this pause.
+        /// The reason for the pause.
         var reason: String
         var testDescription: String { code.rawValue }
     }
@@ -62,10 +62,9 @@ import Testing
         #expect(rule.pause == row.pause, "the pause was chosen because \(row.reason)")
         #expect(rule.failure == row.failure)
         #expect(!rule.reason.isEmpty)
-        // A poll has 30 s (tracker spec A8), and they are for attempts: pauses take a fifth at the most.
+        // A poll has 30 s (tracker spec A8) for attempts: pauses take at most a fifth.
         #expect(rule.pause * rule.rungs.count <= PollLimits().poll / 5)
-        // The last step before power-cycling is the one that disturbs others most: it never comes first where something
-        // gentler helps.
+        // Power-cycling disturbs other connections most, so a gentler step precedes it.
         #expect(
             rule.rungs.firstIndex(of: .forget).map { first in
                 !rule.rungs[(first + 1)...].contains { $0 == .retry || $0 == .disconnect }
@@ -77,7 +76,7 @@ import Testing
         #expect(RetryTable.rule(for: LinkError.Code(rawValue: "unheardOf")).code == .system)
     }
 
-    /// The values of `PollLimits` that no other test would miss, each with where it comes from.
+    /// The values of `PollLimits` that no other test covers, each with its source.
     @Test func `the limits of a poll are as specified`() {
         let limits = PollLimits()
         let durations: [(name: String, is: Duration, agreed: Duration, reason: String)] = [
@@ -114,7 +113,7 @@ import Testing
             ("sessions", limits.sessions, 5, "the first, and one for each rung of the longest class"),
         ]
         for limit in counts { #expect(limit.is == limit.agreed, "\(limit.name): \(limit.reason)") }
-        // Each step fits into the poll, and a scan with a connection and one command leaves time for the log.
+        // Each step fits into the poll. A scan, a connection and one command leave time for the log.
         #expect(limits.scan + limits.connect + limits.answer + limits.silence < limits.poll)
     }
 }

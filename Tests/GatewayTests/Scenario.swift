@@ -17,12 +17,12 @@ func options(_ change: (inout PollOptions) -> Void = { _ in }) -> PollOptions {
 /// The verified one-record sample (protocol spec P3).
 let sampleRecord: [UInt8] = [0x1A, 0x02, 0x02, 0x16, 0x15, 0x0F, 0x00, 0x10, 0x00, 0x00, 0x01, 0x61, 0x00]
 
-/// Drinks of the evening, one a minute, oldest first.
+/// Drinks of the evening, one per minute, oldest first.
 func drinks(_ count: Int) -> [[UInt8]] {
     (0..<count).map { record(minute: $0 % 60, second: $0 / 240 % 60, amount: 20 + $0 % 200, hour: 18 + $0 / 60 % 4) }
 }
 
-/// Payload of a Boost's snapshot, by the published offsets: battery 87 %, the clock given, charging.
+/// Payload of a Boost's snapshot with the published offsets: battery 87 %, the given clock, charging.
 func boostSnapshot(clock: [UInt8] = [0x1A, 2, 2, 22, 30, 0], goal: Int = 2000, amount: Int = 0) -> [UInt8] {
     [2, 2, 87] + [7, 3] + clock + [3, 5, UInt8(goal >> 8), UInt8(goal & 0xFF)] + [
         3, 4, UInt8(amount >> 8), UInt8(amount & 0xFF),
@@ -31,7 +31,7 @@ func boostSnapshot(clock: [UInt8] = [0x1A, 2, 2, 22, 30, 0], goal: Int = 2000, a
 }
 
 extension EngineRig {
-    /// Writes to the bottle, decoded, in order.
+    /// The decoded writes to the bottle, in order.
     var written: [HostCommand] {
         requests.compactMap { if case .write(_, let value, _) = $0 { HostCommand(decoding: value) } else { nil } }
     }

@@ -4,12 +4,12 @@ import Synchronization
 import Testing
 import TrackerCore
 
-/// The service's watch over its own wall clock, on a time that the test moves: nobody sleeps.
+/// The service's check of its own wall clock, in simulated time.
 @Suite struct ServiceClockTests {
-    /// Time that passes only where somebody sleeps, and a wall clock that is set at planned moments.
+    /// A monotonic clock that advances only by sleeping, and a wall clock that is set at planned times.
     final class Time: Sendable {
         private let passed = Mutex(0.0)
-        /// By how much the clock is set, and when: seconds from the begin.
+        /// The steps of the clock and their times, in seconds since the start.
         private let settings: [(at: Double, by: Double)]
 
         init(settings: [(at: Double, by: Double)] = []) { self.settings = settings }
@@ -30,7 +30,7 @@ import TrackerCore
         }
     }
 
-    /// When the service polled, in seconds from its begin, until it has polled so often.
+    /// The times of the service's first `count` polls, in seconds since its start.
     private func polls(_ count: Int, _ time: Time) async -> [Double] {
         let moments = Mutex<[Double]>([])
         let (stream, done) = AsyncStream.makeStream(of: Void.self)

@@ -46,7 +46,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
                 == bottle(1).id)
     }
 
-    /// Tracker spec A7: whoever starts a service at night sees that it works, and then the bottle rests.
+    /// Tracker spec A7: one poll at the start shows that the service works. Then the bottle rests.
     @Test func `a service that starts at night polls once`() {
         var machine = ServiceMachine()
         let night = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .resting(seconds: 3600)])
@@ -85,7 +85,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         #expect(polled(machine.handle(.plans(own, [bottle(1).id: .every(seconds: 60)]), at: at(70))) == bottle(1).id)
     }
 
-    /// A bottle that was met as a stranger before is new when it is adopted: it is polled at once.
+    /// A bottle that was another person's is new when it is adopted: it is polled at once.
     @Test func `a bottle adopted later is polled at once`() {
         var machine = ServiceMachine()
         let alone = BottlePlan.plans(wanted: [], own: [OwnBottle(identities: [bottle(2).id])])
@@ -130,8 +130,8 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         #expect(machine.nextDeadline == nil)
     }
 
-    /// Whatever is asked, however long polls take: one poll at a time, and nobody waits for more than one poll of each
-    /// other bottle.
+    /// Whatever the requests and the duration of polls: one poll at a time, and each bottle waits for at most one poll
+    /// of each other bottle.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func `bottles are polled in turn`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
@@ -140,7 +140,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         var now = at(0)
         var polling: BottlePlan.ID?
         var pollEnds = now
-        /// How many polls of others began since a bottle has been due.
+        /// For each due bottle, the number of polls of others since then.
         var waiting: [BottlePlan.ID: Int] = [:]
         var poked: Set<BottlePlan.ID> = []
         var lastEnded: [BottlePlan.ID: MonotonicInstant] = [:]

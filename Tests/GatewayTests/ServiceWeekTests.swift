@@ -6,7 +6,7 @@ import Support
 import Testing
 import TrackerCore
 
-/// Two bottles in the air of one adapter: both advertise, each answers its own connection.
+/// Two bottles in range of one adapter: both advertise, and each answers on its own connection.
 private struct TwoBottles: ScriptedPeer {
     var bottles: [ScriptedBottle]
     var connected: Int?
@@ -27,7 +27,7 @@ private struct TwoBottles: ScriptedPeer {
     }
 }
 
-/// One person with a bottle: sips on a plan of the week, and a journal.
+/// A user with a bottle, a weekly plan of drinks, and a journal.
 private struct Person {
     var settings: Settings
     var sips: [(at: Instant, record: [UInt8])] = []
@@ -46,7 +46,7 @@ private struct Person {
     }
 }
 
-/// The service's machine over a simulated week, with the engine and two bottles on one adapter.
+/// The service's state machine over a simulated week, with the engine and two bottles on one adapter.
 @Suite struct ServiceWeekTests {
     @Test(arguments: [1, 2] as [UInt64])
     func `two bottles on one adapter are polled for a week`(seed: UInt64) throws {
@@ -132,7 +132,7 @@ private struct Person {
         }
         for (index, person) in people.enumerated() {
             #expect(person.journal.entries.count > 50)
-            // Whatever was drunk before the last poll is in the journal once, and no longer in the bottle.
+            // Drinks before the last poll are in the journal once and no longer in the bottle.
             let drunk = all[index].filter { $0.at < (person.polls.last?.start ?? monday) }.map(\.record)
             #expect(
                 person.journal.entries.map(\.raw).sorted(by: { $0.lexicographicallyPrecedes($1) })
@@ -140,15 +140,15 @@ private struct Person {
             #expect(
                 air.bottles[index].records.allSatisfy { !drunk.contains($0) },
                 "seed \(seed): everything was acknowledged")
-            // The poll began when the day of this person asked for it (tracker spec A7): not earlier, and not later
-            // than a look and the other bottle's poll.
+            // Tracker spec A7: a poll starts when it is due, and at most one tick and one poll of the other bottle
+            // later.
             for (number, (before, next)) in zip(person.polls, person.polls.dropFirst()).enumerated() {
                 let pause = before.end.seconds(to: next.start)
                 guard case .every(let seconds) = rhythms[index][number + 1] else { continue }
                 #expect(
                     pause >= seconds - 0.001 || rhythms[index][number + 1] != rhythms[index][number],
                     "seed \(seed): polled after \(pause) s, not \(seconds) s")
-                // From 23:00 to 09:00 the second person rests; the first is polled around the clock.
+                // The second user's quiet hours are 23:00 to 09:00. The first is polled around the clock.
                 let longest = index == 1 && before.end.seconds(to: next.start) > 700 ? 36_600.0 : 600
                 #expect(pause <= longest + 60 + 35, "seed \(seed): \(pause) s between polls")
             }

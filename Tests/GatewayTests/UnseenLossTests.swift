@@ -5,7 +5,7 @@ import GatewaySupport
 import Testing
 import TrackerCore
 
-/// What was lost on the way without a trace is not acknowledged, by whatever the bottle takes an acknowledgement for.
+/// Records lost without a trace are not acknowledged, for each interpretation of an acknowledgement by the bottle.
 @Suite struct UnseenLossTests {
     private func isKept(_ records: [[UInt8]], _ rig: EngineRig<ScriptedBottle>) -> Bool {
         records.allSatisfy {
@@ -13,7 +13,7 @@ import TrackerCore
         }
     }
 
-    /// Issue 9, item 5: of two frames of 16 the first never arrived, and 16 of 32 were acknowledged in the wrong place.
+    /// The first of two frames of 16 never arrives: the gateway must not acknowledge 16 of 32.
     @Test(arguments: [ScriptedBottle.Acknowledging.drops, .counts]) func `a lost first frame is not acknowledged`(
         _ way: ScriptedBottle.Acknowledging
     ) throws {
@@ -21,13 +21,13 @@ import TrackerCore
             var bottle = ScriptedBottle(records: drinks(32))
             bottle.recordsPerFrame = 16
             bottle.acknowledging = way
-            // Two notifications in a row, wherever the answers to the questions before put the frame.
+            // Two notifications in a row, at any position of the frame.
             bottle.lost = [first, first + 1]
             var rig = EngineRig(options: options(), peer: bottle, start: evening)
             let report = try rig.run()
             #expect(isKept(drinks(32), rig), "from notification \(first)")
-            // Where a reading lost its first frame, the bottle drops other records than were named, and this connection
-            // acknowledges nothing more. The next one empties the bottle.
+            // A reading without its first frame makes the bottle drop other records than intended, so this connection
+            // acknowledges no more. The next one empties the bottle.
             #expect(
                 report.failure == nil && report.contradiction == nil
                     && report.acknowledged <= 32 - rig.peer.records.count,
@@ -38,9 +38,9 @@ import TrackerCore
         }
     }
 
-    /// The same piece of the log is lost in every dump, a head of a frame among them: a second reading that looks like
-    /// the first proves nothing. Also where each piece is a whole entry, and what came of the frame has the shape of
-    /// records: what broke off is no reading, however alike.
+    /// The same piece of the log is lost in every transfer, a frame header among them: two equal readings are not a
+    /// proof. This also holds where each piece is a whole entry and the rest has the shape of records: an aborted
+    /// transfer is not a reading.
     @Test(arguments: [60, 100, 5000], [ScriptedBottle.Acknowledging.drops, .counts])
     func `a part lost in every dump is not acknowledged`(
         pieceSize: Int, way: ScriptedBottle.Acknowledging
@@ -57,8 +57,8 @@ import TrackerCore
         }
     }
 
-    /// A frame that comes in one notification is lost without a trace, in two or three dumps running: what is left
-    /// looks whole each time, and alike.
+    /// A frame in one notification is lost without a trace, in two or three transfers in a row: the rest looks complete
+    /// and equal each time.
     @Test(arguments: BottleProfile.allCases, [ScriptedBottle.Acknowledging.drops, .counts])
     func `a frame of one notification lost in consecutive dumps is not acknowledged`(
         profile: BottleProfile, way: ScriptedBottle.Acknowledging
@@ -67,7 +67,7 @@ import TrackerCore
             for times in 2...3 {
                 var bottle = ScriptedBottle(profile, records: drinks(24))
                 (bottle.recordsPerFrame, bottle.acknowledging) = (8, way)
-                // Three frames and a status, or an end, in each dump.
+                // Three frames and a status, or an end, in each transfer.
                 bottle.lost = Set((0..<times).map { first + 4 * $0 })
                 var rig = EngineRig(options: options(), peer: bottle, start: evening)
                 let report = try rig.run()
@@ -77,8 +77,8 @@ import TrackerCore
         }
     }
 
-    /// Simulation, seed 217971: the MTU cuts every long frame, and the cut value itself is lost in both readings. The
-    /// short frame behind it came whole and twice alike, and was acknowledged in the place of the oldest.
+    /// Simulation seed 217971: the MTU truncates every long frame, and the truncated value is lost in both readings.
+    /// The short frame after it is complete twice and must not be acknowledged instead of the oldest.
     @Test(arguments: [9, 17], [ScriptedBottle.Acknowledging.drops, .counts])
     func `a frame truncated by the MTU in every dump is not acknowledged`(count: Int, way: ScriptedBottle.Acknowledging)
         throws
@@ -87,7 +87,7 @@ import TrackerCore
             for period in 2...5 {
                 var bottle = ScriptedBottle(records: drinks(count))
                 (bottle.recordsPerFrame, bottle.mtu, bottle.acknowledging) = (8, 23, way)
-                // Its settings are cut too: that is how one knows.
+                // Its settings are truncated too, which reveals the MTU.
                 bottle.snapshot = boostSnapshot()
                 bottle.lost = Set(stride(from: first, to: 400, by: period))
                 var rig = EngineRig(options: options(), peer: bottle, start: evening)
@@ -97,18 +97,19 @@ import TrackerCore
         }
     }
 
-    /// A bottle that shows a record twice in one frame may have it once: what was told apart is counted.
+    /// A record that occurs twice in one frame can be one record: distinct records count.
     @Test func `a repeated record in one frame counts once`() throws {
         let two = drinks(2)
         var rig = EngineRig(
             options: options(), peer: ScriptedBottle(records: [two[0], two[1], two[0]]), start: evening)
         try rig.run()
         let told = rig.written.compactMap { if case .acknowledge(let bytes) = $0 { Int(bytes) / 13 } else { nil } }
-        // One of the two stays behind at first, because the ring may have overwritten one (protocol spec P4.1).
+        // One of the two stays in the bottle at first, because the ring might have overwritten one (protocol spec
+        // P4.1).
         #expect(told.first == 1, "\(told)")
     }
 
-    /// The journal remembers that the ring has room for 20 records.
+    /// The journal has stored that the ring has room for 20 records.
     @Test func `a later poll acknowledges a smaller log at once`() throws {
         let journal = MemoryJournal()
         let firsts = try [drinks(20), Array(drinks(30).suffix(10))].map { records in
@@ -122,7 +123,8 @@ import TrackerCore
         #expect(firsts == [19, 10])
     }
 
-    /// A counting bottle whose ring is full: each sip while the acknowledgement is on its way moves its oldest on.
+    /// A counting bottle with a full ring: each drink while the acknowledgement is in transit overwrites its oldest
+    /// record.
     @Test(arguments: [2, 3, 7, 8, 16, 20, 48]) func `drinks before the acknowledgement of a full ring are not lost`(
         _ ring: Int
     ) throws {
@@ -146,7 +148,7 @@ import TrackerCore
         }
     }
 
-    /// Readings that take 16 and 15 s. What comes in pieces is stored only when readings agree.
+    /// Readings of 16 and 15 s. Records in pieces are stored only when readings agree.
     @Test(arguments: [5000, 20]) func `a poll acknowledges a log that takes longer than its time limit`(
         pieceSize: Int
     ) throws {
@@ -160,7 +162,7 @@ import TrackerCore
         #expect(report.duration > .seconds(30) && report.duration < .seconds(120))
     }
 
-    /// A log of which one reading takes 40 s.
+    /// A log with readings of 40 s.
     @Test func `a poll ends when the log arrives for too long, and stores what came`() throws {
         var bottle = ScriptedBottle(records: drinks(250))
         (bottle.recordsPerFrame, bottle.spacing) = (8, .milliseconds(1250))
@@ -171,7 +173,7 @@ import TrackerCore
         #expect(rig.journal.entries.count == 250 && report.duration <= .seconds(123), "\(report)")
     }
 
-    /// A newest-first reader of 60 records: read whole, in the right order, and only then acknowledged.
+    /// 60 records, newest first: read completely in the correct order, and only then acknowledged.
     @Test func `a log with the newest packet first is read to its end`() throws {
         var bottle = ScriptedBottle(.draft, records: drinks(60), properties: [.read])
         bottle.givesNewestFirst = true
@@ -187,7 +189,7 @@ import TrackerCore
         }
     }
 
-    /// One packet, the same at each read: whether it is the whole log nobody knows.
+    /// One packet, the same at each read: it might not be the whole log.
     @Test func `a packet that stays after its acknowledgement stops acknowledging`() throws {
         var bottle = ScriptedBottle(.draft, records: drinks(8), properties: [.read])
         bottle.repeatsLastPacket = true
@@ -197,7 +199,7 @@ import TrackerCore
         #expect([report.received, report.acknowledged, rig.peer.records.count] == [8, 0, 8])
     }
 
-    /// Issue 9, item 2: the link is lost right after an acknowledgement that was taken.
+    /// The link is lost right after an acknowledgement that the bottle processed.
     @Test func `records received before a disconnect are counted`() throws {
         for profile in BottleProfile.allCases {
             var bottle = ScriptedBottle(profile, records: drinks(20))
@@ -210,20 +212,20 @@ import TrackerCore
         }
     }
 
-    /// Simulation, seed 209313: the acknowledgement never arrived, and on the next connection the bottle did not listen
-    /// yet. Nothing could be read of a log that it notifies, which is no log without records.
+    /// Simulation seed 209313: the acknowledgement is lost, and on the next connection the bottle does not listen yet.
+    /// An unreadable log is not an empty log.
     @Test(arguments: [ScriptedBottle.Acknowledging.hangsUp, .dropsAndIsLost])
     func `an ignored acknowledgement drops nothing`(_ way: ScriptedBottle.Acknowledging) throws {
         var bottle = ScriptedBottle(.draft, records: drinks(20))
         (bottle.acknowledging, bottle.isDeafAfterReconnecting) = (way, true)
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
         let report = try rig.run()
-        // One stays behind at first (protocol spec P4.1).
+        // One stays in the bottle at first (protocol spec P4.1).
         #expect([report.acknowledged, report.unconfirmed] == [0, 19], "nobody knows: \(report)")
         #expect(report.complete && report.storedRecords == nil && report.contradiction == nil, "\(report)")
     }
 
-    /// Issue 9, item 2: a verification that broke off made 40 acknowledged of 20.
+    /// 40 must not be counted as acknowledged where 20 are.
     @Test func `an aborted verification doubles nothing`() throws {
         for profile in BottleProfile.allCases {
             for way in [ScriptedBottle.Acknowledging.drops, .ignores] {
@@ -242,13 +244,13 @@ import TrackerCore
         }
     }
 
-    /// Simulation, seed 3488620: a poll in which each dump broke off had stored the newest record, and in the next poll
-    /// that stood for two readings of the whole log: the older ones, lost twice more, were dropped unseen.
+    /// Simulation seed 3488620: aborted transfers of one poll must not count as a reading in the next poll, where older
+    /// records are lost twice more.
     @Test(arguments: [true, false]) func `a poll without a whole reading is incomplete`(breaksOff: Bool) throws {
         let journal = MemoryJournal()
         var bottle = ScriptedBottle(.draft, records: drinks(9), properties: [.notify])
         (bottle.recordsPerFrame, bottle.acknowledging) = (8, .counts)
-        // Three pieces, a frame of one record, and the end: the second piece of each dump is lost.
+        // Three pieces, a frame of one record, and the end: the second piece of each transfer is lost.
         bottle.pieceSize = 44
         if breaksOff { bottle.lost = Set((0..<100).map { 5 * $0 + 1 }) }
         var first = EngineRig(options: options(), peer: bottle, journal: journal, start: evening)
@@ -256,7 +258,7 @@ import TrackerCore
         #expect(flawed.complete == !breaksOff && flawed.acknowledged == (breaksOff ? 0 : 9))
         guard breaksOff else { return }
         #expect(journal.holds(drinks(9)[8]) && !journal.holds(drinks(9)[0]))
-        // Three notifications a dump: the first frame is lost in two more readings, without a trace.
+        // Three notifications per transfer: the first frame is lost in two more readings, without a trace.
         var again = ScriptedBottle(.draft, records: drinks(9), properties: [.notify])
         (again.recordsPerFrame, again.acknowledging, again.lost) = (8, .counts, [0, 3])
         var second = EngineRig(options: options(), peer: again, journal: journal, start: evening.advanced(seconds: 300))
@@ -264,8 +266,7 @@ import TrackerCore
         #expect(isKept(drinks(9), second) && report.contradiction == nil, "\(report)")
     }
 
-    /// An adversary's finding: a backup was put back after the first of two readings, and what was in no table any more
-    /// was acknowledged.
+    /// A backup is restored between the two readings, so the records are not in the store.
     @Test(arguments: BottleProfile.allCases, 0..<6) func `records missing after a restore are not acknowledged`(
         profile: BottleProfile, question: Int
     ) throws {
@@ -291,7 +292,7 @@ import TrackerCore
             options: options(), peer: Restored(bottle: bottle, journal: journal, question: question), journal: journal,
             start: evening)
         let report = try rig.run()
-        // After the first acknowledgement a person can take away what was acknowledged before.
+        // After the first acknowledgement a restore can remove acknowledged records.
         #expect(report.acknowledged == 5 - rig.peer.bottle.records.count && report.contradiction == nil, "\(report)")
         let isLost = drinks(5).contains { !journal.holds($0) && !rig.peer.bottle.records.contains($0) }
         #expect(!isLost || question >= (profile == .draft ? 4 : 2), "restored before question \(question): \(report)")
