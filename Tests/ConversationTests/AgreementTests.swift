@@ -3,7 +3,6 @@ import Captures
 import Support
 import Testing
 
-/// tshark and we see the same PDUs in the same frames of real captures.
 @Suite struct AgreementTests {
     @Test(arguments: RealCaptures.files)
     func `real captures agree with tshark`(path: String) async throws {
@@ -18,9 +17,9 @@ import Testing
     }
 }
 
-/// Every PDU of ours is one of theirs, in their order. Of theirs only repeats on the air and damaged packets may be
-/// missing, and no more of them than we say that we dropped. tshark dissects both; where a capture lacks directions it
-/// cannot even mark a repeat: then it is a PDU equal to one shortly before.
+/// Our PDUs must be among tshark's, in its order. tshark can have more: retransmissions on the air and damaged packets,
+/// at most as many as we report as dropped. Where a capture lacks directions, tshark cannot mark a retransmission: then
+/// it is a PDU equal to a recent one.
 func expectAgreement(
     _ ours: [SeenPDU], _ theirs: [(seen: SeenPDU, isRepeat: Bool, isDamaged: Bool)], _ drops: [DropReason: Int]
 ) {

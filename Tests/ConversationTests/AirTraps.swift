@@ -1,12 +1,12 @@
 @testable import Bluetooth
 import Testing
 
-/// The traps of recordings from the air: what only looks like a PDU, or a direction, by name.
+/// Failure cases of recordings from the air, by name.
 @Suite struct AirTraps {
     private static let accessAddress: UInt32 = 0x92DD_A6F5
     private static let seed: UInt32 = 0x123456
 
-    /// A data packet with a right CRC. Header: LLID, NESN 4, SN 8.
+    /// A data packet with a valid CRC. Header: LLID, NESN 4, SN 8.
     private func data(
         _ header: UInt8, _ payload: String, _ direction: TrafficDirection? = nil, at time: Duration? = nil,
         facts: LinkLayerFacts = .init(),
@@ -52,13 +52,13 @@ import Testing
             data(2 | 4, "0400 0400 1b220001", .received), data(2 | 8, "0400 0400 1b220001", .received),
             data(2, "0300 0400 520000", .sent),
         ])
-        // Another NESN is still a repeat; another SN is not, though the content is the same; the other side counts for
-        // itself.
+        // A retransmission can differ in NESN. A new SN with equal content is not a retransmission. Each side counts
+        // separately.
         #expect(observed.pdus.map { hex($0.pdu) } == ["1b220001", "1b220001", "520000"])
         #expect(observed.drops == [.retransmission: 2])
     }
 
-    /// Where the sniffer missed a packet, two different ones follow each other with one number.
+    /// After a missed packet, two different packets can have the same sequence number.
     @Test func `a missed packet is not a retransmission`() {
         #expect(
             pdus([connectInd(), data(2, "0400 0400 1b220001", .received), data(2, "0400 0400 1b220002", .received)])
@@ -94,21 +94,20 @@ import Testing
         #expect(observed.events.contains { if case .encrypted = $0 { true } else { false } })
     }
 
-    /// Flag 0x0008: the sniffer decrypted; it may have left the MIC on.
+    /// Flag 0x0008: the sniffer decrypted the packet and might have kept the MIC.
     @Test func `decrypted packets are read`() {
         let decrypted = LinkLayerFacts(isDecrypted: true)
         let observed = seen([
             connectInd(), data(3, "05", .sent), data(2, "0400 0400 1b220002", .received, facts: decrypted),
             data(2 | 8, "0400 0400 1b220003 aabbccdd", .received, facts: decrypted),
-            // Fragments with a MIC each, once that is known.
+            // Fragments with a MIC each, once the MIC is detected.
             data(2, "0500 0400 1b22 aabbccdd", .received, facts: decrypted),
             data(1 | 8, "000405 aabbccdd", .received, facts: decrypted),
         ])
         #expect(observed.pdus.map { hex($0.pdu) } == ["1b220002", "1b220003", "1b22000405"])
     }
 
-    /// A sniffer that decrypts and does not say so: what looks like L2CAP is believed, and only ciphertext is called
-    /// encrypted.
+    /// Valid L2CAP is accepted, and only ciphertext is reported as encrypted.
     @Test func `decrypted packets without a flag are read`() {
         let plain = seen([
             connectInd(), data(3, "05", .received), data(2, "0400 0400 1b220002", .received),
@@ -128,14 +127,14 @@ import Testing
         #expect(cipher.events.count { if case .encrypted = $0 { true } else { false } } == 1)
     }
 
-    /// Two parts of a frame were missed, and what follows happens to fill it: it is no frame.
+    /// Two fragments of a frame are missing, and the next ones fill its length by chance.
     @Test func `fragments that do not fit give no frame`() {
         #expect(
             pdus([
                 connectInd(), data(2, "0800 0400 1b22 0001", .received), data(1, "0a0b0c0d0e", .received),
                 data(2 | 8, "0400 0400 1b220009", .received),
             ]) == ["1b220009"])
-        // The same number with another content: one was missed in between.
+        // The same number with other content: a packet is missing in between.
         let gap = seen([connectInd(), data(2, "0800 0400 1b22 00", .received), data(1, "0a0b0c0d0e", .received)])
         #expect(gap.pdus.isEmpty)
         #expect(gap.drops[.missedPart] == 1)
@@ -151,7 +150,7 @@ import Testing
         #expect(observed.drops == [.badCRC: 1])
     }
 
-    /// 251 has no word on it: the checksum itself tells, with the seed of CONNECT_IND.
+    /// Link type 251 has no flag for it: the CRC is computed with the CRCInit of CONNECT_IND.
     @Test func `packets with a wrong CRC are dropped in link type 251`() {
         let observed = seen([
             connectInd(), data(2, "0400 0400 1b220001", .received, damaged: true),
@@ -161,7 +160,7 @@ import Testing
         #expect(observed.drops == [.badCRC: 1])
     }
 
-    /// Without CONNECT_IND: still reassembled, and the CRC's seed is found from two packets that agree.
+    /// CRCInit is derived from two packets that agree.
     @Test func `a connection without CONNECT_IND is read`() {
         let observed = seen([
             data(2, "0600 0400 1b22", .received), data(1 | 8, "00010203", .received),
@@ -183,8 +182,8 @@ import Testing
             ]) == ["1b220001", "1b220002"])
     }
 
-    /// Direction from the answer 150 µs later, from the event's beginning, from the sequence bits: both ends are
-    /// servers here.
+    /// The direction follows from the response after 150 µs, the start of the connection event, and the sequence bits.
+    /// Both ends are servers here.
     @Test func `the direction follows from timing`() {
         var time = Duration.seconds(50)
         var packets = [connectInd()]

@@ -3,9 +3,9 @@ import Replay
 import Support
 import Testing
 
-/// What btmon itself prints of a capture, read again: the same ATT PDUs.
+/// The output of btmon, read again, has the same ATT PDUs.
 ///
-/// Debian 12's btmon (5.66) dies of a request to read by type; those are left out of what it is given.
+/// Debian 12's btmon (5.66) crashes on a Read By Type Request, so its input has none.
 @Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/btmon"), "btmon is not there"))
 struct BtmonTests {
     private static func pdus(_ path: String) async throws -> [String] {
@@ -16,7 +16,7 @@ struct BtmonTests {
         }
     }
 
-    /// The records of a monitor capture but for those requests.
+    /// The records of a monitor capture without these requests.
     private static func withoutDeadlyRequests(_ file: Data) -> Data {
         var kept = Data(file.prefix(16)), at = 16
         let bytes = [UInt8](file)

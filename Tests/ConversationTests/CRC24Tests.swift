@@ -4,9 +4,9 @@ import Replay
 import Support
 import Testing
 
-/// The checksum of the air, on real packets: tshark 4.0 does not compute it for data packets.
+/// CRC-24 on real packets: tshark 4.0 does not compute it for data packets.
 @Suite struct CRC24Tests {
-    /// Core 5.4, Vol 6 Part B has no sample; this one is from a real advertisement (whad-pairing-llphdr.pcap, frame 1).
+    /// Core 5.4, Vol 6 Part B has no sample. This one is from a real advertisement (whad-pairing-llphdr.pcap, frame 1).
     @Test(arguments: RealCaptures.files.filter { $0.contains("whad") })
     func realPacketsHaveIt(path: String) throws {
         var file = CaptureFile(path: path)

@@ -2,10 +2,9 @@ import Bluetooth
 import Support
 import Testing
 
-/// The codec against PDUs that real devices sent.
 @Suite struct CodecOnCapturesTests {
-    /// Every PDU is read and, written again, is the same bytes: but for 128-bit forms of short UUIDs, where the value
-    /// is.
+    /// Decoding and encoding each PDU gives the same bytes, except for 128-bit forms of 16-bit UUIDs, where the value
+    /// is equal.
     @Test(arguments: RealCaptures.files)
     func realPDUsSurvive(path: String) throws {
         let observed = try Observed(path: path)

@@ -3,7 +3,7 @@ import Captures
 import Support
 import Testing
 
-/// Packets damaged at random: no trap, and no more bytes come out than went in.
+/// Randomly damaged packets: no trap, and the output is not longer than the input.
 @Suite struct DamageTests {
     @Test(arguments: ["btsnoop", "pcap-h4", "pcap-ll", "pcapng-ll-phdr"])
     func damagedPackets(name: String) throws {

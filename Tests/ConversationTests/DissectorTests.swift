@@ -3,14 +3,13 @@ import Foundation
 import Support
 import Testing
 
-/// The dissector for Wireshark, with tshark as its reader: drinks and commands are those of `waterh-replay`, and nobody
-/// else's values are taken for a bottle's.
+/// The Wireshark dissector in tshark shows the same drinks and commands as `waterh-replay`, and none for other devices.
 @Suite struct DissectorTests {
     let replay = Program("waterh-replay")
     static let folder = Program.repository + "/captures"
     static let dissector = Program.repository + "/Sources/CReport/pages/waterh.lua"
 
-    /// A row for each frame in which the dissector shows something.
+    /// One row for each frame in which the dissector shows a field.
     private func rows(_ path: String, _ fields: [String], _ folder: TemporaryFolder, twice: Bool = false) async throws
         -> [[String]]
     {
@@ -41,7 +40,7 @@ import Testing
         var meaning: String
     }
 
-    /// What is shown is what `drinks --raw` and `commands` say.
+    /// Compares the dissector with `drinks --raw` and `commands`.
     private func judge(_ path: String, _ folder: TemporaryFolder) async throws -> (drinks: Int, commands: Int) {
         let ours = try await replay.run(["drinks", path, "--raw", "--json"]).lines.map {
             try JSONDecoder().decode(Drink.self, from: Data($0.utf8))
@@ -103,8 +102,7 @@ import Testing
         }
     }
 
-    /// Every command, its parameters at their limits, in the words of the law; and a log cut anywhere, by whatever
-    /// length a value has.
+    /// Every command with its parameter limits, by the names of the specification, and a log cut at each length.
     @Test func `every command and a log cut anywhere`() async throws {
         let folder = try TemporaryFolder()
         let record = "1A 02 02 16 15 0F 00 10 00 00 01 61 00 ", other = "1A 02 02 16 16 0F 01 2C 00 00 01 61 00 ",

@@ -5,12 +5,12 @@ import Replay
 import Support
 import Testing
 
-/// Every format rewritten as every other one, judged by tshark: no malformed packet, and the ATT PDUs of the source.
+/// Converts every format to every other one and checks with tshark: no malformed packet, and the ATT PDUs of the
+/// source.
 ///
-/// The sources of one target mostly give the same bytes; each distinct file is shown to tshark once, so every pair is
-/// judged.
+/// Most sources of one target give the same bytes, so tshark reads each distinct file once.
 @Suite struct EveryPairTests {
-    /// The named formats, and the other byte order where a container has two.
+    /// The named formats, and the second byte order where a container has two.
     static let formats =
         CaptureFormat.named.map(\.format) + [
             CaptureFormat(.pcap, .h4WithDirection, isBigEndian: true),
@@ -21,12 +21,11 @@ import Testing
     static let binary = formats.filter { $0.level != .text }
     static let text = formats.filter { $0.level == .text }
 
-    /// One session written as each format.
     private final class Session: Sendable {
         struct Source: Sendable {
             let format: CaptureFormat
             let path: String
-            /// All PDUs, and those that the file itself holds: a text leaves the discovery out.
+            /// All PDUs, and those in the file itself: a text omits the discovery.
             let all: [String]
             let held: [String]
             let directions: [TrafficDirection?]
@@ -48,7 +47,7 @@ import Testing
             self.folder = folder
         }
 
-        /// What the sources are rewritten to: each distinct file with the sources that gave it.
+        /// Each distinct output file with the sources that gave it.
         func rewritten(as format: CaptureFormat) throws -> [[UInt8]: [Source]] {
             try Dictionary(grouping: sources) { try convert($0.path, to: format) }
         }
@@ -84,7 +83,7 @@ import Testing
             #expect(ours.error == nil)
             #expect(theirs.map(\.seen) == ours.seen, "\(names)")
             for source in sources {
-                // What a text leaves out was added when it was read, and is written out.
+                // The reader adds the discovery that a text omits, and the writer writes it.
                 #expect(theirs.map(\.seen.pdu) == source.all, "\(source.format) as \(target)")
                 if keepsDirections {
                     #expect(ours.pdus.map(\.att.direction) == source.directions, "\(source.format) as \(target)")
@@ -93,7 +92,7 @@ import Testing
         }
     }
 
-    /// tshark reads no text: what was written is read back.
+    /// tshark reads no text formats, so our reader reads the output.
     @Test(arguments: text)
     func textHoldsTheSourcesValues(target: CaptureFormat) throws {
         let folder = try TemporaryFolder()
@@ -104,7 +103,7 @@ import Testing
         }
     }
 
-    /// What was written, notified, indicated and read: opcode and value.
+    /// Opcode and value of writes, notifications, indications and reads.
     private static func values(_ observed: Observed) -> [String] {
         observed.pdus.filter { !$0.att.isSynthetic }.compactMap { _, pdu in
             switch pdu.first {

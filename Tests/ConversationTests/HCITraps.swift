@@ -3,7 +3,7 @@ import Testing
 
 @testable import Bluetooth
 
-/// Packets as a test writes them.
+/// Builds HCI packets.
 struct HCI {
     static func acl(
         _ direction: TrafficDirection?, handle: UInt16 = 0x40, boundary: UInt16, _ data: [UInt8], frame: Int = 1,
@@ -57,7 +57,7 @@ struct HCI {
 
 func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: value.littleEndian) { Array($0) } }
 
-/// The traps of the HCI link types, of ACL and of L2CAP, by name.
+/// Failure cases of the HCI link types, of ACL and of L2CAP, by name.
 @Suite struct HCITraps {
     private func pdus(_ packets: [(CapturePacket, [UInt8])]) -> [String] {
         Observed(packets: packets).pdus.map { hex($0.pdu) }
@@ -68,7 +68,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         let seen = Observed(packets: told + [HCI.notification("07")])
         #expect(seen.events.count { if case .connected = $0 { true } else { false } } == 1)
         #expect(seen.events.count { if case .disconnected = $0 { true } else { false } } == 0)
-        // Another peer, or traffic in between: the handle was taken again.
+        // Another peer, or traffic in between: the handle was reassigned.
         for again in [[HCI.connected("02")], [HCI.notification("07"), HCI.connected("01")]] {
             let seen = Observed(packets: told + again + [HCI.notification("08")])
             #expect(Set(seen.pdus.map(\.att.connection.id)).max() == 2)
@@ -83,11 +83,10 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         ])
         #expect(seen.pdus.isEmpty)
         #expect(seen.drops == [.diagnostics: 2])
-        // A controller that gives the number to a connection says so.
         #expect(pdus([HCI.connected("01", handle: "dc0e"), HCI.notification("07", handle: 0xEDC)]).count == 1)
     }
 
-    /// Old kernels mark what they send as the controller does, and link type 187 keeps no direction: ATT tells.
+    /// Old kernels mark sent packets as the controller does, and link type 187 has no direction: it follows from ATT.
     @Test func `H4 captures of old kernels without direction are read`() {
         let talk = ["02 05 02", "03 05 02", "08 01 00 ff ff 03 28", "52 03 00 47", "1b 22 00 07"]
         func directions(_ boundary: UInt16, _ first: [(CapturePacket, [UInt8])]) -> [TrafficDirection?] {
@@ -95,17 +94,17 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
                 \.att.direction)
         }
         #expect(directions(2, [HCI.connected("01")]) == [.sent, .received, .sent, .sent, .received])
-        // Connected to, the host is the server as a rule.
+        // A host in the peripheral role is usually the server.
         let role = HCI.event("3e 13 01 00 40 00 01 01 01 00 00 38 c1 a4 18 00 00 00 f4 01 00")
         #expect(directions(2, [role]) == [.received, .sent, .received, .received, .sent])
-        // A host that marks its own packets is believed: then 2 is the controller's, whatever it says.
+        // If a host marks its own packets, boundary flag 2 means the controller.
         let own = HCI.acl(nil, boundary: 0, HCI.l2cap("02 05 02"))
         #expect(
             directions(2, [HCI.connected("01"), own]) == [.sent, .received, .received, .received, .received, .received])
     }
 
-    /// Thousands of open connections, and hundreds of thousands of resets of another adapter: no reset looks at
-    /// connections that it does not end.
+    /// Thousands of open connections, and hundreds of thousands of resets of another adapter: a reset must not iterate
+    /// over connections that it does not end.
     @Test func `a reset ends connections of its adapter only`() {
         var reassembler = ConversationReassembler()
         func take(_ packet: (CapturePacket, [UInt8])) {
@@ -135,7 +134,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(seen.drops == [.cutRecord: 1, .continuationWithoutStart: 1])
     }
 
-    /// The stump is a continuation: the frame that it belonged to is lost, the next is not.
+    /// The truncated packet is a continuation: its frame is lost, the next one is not.
     @Test func `a truncated continuation drops its frame`() {
         let whole = HCI.l2cap("1b 22 00 01 02 03 04 05")
         #expect(
@@ -154,8 +153,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(seen.drops == [.shortPacket: 1])
     }
 
-    /// An L2CAP length that lies: the bytes after it are no part of the PDU, and a frame that never fills up is
-    /// superseded.
+    /// Bytes after a wrong L2CAP length are not part of the PDU. A new start replaces an unfinished frame.
     @Test func `wrong L2CAP lengths are rejected`() {
         let seen = Observed(packets: [
             HCI.acl(.received, boundary: 2, bytes("0400 0400 1b220001 ffffffff")),
@@ -168,7 +166,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
 
     static let cuts = Array(1..<30)
 
-    /// A start can be shorter than the L2CAP header; every cut in two and in three gives the same PDU.
+    /// A first fragment can be shorter than the L2CAP header. Every split into two or three gives the same PDU.
     @Test(arguments: cuts)
     func `a first fragment can be shorter than four bytes`(cut: Int) {
         let whole = HCI.l2cap("1b 22 00 50 54 00 0f 0e 06 1a 02 02 16 15 0f 00 10 00 00 01 61 00 01 02 03 04")
@@ -200,7 +198,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(seen.pdus.map { hex($0.pdu) } == ["1b220050540000", "5212004754000106"])
         #expect(seen.pdus.map(\.att.frame) == [3, 4])
         #expect(seen.pdus.map(\.att.direction) == [.received, .sent])
-        // The same without directions (187): boundary 0 and 2 tell the starts, the missing length tells the rest.
+        // Without directions (187) boundary flags 0 and 2 mark the starts, and the missing length determines the rest.
         let undirected = Observed(
             packets: packets.map { packet, bytes in
                 var packet = packet
@@ -226,8 +224,8 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(seen.pdus.map(\.att.connection.adapter) == [1, 0])
     }
 
-    /// Both directions' fragments mingle on one handle, and nothing says whose they are but the starts (187). Each PDU
-    /// is its own pattern: what comes out was sent so, or does not come out and is told.
+    /// Fragments of both directions are interleaved on one handle without a direction (187); only starts are marked.
+    /// Each PDU has a pattern of its own. It comes out complete or is reported as lost.
     @Test(arguments: [0, 27, 251], [UInt16(0), 2])
     func `interleaved fragments without directions give no invented frame`(
         size: Int, hostBoundary: UInt16
@@ -235,7 +233,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         var (all, kept) = (0, 0)
         for seed in 1...300 as ClosedRange<UInt64> {
             var random = SeededGenerator(seed: seed)
-            // By the opcodes' parity also an old kernel's starts are told apart.
+            // The opcodes' parity distinguishes an old kernel's starts.
             let pdus = (0..<12).map { index -> (TrafficDirection, [UInt8]) in
                 let isSent = Bool.random(using: &random)
                 let body = (0..<Int.random(in: 1...240, using: &random)).map {
@@ -275,13 +273,13 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
             }
             (all, kept) = (all + pdus.count, kept + seen.pdus.count)
         }
-        // Lengths tell many of them apart, but not parts that are all alike; where each direction has one part more at
-        // most, all.
+        // Lengths distinguish many fragments, but not equal ones. With at most one more fragment per direction, all are
+        // distinguished.
         #expect(
             kept * 100 >= all * (size == 251 ? 100 : size == 27 ? 45 : 60), "parts of \(size): \(kept) of \(all) PDUs")
     }
 
-    /// Both frames could take the first two parts; what comes then fits only one way.
+    /// Both frames could have the first two fragments. The next one fits only one assignment.
     @Test func `later fragments determine the direction of earlier ones`() {
         let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e"),
             up = HCI.l2cap("52 22 00 41 42 43 44 45 46 47")
@@ -299,12 +297,12 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         let seen = Observed(packets: packets)
         #expect(seen.pdus.map { hex($0.pdu) } == [hex(Array(down.dropFirst(4))), hex(Array(up.dropFirst(4)))])
         #expect(seen.pdus.map(\.att.frame) == [10, 11] && seen.drops.isEmpty)
-        // The same without an end: nothing is known, and it is told.
+        // Without an end the assignment is unknown, and this is reported.
         #expect(Observed(packets: packets.dropLast(3)).pdus.isEmpty)
         #expect(Observed(packets: packets.dropLast(3)).drops == [.unfinishedAtEnd: 2])
     }
 
-    /// Two parts of one length, and nothing that tells them apart: both frames are lost, the next ones are not.
+    /// Two ambiguous fragments of one length: both frames are lost, the next ones are not.
     @Test func `ambiguous fragments drop only their own frames`() {
         let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08"), up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
         func pair(_ split: Int) -> [(CapturePacket, [UInt8])] {
@@ -319,7 +317,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
             packets: [HCI.connected("01")] + pair(4) + [HCI.notification("07")] + pair(4) + [HCI.notification("08")])
         #expect(seen.pdus.map { hex($0.pdu) } == ["1b220007", "1b220008"])
         #expect(seen.drops == [.unknownDirection: 4])
-        // A part that the capture cut is its frame's end; the other one is whole.
+        // A truncated fragment ends its frame. The other frame is complete.
         let (long, short) = (HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08"), HCI.l2cap("52 22 00 41 42"))
         let cut = Observed(packets: [
             HCI.connected("01"), HCI.acl(nil, boundary: 2, Array(long.prefix(6))),
@@ -331,8 +329,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(cut.drops == [.cutRecord: 1])
     }
 
-    /// The rest of a frame of which the capture kept only a part belongs to nobody, also where it is just what the
-    /// other direction lacks.
+    /// The rest of a truncated frame is dropped, even if it fits the missing length of the other direction.
     @Test func `the rest of a truncated frame keeps its direction`() {
         let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08 09 0a 0b 0c"),
             up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
@@ -354,7 +351,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         ),
     ]
 
-    /// The handle's next connection is another one: new id, new peer, and no tail glued from the old.
+    /// A new connection on the handle has a new id and peer, and none of the old fragments.
     @Test(arguments: reuses)
     func `a reused handle is a new connection`(_ name: String, _ end: [(CapturePacket, [UInt8])]) {
         let half = HCI.l2cap("1b 22 00 01 02 03 04")
@@ -390,14 +387,14 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     @Test func `BR/EDR channel 4 is not ATT`() {
         let seen = Observed(packets: [
             HCI.event("03 0b 00 4000 0102030405a4 01 00"), HCI.notification("01"),
-            // A handle whose beginning the capture does not hold: channel 1 is classic signalling.
+            // A handle whose connection started before the capture: channel 1 is classic signalling.
             HCI.acl(.sent, handle: 0x41, boundary: 0, HCI.l2cap("0a 01 02 00 02 00", channel: 1)),
             HCI.notification("01", handle: 0x41),
         ])
         #expect(seen.pdus.isEmpty)
     }
 
-    /// An adversary's finding: ATT over BR/EDR, channels that classic signalling opened for PSM 0x001F, was not read.
+    /// ATT over BR/EDR uses channels that classic signalling opens for PSM 0x001F.
     @Test func `ATT over BR/EDR is read`() {
         let open = [
             HCI.event("03 0b 00 4000 0102030405a4 01 00"),
@@ -408,7 +405,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         let traffic = [
             HCI.acl(.sent, boundary: 0, HCI.l2cap("02 0502", channel: 0x41)),
             HCI.acl(.received, boundary: 2, HCI.l2cap("03 0502", channel: 0x40)),
-            // In two fragments; then another profile's frame, and a foreign channel.
+            // In two fragments; then another profile's frame, and an unknown channel.
             HCI.acl(.received, boundary: 2, Array(HCI.l2cap("1b 0500 010203", channel: 0x40).prefix(7))),
             HCI.acl(.received, boundary: 1, Array(HCI.l2cap("1b 0500 010203", channel: 0x40).dropFirst(7))),
             HCI.acl(.received, boundary: 2, HCI.l2cap("1b 2200", channel: 0x43)),
@@ -423,7 +420,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(
             seen.pdus.map(\.att.bearer) == [0x41, 0x40, 0x40]
                 && seen.pdus.allSatisfy { $0.att.connection.peer?.description == "A4:05:04:03:02:01" })
-        // Refused, or never answered: no channel.
+        // Rejected or unanswered requests open no channel.
         for answer in ["03 02 0800 4100 4000 0400 0000", "03 07 0800 4100 4000 0000 0000"] {
             #expect(
                 Observed(
@@ -431,7 +428,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
                         + traffic.prefix(2)
                 ).pdus.isEmpty, "\(answer)")
         }
-        // Cut anywhere, a signal opens nothing that traps.
+        // A signal truncated at any byte must not trap.
         let signals = bytes("02 01 0400 1f00 4300 03 02 0800 4100 4000 0000 0000 06 03 0400 4100 4000")
         for length in 0...signals.count {
             var bearers = ClassicBearers()
@@ -448,7 +445,7 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
             ]).isEmpty)
     }
 
-    /// EATT: channels opened for SPSM 0027 carry SDUs with a length before the first part.
+    /// EATT: channels for SPSM 0027 carry SDUs with a length before the first part.
     @Test func `Enhanced ATT bearers are read`() {
         let request = "17 05 0e00 2700 4000 4000 0a00 4000 4100 4200"
         let response = "18 05 0c00 4000 4000 0a00 0000 5000 5100"
@@ -476,14 +473,14 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(advertisers.first?.rssi == -60)
     }
 
-    /// A hostile capture names every handle of many adapters: the table gives way, nothing grows without bound.
+    /// A malicious capture uses every handle of many adapters: old entries are dropped, so memory is bounded.
     @Test func `the number of open connections is limited`() {
         var packets: [(CapturePacket, [UInt8])] = []
         for index in 0..<9000 {
             packets.append(HCI.notification("01", handle: UInt16(index & 0xFFF), adapter: UInt32(index >> 12)))
         }
         let seen = Observed(packets: packets)
-        // Handle 0xEDC, twice among them, is no connection.
+        // Handle 0xEDC, which occurs twice, is not a connection.
         #expect(seen.pdus.count == 8998)
         #expect(seen.events.count { if case .disconnected = $0 { true } else { false } } >= 4000)
     }

@@ -2,7 +2,6 @@ import Bluetooth
 import Captures
 import Replay
 
-/// What a capture shows, collected.
 struct Observed {
     var pdus: [(att: ATTObservation, pdu: [UInt8])] = []
     var events: [ConversationEvent] = []
@@ -12,7 +11,6 @@ struct Observed {
 
     var seen: [SeenPDU] { pdus.filter { !$0.att.isSynthetic }.map { SeenPDU(frame: $0.att.frame, pdu: hex($0.pdu)) } }
 
-    /// Reads a file.
     init(path: String) throws {
         var file = CaptureFile(path: path)
         var reassembler = ConversationReassembler()
@@ -28,7 +26,6 @@ struct Observed {
         facts = file.facts
     }
 
-    /// Takes packets as they are.
     init(packets: [(CapturePacket, [UInt8])]) {
         var reassembler = ConversationReassembler()
         for (packet, bytes) in packets {
@@ -55,7 +52,7 @@ func hex(_ bytes: [UInt8]) -> String {
     }.joined()
 }
 
-/// `47 54 00` and `475400` alike.
+/// Accepts `47 54 00` and `475400`.
 func bytes(_ text: String) -> [UInt8] {
     let digits = text.filter { !$0.isWhitespace }
     return stride(from: 0, to: digits.count - 1, by: 2).map { offset in

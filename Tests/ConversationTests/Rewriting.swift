@@ -5,7 +5,7 @@ import Support
 import Testing
 import Foundation
 
-/// A conversation as a test writes it: one connection, PDUs with times.
+/// A conversation as a test defines it: one connection, PDUs with times.
 struct Conversation {
     var peer: BluetoothAddress? = BluetoothAddress(0xA4C1_3801_0203)
     var start = Duration.seconds(1_770_000_000)
@@ -41,7 +41,6 @@ struct Conversation {
         return events
     }
 
-    /// The bytes of a capture file of this conversation.
     func file(_ format: CaptureFormat) throws -> [UInt8] {
         var writer = CaptureWriter(format)
         var synthesiser = ConversationSynthesiser(format.level == .hci ? .hci : .linkLayer)
@@ -62,5 +61,5 @@ extension TemporaryFolder {
     }
 }
 
-/// The binary formats that are written, with their names as test arguments.
+/// The binary formats that can be written, as test arguments.
 let binaryFormats = CaptureFormat.named.filter { $0.format.level != .text }.map(\.name)

@@ -1,7 +1,7 @@
 import Bluetooth
 import Testing
 
-/// Values from text become PDUs, with the discovery that the text leaves out.
+/// Values from text become PDUs, with the discovery that the text omits.
 @Suite struct TextTests {
     private static let peer = BluetoothAddress(0xA4C1_3801_0203)
 
@@ -30,14 +30,14 @@ import Testing
             ])
         let added = observed.pdus.filter(\.att.isSynthetic).map { hex($0.pdu) }
         #expect(added.contains("020502") && added.contains("030502"))
-        // Discovery of FFE4: declaration 8007, value 8008, notify; then its configuration is written.
+        // Discovery of FFE4: declaration 8007, value 8008, notify. Then its configuration is written.
         #expect(added.contains("0907078010" + "0880e4ff"))
         #expect(added.contains("1209800100"))
         #expect(added.contains("0a0c80") && added.contains("1e") && added.contains("13"))
         #expect(observed.pdus.allSatisfy { $0.att.connection.peer == Self.peer })
     }
 
-    /// Rewritten captures name what discovery told, and have only handles for the rest, of one and the same table.
+    /// Converted captures have names from the discovery and handles for all other attributes, of the same table.
     @Test func `handles of text do not collide with assigned ones`() {
         for handle in UInt16(1)...0x0200 {
             let observed = Observed(packets: [

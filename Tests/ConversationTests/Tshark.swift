@@ -10,7 +10,7 @@ struct SeenPDU: Hashable, CustomStringConvertible {
     var description: String { "\(frame):\(pdu)" }
 }
 
-/// tshark, the judge. It has to be installed where the tests run; `hardware/bench setup` sees to it.
+/// tshark as a reference. It must be installed; `hardware/bench setup` installs it.
 struct Tshark {
     let program: Program
 
@@ -18,7 +18,7 @@ struct Tshark {
         program = try #require(Program(system: "tshark"), "tshark is not installed: run hardware/bench setup")
     }
 
-    /// Every ATT PDU of a file, in order, repeats on the air marked.
+    /// Every ATT PDU of a file in order, with retransmissions marked.
     func attPDUs(_ path: String) async throws -> [(seen: SeenPDU, isRepeat: Bool, isDamaged: Bool)] {
         let result = try await program.run(
             ["-r", path, "-Y", "btatt", "-T", "json", "-x", "--no-duplicate-keys"], limit: 120)
@@ -44,7 +44,7 @@ struct Tshark {
         return found
     }
 
-    /// What tshark finds wrong with a file: malformed packets, checksums, unreadable records.
+    /// The errors that tshark finds in a file: malformed packets, checksums, unreadable records.
     func complaints(_ path: String) async throws -> [String] {
         let result = try await program.run(
             [
@@ -65,7 +65,7 @@ struct Tshark {
     }
 }
 
-/// The real captures that lie beside the repository on the test machines.
+/// The real captures next to the repository on the test machines.
 enum RealCaptures {
     static let folder: String? = {
         let root = URL(fileURLWithPath: Program.repository)

@@ -3,7 +3,7 @@ import Replay
 import Support
 import Testing
 
-/// What tshark prints of a capture, read again: the same ATT PDUs.
+/// The output of tshark, read again, has the same ATT PDUs.
 @Suite struct TsharkTextTests {
     static let shipped = ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng"].map {
         "\(Program.repository)/captures/\($0)"
@@ -23,8 +23,7 @@ import Testing
         let printed = try await Tshark().program.run(["-r", path, "-T", "json", "-x"], limit: 120)
         try Data(printed.outputBytes).write(to: folder.url("capture.json"))
         let expected = try await Self.pdus(path), found = try await Self.pdus(folder.file("capture.json"))
-        // Of the air and of classic Bluetooth tshark says what else than HCI it is; directions of the air are found
-        // anew.
+        // tshark names link types other than HCI. Directions on the air are derived again.
         #expect(
             found == expected,
             """
@@ -34,8 +33,8 @@ import Testing
         )
     }
 
-    /// Kind, direction and adapter of a packet stand beside its bytes in some formats, and in tshark's JSON in fields
-    /// of their own.
+    /// Some formats have the kind, direction and adapter next to the bytes of a packet; tshark's JSON has fields for
+    /// them.
     @Test(arguments: [
         "btsnoop", "btsnoop-h1", "btsnoop-monitor", "pcap-monitor", "pcapng-monitor", "pklg", "pklg-be", "pcap-ll-phdr",
     ])
@@ -58,7 +57,7 @@ import Testing
         )
     }
 
-    /// The dump says neither time nor direction; what the packets are it says.
+    /// The dump has the packet types, but neither time nor direction.
     @Test(arguments: shipped)
     func itsDumpHasThePackets(path: String) async throws {
         let folder = try TemporaryFolder()

@@ -5,9 +5,9 @@ import Replay
 import Support
 import Testing
 
-/// What we write, Wireshark and we ourselves read back.
+/// Wireshark and our reader read our output.
 @Suite struct WritingTests {
-    /// Both byte orders, beyond the named formats.
+    /// Both byte orders, in addition to the named formats.
     static let formats =
         binaryFormats.compactMap { CaptureFormat(name: $0) } + [
             CaptureFormat(.pcap, .h4WithDirection, isBigEndian: true),
@@ -32,7 +32,7 @@ import Testing
         #expect(ours.pdus.map { hex($0.pdu) } == Conversation.sync.pdus.map { hex($0.1) })
         #expect(ours.pdus.map(\.att.direction) == Conversation.sync.pdus.map(\.0))
         #expect(ours.pdus.allSatisfy { $0.att.connection.peer == Conversation.sync.peer })
-        // The time of each PDU, to the microsecond that every format keeps.
+        // The time of each PDU in microseconds, which every format keeps.
         let times = Conversation.sync.events.compactMap { event, _, time in
             if case .att = event { time } else { nil as Duration? }
         }
@@ -40,15 +40,14 @@ import Testing
         #expect(ours.events.contains { if case .disconnected(_, reason: 0x13) = $0 { true } else { false } })
     }
 
-    /// The judge would find something if there were something.
+    /// The check itself must be able to fail.
     @Test func `a damaged conversation is reported`() async throws {
         var damaged = Conversation()
         damaged.pdus = [(.received, bytes("1b 22"))]
         let folder = try TemporaryFolder()
         #expect(try await Tshark().complaints(folder.write("hci", damaged.file(CaptureFormat(.btsnoop, .h4)))) != [])
         var onAir = try Conversation.sync.file(CaptureFormat(.pcap, .linkLayer))
-        // The CONNECT_IND's checksum: tshark checks those of advertising packets. (Of data packets it cannot: see
-        // CRC24Tests.)
+        // The checksum of CONNECT_IND: tshark checks those of advertising packets only (see CRC24Tests).
         onAir[24 + 16 + 4 + 2 + 34] ^= 1
         #expect(try await Tshark().complaints(folder.write("air", onAir)) != [])
     }
@@ -99,7 +98,7 @@ import Testing
                 let theirs = try await Tshark().attPDUs(written).map(\.seen.pdu)
                 #expect(theirs == source.seen.map(\.pdu), "\(path) as \(format)")
                 let malformed = try await Tshark().fields(written, ["frame.number"], filter: "_ws.malformed")
-                // The server's own reading of vendor values is tshark's guess; the capture itself must not be to blame.
+                // tshark guesses the format of vendor values: the capture itself must be valid.
                 let before = try await Tshark().fields(path, ["frame.number"], filter: "_ws.malformed")
                 #expect(malformed.count <= before.count, "\(path) as \(format): \(malformed)")
             }
