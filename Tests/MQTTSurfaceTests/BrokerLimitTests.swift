@@ -7,9 +7,9 @@ import TrackerService
 
 @testable import HomeAssistant
 
-/// A real mosquitto that denies topics, or supports less than others.
+/// A real mosquitto that denies topics or supports fewer features.
 @Suite(.timeLimit(.minutes(5))) struct BrokerLimitTests {
-    /// A broker whose access rules can be changed while it runs.
+    /// A broker whose access rules can change at run time.
     private struct Guarded {
         let broker: Broker
 
@@ -49,7 +49,7 @@ import TrackerService
         }
         #expect(words.contains(" h/sip: Not authorized"))
         #expect(try rig.store.waiting(for: "mqtt") == 3 && ear.payloads(at: "h/sip").isEmpty)
-        // Another attempt says nothing new.
+        // A further attempt is not reported again.
         #expect(denials(rig).count { $0.contains(" h/sip: ") } == 1)
         try guarded.allow("topic readwrite #\n")
         #expect(await event(within: 60) { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)

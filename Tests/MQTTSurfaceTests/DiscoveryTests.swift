@@ -6,7 +6,7 @@ import TrackerService
 
 @testable import HomeAssistant
 
-/// What Home Assistant is told; what it makes of it is tried with a real one (`hardware/bench homeassistant`).
+/// Discovery messages. `hardware/bench homeassistant` tests them with a real Home Assistant.
 @Suite("Discovery")
 struct DiscoveryTests {
     private func message(_ device: HomeDevice) throws -> [String: Any] {
@@ -43,7 +43,7 @@ struct DiscoveryTests {
         #expect(
             try topic(other, "battery") == "home/water/bottle/a4c138010203"
                 && topic(device, "today") == "home/water/state" && topic(device, "sip") == "home/water/sip")
-        // What the bottle does not tell is what was chosen last.
+        // Values that the bottle does not report are the last selected ones.
         #expect(try topic(other, "light") == nil && message(other)["state_topic"] == nil)
     }
 
@@ -56,13 +56,13 @@ struct DiscoveryTests {
                 guard fields.count > 1 else { continue }
                 #expect(fields["unique_id"] as? String == "\(device.id)_\(key)")
                 #expect((fields["default_entity_id"] as? String)?.hasPrefix("\(platform).") == true)
-                // Gone from Home Assistant since 2026.4.
+                // Removed from Home Assistant in 2026.4.
                 #expect(fields["object_id"] == nil)
             }
         }
     }
 
-    /// Home Assistant's own rules of what may stand together.
+    /// Home Assistant's rules for valid combinations.
     @Test func `entities have Home Assistant's units`() throws {
         let units: [String: (unit: String?, states: Set<String?>)] = [
             "volume": ("mL", ["total", "total_increasing"]), "water": ("L", ["total", "total_increasing"]),
@@ -80,7 +80,7 @@ struct DiscoveryTests {
                         fields["unit_of_measurement"] as? String == rule.unit && rule.states.contains(state), "\(key)")
                     #expect((fields["options"] != nil) == (kind == "enum"), "\(key)")
                 }
-                // A sum that begins anew says since when.
+                // A total that resets has the time of the reset.
                 #expect((state == "total") == (fields["last_reset_value_template"] != nil), "\(key)")
             }
         }

@@ -7,7 +7,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// A store, its outlet, and a real broker.
+/// A store, its publisher, and a real broker.
 final class OutletRig: Sendable {
     let broker: Broker
     let store: TrackerStore
@@ -16,20 +16,20 @@ final class OutletRig: Sendable {
     let words = Mutex<[MQTTPublisher.Word]>([])
     let sent = Mutex<[[String]]>([])
     let polls = Mutex(0)
-    /// How often the outlet asked how the service does: once for each look at the day.
+    /// The number of state queries by the publisher.
     let looks = Mutex(0)
-    /// Once, in the middle of the next look at the day.
+    /// Runs once, during the next state query.
     let whileItLooks = Mutex<(@Sendable () async -> Void)?>(nil)
     let sharesWaterline = Mutex(false)
-    /// How far the clock is ahead, seconds.
+    /// The offset of the clock in seconds.
     let lead = Mutex<Double>(0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     static func now() -> Instant { Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
 
     /// - Parameters:
-    ///   - limit: how long a reminder waits for the broker.
-    ///   - isInFile: the broker's address is not in the store, where a purge would take it.
+    ///   - limit: the timeout of a reminder at the broker.
+    ///   - isInFile: the broker's address is in a file, which a purge does not change.
     init(
         _ broker: Broker, _ settings: [(String, String)] = [], store: TrackerStore? = nil,
         limit: Duration = .seconds(6), isInFile: Bool = false
@@ -95,14 +95,13 @@ final class OutletRig: Sendable {
 
     var connections: Int { words.withLock { $0.count { if case .connected = $0 { true } else { false } } } }
 
-    /// Waits for so many connections.
+    /// Waits for `count` connections.
     func connected(_ count: Int = 1) async throws {
         let done: Bool? = await event { connections >= count ? true : nil }
         #expect(done == true, "\(words.withLock { $0 })")
     }
 }
 
-/// One payload as JSON.
 func object(_ text: String?) -> [String: Any] {
     (text.flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) } as? [String: Any]) ?? [:]
 }

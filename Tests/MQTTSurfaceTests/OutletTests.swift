@@ -31,7 +31,7 @@ struct OutletTests {
             object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 230 ? true : nil
         }
         #expect(state == true)
-        // An edit and a deletion show, too.
+        // Edits and deletions are published.
         _ = try rig.desk().edit("d1", EntryChange(ml: 200))
         let edited: Bool? = await event {
             ear.payloads(at: "h/sip").count == 3
@@ -43,7 +43,7 @@ struct OutletTests {
                 "sip", "deleted",
             ])
         await rig.stop()
-        // Who comes late finds that nobody is there, and how the day stood.
+        // A new subscriber gets the offline state and the last state of the day.
         let late = try await broker.listen("h/#")
         _ = try await late.line { $0 == "1 h/availability offline" }
         #expect(
@@ -59,7 +59,7 @@ struct OutletTests {
         try await rig.connected()
         _ = try rig.desk().logDrink(.ml(1))
         _ = try #require(await event { ear.payloads(at: "h/sip").first })
-        // A broker that goes before it has confirmed is told again, under the same id.
+        // Entries are resent with the same id if the broker stops before it confirms.
         #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
         try await broker.stop()
         let old = OutletRig.now().advanced(seconds: -7 * 86_400)
@@ -74,13 +74,13 @@ struct OutletTests {
                 $0["historical"] as? Bool == true && $0["event_type"] as? String == "historical"
             })
         #expect(sips[1]["timestamp"] as? Int64 == old.wholeSeconds)
-        // The broker's confirmation may come after its listeners have heard.
+        // The broker's confirmation can arrive after its delivery to subscribers.
         #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
         await rig.stop()
     }
 
-    /// The disk is full when it is to be noted that the broker has a drink: it is not told again at each attempt, and
-    /// what is drunk next is told.
+    /// The disk is full when the delivery is stored: the drink is not resent at each attempt, and the next drink is
+    /// published.
     @Test func `a drink whose delivery cannot be stored is not published again`() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         let rig = try OutletRig(broker, store: try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC"))
@@ -120,7 +120,7 @@ struct OutletTests {
         let old = OutletRig.now().advanced(seconds: -7 * 86_400)
         try rig.store.makeDrinks(2_000, from: old)
         #expect(try rig.store.waiting(for: "mqtt") == 2_000)
-        // What the broker keeps there tells when the listener hears.
+        // A retained message marks when the listener is subscribed.
         try await broker.publish("h/sip", #"{"sequence":-1}"#, more: ["-r"])
         let ear = try await broker.listen("h/sip")
         _ = try await ear.line { $0.contains("h/sip") }
@@ -146,7 +146,7 @@ struct OutletTests {
         try await rig.connected()
         for round in 0..<4 {
             for number in 0..<5 { _ = try rig.desk().logDrink(.ml(100 + round * 5 + number)) }
-            // SIGTERM: a broker that is killed forgets what it has confirmed and not yet written down.
+            // SIGTERM: a killed broker loses confirmed messages that it has not saved yet.
             try await broker.stop(SIGTERM)
             try await broker.start()
             try await rig.connected(2 + round)
@@ -156,21 +156,21 @@ struct OutletTests {
             return Set(seen).count == 20 ? seen : nil
         }
         let seen = try #require(all, "\(ear.output)")
-        // At least once, and the first time of each in order.
+        // At least once, and the first copies in order.
         var first: [Int] = []
         for ml in seen where !first.contains(ml) { first.append(ml) }
         #expect(first == Array(100..<120))
         await rig.stop()
     }
 
-    /// What a broker has taken and not confirmed is not behind us: it comes again, with the same id.
+    /// Entries that the broker accepted without a confirmation are resent with the same id.
     @Test func `unconfirmed drinks are published again`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("h/#", as: "ear")
         rig.start()
         try await rig.connected()
-        // Everything else is told: what comes next is the drink.
+        // All else is published: the drink is next.
         _ = try rig.desk().logDrink(.ml(5))
         let isAtRest: Bool? = await event {
             ear.payloads(at: "h/sip").count == 1
@@ -219,12 +219,10 @@ struct OutletTests {
         await rig.stop()
     }
 
-    /// An adversary's finding: the next service said "ok" to what a killed one had only begun; the bottle never heard
-    /// of it.
     @Test func `a command interrupted by a crash is not reported as done`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
-        // As it stands after SIGKILL between the note and the bottle's answer.
+        // The state after SIGKILL between the stored request and the bottle's answer.
         let payload = #"{"transaction": "f1"}"#
         try rig.desk().store.begin(Errand(key: "mqtt/f1", asking: Array("flash \(payload)".utf8), at: rig.desk().now))
         let ear = try await broker.listen("h/response/#")
@@ -339,14 +337,14 @@ struct OutletTests {
         }
         let refused = object(await event { ear.payloads(at: "h/response/light").first })
         #expect(refused["code"] as? String == "tooLate")
-        // An adversary's finding: one of more than a week ago was one of now.
+        // A command more than a week old must not run.
         try await broker.publish("h/cmd/flash", "{\"transaction\": \"flash-old\", \"pressed\": \(pressed - 8 * 86400)}")
         #expect(object(await event { ear.payloads(at: "h/response/flash").first })["code"] as? String == "tooLate")
         #expect(rig.sent.withLock { $0 } == [])
         _ = try #require(await event { ear.payloads(at: "h/response/log").first })
         let drink = try #require(try rig.store.lastDrink())
         #expect(drink.ml == 130 && abs(drink.at.milliseconds / 1000 - Int64(pressed)) <= 1)
-        // An adversary's finding: an undo that had waited took back what somebody else had logged since.
+        // A delayed undo must not revert a later entry.
         try await broker.publish("h/cmd/log", #"{"ml": 500, "transaction": "somebody-else"}"#)
         try await broker.publish("h/cmd/undo", "{\"transaction\": \"undo-old\", \"pressed\": \(pressed)}")
         let undone = object(await event { ear.payloads(at: "h/response/undo").first })
@@ -354,7 +352,7 @@ struct OutletTests {
         try await broker.publish("h/cmd/undo", #"{"transaction": "undo-now"}"#)
         #expect(await event { ear.payloads(at: "h/response/undo").count == 2 ? true : nil } == true)
         let logged = ear.payloads(at: "h/response/log").count
-        // Two clocks are never quite alike, and one that is years off says nothing.
+        // Two clocks always differ slightly, and one that is off by years is ignored.
         for (number, seconds) in [Int(Date().timeIntervalSince1970) + 30, 1, Int(Date().timeIntervalSince1970) - 5]
             .enumerated()
         {
@@ -387,8 +385,8 @@ struct OutletTests {
         await rig.stop()
     }
 
-    /// Another sink showed what the broker was away for: it says it later, in order, once, with its own time; what is
-    /// long past asks for nothing.
+    /// Notifications that another sink showed while the broker was down are sent later, in order, once, with their own
+    /// times. Expired ones are not sent.
     @Test func `notifications wait for the broker`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
@@ -400,7 +398,7 @@ struct OutletTests {
             TrackerDesk(rig.store, WriteContext(now: now, zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
         }
         let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
-        // Told before it is known to others: the broker is there.
+        // The broker gets it before other sinks.
         try await desk(day.advanced(seconds: 3.5 * 3600)).tell([rig.channel, Screen()])
         #expect(await event { heard().count == 1 ? true : nil } == true, "\(ear.output)")
         try await broker.stop()
@@ -433,8 +431,8 @@ struct OutletTests {
             await event {
                 (try? rig.store.notifications().allSatisfy { $0.sinks.contains("mqtt") }) == true ? true : nil
             } == true)
-        // A new connection says nothing of it again. Of what the first ear has not confirmed yet the broker would
-        // repeat it.
+        // A new connection does not resend it. The broker would repeat messages that the first client has not
+        // confirmed.
         let other = try await broker.listen("h/notify", as: "other")
         try await broker.stop()
         try await broker.start()
@@ -446,8 +444,7 @@ struct OutletTests {
         #expect(other.payloads(at: "h/notify") == ["end"], "\(other.output)")
     }
 
-    /// An adversary's finding: what was told of a private session while the broker was away was published when sessions
-    /// were shared later. What is told from then on is.
+    /// Notifications of a private session are never published. Those sent after sharing starts are.
     @Test func `notifications of a private session are not published later`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("reminders.enabled", "false"), ("waterline.discreet", "false")])
@@ -462,7 +459,7 @@ struct OutletTests {
         let told = try rig.store.told(after: 0).map(\.decision.notificationId)
         #expect(told.contains { $0.hasPrefix("waterline-per-drink") })
         rig.sharesWaterline.withLock { $0 = true }
-        // As the service does with another configuration, the broker being away or not.
+        // As the service does after a configuration change, with or without the broker.
         try rig.store.noteSharing(true)
         _ = try rig.desk().drink()
         try await rig.desk().tell([rig.channel, Screen()])
@@ -474,7 +471,7 @@ struct OutletTests {
         await rig.stop()
     }
 
-    /// Nobody subscribed: what others were told waits, and comes to the first who listens, in order.
+    /// Without a subscriber the notifications wait, and the first subscriber gets them in order.
     @Test func `undelivered notifications reach a later subscriber`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
@@ -489,13 +486,13 @@ struct OutletTests {
         }
         for hours in [4.0, 7] { try await desk(hours * 3600).tell([rig.channel, Screen()]) }
         #expect(try rig.store.notifications().map(\.sinks) == [["screen"], ["screen"]])
-        // The outlet itself brings nothing meanwhile: it is held in the middle of a look.
+        // The publisher itself sends none, because it is held during a state query.
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         rig.whileItLooks.withLock { $0 = { for await _ in held {} } }
         await rig.publisher.poke()
         #expect(await event { rig.whileItLooks.withLock { $0 == nil } ? true : nil } == true)
         let ear = try await listens(broker)
-        // Something new: what came before it goes before it.
+        // Earlier notifications precede the new one.
         for _ in 0..<2 { _ = try desk(8 * 3600).logDrink(.ml(1500)) }
         try await desk(8 * 3600).tell([rig.channel])
         let told = try rig.store.told(after: 0).map(\.decision.notificationId)
@@ -506,13 +503,12 @@ struct OutletTests {
         await rig.stop()
     }
 
-    /// Shows everything.
     private struct Screen: NotificationSink {
         let name = "screen"
         func deliver(_ notification: TrackerNotification) async -> Bool { true }
     }
 
-    /// Somebody who hears reminders by now.
+    /// Waits until a client has subscribed to reminders.
     private func listens(_ broker: Broker) async throws -> RunningProgram {
         let ear = try await broker.listen("h/notify")
         let hears: Bool? = try await event {
@@ -523,7 +519,7 @@ struct OutletTests {
         return ear
     }
 
-    /// A stalled network: what was sent is on its way, and is not sent again until it is known what became of it.
+    /// On a stalled network a sent message is not sent again until its result is known.
     @Test func `a slow broker receives each notification once`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, limit: .milliseconds(300))
@@ -550,7 +546,7 @@ struct OutletTests {
         await rig.stop()
     }
 
-    /// Nobody asks the store all the time, and still what another program writes is told at once.
+    /// The store is not polled, and changes of other programs are published at once.
     @Test func `changes of other programs are published at once`() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         let (store, other) = (
@@ -571,8 +567,7 @@ struct OutletTests {
             #expect(await event { ear.payloads(at: "h/sip").count == ml ? true : nil } == true)
             took.append(.now - began)
         }
-        // The look that is taken anyway comes two seconds after the last one told something; a busy machine may be late
-        // now and then.
+        // The regular query follows after two seconds. A busy machine can be late at times.
         print("written by another program to broker: \(took)")
         #expect(took.dropFirst().min().map { $0 < .seconds(1) } == true)
         var isQuiet = false
@@ -634,12 +629,12 @@ struct OutletTests {
         let bottle = "homeassistant/device/waterh_\(id)_a4c138010203/config"
         _ = try await ear.line { $0.contains(" \(bottle) {") }
         _ = try await ear.line { $0.contains(" h/bottle/a4c138010203 {") }
-        // Home Assistant starts anew.
+        // Home Assistant restarts.
         let before = ear.payloads(at: bottle).count
         try await broker.publish("homeassistant/status", "online")
         let again: Bool? = await event { ear.payloads(at: bottle).count > before ? true : nil }
         #expect(again == true)
-        // Another prefix: nothing of the old one stays.
+        // With another prefix no topic of the old one remains.
         _ = try rig.desk().set([(name: "mqtt.prefix", text: "water")])
         try await rig.connected(2)
         let moved: Bool? = await event {
@@ -647,14 +642,14 @@ struct OutletTests {
                 && ear.payloads(at: "water/availability").last == "online" ? true : nil
         }
         #expect(moved == true, "\(ear.output.suffix(2000))")
-        // The bottle goes, by way of a purge: its device goes with it.
+        // A purge removes the bottle and its device.
         _ = try rig.desk().set([(name: "mqtt.discovery", text: "false")])
         let gone: Bool? = await event {
             ear.payloads(at: bottle).last == ""
                 && ear.payloads(at: "homeassistant/device/waterh_\(id)/config").last == "" ? true : nil
         }
         #expect(gone == true)
-        // Without a broker in the settings there is nothing to do, and afterwards it is the same device.
+        // Without a broker in the settings nothing is published. Afterwards it is the same device.
         _ = try rig.desk().set([(name: "mqtt.url", text: "")])
         let off: Bool? = await event { rig.words.withLock { $0.contains(.off) } ? true : nil }
         #expect(off == true)
@@ -664,7 +659,7 @@ struct OutletTests {
         await rig.stop()
     }
 
-    /// Given away or broken: its device and what was said of it go from the broker, the other bottle's stay.
+    /// The broker keeps the topics of the other bottle only.
     @Test func `a released bottle is removed from the broker`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
@@ -685,14 +680,13 @@ struct OutletTests {
             "\(ear.output)")
         #expect(stand(2))
         await rig.stop()
-        // Who comes late finds one.
         let late = try await broker.listen("#")
         _ = try await late.line { $0.hasPrefix("1 \(topics(2)[0]) {") }
         #expect(topics(1).allSatisfy { late.payloads(at: $0).isEmpty })
     }
 
-    /// The broker's address stands in a file and outlives the purge: the store goes on as another, of which alone the
-    /// broker keeps something.
+    /// The broker's address is in a file and survives the purge. The store continues with a new identity, and the
+    /// broker keeps only that one's topics.
     @Test func `a purge clears the broker`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker, isInFile: true)
@@ -704,7 +698,7 @@ struct OutletTests {
         _ = try await ear.line { $0.contains("waterh_\(before)_a4c138010203/config {") }
         _ = try await ear.line { $0.contains(" h/bridge/info {") }
         try rig.store.purge()
-        // Before the outlet has looked: it is told all the same.
+        // Before the publisher's next query: it is published all the same.
         _ = try rig.desk().logDrink(.ml(90))
         try await rig.connected(2)
         #expect(await event { ear.payloads(at: "h/sip").first?.contains(#""ml":90"#) } == true)
@@ -779,7 +773,7 @@ struct OutletTests {
         await again.stop()
     }
 
-    /// Two stores at one prefix: each says so, also to who looks at the day, until one of them goes.
+    /// Two stores with one prefix: each reports it, also in its status, until one of them stops.
     @Test func `another store with the same topics is reported`() async throws {
         let broker = try await Broker()
         let (first, second) = (try OutletRig(broker), try OutletRig(broker))
@@ -798,7 +792,6 @@ struct OutletTests {
             #expect(try rig.store.outletTroubles().map(\.outlet) == ["mqtt"])
         }
         await second.stop()
-        // Who stays is there, alone.
         #expect(await event { (try? first.store.outletTroubles().isEmpty) == true ? true : nil } == true)
         let id = try first.store.openOutlet("mqtt", makeID: { "never" }).id
         let back: Bool? = await event {
@@ -808,7 +801,7 @@ struct OutletTests {
         }
         #expect(back == true)
         await first.stop()
-        // What is left of who went is nobody.
+        // The topics of the stopped store are not a client.
         let third = try OutletRig(broker)
         third.start()
         try await third.connected()
@@ -817,7 +810,7 @@ struct OutletTests {
         await third.stop()
     }
 
-    /// Two clients of one name: the broker lets only one of them in, and it is told why.
+    /// The broker disconnects one of two clients with the same id, and it reports the reason.
     @Test func `another client with our id is reported`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
@@ -879,7 +872,7 @@ struct OutletTests {
         rig.start()
         try await rig.connected()
         #expect(await rig.channel.canShow())
-        // At noon nothing has been drunk: of tomorrow, since what was decided long before it is said asks for nothing.
+        // Tomorrow at noon with nothing drunk, because a decision expires if it is sent too late.
         let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
         let noon = TrackerDesk(
             rig.store,
@@ -921,7 +914,6 @@ struct OutletTests {
 }
 
 extension TrackerStore {
-    /// Many drinks, quickly.
     func makeDrinks(_ count: Int, from first: Instant) throws {
         let samples = (0..<count).map { HealthSample(at: first.advanced(seconds: Double($0) * 60), ml: 100 + $0 % 200) }
         let now = first.advanced(seconds: Double(count) * 60)

@@ -8,7 +8,6 @@ import TrackerService
 
 @Suite("Topics, payloads and commands")
 struct WireTests {
-    /// An adversary's finding: a repeated transaction brought the session's state, which was not shared any more.
     @Test func `a stored answer hides a session that is no longer shared`() throws {
         let kept =
             #"""
@@ -39,8 +38,7 @@ struct WireTests {
     ])
     func `names become topic levels`(text: String, plain: String) { #expect(PlainName.of(text) == plain) }
 
-    /// An adversary's finding: a session's water was told under one id while sessions were shared, and deleted under
-    /// another one afterwards.
+    /// The published id of a session's water must not depend on sharing.
     @Test func `a drink has the same id with and without Waterline`() throws {
         let change = DrinkChange(sequence: 1, key: Drink.sessionKeys + "w7", drink: nil)
         for sees in [true, false] {

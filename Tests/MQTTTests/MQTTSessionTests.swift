@@ -24,7 +24,7 @@ struct MQTTSessionTests {
         _ = await event { listener.isRunning ? true : nil }
         let session = try MQTTConnection(options(broker)) { _ in }
         #expect(try await session.connected() == false)
-        // The listener's subscription must be there first.
+        // The listener must be subscribed first.
         let greeted = try await event {
             _ = try await session.publish([MQTTMessage("t/hello", "x")])
             return listener.payloads(at: "t/hello").isEmpty ? nil : true
@@ -111,8 +111,7 @@ struct MQTTSessionTests {
         func change(_ body: @Sendable (inout Value) -> Void) { held.withLock { body(&$0) } }
     }
 
-    /// Who dies over a message gets it again: the broker hears that it arrived when it is dealt with, and not before;
-    /// and not at all where it could not be.
+    /// The client acknowledges a message after it is processed, and not if that fails. A killed client gets it again.
     @Test func `a message is confirmed when it was processed`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
         let began = Box(0)
@@ -132,7 +131,7 @@ struct MQTTSessionTests {
         try await session.subscribe(["c/#"])
         try await broker.publish("c/x", "1")
         #expect(await event { began.value == 1 ? true : nil } == true)
-        // By then the broker has read all that was written before.
+        // By then the broker has read all earlier writes.
         for _ in 0..<2 { try await broker.publish("d", "y") }
         #expect(acknowledged() == 0, "\(broker.log)")
         goesOn.signal()
@@ -141,8 +140,7 @@ struct MQTTSessionTests {
         await session.close()
     }
 
-    /// What is written for a message that was just dealt with meets nobody: the connection is over, and nothing waits
-    /// for ever.
+    /// Messages posted for a processed message fail, because the connection is closed. No thread blocks.
     @Test func `a broker can die while a message is processed`() async throws {
         let broker = try await Broker()
         let began = Box(0)
@@ -161,8 +159,8 @@ struct MQTTSessionTests {
         #expect(await session.ended().kind == .lost)
     }
 
-    /// An adversary's finding: of 2,000 commands that had waited, hundreds were dealt with before the broker heard of
-    /// one; it was taken for silent meanwhile, and sent them again.
+    /// Of 2,000 queued commands each must be acknowledged in time. Otherwise the broker disconnects the client and
+    /// resends them.
     @Test func `queued messages are processed one at a time`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
         let first = try MQTTConnection(options(broker)) { _ in }
@@ -186,9 +184,9 @@ struct MQTTSessionTests {
         }
         for number in 0..<40 {
             #expect(await event { came.value.count == number + 1 ? true : nil } == true)
-            // The library reads as many in one piece as it waits for confirmations of its own.
+            // The library reads as many messages at once as it awaits acknowledgements for.
             if number == 0 { session.post((0..<50).map { MQTTMessage("answer", "\($0)") }) }
-            // While this one is dealt with, all before it are confirmed, and it is not.
+            // While this message is processed, all earlier ones are acknowledged, and it is not.
             #expect(
                 await event { confirmed() == number ? true : nil } == true,
                 "of \(number) messages \(confirmed()) are confirmed")
@@ -198,8 +196,7 @@ struct MQTTSessionTests {
         await session.close()
     }
 
-    /// Nobody's message fills our memory: with MQTT 5 the broker keeps what is too large to itself, and what comes
-    /// after it arrives.
+    /// With MQTT 5 the broker drops messages above the size limit, and later messages arrive.
     @Test func `a huge message is rejected`() async throws {
         let (broker, inbox) = (try await Broker(), Inbox())
         let session = try MQTTConnection(options(broker)) { inbox.take($0) }
@@ -232,8 +229,8 @@ struct MQTTSessionTests {
         return try #require(Int(line.split(separator: " ").dropLast().last ?? ""))
     }
 
-    /// Who does not know MQTT 5 says so, or only hangs up: it is spoken to in 3.1.1, and of a large message only the
-    /// beginning is handed on.
+    /// A broker without MQTT 5 rejects it or disconnects: the client continues with 3.1.1. Of a large message only the
+    /// beginning is delivered.
     @Test(arguments: [true, false]) func `a broker with MQTT 3.1.1 works`(saysSo: Bool) async throws {
         let (old, inbox) = (try OldBroker(saysSo: saysSo), Inbox())
         let session = try await MQTTConnection.open(
@@ -312,7 +309,7 @@ struct MQTTSessionTests {
     }
 }
 
-/// An authority of a test's own, with a server's and a client's certificate.
+/// A certificate authority for tests, with a server and a client certificate.
 final class Certificates: Sendable {
     private let folder: TemporaryFolder
 

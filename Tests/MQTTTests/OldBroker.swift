@@ -2,13 +2,13 @@ import Foundation
 import Support
 import Synchronization
 
-/// As much of a broker as it takes to refuse MQTT 5, let MQTT 3.1.1 in, and send a large message.
+/// A minimal broker that rejects MQTT 5, accepts MQTT 3.1.1, and sends a large message.
 final class OldBroker: Sendable {
     let port: Int
     private let seen = Mutex<[UInt8]>([])
     private let listener: Int32
 
-    /// The version of each client that came.
+    /// The protocol version of each client.
     var versions: [UInt8] { seen.withLock { $0 } }
 
     init(saysSo: Bool) throws {
@@ -46,7 +46,7 @@ final class OldBroker: Sendable {
             return
         }
         _ = send(client, [0x20, 2, 0, 0] as [UInt8], 4, Int32(MSG_NOSIGNAL))
-        // PUBLISH at "c", at most once, 300,000 bytes of payload.
+        // PUBLISH at "c", QoS 0, 300,000 bytes of payload.
         let (payload, length) = (300_000, 300_003)
         var message: [UInt8] = [
             0x30, UInt8(length & 0x7f | 0x80), UInt8(length >> 7 & 0x7f | 0x80), UInt8(length >> 14), 0, 1,

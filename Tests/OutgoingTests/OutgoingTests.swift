@@ -4,7 +4,7 @@ import Testing
 
 @testable import TrackerService
 
-/// The one way out over HTTP, with a real server in another process.
+/// Outgoing HTTP requests to a real server in another process.
 @Suite("The way out over HTTP")
 struct OutgoingTests {
     private let client = OutgoingClient(limit: .seconds(5))
@@ -36,7 +36,7 @@ struct OutgoingTests {
         #expect(try await peer.seen().map(\.method) == [method])
     }
 
-    /// A credential goes to one server only; and a file of this machine is no answer.
+    /// Credentials go to one server only, and a local file is not a response.
     @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "http://127.0.0.1:1/"])
     func `redirects are not followed`(
         to place: String
@@ -66,7 +66,7 @@ struct OutgoingTests {
         (#"{"flood": 100000000}"#, .tooLong),
     ]
 
-    /// A server that is silent, drips, hangs up, breaks off or sends 100 MB: one sentence, always the same, in time.
+    /// A server that is silent, slow, disconnects, aborts or sends 100 MB: always the same message, in time.
     @Test(arguments: bad) func `a failing server is reported within the time limit`(
         rule: String, kind: OutgoingFailure.Kind
     ) async throws {
@@ -86,7 +86,6 @@ struct OutgoingTests {
         #expect(ContinuousClock.now - began < .seconds(10))
     }
 
-    /// A webhook that answered with a long page was never taken, and told again and again.
     @Test func `a long response is truncated if only the status is needed`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"flood": 300000}"#)
@@ -121,7 +120,7 @@ struct OutgoingTests {
         work.cancel()
         #expect(await work.value == .cancelled)
         #expect(ContinuousClock.now - began < .seconds(5))
-        // One that was over before it began.
+        // Cancelled before it started.
         let late = Task { () -> OutgoingFailure.Kind? in
             withUnsafeCurrentTask { $0?.cancel() }
             do throws(OutgoingFailure) { _ = try await client.send(OutgoingRequest("GET", peer.url)) } catch {
@@ -132,7 +131,7 @@ struct OutgoingTests {
         #expect(await late.value == .cancelled)
     }
 
-    /// The certificate is checked against the system's authorities, or those of the file that is named; its name, too.
+    /// The certificate and its name are verified with the system's authorities, or those in the configured file.
     @Test func `TLS is verified`() async throws {
         let folder = try TemporaryFolder()
         let script = """

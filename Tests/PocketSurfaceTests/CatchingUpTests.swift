@@ -7,15 +7,15 @@ import TrackerService
 
 @testable import Notifications
 
-/// What others were told while nobody brought anything to the pocket: a timer, while the service was stopped.
+/// Notifications that a timer showed while the service was stopped.
 @Suite("What the pocket was not there for") struct CatchingUpTests {
-    /// Shows everything, as the desktop of a timer's check.
+    /// A sink that accepts everything, as the desktop of a timer's check.
     private struct Screen: NotificationSink {
         let name = "desktop"
         func deliver(_ notification: TrackerNotification) async -> Bool { true }
     }
 
-    /// A day as it stands at this hour of it, whatever time it is.
+    /// The state at this hour of the day, independent of the time of the test.
     private func desk(_ store: TrackerStore, _ hours: Double) throws -> TrackerDesk {
         let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let day = DayCalendar(zone: .utc, boundaryHour: 4)
@@ -27,7 +27,7 @@ import TrackerService
                 makeID: { UUID().uuidString.lowercased() }))
     }
 
-    /// The rig's clock at this hour.
+    /// Sets the rig's clock to this hour.
     private func turn(_ rig: PocketRig, _ hours: Double) throws {
         rig.lead.withLock { $0 = 0 }
         let lead = try rig.desk().now.seconds(to: desk(rig.store, hours).now)
@@ -38,7 +38,6 @@ import TrackerService
         try await peer.seen().compactMap { ($0.json["data"] as? [String: Any])?["id"] as? String }
     }
 
-    /// An adversary's finding: what a timer's check told never reached the webhook.
     @Test func `a webhook receives earlier notifications in order, once`() async throws {
         let peer = try await WebPeer()
         var rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
@@ -54,13 +53,13 @@ import TrackerService
         let told = try rig.store.told(after: 0).map(\.decision)
         #expect(told.count == 3)
         rig = try PocketRig(.webhook, [], store: rig.store)
-        // Days later, too: a program has all of it.
+        // A webhook gets all of them, also days later.
         try turn(rig, 8 + 72)
         rig.start()
         let seen = try await peer.seen(3)
         #expect(try await ids(peer) == told.map(\.notificationId))
         #expect(seen.map { $0.json["timestamp"] as? String } == told.map { $0.decidedAt?.description })
-        // Whoever looks at what was told sees that it came.
+        // The delivery is listed.
         #expect(
             await event {
                 (try? rig.store.notifications().allSatisfy { $0.sinks == ["desktop", "webhook"] }) == true ? true : nil
@@ -74,7 +73,7 @@ import TrackerService
         await last.stop()
     }
 
-    /// What came before goes before, also where the queue has not been looked at yet.
+    /// Earlier notifications precede it, also if the queue was not read yet.
     @Test func `new notifications follow missed ones`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
@@ -90,7 +89,7 @@ import TrackerService
         await rig.stop()
     }
 
-    /// A person is told what is still so, within its 15 minutes, and of a kind the last.
+    /// A phone gets notifications that still apply, for 15 minutes, and only the last of a kind.
     @Test(arguments: [(0.05, 1), (0.5, 0)]) func `ntfy receives notifications that are still valid`(
         hoursLater: Double, count: Int
     ) async throws {
@@ -125,7 +124,7 @@ import TrackerService
         await rig.stop()
     }
 
-    /// Without a server nobody waits: who names one hears what is told from then on.
+    /// A new server gets later notifications only.
     @Test func `a new channel receives later notifications only`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
@@ -142,8 +141,6 @@ import TrackerService
         await rig.stop()
     }
 
-    /// An adversary's finding, at the broker: words of a session that was nobody's business were told when sessions
-    /// were shared later.
     @Test func `notifications of a private session stay private`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook"), ("reminders.enabled", "false")])
@@ -158,7 +155,7 @@ import TrackerService
         rig.start()
         #expect(await rig.tells(notice(9)))
         #expect(try await ids(peer) == [notice(9).notificationId])
-        // What is told from now on goes there, also when nobody brings it at that moment.
+        // Later notifications are sent there, also if the service is stopped at that time.
         await rig.stop()
         for _ in 0..<3 { _ = try desk(rig.store, 16.4).drink() }
         try await desk(rig.store, 16.5).tell([Screen()])

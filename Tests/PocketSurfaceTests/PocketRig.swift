@@ -8,7 +8,7 @@ import TrackerService
 
 @testable import Notifications
 
-/// A store, a way to a phone, and a real server.
+/// A store, a phone channel, and a real server.
 final class PocketRig: Sendable {
     let store: TrackerStore
     let outlet: NotificationSender
@@ -36,7 +36,7 @@ final class PocketRig: Sendable {
         _ = try desk().set(settings)
     }
 
-    /// One with ntfy's place at the server.
+    /// A rig with an ntfy topic at the server.
     static func ntfy(_ peer: WebPeer, _ more: [(name: String, text: String)] = [], store: TrackerStore? = nil) throws
         -> PocketRig
     {
@@ -65,7 +65,7 @@ final class PocketRig: Sendable {
         await task?.value
     }
 
-    /// Offers it until it counts as told, as the service does: on a busy machine the first answer may come too late.
+    /// Offers it until it is delivered, as the service does: on a busy machine the first response can be late.
     func tells(_ notification: TrackerNotification) async -> Bool {
         await event { await sink.deliver(notification) ? true : nil } == true
     }
@@ -73,7 +73,7 @@ final class PocketRig: Sendable {
     var said: [NotificationSender.Word] { words.withLock { $0 } }
     var troubles: [String] { said.compactMap { if case .trouble(let words) = $0 { words } else { nil } } }
 
-    /// Waits until it was said.
+    /// Waits for a matching message.
     func says(_ fits: @Sendable (NotificationSender.Word) -> Bool) async -> Bool {
         await event { said.contains(where: fits) ? true : nil } == true
     }

@@ -7,7 +7,7 @@ import TrackerService
 
 @testable import Notifications
 
-/// Notifications on their way to a phone, by way of a real server.
+/// Notifications to a phone through a real server.
 @Suite("Notifications in the pocket") struct PocketTests {
     private func titles(_ seen: [WebPeer.Seen]) -> [String] {
         seen.filter { $0.method == "POST" }.map { $0.json["message"] as? String ?? "?" }
@@ -21,7 +21,7 @@ import TrackerService
         for number in 1...3 {
             #expect(await rig.tells(notice(number, number == 3 ? .goal : .pace, "T", "body \(number)")))
         }
-        // Asked again, by whom it does not know that it was told.
+        // Offered again by a process that does not have the delivery.
         #expect(await rig.tells(notice(2, .pace, "T", "other words")))
         #expect(titles(try await peer.seen()) == ["body 1", "body 2", "body 3"])
         #expect(try await peer.seen().allSatisfy { $0.path == "/" && $0.headers["authorization"] == "Bearer tk_1" })
@@ -29,7 +29,7 @@ import TrackerService
         await rig.stop()
     }
 
-    /// What the other end was told survives the service: nothing is told again, and what waits is told by the next one.
+    /// Deliveries are stored: none is repeated, and pending ones are sent by the next service.
     @Test func `a restarted service continues the deliveries`() async throws {
         let peer = try await WebPeer()
         let first = try PocketRig.ntfy(peer)
@@ -48,8 +48,7 @@ import TrackerService
         await second.stop()
     }
 
-    /// The disk is full when it is to be noted that the server has it: it is noted when that works, and not sent again
-    /// meanwhile.
+    /// The disk is full when the delivery is stored: it is stored later, and the notification is not sent again.
     @Test func `a delivery that cannot be stored is not repeated`() async throws {
         let (peer, folder) = (try await WebPeer(), try TemporaryFolder())
         let store = try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC")
@@ -63,7 +62,7 @@ import TrackerService
         )
         rig.start()
         #expect(await rig.sink.deliver(notice(1)) == false)
-        // Each attempt takes it anew.
+        // Each attempt prepares the message again.
         var taken: Set<String> = []
         #expect(
             try await event(within: 60) {
@@ -97,8 +96,8 @@ import TrackerService
         (#"{"silent": 60}"#, "did not answer"),
     ]
 
-    /// Words once, and not at each try; nobody who tells reminders is kept for long; and once the server is well again,
-    /// it comes once.
+    /// One message, not one per attempt. Reminders are not delayed, and once the server works the notification arrives
+    /// once.
     @Test(arguments: bad.indices) func `a failing server is reported once`(_ row: Int) async throws {
         let (rule, word) = Self.bad[row]
         let peer = try await WebPeer()
@@ -115,7 +114,7 @@ import TrackerService
         try await peer.rule("{}")
         #expect(await rig.says { $0 == .goesOn }, "\(rig.said)")
         #expect(rig.troubles.count == 1, "\(rig.troubles)")
-        // It arrived while nobody waited: whoever decides is asked to look again, and hears that it was told.
+        // It was delivered later: the reminder check runs again and gets the delivery.
         #expect(await event { rig.late.withLock { $0 } > 0 ? true : nil } == true)
         let count = try await peer.seen().count
         #expect(await rig.tells(notice(1)))
@@ -131,7 +130,7 @@ import TrackerService
         _ = await rig.sink.deliver(notice(1))
         let seen = try await peer.seen(2)
         #expect(seen.count == 2 && seen[1].at - seen[0].at >= 2.9, "\(seen.map(\.at))")
-        // While it rests nobody waits for it.
+        // During the back-off no caller waits for it.
         try await peer.rule(#"{"status": 503, "headers": {"Retry-After": "600"}}"#)
         _ = await rig.sink.deliver(notice(2))
         #expect(await rig.says { if case .trouble(let words) = $0 { words.contains("503") } else { false } })
@@ -141,7 +140,7 @@ import TrackerService
         await rig.stop()
     }
 
-    /// One that is never taken is told and not tried again; the next one goes.
+    /// A permanently rejected notification is reported and not retried. The next one is sent.
     @Test func `a rejected notification is not sent again`() async throws {
         let peer = try await WebPeer()
         try await peer.answers(#"[{"status": 413}]"#)
@@ -155,8 +154,8 @@ import TrackerService
         await rig.stop()
     }
 
-    /// Reminders are of the moment: after a week without the server nobody gets the backlog, and a later one of a kind
-    /// takes the place of an earlier.
+    /// After a week without the server the backlog is not sent, and a later notification replaces an earlier one of its
+    /// kind.
     @Test func `old notifications are dropped`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 503}"#)
@@ -179,7 +178,6 @@ import TrackerService
         await rig.stop()
     }
 
-    /// A clock that jumps, forth and back, makes nothing come twice.
     @Test(arguments: [31_536_000, -31_536_000] as [Double]) func `a clock step does not repeat or lose notifications`(
         lead: Double
     ) async throws {
@@ -217,8 +215,7 @@ import TrackerService
         #expect(try rig.store.postStates(at: "ntfy").isEmpty)
     }
 
-    /// Who looks at the day sees why a phone hears nothing, and since when; with other settings, or without, that is
-    /// over.
+    /// The status has the reason and the time of the failure. Other settings, or none, clear it.
     @Test func `the store has the error of a server`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 401}"#)
@@ -229,12 +226,12 @@ import TrackerService
         #expect(
             first.outlet == "ntfy" && first.words.contains("does not let us in (status 401)") && first.waiting == 1
                 && first.since != nil)
-        // Another reason, and the same trouble.
+        // A different reason is the same failure.
         try await peer.rule(#"{"status": 503}"#)
         let other = try #require(
             try await event(within: 60) { try rig.store.outletTroubles().first { $0.words.contains("503") } })
         #expect(other.since == first.since)
-        // A file that is not there is a trouble of other settings.
+        // A missing file is a failure of the new settings.
         _ = try rig.desk().set([("ntfy.tokenFile", "/nowhere/token")])
         await rig.outlet.poke()
         #expect(
@@ -291,7 +288,6 @@ import TrackerService
         await rig.stop()
     }
 
-    /// Two services on one store send each once.
     @Test func `two services send each notification once`() async throws {
         let peer = try await WebPeer()
         let first = try PocketRig.ntfy(peer)
@@ -310,7 +306,7 @@ import TrackerService
         await second.stop()
     }
 
-    /// The key of one notification presses its buttons, each once, for a day; and nothing else.
+    /// The key of one notification is valid for its buttons, each once, for a day.
     @Test func `notification buttons act`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
@@ -334,7 +330,7 @@ import TrackerService
         await rig.stop()
     }
 
-    /// The clock was a year fast when it was sent, and is right when somebody presses.
+    /// The clock is a year fast when the notification is sent and correct when the button is pressed.
     @Test func `a button sent by a fast clock acts`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
@@ -353,7 +349,7 @@ import TrackerService
         await rig.stop()
     }
 
-    /// An adversary's finding: "End Now" of a session that was over ended the next one.
+    /// "End Now" of an ended session must not end the next one.
     @Test func `a button of an ended session does not affect the next`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
@@ -375,7 +371,7 @@ import TrackerService
         await rig.stop()
     }
 
-    /// A program is told everything, in its order, also what came while it was away; a repetition has the same id.
+    /// All notifications in order, also after a downtime. A repetition has the same id.
     @Test func `a webhook receives every notification at least once`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 500}"#)
@@ -405,8 +401,8 @@ import TrackerService
         await rig.stop()
     }
 
-    /// An adversary's finding: a clock that was a year fast for a moment gave up what waited for a webhook. And one
-    /// that was fast when the service began.
+    /// A clock that is a year fast for a moment must not expire pending webhook deliveries, also if it is fast at the
+    /// start.
     @Test(arguments: ["while it runs", "when it begins"]) func `a temporarily fast clock loses no webhook delivery`(
         _ when: String
     ) async throws {
@@ -437,7 +433,7 @@ import TrackerService
         await rig.stop()
     }
 
-    /// A bounded queue: what does not fit is told, and the newest stay.
+    /// Notifications over the limit are reported, and the newest stay.
     @Test func `the queue is limited`() throws {
         let store = try TrackerStore(inMemory: "UTC")
         var givenUp = 0

@@ -22,7 +22,7 @@ import TrackerCore
         try #require(try JSONSerialization.jsonObject(with: Data(bytes ?? [])) as? NSDictionary)
     }
 
-    /// The vector of Standard Webhooks' own libraries.
+    /// The test vector of the Standard Webhooks libraries.
     @Test func `the signature matches Standard Webhooks`() throws {
         let signature = try #require(WebhookSignature(secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
         let text = signature.text(

@@ -6,7 +6,7 @@ import TrackerCore
 
 @testable import Notifications
 
-/// What goes over the wire, against the protocols' public documentation.
+/// Messages according to the public protocol documentation.
 @Suite("The shape of what is sent to a phone") struct WireTests {
     private func plan(_ service: NotificationChannel, _ changes: [(name: String, text: String)], person: String? = nil)
         throws
@@ -54,7 +54,7 @@ import TrackerCore
         #expect(try json(request.body) == expected)
     }
 
-    /// Discreet words stay so: nothing beside them says more; and a phone that finds no service has nothing to press.
+    /// Discreet texts have no revealing fields, and without a reachable service there are no buttons.
     @Test func `an ntfy message omits empty fields`() throws {
         let plan = try #require(try plan(.ntfy, [("ntfy.url", "http://h:80/t/")], person: "anna"))
         let body = try json(
@@ -88,7 +88,7 @@ import TrackerCore
 
     @Test(arguments: wrong.indices) func `invalid settings are reported`(_ row: Int) throws {
         let (service, changes, word) = Self.wrong[row]
-        // What a setting refuses by itself, and what only the plan can see.
+        // Errors that a single setting reveals, and errors that only the combination reveals.
         let problem = #expect(throws: (any Error).self) { try plan(service, changes) } as? any Problem
         #expect(
             problem?.sentence.contains(word) == true && problem?.sentence.contains("s3cret") == false,
@@ -99,7 +99,7 @@ import TrackerCore
         for service in NotificationChannel.allCases { #expect(try plan(service, []) == nil) }
     }
 
-    /// A credential from a file, as systemd's LoadCredential brings it; neither it nor the topic is in what is said.
+    /// A credential from a file, as with systemd's LoadCredential. Neither it nor the topic is in any message.
     @Test func `the token is only in its file`() throws {
         let folder = try TemporaryFolder()
         try Data("  tk_s3cret  \n# for ntfy\n".utf8).write(to: folder.url("token"))

@@ -156,7 +156,7 @@ import TrackerCore
         for _ in 1...2 { _ = try here.take(try Self.lines(there).map(Self.read)) }
         #expect(try Self.drinks(here) == Self.drinks(there))
         #expect(try Self.drinks(here).count == 2)
-        // Another reading gives the drink another key; its correction goes on to be one.
+        // Another reading gives the drink another key. Its correction remains a correction.
         var again = entry(ml: 200)
         (again.reading, again.amountMl) = ("strict/u8", 200)
         _ = try there.append([again])
