@@ -3,7 +3,7 @@ import Bluetooth
 import DBus
 import Testing
 
-/// AD structures as bluetoothd's properties.
+/// AD structures as properties of bluetoothd.
 @Suite struct AdvertisedPropertiesTests {
     private func properties(_ data: [UInt8], _ response: [UInt8] = []) -> AdvertisedProperties {
         AdvertisedProperties(AdvertisingBytes(data: data, scanResponse: response))
@@ -37,8 +37,7 @@ import Testing
         #expect(shown.leftOut == ["AD type 0x12, 4 bytes: not supported by bluetoothd"])
     }
 
-    /// A bed and a lamp, cloned from public captures, did not start: bluetoothd refuses an advertisement whole for one
-    /// structure that it keeps to itself.
+    /// bluetoothd rejects a whole advertisement with a single AD type that it reserves.
     @Test func `only types that bluetoothd accepts are passed as raw data`() {
         let types = (0...255 as ClosedRange<UInt8>).filter { type in
             guard case .dictionary? = properties([3, type, 1, 2]).properties["Data"] else { return false }

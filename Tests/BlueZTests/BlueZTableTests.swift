@@ -7,7 +7,7 @@ import Testing
 @testable import DBus
 
 @Suite struct BlueZErrorTests {
-    /// What retry rules rely on: name and text of bluetoothd -> code, whether to try again, ATT code.
+    /// The basis of the retry rules: name and text of bluetoothd -> code, whether to retry, ATT code.
     @Test(arguments: [
         ("org.bluez.Error.InProgress", "In Progress", "in-progress", true, nil as UInt8?),
         ("org.bluez.Error.Failed", "le-connection-abort-by-local", "connect-failed", true, nil),
@@ -45,7 +45,7 @@ import Testing
 }
 
 @Suite struct NamedFileTests {
-    /// A sentence that sends somebody to a file of hardware/ names one that is there.
+    /// Messages can name files in hardware/.
     @Test func `every file named in advice exists`() throws {
         let root = URL(fileURLWithPath: Program.repository)
         let sources = try #require(
@@ -108,7 +108,6 @@ import Testing
         #expect(objects.objects.isEmpty)
     }
 
-    /// Signals that are not what they should be change nothing.
     @Test func `invalid signals do not change the object cache`() {
         var objects = BlueZObjects()
         for (member, arguments) in [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BlueZ
 
-/// What bluetoothd would tell a doctor, told by a stand-in on a private bus.
+/// A fake bluetoothd on a private bus supplies the doctor's facts.
 @Suite struct CensusTests {
     @Test func `a census lists adapters and devices`() async throws {
         let bus = try await PrivateBus()
@@ -32,7 +32,7 @@ import Testing
                         "ActiveInstances": DBusProperty(.byte(1)), "SupportedInstances": DBusProperty(.byte(4)),
                     ]),
             ])
-        // One that says nothing of itself.
+        // An adapter without properties.
         await daemon.export("/org/bluez/hci1", [DBusInterface("org.bluez.Adapter1")])
         await daemon.export(
             "/org/bluez/hci0/dev_A4_C1_38_01_02_03",
@@ -61,7 +61,6 @@ import Testing
         await daemon.close()
     }
 
-    /// A bluetoothd that hangs: the limit holds.
     @Test func `a census of a silent bluetoothd fails at the time limit`() async throws {
         let bus = try await PrivateBus()
         defer { bus.stop() }

@@ -6,13 +6,13 @@ import Testing
 
 @testable import BlueZ
 
-/// As much of bluetoothd as a link's troubles need, on a bus of its own: one adapter, devices, and refusals when told
-/// to. What the real one does is tried in the bench machine; here it is quick, and can be made to fail at will.
+/// The parts of bluetoothd that failures of a link involve, on a private bus: one adapter, devices, and errors on
+/// request. The test VM checks the real one.
 final class FakeBluetoothd: Sendable {
     static let adapter = "/org/bluez/hci0"
     let bus: PrivateBus
     let connection: DBusConnection
-    /// Calls in the order of coming: `Connect /org/bluez/hci0/dev_…`.
+    /// Calls in order of arrival: `Connect /org/bluez/hci0/dev_…`.
     let calls = Collected<String>()
     let filters = Collected<[String: DBusValue]>()
     private let refusals = Mutex<[String: Int]>([:])
@@ -38,7 +38,7 @@ final class FakeBluetoothd: Sendable {
 
     static func path(_ address: String) -> String { "\(adapter)/dev_" + address.replacing(":", with: "_") }
 
-    /// A device, and its characteristics below one service: handle -> UUID and flags.
+    /// A device with its characteristics in one service: handle -> UUID and flags.
     func addDevice(_ address: String, name: String, isConnected: Bool = false, addressType: String = "public") async {
         let path = Self.path(address)
         let device = DBusInterface(
@@ -123,7 +123,7 @@ final class FakeBluetoothd: Sendable {
                         }
                         fake.connection.assumeIsolated {
                             $0.unexport(path)
-                            // As a scan hears it, before the answer is out.
+                            // A scan reports it before the reply is sent.
                             $0.export(path, [device])
                         }
                     },

@@ -4,7 +4,7 @@ import Foundation
 import Support
 import Testing
 
-/// Both links over a real bluetoothd, on two adapters. Runs inside the bench machine only (`hardware/machine/tests`).
+/// Both links over a real bluetoothd, on two adapters. Runs in the test VM only (`hardware/machine/tests`).
 @Suite(
     .enabled(
         if: ProcessInfo.processInfo.environment["BENCH_MACHINE"] != nil,
@@ -29,7 +29,7 @@ struct MachineLinkTests {
                 ]),
         ])
 
-    /// Events of a link, which can be waited for one after the other.
+    /// The events of a link, read one at a time.
     final class Events<Event: Sendable>: @unchecked Sendable {
         private let lock = NSLock()
         private var waiting: [Event] = []
@@ -38,7 +38,7 @@ struct MachineLinkTests {
             Task { for await event in stream { lock.withLock { waiting.append(event) } } }
         }
 
-        /// The next event that fits; what came before it is passed over.
+        /// The next event that fits; skips earlier ones.
         func next<Found: Sendable>(limit: Double = 60, _ fits: @Sendable (Event) -> Found?) async throws -> Found {
             let found = await event(within: limit) {
                 lock.withLock {
@@ -97,13 +97,13 @@ struct MachineLinkTests {
                 guard case .write(centralID, 0xFF01, [UInt8(number)], let token) = event else { return nil }
                 return .some(token)
             }
-            // bluetoothd answers by itself where a write without response is allowed (src/gatt-database.c,
+            // bluetoothd responds automatically where a write without response is allowed (src/gatt-database.c,
             // chrc_write_cb).
             #expect(token == nil)
         }
         for _ in 0..<20 { try await seen.next { if case .wrote(command.handle) = $0 { () } else { nil } } }
 
-        // A long read is asked for once; a constant is not asked for at all.
+        // A long read is one request; a constant is none.
         let long = (0..<400).map { UInt8(truncatingIfNeeded: $0) }
         central.perform(.read(handle: response.handle))
         let token = try await served.next { if case .read(centralID, 0xFF02, 0, let token) = $0 { token } else { nil } }
@@ -114,7 +114,7 @@ struct MachineLinkTests {
             try await seen.next { if case .read(serial.handle, let value) = $0 { value } else { nil } }
                 == Array("A4C138".utf8))
 
-        // A refusal comes back with its code.
+        // An error has its ATT code.
         let strict = try #require(characteristics.first { $0.uuid == 0xFF03 })
         central.perform(.write(handle: strict.handle, value: [1], withResponse: true))
         let refused = try await served.next { if case .write(_, _, _, let token?) = $0 { token } else { nil } }
@@ -122,7 +122,7 @@ struct MachineLinkTests {
         let error = try await seen.next { if case .writeFailed(strict.handle, let error) = $0 { error } else { nil } }
         #expect(error.code == .refused && error.attError == 0x0D, "\(error.code): \(error)")
 
-        // Notifications: all of them, in order, equal ones too.
+        // Notifications: all of them, in order, including equal ones.
         let count = 300
         let began = ContinuousClock.now
         let sending = Task {
@@ -161,7 +161,6 @@ struct MachineLinkTests {
                 == LinkError?.none)
         try await served.next { if case .disconnected(centralID) = $0 { () } else { nil } }
 
-        // It is seen again, and forgotten.
         central.perform(.startScan)
         _ = try await seen.next { if case .advertised(let found) = $0, found.peer == peer { () } else { nil } }
         central.perform(.forget(peer))

@@ -2,12 +2,12 @@ import Foundation
 import Support
 import Testing
 
-/// `scan` and `doctor` over a bluetoothd: whose a bottle is.
+/// The owner of a bottle in `scan` and `doctor` over a fake bluetoothd.
 @Suite struct OwnBottleTests {
     private static let (own, other, hidden) = ("A4:C1:38:01:02:03", "A4:C1:38:09:09:09", "5A:C1:38:0A:0B:0C")
 
-    /// A bluetoothd that hears these, and a gateway on its bus with a store that `own` belongs to, where that is asked
-    /// for.
+    /// Runs the gateway on the bus of a bluetoothd with these devices. With `owns`, the store has adopted the bottle
+    /// `own`.
     private func gateway(_ arguments: [String], hears: [String], owns: Bool = true) async throws -> Program.Result {
         let fake = try await FakeBluetoothd()
         for address in hears {

@@ -6,8 +6,7 @@ import Testing
 
 @testable import BlueZ
 
-/// What goes wrong at bluetoothd while a bottle is published. `hardware/machine/suite/troubles.py` tries the same on
-/// the real one.
+/// Failures of bluetoothd while a bottle is advertised. `hardware/machine/suite/troubles.py` runs them on the real one.
 @Suite struct PeripheralTroubleTests {
     let daemon: FakeBluetoothd
     let link: BlueZPeripheralLink
@@ -29,14 +28,13 @@ import Testing
         await event(within: 20) { count(call) >= number ? true : nil } == true
     }
 
-    /// The fault of 008786f: the registration after the connection's end failed once, and was never tried again.
     @Test func `a failed advertisement is retried`() async throws {
         await daemon.set("Connected", .boolean(true), of: BlueZName.device, at: FakeBluetoothd.path(address))
         #expect(await count("UnregisterAdvertisement", reaches: 1))
         daemon.refuse("RegisterAdvertisement", times: 2)
         await daemon.set("Connected", .boolean(false), of: BlueZName.device, at: FakeBluetoothd.path(address))
         await daemon.set("Powered", .boolean(false))
-        // Two fail; the third is through, and that is told.
+        // Two attempts fail; the third succeeds and is reported.
         #expect(await count("RegisterAdvertisement", reaches: 1 + 2))
         await daemon.set("Powered", .boolean(true))
         #expect(await count("RegisterAdvertisement", reaches: 1 + 3))
@@ -47,7 +45,7 @@ import Testing
         await daemon.stop()
     }
 
-    /// bluetoothd let it go without being asked: a controller that was reset.
+    /// As after a reset of the controller.
     @Test func `an advertisement that bluetoothd dropped is registered again`() async throws {
         await daemon.set("ActiveInstances", .byte(1), of: BlueZName.advertisingManager)
         #expect(await count("RegisterAdvertisement", reaches: 1))
@@ -63,7 +61,7 @@ import Testing
             await event(within: 20) {
                 events.items.contains { if case .unavailable = $0 { true } else { false } } ? true : nil
             } == true)
-        // The machine asks for what it has already: that brings no power.
+        // A repeated request for the current state does not power the adapter on.
         link.perform(.advertise(true))
         await daemon.set("Powered", .boolean(true))
         #expect(await event(within: 20) { events.items.contains(.available) ? true : nil } == true, "\(events.items)")
@@ -73,7 +71,7 @@ import Testing
     }
 }
 
-/// Other programs on the same adapter, and tables that are not there yet.
+/// Other programs on the same adapter, and tables that are not resolved yet.
 @Suite struct CentralTroubleTests {
     let daemon: FakeBluetoothd
     let folder: TemporaryFolder
@@ -139,8 +137,7 @@ import Testing
         await daemon.stop()
     }
 
-    /// bluetoothd hears it again while it forgets it, and knows it anew before it answers: it was said not to have been
-    /// forgotten.
+    /// bluetoothd discovers the device again while it removes it, before it replies.
     @Test func `a removed device that reappears at once counts as removed`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Back")
         let (link, events) = central()
@@ -152,7 +149,7 @@ import Testing
         await daemon.stop()
     }
 
-    /// What a peer offers came after its name, and nothing else of it changed: nobody was told.
+    /// The services arrive after the name, without another change.
     @Test func `services that are found later are reported`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Late")
         let (link, events) = central()
@@ -168,7 +165,7 @@ import Testing
         await daemon.stop()
     }
 
-    /// A program of ours that was killed leaves its file, and no lock on it.
+    /// A killed program of ours leaves its file without a lock.
     @Test func `a connection left by an ended process of ours is ended`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Left", isConnected: true)
         try Data().write(to: folder.url("waterh-\(geteuid())-connection-A4C138000002"))
@@ -183,7 +180,7 @@ import Testing
         await daemon.stop()
     }
 
-    /// Of a program that lives.
+    /// The file of a running program.
     @Test func `a locked file marks a connection of another process`() throws {
         var (one, other) = (HeldConnections(folder: folder.path), HeldConnections(folder: folder.path))
         #expect(!one.isOurs("A"))
@@ -200,8 +197,7 @@ import Testing
         }
     }
 
-    /// Where one client names a pattern, bluetoothd hides the others' devices from everybody but for who names the
-    /// empty one.
+    /// If one client sets a pattern, bluetoothd hides other devices from all clients without the empty pattern.
     @Test func `every scan sets a pattern that matches all devices`() async throws {
         await daemon.set("Discovering", .boolean(true))
         let (link, events) = central()
@@ -215,7 +211,7 @@ import Testing
         await daemon.stop()
     }
 
-    /// After a firmware update the services go and come again.
+    /// After a firmware update the services disappear and reappear.
     @Test func `services that are resolved late are waited for`() async throws {
         await daemon.addDevice(peer.text, name: "WaterH-Updated")
         let (link, events) = central()

@@ -2,7 +2,7 @@ import Bluetooth
 import Support
 import Testing
 
-/// Wire pictures written out by hand from Core 5.4, Vol 3 Part F, 3.4: one or more for every PDU.
+/// Byte sequences derived by hand from Core 5.4, Vol 3 Part F, 3.4: one or more for every PDU.
 private let vectors: [(String, ATTPDU)] = [
     ("01 10 33 00 0A", .errorResponse(request: .readByGroupTypeRequest, handle: 0x33, error: .attributeNotFound)),
     ("01 7F 00 00 85", .errorResponse(request: ATTOpcode(0x7F), handle: 0, error: ATTErrorCode(0x85))),
@@ -89,7 +89,7 @@ private let vectors: [(String, ATTPDU)] = [
         #expect(pdu.opcode.rawValue == bytes(picture)[0])
     }
 
-    /// A cut PDU is another whole PDU, byte for byte, or is refused with a place inside it. Never half a value.
+    /// A truncated PDU is either another valid PDU or an error with an offset inside it.
     @Test(arguments: vectors)
     func `decoding a truncated PDU returns a whole PDU or throws`(picture: String, pdu: ATTPDU) {
         let whole = bytes(picture)
@@ -113,7 +113,7 @@ private let vectors: [(String, ATTPDU)] = [
     private func check(_ pdu: [UInt8]) {
         do throws(MalformedPDU) {
             let decoded = try ATTPDU(decoding: pdu)
-            // A 128-bit form of a short UUID is written short again: the value survives, the bytes need not.
+            // A 128-bit form of a short UUID is encoded short: the value is equal, the bytes can differ.
             let again = decoded.encoded
             #expect(again == pdu || (try? ATTPDU(decoding: again)) == decoded, "\(hex(pdu))")
         } catch {

@@ -1,7 +1,7 @@
 import Bluetooth
 import Testing
 
-/// ATT on a stream: what comes in pieces, and what is no ATT.
+/// ATT on a stream: fragmented PDUs and invalid data.
 @Suite struct BasicFramesTests {
     private let pdus: [[UInt8]] = [
         [0x02, 0x05, 0x02], [], [UInt8](repeating: 0x1B, count: BasicFrames.longest), [0x13],

@@ -1,6 +1,6 @@
 import Bluetooth
 
-/// Bytes as people write them: `bytes("10 01 00 FF FF 00 28")`.
+/// Parses `bytes("10 01 00 FF FF 00 28")`.
 func bytes(_ text: String) -> [UInt8] {
     text.split(whereSeparator: \.isWhitespace).map { UInt8($0, radix: 16)! }
 }

@@ -4,10 +4,8 @@ import Testing
 
 @testable import Bluetooth
 
-/// What waits in order between a link and its one consumer.
 @Suite struct EventQueueTests {
-    /// The CI examples asked for the bottle's state after a response, and now and then it did not know the command
-    /// before that yet.
+    /// The CI examples query the bottle's state after a response: the command before must be processed by then.
     @Test(arguments: 1...50) func `caughtUp returns when the consumer has processed all earlier events`(seed: Int) async
     {
         var random = SeededGenerator(seed: UInt64(seed))
@@ -26,7 +24,7 @@ import Testing
                 last += 1
                 queue.yield(last)
             }
-            // Before the consumer has asked at all nobody can wait for it.
+            // `caughtUp` needs a consumer that has started.
             while done.withLock({ $0 }) == 0, last > 0 { await Task.yield() }
             await queue.caughtUp()
             #expect(done.withLock { $0 } == last, "seed \(seed)")
@@ -44,7 +42,7 @@ import Testing
         queue.yield(1)
         var iterator = stream.makeAsyncIterator()
         #expect(await iterator.next() == 1)
-        // It has taken the first, and nobody knows whether it is done with it.
+        // It took the first event and might still process it.
         let waits = Task { await queue.caughtUp() }
         await Task.yield()
         queue.finish()

@@ -41,8 +41,7 @@ import Testing
 }
 
 @Suite struct FaultyChannelTests {
-    /// Passes PDUs one after the other, 10 ms apart, then lets time run; returns what arrived, as text, with `x` for
-    /// the end.
+    /// Passes PDUs 10 ms apart, then advances the time. Returns the arrived PDUs as text, with `x` for the end.
     private func arrivals(_ plan: String, _ pdus: [String], _ direction: PDUDirection = .toCentral) throws -> [String] {
         var channel = FaultyChannel(try FaultPlan(plan), seed: 1)
         var arrived: [String] = []
@@ -133,7 +132,6 @@ import Testing
     }
 }
 
-/// The faults at work on real links.
 @Suite struct FaultyLinkTests {
     @Test(arguments: LinkKind.allCases)
     func `the disconnect fault ends the connection at any PDU`(kind: LinkKind) async throws {
@@ -160,7 +158,7 @@ import Testing
                     }
                     #expect(error.isTransient)
                 }
-                // Once is once: the next connection holds.
+                // Applies once: the next connection works.
                 bench.central.perform(.connect(bench.peer, limit: .seconds(5)))
                 _ = try await bench.centralEvents.next("connected") { if case .connected = $0 { true } else { nil } }
                 bench.central.perform(.discover)

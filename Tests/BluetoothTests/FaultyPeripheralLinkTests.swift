@@ -3,10 +3,9 @@ import Support
 import Synchronization
 import Testing
 
-/// The faults of a plan, entered at GATT level around a link that knows nothing of them.
+/// Faults at GATT level around a link without fault support.
 @Suite struct FaultyPeripheralLinkTests {
-    /// A central that is connected and subscribed, and the faulty end it talks to. Response 12, command 16, firmware
-    /// 19.
+    /// A connected and subscribed central, and the faulty link of its peripheral. Response 12, command 16, firmware 19.
     private struct Bench {
         let central: any CentralLink
         let peripheral: FaultyPeripheralLink
@@ -36,7 +35,7 @@ import Testing
             _ = try await served.next("subscribed") { if case .subscribed = $0 { true } else { nil } }
         }
 
-        /// Sends values one after the other, each when the last has left.
+        /// Sends values one at a time, each after the last one has been sent.
         func notify(_ values: ClosedRange<UInt8>) async throws {
             for value in values {
                 peripheral.perform(.notify(0xFFE4, value: [value]))
@@ -44,7 +43,6 @@ import Testing
             }
         }
 
-        /// The next values that arrive.
         func values(_ count: Int) async throws -> [UInt8] {
             var values: [UInt8] = []
             while values.count < count {
@@ -116,7 +114,7 @@ import Testing
         await bench.close()
     }
 
-    /// The connection's end answers what the link below still waits for: it must not keep it for ever.
+    /// The end of the connection answers pending requests of the link below, so that it releases them.
     @Test func `a lost response becomes an error for the peripheral's stack`() async throws {
         let bench = try await Bench("silent@1")
         bench.central.perform(.write(handle: 19, value: [1], withResponse: true))
@@ -133,12 +131,12 @@ import Testing
     @Test(arguments: 1...6)
     func `the disconnect fault ends the connection at the N-th operation`(_ number: Int) async throws {
         let bench = try await Bench("disconnect@\(number)")
-        // A write, its answer, then values: each counts as one.
+        // A write, its response, then values: each counts as one.
         bench.central.perform(.write(handle: 19, value: [1], withResponse: true))
         if number > 1 { bench.peripheral.perform(.respond(token: try await bench.token(), .value([]))) }
         if number > 2 {
             try await bench.seen.next(.wrote(handle: 19))
-            // Each is waited for: what is on its way when the connection ends does not arrive.
+            // Waits for each, because values in transit at the end of the connection are lost.
             for value in 0..<UInt8(number - 3) {
                 bench.peripheral.perform(.notify(0xFFE4, value: [value]))
                 #expect(try await bench.values(1) == [value])
@@ -150,19 +148,19 @@ import Testing
         }
         #expect(error.isTransient)
         #expect(await !bench.seen.all.contains(.notification(handle: 12, value: [99])))
-        // Once is once.
+        // Applies once.
         try await bench.connect()
         await bench.close()
     }
 
-    /// Whatever the plan: as many values leave as were handed over, and each that arrives is one of those.
+    /// Each value is reported as sent once, and each received one is one of those.
     @Test func `every notified value is reported once`() async throws {
         for seed: UInt64 in 1...6 {
             let bench = try await Bench("lose=0.2,repeat=0.2,swap=0.2,delay=0.1:5ms", seed: seed)
             try await bench.notify(1...60)
             let lost = bench.lines.all.filter { $0.contains("lose") }.count
             var values: Set<UInt8> = []
-            // The values that a line does not name as lost all arrive; doubled ones twice.
+            // All values that the plan does not drop arrive; repeated ones twice.
             while values.count < 60 - lost { values.formUnion(try await bench.values(1)) }
             #expect(values.count == 60 - lost, "seed \(seed)")
             await bench.close()

@@ -3,7 +3,7 @@ import Foundation
 import Support
 import Testing
 
-/// Our ends against ends that share no line with them: see `Tests/Foreign`.
+/// Both links against independent peers: see `Tests/Foreign`.
 @Suite struct ForeignPeerTests {
     private static let folder = Program.repository + "/Tests/Foreign/"
 
@@ -15,7 +15,7 @@ import Testing
         try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
     }
 
-    /// A peripheral that answers whatever the link asks of it.
+    /// A peripheral that answers every request of the link.
     private func withPeripheral(_ path: String, _ body: () async throws -> Void) async throws {
         let link = SocketPeripheralLink(try UnixSocket(path: path))
         try await link.open(smallBottle)
@@ -137,7 +137,7 @@ import Testing
     }
 }
 
-/// A central's link in the hands of a test: one question, one answer.
+/// A central's link with one response per request.
 private struct LinkUser {
     let link: SocketCentralLink
     let peer: PeerID

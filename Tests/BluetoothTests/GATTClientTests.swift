@@ -1,7 +1,7 @@
 import Bluetooth
 import Testing
 
-/// A client and a scripted server: the other side of a conversation.
+/// A client and a scripted server.
 private struct Client {
     var machine = CentralMachine()
     var now = MonotonicInstant.start
@@ -32,11 +32,11 @@ private struct Client {
         return sent
     }
 
-    /// What the client says to this PDU of the server.
+    /// The client's PDUs after this PDU of the server.
     mutating func hear(_ pdu: String) -> String { feed(.received(bytes(pdu))).map(hex).joined(separator: " | ") }
     mutating func ask(_ request: CentralRequest) -> String { feed(.request(request)).map(hex).joined(separator: " | ") }
 
-    /// A discovery of one service FFE0 (1-5) with FFE4 at 3 (CCCD 4) and, where asked, other properties.
+    /// Discovery of one service FFE0 (1-5) with FFE4 at 3 (CCCD 4) and, if given, other properties.
     mutating func discoverBottle(properties: String = "12") {
         #expect(ask(.discover) == "10 01 00 FF FF 00 28")
         #expect(hear("11 06 01 00 05 00 E0 FF") == "10 06 00 FF FF 00 28")
@@ -240,7 +240,7 @@ private struct Client {
     }
 }
 
-/// Servers that lie, keep silent or talk nonsense: a clear end each.
+/// Malicious, silent or invalid servers: a clear error each.
 @Suite struct HostileServerTests {
     @Test(arguments: [
         "11 06 01 00 05 00 E0 FF 05 00 06 00 E1 FF", "11 06 00 00 05 00 E0 FF", "11 06 05 00 04 00 E0 FF",
@@ -273,7 +273,7 @@ private struct Client {
         #expect(client.events.count == 1)
     }
 
-    /// A service at every handle, one per answer: an end comes long before the handles do.
+    /// A service at every handle, one per response: discovery ends long before the last handle.
     @Test func `discovery of an endless table ends`() {
         var client = Client()
         _ = client.ask(.discover)
@@ -394,7 +394,7 @@ private struct Client {
         guard case .disconnected(let error?)? = client.events.first else { Issue.record("\(client.events)"); return }
         #expect(error.code == .timeout && error.sentence.contains("Read Request was not answered in 30 s"))
         #expect(client.machine.nextDeadline == nil)
-        // A late answer goes nowhere.
+        // A late response is dropped.
         #expect(client.hear("0B 01") == "")
     }
 

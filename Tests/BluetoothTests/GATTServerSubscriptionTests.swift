@@ -9,7 +9,7 @@ import Testing
         #expect(conversation.say("12 0D 00 01 00") == "13")
         #expect(conversation.say("0A 0D 00") == "0B 01 00")
         #expect(conversation.feed(.received(other, bytes("0A 0D 00"))) == [bytes("0B 00 00")])
-        // Twice the same is no second subscription.
+        // A repeated subscription has no effect.
         #expect(conversation.say("12 0D 00 01 00") == "13")
         #expect(conversation.feed(.request(.notify(0xFFE4, value: [1, 2]))) == [bytes("1B 0C 00 01 02")])
         #expect(conversation.say("12 0D 00 00 00") == "13")

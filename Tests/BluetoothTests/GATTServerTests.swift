@@ -2,7 +2,8 @@ import Bluetooth
 import Testing
 
 @Suite struct GATTServerTests {
-    /// Requests that the table answers alone, at MTU 23: the answer is exact, errors included (Vol 3 Part F, 3.4).
+    /// Requests that the table answers without the application, at MTU 23: exact responses, errors included (Vol 3 Part
+    /// F, 3.4).
     @Test(arguments: [
         ("mtu 517", "02 05 02", "03 05 02"),
         ("mtu below 23", "02 05 00", "03 05 02"),
@@ -112,14 +113,13 @@ import Testing
         #expect(conversation.events == [.read(conversation.central, 0xFFE4, offset: 0, token: 1)])
         #expect(conversation.say("0A 0C 00") == "")
         #expect(conversation.feed(.request(.respond(token: 2, .error(0x85)))) == [bytes("01 0A 0C 00 85")])
-        // An answer that nobody waits for goes nowhere.
+        // An unexpected response is dropped.
         #expect(conversation.feed(.request(.respond(token: 2, .value([1])))).isEmpty)
         #expect(conversation.say("08 01 00 FF FF E4 FF", value: [7]) == "09 03 0C 00 07")
         #expect(conversation.say("0E 0C 00 18 00", value: [7]) == "0F 07 61")
     }
 
-    /// Long values: asked once, cut from that answer; a read from offset 0 asks again (the draft profile lives by
-    /// that).
+    /// Later parts come from the first answer. A read at offset 0 queries again, which the draft profile requires.
     @Test func `a long read asks the application once`() throws {
         var conversation = try Conversation()
         let value = (0..<50).map { UInt8($0) }
@@ -181,7 +181,7 @@ import Testing
         #expect(conversation.events.isEmpty)
         #expect(conversation.say("18 01", value: []) == "19")
         #expect(conversation.events == [.write(conversation.central, firmware, value: [1, 0x22, 3, 4, 5], token: 1)])
-        // Nothing is left.
+        // The queue is empty.
         #expect(conversation.say("18 01") == "19")
         #expect(conversation.events.count == 1)
     }
@@ -207,7 +207,7 @@ import Testing
         #expect(conversation.say("18 01") == "01 18 13 00 0D")
     }
 
-    /// Prepared and never executed: the queue is bounded, by parts and by bytes.
+    /// Limited by parts and by bytes.
     @Test func `the number of prepared writes is limited`() throws {
         for size in [1, 18] {
             var conversation = try Conversation()
@@ -232,7 +232,7 @@ import Testing
         var conversation = try Conversation()
         _ = conversation.say("0A 0C 00")
         #expect(conversation.say("0A 05 00") == "")
-        // A command is no request and does not wait.
+        // A command is not a request and does not wait.
         _ = conversation.say("52 10 00 01")
         #expect(conversation.events.last == .write(conversation.central, 0xFFE9, value: [1], token: nil))
         #expect(conversation.feed(.request(.respond(token: 1, .value([1])))) == [bytes("0B 01"), bytes("0B 00 00")])

@@ -2,14 +2,14 @@ import Support
 import Testing
 @testable import Bluetooth
 
-/// The host's side of HCI without I/O, against a controller that is written out by hand.
+/// The HCI host without I/O, against a hand-written controller.
 @Suite struct HCIHostTests {
-    /// Command Complete with a status and what follows it.
+    /// Command Complete with a status and return parameters.
     static func complete(_ opcode: UInt16, status: UInt8 = 0, _ more: [UInt8] = []) -> [UInt8] {
         [4, 0x0E, UInt8(4 + more.count), 1] + opcode.littleEndianBytes(2) + [status] + more
     }
 
-    /// A host whose controller holds two fragments of 27 bytes.
+    /// A host whose controller has two buffers of 27 bytes.
     static func ready(address: [UInt8] = [1, 0, 0, 0x38, 0xC1, 0xA4], credits: UInt8 = 2) -> (HCIHost, [HCIHost.Effect])
     {
         var host = HCIHost(fallback: BluetoothAddress(0x1234))

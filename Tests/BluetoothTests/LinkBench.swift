@@ -2,7 +2,7 @@ import Bluetooth
 import Foundation
 import Testing
 
-/// What a link has reported so far, for tests that wait for something with a limit.
+/// The reported events of a link, with waits that have a limit.
 actor Inbox<Event: Sendable> {
     private(set) var all: [Event] = []
     private(set) var isFinished = false
@@ -45,7 +45,7 @@ actor Inbox<Event: Sendable> {
         limit.cancel()
     }
 
-    /// The next event, in order, of which `pick` makes something; those before it are passed over.
+    /// The next event for which `pick` returns a value; skips earlier ones.
     func next<Result: Sendable>(
         within limit: Duration = .seconds(10), _ what: String = "event", _ pick: @Sendable (Event) -> Result?
     ) async throws -> Result {
@@ -80,20 +80,19 @@ extension Inbox where Event: Equatable {
     }
 }
 
-/// The links that must behave alike.
+/// The links with the same required behaviour.
 enum LinkKind: String, CaseIterable {
     case memory, socket, stream
 
-    /// Of a socket.
     var socketKind: UnixSocket.Kind { self == .stream ? .stream : .unix }
 }
 
-/// A socket path of this test's own, short enough for any system.
+/// A unique socket path within the system's length limit.
 func temporarySocket() -> String {
     FileManager.default.temporaryDirectory.appendingPathComponent("b\(UInt32.random(in: 0...(.max))).sock").path
 }
 
-/// Two ends of a link, and what each has reported.
+/// Both ends of a link with their events.
 struct LinkBench {
     let central: any CentralLink
     let peripheral: any PeripheralLink
@@ -119,7 +118,7 @@ struct LinkBench {
         peripheralEvents = Inbox(peripheral.events)
     }
 
-    /// Published and connected; returns the central as the peripheral knows it.
+    /// Advertises and connects; returns the central's id at the peripheral.
     func connect(_ application: GATTApplication = smallBottle) async throws -> CentralID {
         try await peripheral.open(application)
         return try await reconnect()

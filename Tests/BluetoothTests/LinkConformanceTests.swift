@@ -1,7 +1,7 @@
 import Bluetooth
 import Testing
 
-/// What every link without a radio must do, the same words for each.
+/// The tests for every link without a radio.
 @Suite struct LinkConformanceTests {
     @Test(arguments: LinkKind.allCases)
     func `a link carries a whole session`(kind: LinkKind) async throws {
@@ -81,7 +81,6 @@ import Testing
             if case .disconnected(let error?) = $0 { error } else { nil }
         }
         #expect(error.code == .disconnected && error.isTransient)
-        // And again, as often as one likes.
         for _ in 0..<20 {
             let central = try await bench.reconnect()
             bench.central.perform(.disconnect)
@@ -139,7 +138,7 @@ import Testing
         await bench.close()
     }
 
-    /// A consumer that takes nothing for a while: the other end waits, nothing is lost, nothing piles up.
+    /// A consumer that stops for a while: the sender waits, nothing is lost, and memory is bounded.
     @Test(arguments: LinkKind.allCases)
     func `a slow consumer applies back pressure`(kind: LinkKind) async throws {
         let socket = try UnixSocket(path: temporarySocket(), kind: kind.socketKind)
@@ -160,7 +159,7 @@ import Testing
             ends.peripheral.perform(
                 .notify(0xFFE4, value: [UInt8(number & 0xFF), UInt8(number >> 8)] + [UInt8](repeating: 0, count: 500)))
         }
-        // The first have left, the last have not: the central's events are full.
+        // The first values are sent and the last are not: the central's event queue is full.
         try await peripheralEvents.next(.notified(0xFFE4))
         var received = 0
         while received < count, let event = await events.next() {

@@ -2,7 +2,7 @@ import Bluetooth
 import Support
 import Testing
 
-/// Properties of the machines under input that nobody sane would send. Seeds are printed.
+/// Properties of the state machines for random input. Seeds are printed.
 @Suite struct MachinePropertyTests {
     private func generator(_ name: String) -> SeededGenerator {
         let seed = UInt64.random(in: 0...(.max))
@@ -10,7 +10,7 @@ import Testing
         return SeededGenerator(seed: seed)
     }
 
-    /// Bytes that are nonsense, nearly sensible, or sensible.
+    /// Random, nearly valid, or valid bytes.
     private func anyPDU(_ generator: inout SeededGenerator) -> [UInt8] {
         let opcodes: [UInt8] = [
             0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x0E, 0x10, 0x11, 0x12, 0x13,
@@ -23,7 +23,7 @@ import Testing
         ]
         let length = Int.random(in: 0...100, using: &generator) == 0 ? 600 : Int.random(in: 0...24, using: &generator)
         for index in 0..<length {
-            // Handles near the table's, types that exist, now and then.
+            // Sometimes handles near the table's, and existing types.
             let small = UInt8.random(in: 0...30, using: &generator)
             let type: UInt8 = index % 2 == 0 ? small : [0, 0, 0x28, 0x29, 0xFF].randomElement(using: &generator) ?? 0
             pdu.append(Int.random(in: 0...9, using: &generator) == 0 ? .random(in: 0...255, using: &generator) : type)
@@ -31,7 +31,7 @@ import Testing
         return Bool.random(using: &generator) ? pdu : Array(pdu.prefix(Int.random(in: 0...7, using: &generator)))
     }
 
-    /// No trap; every request is answered at most once and within the MTU; logs are bounded; memory is, by the limits.
+    /// No trap. Every request gets at most one response within the MTU. Logs and memory are bounded.
     @Test func `the GATT server survives random inputs`() throws {
         var generator = generator("serverSurvivesAnything")
         for _ in 0..<60 {
@@ -97,8 +97,7 @@ import Testing
         }
     }
 
-    /// No trap; no more than one request outstanding; each request of ours ends in one event of its kind, or the
-    /// connection does.
+    /// No trap and at most one pending request. Each request ends in one matching event or in a disconnect.
     @Test func `the GATT client survives random inputs`() {
         var generator = generator("clientSurvivesAnything")
         for _ in 0..<300 {
@@ -157,8 +156,8 @@ import Testing
         }
     }
 
-    /// Server and client with faults between them, in one thread on simulated time: whatever happens, both come to
-    /// rest, and a session after the faults succeeds.
+    /// Server and client with faults between them, in one thread and simulated time: both become idle, and a session
+    /// after the faults succeeds.
     @Test func `conversations with faults end`() throws {
         var generator = generator("faultyConversationsComeToRest")
         for _ in 0..<300 {
@@ -205,7 +204,7 @@ struct SimulatedPair {
 
     mutating func ask(_ request: CentralRequest) { feed(.request(request)) }
 
-    /// Lets time run until nobody waits for it any more; an hour is more than any limit.
+    /// Advances the time until no deadline is left; an hour exceeds every limit.
     mutating func settle() {
         let end = now.advanced(by: .seconds(3600))
         while let next = [server.nextDeadline, channel.nextDeadline, central.nextDeadline].compactMap({ $0 }).min() {

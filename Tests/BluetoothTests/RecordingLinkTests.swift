@@ -3,8 +3,8 @@ import Synchronization
 import Testing
 
 @Suite struct RecordingLinkTests {
-    /// A session over a link that carries PDUs: the transcript made at GATT level says the same as the PDUs do, but for
-    /// discovery and reads that the table answers, which a stack keeps to itself.
+    /// On a link with PDUs, the transcript at GATT level is equal to the PDUs, except for discovery and reads that the
+    /// table answers, which a stack does not report.
     @Test func `a transcript equals the PDUs of the link`() async throws {
         let heard = Mutex<(real: [LinkObservation.Event], written: [LinkObservation.Event])>(([], []))
         let ends = MemoryLink.pair(
@@ -45,7 +45,7 @@ import Testing
         }
         #expect(written.filter { !isDiscovery($0) } == real.filter { !isDiscovery($0) })
         #expect(written.first == .connected && written.last == .disconnected)
-        // A reader can make a table of it: every declaration is there.
+        // It has every declaration that a reader needs for the table.
         for declaration in ["0B 00 12 0C 00 E4 FF", "0F 00 04 10 00 E9 FF"] {
             #expect(
                 written.contains {

@@ -1,7 +1,7 @@
 import Bluetooth
 import Testing
 
-/// A small bottle: handles 1-5 GAP, 6-9 GATT, then what is below.
+/// Handles 1-5 GAP, 6-9 GATT, then these:
 ///
 /// ```
 /// 10 service FFE0 · 11 declaration, 12 FFE4 (notify, read), 13 CCCD, 14 "Response" ·
@@ -33,7 +33,7 @@ let smallBottle = GATTApplication(
 
 let firmware = BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D2B12")!
 
-/// A server and what it said last, for tests that read like a conversation.
+/// A server and its last output.
 struct Conversation {
     var server: GATTServer
     let central = CentralID("one")
@@ -53,7 +53,7 @@ struct Conversation {
         events = []
     }
 
-    /// What the server sends to the central upon this.
+    /// The PDUs from the server to the central for this input.
     mutating func feed(_ input: GATTServer.Input) -> [[UInt8]] {
         var sent: [[UInt8]] = []
         for effect in server.handle(input, at: now) {
@@ -68,7 +68,7 @@ struct Conversation {
         return sent
     }
 
-    /// The answers to one PDU, as text; a token that comes with it is answered with `value`.
+    /// The responses to one PDU as text; a token in an event is answered with `value`.
     mutating func say(_ pdu: String, value: [UInt8]? = nil) -> String {
         var sent = feed(.received(central, bytes(pdu)))
         if let value, let token { sent += feed(.request(.respond(token: token, .value(value)))) }

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// A hand-made central on a raw socket: it sends what no client of ours would.
+/// A central on a raw socket, for PDUs that our client does not send.
 private final class RawCentral: Sendable {
     let descriptor: Int32
 
@@ -19,8 +19,8 @@ private final class RawCentral: Sendable {
 
     func send(_ bytes: [UInt8]) { _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
 
-    /// The next PDU; `nil` when the other end has hung up or says nothing for 10 s. Waits on a thread of its own:
-    /// Swift's threads are few, and the link's consumer needs one.
+    /// The next PDU; `nil` when the other end has disconnected or is silent for 10 s. Waits on a thread of its own,
+    /// because the link's consumer needs one of Swift's few threads.
     func receive() async -> [UInt8]? {
         let descriptor = descriptor
         return await withCheckedContinuation { continuation in
@@ -181,7 +181,6 @@ private final class RawCentral: Sendable {
         unlink(path)
     }
 
-    /// A listener that never accepts, its queue full: the attempt ends by its own limit.
     @Test func `a full listen queue ends at the time limit`() async throws {
         let path = temporarySocket()
         let deaf = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0)
@@ -238,7 +237,7 @@ private final class RawCentral: Sendable {
         #expect(count == 3)
     }
 
-    /// What a central said before it left is heard, although it left without reading, and although we still talk to it.
+    /// PDUs of a central that disconnects without reading are processed, also while the peripheral still sends.
     @Test(arguments: [false, true])
     func `data sent before a disconnect is received`(whileWeTalk: Bool) async throws {
         let path = temporarySocket()
@@ -259,7 +258,7 @@ private final class RawCentral: Sendable {
         #expect(await central?.ask("12 0D 00 01 00") == "13")
         for value in 1...(whileWeTalk ? 4 : 3) { link.perform(.notify(0xFFE4, value: [UInt8(value)])) }
         for await _ in stream { break }
-        // The link stands still just before it sends the third value.
+        // The link pauses before it sends the third value.
         central?.send(bytes("52 10 00 AA"))
         central = nil
         goOn.signal()
@@ -271,7 +270,7 @@ private final class RawCentral: Sendable {
         await link.close()
     }
 
-    /// One that asks and never listens is hung up on; another is served all the while.
+    /// A central that sends requests and never reads is disconnected, and another one is served.
     @Test func `a central that never reads is disconnected`() async throws {
         let path = temporarySocket()
         let (link, _) = try await open(path)
@@ -298,13 +297,13 @@ private final class RawCentral: Sendable {
         await link.close()
     }
 
-    /// The same central again and again, each time as soon as it has left: nobody is hung up on.
+    /// The same central reconnects each time as soon as it has disconnected.
     @Test func `centrals in quick succession are served`() async throws {
         let path = temporarySocket()
         let link = SocketPeripheralLink(try UnixSocket(path: path), patience: .seconds(30))
         try await link.open(smallBottle)
         let bottle = Task {
-            // A bottle: not seen while somebody is connected.
+            // A connected bottle does not advertise.
             for await event in link.events {
                 switch event {
                 case .connected: link.perform(.advertise(false))

@@ -7,7 +7,7 @@ struct AssemblerTests {
     static let one = hex("50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00")
     static let report = hex("52 54 00 04 03 28 00 D2")
 
-    /// Records of a shipped-like dump and the values it comes in.
+    /// Records of a realistic log and its values.
     private func sample(_ count: Int, seed: UInt64 = seed) -> (records: [DrinkRecord], values: [[UInt8]]) {
         var generator = SeededGenerator(seed: seed)
         let records = (0..<count).map { randomRecord($0, &generator) }
@@ -53,7 +53,7 @@ struct AssemblerTests {
         }
     }
 
-    /// Where no value holds a whole record, log bytes repeat by themselves, and a repeat is no second delivery.
+    /// Where no value holds a whole record, log bytes can repeat, and a repetition is not a second delivery.
     @Test
     func `rule 1: a log in pieces shorter than a record is reassembled`() {
         for round in 0..<200 {
@@ -109,7 +109,7 @@ struct AssemblerTests {
         #expect(events.compactMap(\.completed).map { $0.records().accepted } == [records])
         #expect(events.compactMap(\.message).map(\.encoded) == [Self.report, answer])
         #expect(events.count == 3)
-        // A header of which no more comes is told, whatever stood behind it.
+        // A header without further bytes is reported, whatever precedes it.
         let lost = assembler.receiveAll([Array(bytes.prefix(cut)), Self.report] + values)
         guard case .malformed(let beginning, _)? = lost.dropFirst().first else { Issue.record("\(lost)"); return }
         #expect(beginning == Array(bytes.prefix(cut)) && lost.last?.completed?.acknowledgement == nil)
@@ -117,8 +117,7 @@ struct AssemblerTests {
 
     @Test(arguments: ["50 54", "52 54", "52 50"])
     func `rule 2: continuations that begin with PT, RT or RP stay part of the log`(_ letters: String) {
-        // Amount, TDS and sensor bytes spell the letters and all kinds of lengths behind them; cut so that a chunk
-        // begins with them.
+        // Amount, TDS and sensor bytes that look like a header with a length, cut so that a chunk starts with them.
         for field in [6, 8, 10] {
             for length in [[0x00, 0x0F], [0x01, 0x61], [0x00, 0x10], [0xFF, 0xFF]] as [[UInt8]] {
                 var record = hex("1A 02 02 16 15 0F 00 10 00 00 01 61 00")
@@ -146,7 +145,7 @@ struct AssemblerTests {
         #expect(!kept.isComplete && kept.acknowledgement == nil)
         #expect(kept.records().accepted == Array(records.prefix(kept.count)) && kept.count > 0)
         #expect(events.last?.completed?.records().accepted == records)
-        // The bottle started over, so the complete frame holds all of the unfinished one.
+        // The bottle restarted the log, so the complete frame contains all of the unfinished one.
         #expect(events.last?.completed?.acknowledgement == UInt16(30 * 13))
     }
 

@@ -1,16 +1,15 @@
 import BottleProtocol
 import Support
 
-/// `hex("1A 02")` is what the specification prints.
+/// Parses `hex("1A 02")`, the notation of the specification.
 func hex(_ text: String) -> [UInt8] {
     text.split(separator: " ").compactMap { UInt8($0, radix: 16) }
 }
 
-/// The seed of every property test, named in each test's title so that a failure can be run again.
+/// The seed of every property test, part of each test's title to repeat a failure.
 let seed: UInt64 = 0x5749_5045
 
-/// A record with a date that exists, a second of its own per `index`, and TDS and sensor bytes that spell all kinds of
-/// things.
+/// A record with a valid date, a unique second per `index`, and random TDS and sensor bytes.
 func randomRecord(_ index: Int, _ generator: inout SeededGenerator) -> DrinkRecord {
     DrinkRecord(
         yearByte: 26, month: UInt8(index / 1440 % 12 + 1), day: UInt8.random(in: 1...28, using: &generator),
@@ -21,7 +20,7 @@ func randomRecord(_ index: Int, _ generator: inout SeededGenerator) -> DrinkReco
     )
 }
 
-/// A dump as the bottle notifies it: header with the first entry, then entry by entry, with 1 to 8 records each.
+/// The notifications of a log: header with the first entry, then entry by entry, with 1 to 8 records each.
 func dump(_ records: [DrinkRecord], _ generator: inout SeededGenerator) -> [[UInt8]] {
     var entries: [[UInt8]] = []
     var rest = records[...]
@@ -34,7 +33,7 @@ func dump(_ records: [DrinkRecord], _ generator: inout SeededGenerator) -> [[UIn
     return [[0x50, 0x54, UInt8(length >> 8), UInt8(length & 0xFF)] + (entries.first ?? [])] + entries.dropFirst()
 }
 
-/// The bytes in consecutive pieces of the sizes that `size` draws.
+/// Consecutive pieces of the bytes, of the sizes that `size` returns.
 func pieces(_ bytes: [UInt8], _ size: () -> Int) -> [[UInt8]] {
     var rest = bytes[...]
     var result: [[UInt8]] = []

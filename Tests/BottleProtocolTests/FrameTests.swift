@@ -86,7 +86,7 @@ struct FrameTests {
         return snapshot
     }
 
-    /// Offsets in the frame, as published decoders use them.
+    /// Offsets in the frame, as in published decoders.
     @Test
     func `a snapshot has its published offsets`() {
         let boost = Self.full.frame(.boost).encoded
@@ -118,7 +118,7 @@ struct FrameTests {
         }
     }
 
-    /// The entry layout is derived; the published offsets hold even where a bottle fills the gaps otherwise.
+    /// The entry layout is derived; the published offsets apply also where a bottle fills the gaps differently.
     @Test(arguments: BottleModel.allCases)
     func `a snapshot that is not a sequence of entries is decoded by offsets`(_ model: BottleModel) throws {
         var bytes = Self.full.frame(model).encoded
@@ -151,7 +151,7 @@ struct FrameTests {
                         error.found < error.needed && error.offset == count
                             && error.description.contains("byte \(count)"))
                 }
-                // Cutting the payload but mending the length field: entries must notice.
+                // A truncated payload with a corrected length field: the entries must detect it.
                 guard count >= 4 else { continue }
                 let frame = Frame(.response, payload: Array(cut.dropFirst(4)))
                 _ = try? BottleMessage(decoding: frame)

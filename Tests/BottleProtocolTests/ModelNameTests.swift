@@ -1,7 +1,7 @@
 import BottleProtocol
 import Testing
 
-/// What an advertised name says of the model (protocol section 1): one place for the gateway and for captures.
+/// Protocol section 1: the model in an advertised name, for the gateway and for captures.
 @Suite struct ModelNameTests {
     static let names: [(String, BottleModel?)] = [
         ("WaterH-Boost-24oz", .boost), ("waterh-boost-24OZ", .boost), ("WaterH-Bottle-B003", .boost),

@@ -7,7 +7,7 @@ struct RecordTests {
     struct Vector: Sendable, CustomTestStringConvertible {
         let id: String
         let bytes: String
-        /// month, day, hour, minute, second, ml; `nil`: refused.
+        /// month, day, hour, minute, second, ml; `nil`: rejected.
         let fields: [Int]?
         var testDescription: String { "\(id) \(bytes)" }
         init(_ id: String, _ bytes: String, _ fields: [Int]?) {
@@ -48,7 +48,7 @@ struct RecordTests {
         if let record { #expect(record.year == nil && record.raw == Array(hex(vector.bytes).prefix(13))) }
     }
 
-    /// What the calendar dialect makes of the same bytes: it refuses only what is too short, and suspects the rest.
+    /// The calendar dialect rejects only bytes that are too short and marks the others as suspect.
     @Test(arguments: strict)
     func `the calendar dialect decodes all records`(_ vector: Vector) throws {
         let bytes = hex(vector.bytes)
@@ -59,7 +59,7 @@ struct RecordTests {
         let record = try DrinkRecord(decoding: bytes)
         #expect(record.year == 2000 + Int(bytes[0]))
         #expect(record.amountMl == Int(bytes[6]) << 8 | Int(bytes[7]))
-        // 2026 is no leap year, so 29 February (A1-08) does not exist here.
+        // 2026 is not a leap year, so 29 February (A1-08) is invalid.
         #expect(
             record.isSuspect == (vector.id == "A1-08" || (vector.fields == nil && vector.id != "A1-02")), "\(vector.id)"
         )
@@ -171,7 +171,7 @@ struct RecordTests {
         for count in 0..<hex(bytes).count { _ = FoundingPacket.records(in: Array(hex(bytes).prefix(count))) }
     }
 
-    /// The assembler goes by the length field, but nothing of those packets is lost on the way to the strict dialect.
+    /// The assembler uses the length field, and the strict dialect gets all bytes of those packets.
     @Test(arguments: packets)
     func `the assembler passes the A1 vectors`(_ name: String, _ bytes: String, _ amounts: [Int]) {
         var assembler = LogAssembler()
