@@ -2,13 +2,13 @@ import DBus
 import Support
 import Synchronization
 
-/// As much of a notification server as the specification asks for (Desktop Notifications 1.2), on a bus of ours: it
-/// remembers what it was given, and can be made to behave badly at will. What a real one does is tried with dunst.
+/// A notification server with the required parts of the Desktop Notifications Specification 1.2, on a private bus. It
+/// records calls and can misbehave on request. A real one is tested with dunst.
 package final class FakeNotificationServer: Sendable {
     package static let service = "org.freedesktop.Notifications"
     package static let path = "/org/freedesktop/Notifications"
 
-    /// One call of Notify, and the number that was answered.
+    /// One call of Notify and the returned id.
     package struct Shown: Sendable, Equatable {
         package var number: UInt32
         package var replaces: UInt32
@@ -19,7 +19,7 @@ package final class FakeNotificationServer: Sendable {
         package var expires: Int
     }
 
-    /// How it answers Notify.
+    /// The reply to Notify.
     package enum Manner: Sendable { case rightly, withNoNumber, withAnError, whenReleased }
 
     private struct State {
@@ -32,16 +32,16 @@ package final class FakeNotificationServer: Sendable {
     package let connection: DBusConnection
     /// Every call of Notify, in order.
     package let notified = Collected<Shown>()
-    /// The numbers that somebody asked to be closed.
+    /// The ids of CloseNotification calls.
     package let closed = Collected<UInt32>()
     private let held = Collected<(DBusInvocation.Token, UInt32)>()
     private let state = Mutex(State())
 
-    /// Has the name when this returns, where it is not to be the next.
+    /// Owns the name on return, unless `isNext`.
     /// - Parameters:
-    ///   - first: the first number it gives is the next one.
-    ///   - isNext: it gets the name in the moment in which the one that has it goes.
-    ///   - isAsked: when somebody asks for its capabilities; `false`: they get no answer.
+    ///   - first: the next id is one more.
+    ///   - isNext: queues for the name until the current owner releases it.
+    ///   - isAsked: called for GetCapabilities; `false`: no reply.
     package init(
         _ bus: PrivateBus, capabilities: [String] = ["body", "actions"], manner: Manner = .rightly,
         isInhibited: Bool = false, first: UInt32 = 0, isNext: Bool = false,
@@ -52,7 +52,7 @@ package final class FakeNotificationServer: Sendable {
         await connection.export(Self.path, [interface(capabilities, isInhibited, isAsked)])
         let owns = Collected<String?>()
         _ = try await connection.watchName(Self.service) { owns.add($0) }
-        // The bus may not have seen yet that the last one has gone.
+        // The bus might not have processed the previous owner's disconnect.
         guard try await !connection.requestName(Self.service, waits: true), !isNext else { return }
         let name = await connection.uniqueName
         guard await event(within: 20, { owns.items.contains(name) ? true : nil }) == true else {
@@ -65,9 +65,9 @@ package final class FakeNotificationServer: Sendable {
         set { state.withLock { $0.manner = newValue } }
     }
 
-    /// How often its capabilities were asked for.
+    /// The number of GetCapabilities calls.
     package var asked: Int { state.withLock { $0.asked } }
-    /// What stands on the screen.
+    /// The ids of open notifications.
     package var open: Set<UInt32> { state.withLock { $0.open } }
 
     package func press(_ number: UInt32, _ key: String) async throws {
@@ -75,7 +75,7 @@ package final class FakeNotificationServer: Sendable {
             path: Self.path, interface: Self.service, "ActionInvoked", [.uint32(number), .string(key)])
     }
 
-    /// - Parameter reason: 1 expired, 2 by the person, 3 by a program.
+    /// - Parameter reason: 1 expired, 2 dismissed by the user, 3 closed by a call.
     package func close(_ number: UInt32, reason: UInt32 = 2) async throws {
         state.withLock { _ = $0.open.remove(number) }
         try await connection.emit(
@@ -86,7 +86,7 @@ package final class FakeNotificationServer: Sendable {
         await connection.setProperty(Self.path, Self.service, "Inhibited", .boolean(isInhibited))
     }
 
-    /// Answers at last what it has not answered.
+    /// Sends the pending replies.
     package func release() async {
         for (token, number) in held.items { await connection.answer(token, .success([.uint32(number)])) }
     }
@@ -130,7 +130,7 @@ package final class FakeNotificationServer: Sendable {
         let replaces = UInt32(given[1].integer ?? 0)
         let (manner, number) = state.withLock { state in
             if case .withNoNumber = state.manner { return (state.manner, UInt32(0)) }
-            // What is not shown any more cannot be replaced: it is shown anew.
+            // A closed notification cannot be replaced: it gets a new id.
             if replaces == 0 || !state.open.contains(replaces) { state.last += 1 }
             let number = replaces != 0 && state.open.contains(replaces) ? replaces : state.last
             state.open.insert(number)

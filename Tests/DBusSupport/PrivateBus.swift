@@ -2,7 +2,7 @@ import DBus
 import Foundation
 import Support
 
-/// A dbus-daemon of our own, without rules and without services. Needs dbus-daemon (Debian: package dbus).
+/// A private dbus-daemon without policies and services. Needs dbus-daemon (Debian: package dbus).
 package final class PrivateBus: Sendable {
     package let address: String
     private let folder: TemporaryFolder
@@ -49,12 +49,12 @@ package final class PrivateBus: Sendable {
     }
 }
 
-/// A program that a test needs is not installed.
+/// A required program is not installed.
 private struct Missing: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Collects what handlers say, and can be waited for.
+/// Collects items from handlers, and supports waiting.
 package final class Collected<Item: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var held: [Item] = []
@@ -62,7 +62,7 @@ package final class Collected<Item: Sendable>: @unchecked Sendable {
     package var items: [Item] { lock.withLock { held } }
     package func add(_ item: Item) { lock.withLock { held.append(item) } }
 
-    /// Waits until there are that many.
+    /// Waits until there are `count` items.
     package func wait(for count: Int, limit: Double = 20) async -> [Item] {
         await event(within: limit) { self.items.count >= count ? self.items : nil } ?? items
     }

@@ -94,7 +94,6 @@ import Testing
         #expect(failure?.message.contains("/nonexistent/bus") == true)
     }
 
-    /// A listener that accepts and says nothing must not hold us for ever.
     @Test func `a silent bus fails at the time limit`() async throws {
         let folder = try TemporaryFolder()
         let socat = try #require(Program(system: "python3"), "this test needs python3")
@@ -124,7 +123,7 @@ import Testing
         _ = try await reader.subscribe(DBusMatch(sender: "test.Sender", pathNamespace: "/a", interface: "test.I")) {
             heard.add($0)
         }
-        // Somebody else's signals do not count, whatever they look like.
+        // Signals of other senders do not count, whatever their content.
         let everything = Collected<DBusSignal>()
         _ = try await reader.subscribe(DBusMatch(interface: "test.I")) { everything.add($0) }
         try await liar.emit(path: "/a", interface: "test.I", "Count", [.int32(-1)])
@@ -181,8 +180,7 @@ import Testing
         await reader.close()
     }
 
-    /// The old owner's name in the answer, the new one's in the signal right behind it, and both there before anybody
-    /// reads.
+    /// The reply has the old owner, the signal right after it the new one, and both arrive before either is read.
     @Test func `an owner that changes during the query is the new one`() async throws {
         let (bus, executor, gate) = (try await PrivateBus(), QueueExecutor("reader"), DispatchSemaphore(value: 0))
         let (first, second) = (try await bus.connect(), try await bus.connect())
@@ -190,7 +188,7 @@ import Testing
         #expect(try await first.requestName("test.Service"))
         #expect(try await !second.requestName("test.Service", waits: true))
         let held = Collected<Bool>()
-        /// Watches from its queue for the second call, which asks for the owner.
+        /// Holds the queue from the second call on, which queries the owner.
         @Sendable func hold(from call: UInt64?) {
             let last = reader.assumeIsolated { $0.calls.keys.max() }
             if let call, let last, last > call {

@@ -5,7 +5,7 @@ import Glibc
 import Support
 import Testing
 
-/// Our exported objects as others see them: busctl (sd-bus) and gdbus (GLib), two implementations that are not libdbus.
+/// Exported objects seen by busctl (sd-bus) and gdbus (GLib), which do not use libdbus.
 @Suite struct DBusObjectTests {
     let bus: PrivateBus
     let server: DBusConnection
@@ -104,7 +104,7 @@ import Testing
         await server.close()
     }
 
-    /// A handler may change the objects, and call the connection, from inside a call.
+    /// A handler can change the objects and call the connection during a call.
     @Test func `a handler can change the object tree`() async throws {
         let server = server
         await server.export(
@@ -132,7 +132,6 @@ import Testing
         await server.close()
     }
 
-    /// Calls that nobody answers do not pile up for ever.
     @Test func `the number of unanswered calls is limited`() async throws {
         await server.export("/test/mute", [DBusInterface("test.Mute", methods: [DBusMethod("Ask") { _ in .later }])])
         let client = try await bus.connect()
@@ -148,7 +147,7 @@ import Testing
         await server.close()
     }
 
-    /// Bytes that are no message: the bus throws the sender out, and we serve on.
+    /// The bus disconnects the sender of invalid bytes, and the service continues.
     @Test func `malformed messages do not reach handlers`() async throws {
         let program = try #require(Program(system: "python3"), "this test needs python3")
         let path = bus.address.replacingOccurrences(of: "unix:path=", with: "")
@@ -174,7 +173,7 @@ import Testing
         await server.close()
     }
 
-    /// Well-formed messages with nonsense in them, straight at us.
+    /// Well-formed messages with invalid content, sent directly.
     @Test(arguments: [
         ["/test/cup0", "test.Cup", "Fill"], ["/test/cup0", "test.Cup", "Fill", "s", "x"],
         ["/test/cup0", "org.freedesktop.DBus.Properties", "Get"],

@@ -30,7 +30,7 @@ import Testing
     }
 }
 
-/// What a value looks like after a way through libdbus, the daemon and back.
+/// A value after a round trip through libdbus and the daemon.
 @Suite struct DBusValueTests {
     static let values: [DBusValue] = [
         .byte(255), .boolean(true), .boolean(false), .int16(.min), .uint16(.max), .int32(.min), .uint32(.max),
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    /// libdbus ends the process when it is handed one of these.
+    /// libdbus aborts the process for each of these.
     @Test(arguments: [
         DBusValue.string("a\0b"), .objectPath("no path"), .objectPath(""), .signature("a"), .structure([]),
         .array(.string, [.byte(1)]),

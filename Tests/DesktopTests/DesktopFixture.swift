@@ -10,7 +10,7 @@ import TrackerService
 
 @testable import Notifications
 
-/// A bus of our own, a day in memory, and desktops that show it.
+/// A private bus, a store in memory, and desktops that show its notifications.
 final class DesktopFixture: Sendable {
     let bus: PrivateBus
     let folder: TemporaryFolder
@@ -26,11 +26,11 @@ final class DesktopFixture: Sendable {
         store = try TrackerStore(inMemory: "Europe/Berlin")
     }
 
-    /// Long: what is not about time limits must not depend on how busy the machine is.
+    /// Long limits, so that other tests do not depend on the load of the machine.
     static let patient = DesktopNotifications.Limits(
         whole: .seconds(300), start: .seconds(60), answer: .seconds(60), lateAnswer: .seconds(60))
 
-    /// - Parameter acts: whether somebody hears of buttons.
+    /// - Parameter acts: whether a handler for buttons exists.
     func desktop(
         _ limits: DesktopNotifications.Limits = DesktopFixture.patient, acts: Bool = true, address: String? = nil
     ) async -> DesktopNotifications {
@@ -38,7 +38,7 @@ final class DesktopFixture: Sendable {
         let desktop = DesktopNotifications(
             bus: { .address(address) }, memory: NoticeMemory(file: folder.file("notices.json")), limits: limits)
         var outlets = DesktopNotifications.Outlets()
-        // Not the fixture itself: its bus ends with it.
+        // Does not capture the fixture, because its bus ends with it.
         let (lines, troubles, appearances, presses) = (lines, troubles, appearances, presses)
         outlets.log = { lines.add($0) }
         outlets.trouble = { troubles.add($0) }
@@ -48,7 +48,7 @@ final class DesktopFixture: Sendable {
         return desktop
     }
 
-    /// A desk at `12:00` of a day on which nothing was drunk: a reminder is due.
+    /// The state at `12:00` of a day without drinks: a reminder is due.
     func desk(_ wall: String = "12:00") throws -> TrackerDesk {
         let zone = try Zone("Europe/Berlin")
         return try TrackerDesk(
@@ -57,11 +57,11 @@ final class DesktopFixture: Sendable {
     }
 }
 
-/// Each notification of a test is another one.
+/// Makes each notification of a test unique.
 private let testNumbers = Atomic<Int>(0)
 
 extension TrackerNotification {
-    /// As the core decides them, with the words of a test.
+    /// A notification as the core creates it, with a text of the test.
     static func test(
         _ kind: NotificationKind, _ title: String = "Title", _ body: String = "Body",
         urgency: NotificationUrgency = .normal, sound: Bool = true, isDiscreet: Bool = false

@@ -6,13 +6,13 @@ import TrackerCore
 
 @testable import Notifications
 
-/// A real notification server judges: Debian's dunst on a display that nobody sees. `hardware/bench desktop` installs
-/// both and runs this.
+/// A real notification server: Debian's dunst on a virtual display. `hardware/bench desktop` installs both and runs
+/// this.
 @Suite(
     "Notifications as dunst shows them", .enabled(if: ProcessInfo.processInfo.environment["WATERH_DESKTOP"] != nil),
     .timeLimit(.minutes(2)))
 struct DunstTests {
-    /// What dunst remembers of one: its own description of what it has shown.
+    /// dunst's history of shown notifications.
     private struct History: Decodable {
         struct Text: Decodable { var data: String }
         struct Number: Decodable { var data: Int }
@@ -62,7 +62,7 @@ struct DunstTests {
             try await desktop.deliver(.test(.pace, "Hydration Reminder", "Drink 500ml & go on.", urgency: .critical)))
         #expect(try await desktop.deliver(.test(.goal, "Goal Reached! 💧", "Good job!")))
         #expect(try await event { try await displayed() == "2" ? true : nil } == true, "\(dunst.error)")
-        // The newest one's first button, as a click would do it.
+        // The newest one's first button, as by a click.
         _ = try await #require(Program(system: "dunstctl")).run(["action", "0"], environment: environment)
         let press = try #require(await fixture.presses.wait(for: 1).first, "\(dunst.error)")
         #expect(press.action == .open)
@@ -70,7 +70,7 @@ struct DunstTests {
         await desktop.close(id: NotificationKind.goal.id)
         #expect(try await event { try await displayed() == "0" ? true : nil } == true)
         let shown = try await history()
-        // Its capabilities have `body-markup`: what it has read is what we meant.
+        // With the `body-markup` capability the parsed text must be equal to the original.
         #expect(
             Set(shown.map { $0.body.data.replacing("&amp;", with: "&") }) == ["Drink 500ml & go on.", "Good job!"],
             "\(shown)")

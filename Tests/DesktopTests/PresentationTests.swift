@@ -9,10 +9,10 @@ import TrackerService
 
 @testable import Notifications
 
-/// Tracker law C, its rows and its checks (2) to (4), against a server on a bus of our own.
+/// Tracker spec C, its rows and its checks (2) to (4), against a server on a private bus.
 @Suite("Notifications on the desktop", .timeLimit(.minutes(2)))
 struct PresentationTests {
-    /// Another place that shows everything: an open page, a broker.
+    /// Another channel that accepts everything.
     struct Page: NotificationSink {
         let name = "events"
         let given = Collected<NotificationKind>()
@@ -51,7 +51,7 @@ struct PresentationTests {
         let server = try await FakeNotificationServer(fixture.bus, first: 41)
         let desktop = await fixture.desktop()
         try await fixture.desk().tell([desktop])
-        // What is no business of ours: another program's notification, a key that this kind does not have.
+        // Another program's notification, and a key that this kind does not have.
         try await server.press(7, "log-cup")
         try await server.press(42, "end-session")
         try await server.press(42, "log-cup")
@@ -62,16 +62,16 @@ struct PresentationTests {
             fixture.lines.items.last
                 == "Pressed on the desktop: log-cup of hydration-reminder (hydration-reminder/2026-06-15/1).")
         #expect(fixture.presses.items.count == 1)
-        // The same press, heard by two: one cup.
+        // Two programs receive the same press: one cup.
         #expect(try fixture.desk().press(press.action, key: press.key))
         #expect(try !fixture.desk("12:01").press(press.action, key: press.key))
         #expect(try fixture.desk("12:02").state().pace.dailyTotalMl == 250)
-        // A server that says it twice, and does not take away what was pressed.
+        // A server that repeats the signal and does not close the notification.
         try await server.press(42, "log-cup")
         let again = try #require(await fixture.presses.wait(for: 2).last)
         #expect(try !fixture.desk("12:03").press(again.action, key: again.key))
         #expect(try fixture.desk("12:04").state().pace.dailyTotalMl == 250)
-        // Long gone: nobody acts.
+        // Closed long ago: no action.
         try await server.close(42)
         try await server.press(42, "log-cup")
         try await desktop.settled()
@@ -92,12 +92,12 @@ struct PresentationTests {
         try await desktop.settled()
         try await show(.adaptive)
         #expect(server.notified.items.last?.replaces == 0)
-        // A program that was started anew goes on in the same place.
+        // A restarted program replaces the same notification.
         await desktop.stop()
         let next = await fixture.desktop()
         #expect(try await next.deliver(.test(.goal)))
         #expect(server.notified.items.last?.replaces == 12)
-        // Another server: the same number would be somebody else's.
+        // At another server the same id would be another program's notification.
         await server.stop()
         server = try await FakeNotificationServer(fixture.bus, first: 10)
         #expect(await fixture.appearances.wait(for: 1).count >= 1)
@@ -117,7 +117,7 @@ struct PresentationTests {
         async let first = try desktop.deliver(.test(.pace))
         #expect(await server.notified.wait(for: 1).count == 1)
         await server.stop()
-        // The last one's silence is told after the next one's name.
+        // The timeout of the last server is reported after the name of the next one.
         #expect(try await !first)
         #expect(await fixture.appearances.wait(for: 1) == [true])
         #expect(try await desktop.deliver(.test(.pace)))
@@ -138,7 +138,7 @@ struct PresentationTests {
 
     @Test func `capabilities are read from each server`() async throws {
         let (desktop, gate) = (await fixture.desktop(), DispatchSemaphore(value: 0))
-        // From the question on, the desktop hears nothing until both the answer and the change are there.
+        // From the query on, the desktop reads nothing until both the reply and the signal have arrived.
         let server = try await FakeNotificationServer(
             fixture.bus, capabilities: ["body", "actions"],
             isAsked: {
@@ -148,7 +148,7 @@ struct PresentationTests {
         let next = try await FakeNotificationServer(fixture.bus, capabilities: [], isNext: true)
         async let shown = try desktop.deliver(.test(.pace, "Title", "Body"))
         #expect(await event { server.asked == 1 ? true : nil } == true)
-        // Behind its answer.
+        // After its reply.
         _ = try await server.connection.busID()
         await server.stop()
         #expect(
@@ -198,7 +198,7 @@ struct PresentationTests {
                 && shown[3].actions == ["log-water", "Log Water", "log-drink", "Log Drink"])
         #expect(shown[3].number == shown[2].number, "updated in place")
         await desktop.stop()
-        // A program that will be gone when a button is pressed shows none.
+        // A program that ends before a press shows no buttons.
         let brief = await fixture.desktop(acts: false)
         #expect(try await brief.deliver(.test(.goal)))
         #expect(server.notified.items.last?.actions == [])
@@ -217,7 +217,6 @@ struct PresentationTests {
         #expect(try await fixture.desk("12:01").tell([page, desktop]).state.hasNotificationServer)
         #expect(server.notified.items.count == 1 && page.given.items == [.pace])
         await desktop.stop()
-        // Nor without a bus, at once.
         let nowhere = DesktopNotifications(bus: { nil })
         #expect(await !nowhere.canShow())
         let refused = await fixture.desktop(address: "unix:path=/nowhere/bus")
@@ -235,14 +234,14 @@ struct PresentationTests {
         #expect(
             report.unseen.count == 1 && fixture.troubles.items.count == 1
                 && fixture.troubles.items.first?.contains("does not answer") == true)
-        // Left alone meanwhile.
+        // Idle for a while.
         #expect(await !desktop.canShow())
         #expect(try fixture.desk().state().remindersSent == 0 && server.notified.items.count == 1)
         server.manner = .rightly
         await server.release()
         #expect(await event { fixture.lines.items.isEmpty ? nil : true } == true, "it was shown in the end")
         #expect(try await fixture.desk("12:01").tell([desktop]).unseen.isEmpty)
-        // What is there by then counts, and is not shown again; the next one takes its place.
+        // The first one is shown by then and is not repeated. The next one replaces it.
         #expect(server.notified.items.count == 1 && server.open == [6])
         #expect(try fixture.desk("12:01").state().remindersSent == 1)
         #expect(try await desktop.deliver(.test(.pace)))
@@ -250,7 +249,7 @@ struct PresentationTests {
         await desktop.stop()
     }
 
-    /// Seven seconds for each, say: the one who asked gives up, and still it is being shown.
+    /// A server that takes seven seconds: the caller times out, and the notification is still shown.
     @Test func `a slow server and two programs show a notification once`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
         let first = await fixture.desktop(
@@ -274,7 +273,7 @@ struct PresentationTests {
             .init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
         let notification = try TrackerNotification.test(.pace)
         #expect(await !first.deliver(notification))
-        // What it wrote down stays, as of one that was killed.
+        // Its file remains, as after a kill.
         let file = fixture.folder.url("notices.json")
         let left = try Data(contentsOf: file)
         await first.stop()
@@ -285,8 +284,7 @@ struct PresentationTests {
         await second.stop()
     }
 
-    /// An adversary's finding: after a purge the goal of the same day was reached and shown to nobody, and the file
-    /// kept the words, for everybody to read.
+    /// A notification of the same day is shown again after a purge, and its text is no longer in the file.
     @Test func `a purge clears delivered notifications`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let file = fixture.folder.file("notices.json")
@@ -307,7 +305,7 @@ struct PresentationTests {
         #expect(mode == 0o600)
         day.withLock { $0 = "second" }
         #expect(await service.deliver(notification) && server.notified.items.count == 2)
-        // Whoever does not know whose day it is goes by the file.
+        // A program without the store's identity uses the file.
         #expect(await agent.deliver(notification) && server.notified.items.count == 2)
         NoticeMemory(file: file).forgetAll()
         #expect(try !String(contentsOfFile: file, encoding: .utf8).contains("Title"))
@@ -316,9 +314,8 @@ struct PresentationTests {
         await agent.stop()
     }
 
-    /// CI's finding, from seven in the morning on: who logged first of all had no name yet, got one at the first look
-    /// at the state, and what was shown until then was taken for another's: it stayed on the screen after the session
-    /// had ended.
+    /// A store gets its identity at the first query of the state. Notifications shown before that must still be
+    /// recognised as its own.
     @Test func `a new owner of the name knows what is shown`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let file = fixture.folder.file("notices.json")
@@ -349,14 +346,14 @@ struct PresentationTests {
         #expect(await other.canShow())
         await server.stop()
         server = try await FakeNotificationServer(fixture.bus, first: 70)
-        // Once, by whichever program, with its buttons; what has been read is not shown again.
+        // Once, by any program, with its buttons; a dismissed one is not shown again.
         let shown = await server.notified.wait(for: 1)
         #expect(await fixture.appearances.wait(for: 2).count == 2)
         #expect(
             server.notified.items.map(\.summary) == ["Title"] && shown.first?.hints["resident"]?.bool == true
                 && shown.first?.actions.isEmpty == false)
         #expect(await desktop.deliver(live) && server.notified.items.count == 1)
-        // Over while no server is there: it stays away.
+        // Ended while no server runs: it is not shown again.
         await server.stop()
         #expect(await event { await desktop.server == nil ? true : nil } == true)
         await desktop.close(id: NotificationKind.waterlineLive.id)
@@ -388,7 +385,7 @@ struct PresentationTests {
         #expect(
             server.notified.items.count == 1
                 && fixture.lines.items.last?.hasPrefix("On the desktop already: hydration-reminder") == true)
-        // Closed by the person meanwhile: still seen.
+        // The user dismissed it: it still counts as seen.
         try await server.close(1)
         try await second.settled()
         #expect(await second.deliver(notification))
@@ -433,6 +430,6 @@ struct PresentationTests {
 }
 
 extension DesktopNotifications {
-    /// Everything that was sent to us before has been heard.
+    /// Waits until all earlier messages are processed.
     func settled() async throws { _ = try await connection?.open.busID() }
 }

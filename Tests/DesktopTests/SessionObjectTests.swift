@@ -6,7 +6,7 @@ import TrackerCore
 
 @testable import Notifications
 
-/// The day on the session's bus, as busctl asks for it.
+/// The session-bus object as busctl sees it.
 @Suite("The session-bus object", .timeLimit(.minutes(2)))
 struct SessionObjectTests {
     struct NoSession: Problem {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TrackerCore
 
-/// E3: what may be changed when, and what an end leaves.
+/// E3: the changes that each state permits, and the state after the end.
 @Suite struct SessionRuleTests {
     private let start = Instant(seconds: 1_781_550_000)
     private var session: WaterlineSession { WaterlineSession(id: "s", userID: "u", startTime: start) }
@@ -49,7 +49,7 @@ import Testing
             ended.computedSummary?.drinks == 3 && ended.computedSummary?.waters == 1
                 && ended.computedSummary?.waterOz == 8)
         #expect(ended.computedSummary?.finalValue == 2 && ended.computedSummary?.adherencePercent == 100)
-        // An edit, or a sip that came late, recomputes it with the rule of its end.
+        // An edit or a late drink recomputes it with the rule at its end.
         ended.sealed = true
         ended.summarise(Array(logs.dropLast()), warningThreshold: 2)
         #expect(ended.computedSummary?.drinks == 2)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import TrackerCore
 
-/// Section 11: defaults, ranges, and what a refusal leaves behind.
+/// Section 11: defaults, ranges, and the state after a rejection.
 @Suite struct SettingsTests {
-    /// Name, default, values that are taken, values that are refused.
+    /// Name, default, valid values, invalid values.
     static let rows: [(String, String, [String], [String])] = [
         ("day.boundaryHour", "4", ["0", "6"], ["-1", "7", "4.5", "x", ""]),
         ("day.zone", "", ["Europe/Berlin", "UTC", "system"], ["Mars/Base", "PST", "GMT+2", "europe/berlin"]),
@@ -95,7 +95,7 @@ import Testing
         for value in taken {
             var settings = Settings()
             try settings.set(name, to: value)
-            // What a store keeps comes back the same.
+            // Stored values are restored unchanged.
             let restored = Settings.restored(from: settings.stored)
             #expect(restored.settings == settings && restored.refused.isEmpty)
         }
@@ -107,8 +107,6 @@ import Testing
         }
     }
 
-    /// An adversary's finding: an address without a topic was taken, and one line of the log was all that said that
-    /// nothing is sent.
     @Test func `an ntfy address without a topic is rejected`() throws {
         var settings = Settings()
         let refusal = #expect(throws: SettingRefusal.self) { try settings.set("ntfy.url", to: "https://ntfy.sh") }
@@ -122,7 +120,7 @@ import Testing
         #expect(throws: SettingRefusal.self) { try settings.set("day.boundaryHour", to: "6") }
         #expect(settings.boundaryHour == 4)
         #expect(throws: SettingRefusal.self) { try settings.set("hydration.unknown", to: "1") }
-        // A form is taken whole or not at all.
+        // A form is applied completely or not at all.
         #expect(throws: SettingRefusal.self) {
             try settings.set([("hydration.goalMl", "3000"), ("schedule.wake", "12:00")])
         }
@@ -157,7 +155,7 @@ import Testing
         #expect(refusal?.code == "noSuchSetting")
     }
 
-    /// K-A8: saving what was not touched changes nothing.
+    /// K-A8: saving an unchanged form changes nothing.
     @Test func `the goal form keeps a goal that it cannot show`() throws {
         var settings = Settings()
         try settings.set("hydration.goalMl", to: "1700")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The law lists every vector with a sentence; every line has a test, and every test a line.
+/// The specification lists every vector with a sentence; every line has a test, and every test a line.
 @Suite struct VectorIndexTests {
     static let tables: [[Vector]] = [
         DayVectors.table, RecordVectors.table, PaceVectors.table, CompanionVectors.table, AdaptiveVectors.table,
@@ -9,7 +9,7 @@ import Testing
         PaceDayTests.table, IngestStoryTests.table, SessionNightTests.table,
     ]
 
-    /// A page of the law, line by line.
+    /// The lines of a page of the specification.
     static func lines(_ page: String) throws -> [String] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
@@ -17,7 +17,7 @@ import Testing
         return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
     }
 
-    /// `- A5-03: what it says.`; an id with `/zone` stands for one in each of the world's four zones.
+    /// `- A5-03: sentence.`; an id with `/zone` represents one in each of `worldZones`.
     @Test func everyVectorOfTheLawHasATestAndASentence() throws {
         var listed: [String] = []
         var sentences = 0

@@ -4,7 +4,7 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// A store in memory and desks over it, at wall times of one day in Berlin.
+/// A store in memory, opened at wall times of one day in Berlin.
 final class DeskFixture: Sendable {
     let store: TrackerStore
     let remarks = Mutex<[String]>([])
@@ -12,7 +12,7 @@ final class DeskFixture: Sendable {
 
     init() throws { store = try TrackerStore(inMemory: "Europe/Berlin") }
 
-    /// A desk at `12:00`, or at `2026-06-14T12:00`.
+    /// - Parameter wall: `12:00`, or `2026-06-14T12:00`.
     func desk(_ wall: String = "12:00", source: String = "cli") throws -> TrackerDesk {
         let zone = try Zone("Europe/Berlin")
         let now = try Moment.parse(wall.count == 5 ? "2026-06-15T\(wall)" : wall, now: nil, zone: zone)
@@ -26,13 +26,13 @@ final class DeskFixture: Sendable {
             }, remark: { text in self.remarks.withLock { $0.append(text) } })
     }
 
-    /// The same for those who cannot throw.
+    /// The same without `throws`.
     func certainDesk(_ wall: String) -> TrackerDesk {
         do { return try desk(wall) } catch { preconditionFailure("\(error)") }
     }
 }
 
-/// The keys of a JSON object at its top.
+/// The top-level keys of a JSON object.
 func keys(_ report: some Encodable) throws -> [String] {
     let object = try JSONSerialization.jsonObject(with: Data(TrackerDesk.json(report).utf8)) as? [String: Any]
     return (object ?? [:]).keys.sorted()

@@ -4,7 +4,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// The named methods on a store in memory, as every surface calls them.
+/// The named methods on a store in memory, as every interface calls them.
 @Suite("One desk for all surfaces")
 struct DeskTests {
     let fixture: DeskFixture
@@ -116,7 +116,7 @@ struct DeskTests {
         #expect(try TrackerDesk.json(desk.streak()) == #"{"streak":1,"today":"2026-06-15","todayClass":"none"}"#)
     }
 
-    /// D3: where clocks change within a week it has seven days still, and each drink is on its own; so in a month.
+    /// D3: a week with a change of clocks has seven days, and each drink is on its own day. So has a month.
     @Test(arguments: [
         ("Europe/Berlin", "2026-03-23", "2026-03-28T23:30"), ("Europe/Berlin", "2026-03-23", "2026-03-29T03:59"),
         ("Europe/Berlin", "2026-10-19", "2026-10-25T02:30"),
@@ -136,7 +136,7 @@ struct DeskTests {
         let (first, later) = (try #require(LocalDay(monday)), try desk("2026-12-01T12:00"))
         let week = try later.week(of: first.adding(days: 3))
         #expect(week.days.map(\.day) == (0..<7).map { first.adding(days: $0) } && week.totalMl == 300)
-        // 04:00 is where a day begins.
+        // A day starts at 04:00.
         let time = drink.suffix(5)
         let day = try #require(LocalDay(String(drink.prefix(10)))).adding(days: time < "04:00" ? -1 : 0)
         #expect(week.days.filter { $0.record?.totalMl == 300 }.map(\.day) == [day])
@@ -144,7 +144,7 @@ struct DeskTests {
         #expect(month.days.map(\.day.day) == Array(1...month.days.count))
     }
 
-    /// US-021: the summary is stored, also of a session without an entry, and nothing of it is told afterwards.
+    /// US-021: the summary is stored, also without an entry, and no notification of the session follows.
     @Test(arguments: [0, 3])
     func `an ended session sends no notification`(drinks: Int) async throws {
         _ = try fixture.desk("20:00").startSession()
@@ -203,7 +203,7 @@ struct DeskTests {
         #expect(try fixture.desk().contents().drinks == 0 && fixture.desk().isFirstVisit())
     }
 
-    /// B8: whichever surface changed something, the day was evaluated then; nobody has to remember it.
+    /// B8: whichever interface makes the change.
     @Test
     func `every change runs its follow-up`() throws {
         _ = try fixture.desk("07:00").set([("reminders.backOnTrack", "true")])

@@ -7,7 +7,7 @@ import TrackerCore
 
 @testable import TrackerService
 
-/// A day that is followed: looked at when something was written, and when time changes it; else not at all.
+/// The state is read when the store was written and when time changes it, and not otherwise.
 @Suite("The day as it changes", .timeLimit(.minutes(3)))
 struct FollowingTests {
     /// A pause that a test ends.
@@ -15,7 +15,7 @@ struct FollowingTests {
         private let asked = Mutex<[Duration]>([])
         var all: [Duration] { asked.withLock { $0 } }
 
-        /// Ends at once where it is short, and else when it is cancelled.
+        /// Returns at once for a short time, otherwise on cancellation.
         func sleep(_ length: Duration) async {
             asked.withLock { $0.append(length) }
             if length >= .seconds(30) { try? await Task.sleep(for: .seconds(3600)) }
@@ -43,7 +43,7 @@ struct FollowingTests {
         await work.value
     }
 
-    /// Says nothing, and counts.
+    /// Shows nothing and counts the calls.
     private struct Sink: NotificationSink {
         let name = "desktop"
         let given = Collected()
@@ -78,11 +78,10 @@ struct FollowingTests {
             sinks: [sink], desk: { desk(store) }, trouble: { _ in },
             sleep: { _ in
                 looks.withLock { $0 += 1 }
-                // A service looks again within a minute: what the other held in its hands at the moment of a look waits
-                // so long.
+                // A service retries within a minute: a claim that the other one held delays it that long.
                 try? await Task.sleep(for: .seconds(3))
             })
-        // One that can show nothing, on the same store.
+        // A loop without a working sink, on the same store.
         let deaf = ReminderLoop(
             sinks: [Deaf()], desk: { desk(third) }, trouble: { _ in },
             sleep: { _ in try? await Task.sleep(for: .seconds(3600)) })
@@ -97,7 +96,7 @@ struct FollowingTests {
         #expect(
             await event(within: 60) { Set(sink.given.kinds) == [.waterlineLive, .waterlinePerDrink] ? true : nil }
                 == true, "\(sink.given.kinds)")
-        // What is written about the telling itself ends: nobody pokes the other for ever.
+        // Writes about the delivery itself must not wake the loops endlessly.
         #expect(
             await event(within: 1) { looks.withLock { $0 } > 20 ? true : nil } == nil, "\(looks.withLock { $0 }) looks")
         for task in work { task.cancel() }

@@ -5,7 +5,6 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// What a phone lays into a folder is taken in, once.
 @Suite struct InboxTests {
     private let fixture: DeskFixture
     private let folder: TemporaryFolder
@@ -28,13 +27,14 @@ import TrackerService
         #expect(try take() == ["a.csv: 2 drinks added, 0 known already.", "b.csv: 1 drink added, 0 known already."])
         #expect(try take() == [])
         #expect(try fixture.desk().state().pace.dailyTotalMl == 350)
-        // The phone writes it anew with one more.
+        // The phone replaces the file with one more entry.
         try put("b.csv", ["startDate,value_ml", "2026-06-15T08:00:00+02:00,250", "2026-06-15T10:00:00+02:00,30"])
         #expect(try take() == ["b.csv: 1 drink added, 1 known already."])
         #expect(try fixture.desk().state().pace.dailyTotalMl == 380)
     }
 
-    /// A file that is cut is told once, keeps no other, and counts when it is whole; what is no file is not waited for.
+    /// A truncated file is reported once, blocks no other, and is imported when it is complete. A directory or pipe is
+    /// skipped.
     @Test func `an unreadable inbox file is reported once`() throws {
         try put("cut.json", ["[{\"startDate\": \"2026-06-15T08:00:00+02:00\", \"value_ml\": 250}, {\"startDate\":"])
         try put("whole.csv", ["startDate,value_ml", "2026-06-15T09:00:00+02:00,100"])
@@ -63,7 +63,7 @@ import TrackerService
             told.count == 2 && told[0].contains("no UTF-8") && told[1].hasPrefix("whole.csv: 1 drink added"), "\(told)")
     }
 
-    /// Phones write a file a day, and nobody takes them away: what is new has its turn however many old ones there are.
+    /// Phones write one file per day and never delete them: new ones are imported however many old ones exist.
     @Test func `many inbox files are imported in order`() throws {
         for number in 0..<450 {
             try put(

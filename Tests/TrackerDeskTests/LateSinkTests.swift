@@ -4,10 +4,10 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// A desktop that was away: what others told meanwhile it shows afterwards, in order, as long as it is still so; the
-/// rest is on its list of what it missed (tracker law C).
+/// Tracker spec C: a desktop that was unavailable shows earlier notifications in order if they still apply. The others
+/// are on its list of missed ones.
 @Suite final class LateSinkTests: Sendable {
-    /// A desktop, and somebody who hears everything.
+    /// A desktop, and a sink that accepts everything.
     private final class Place: NotificationSink {
         let name: String
         private let state: Mutex<(isThere: Bool, accepts: Bool, shown: [TrackerNotification])>
@@ -22,7 +22,7 @@ import TrackerService
             set { state.withLock { $0.isThere = newValue } }
         }
 
-        /// Whether it lets through what is not urgent.
+        /// Whether it accepts normal urgency.
         var accepts: Bool {
             get { state.withLock { $0.accepts } }
             set { state.withLock { $0.accepts = newValue } }
@@ -45,12 +45,12 @@ import TrackerService
     private let fixture: DeskFixture
     private let (desktop, phone) = (Place("desktop"), Place("phone"))
     private let now = Mutex("06:00")
-    /// What the desktop itself remembers to have shown.
+    /// The notifications in the desktop's own file.
     private let remembered = Mutex<Set<String>>([])
 
     init() async throws {
         fixture = try DeskFixture()
-        // From here on it is known.
+        // The desktop is known from now on.
         try await look("06:00")
     }
 
@@ -139,7 +139,7 @@ import TrackerService
         try await tell("08:00")
         #expect(phone.kinds == [.pace])
         let first = phone.shown[0]
-        // It comes back while the clock is a day ahead; there the day is another one.
+        // It returns while the clock is a day ahead, on another day.
         desktop.isThere = true
         try await tell("2026-06-16T07:00")
         #expect(try desktop.shown.isEmpty && missed() == [first.notificationId: "over"])
@@ -149,7 +149,7 @@ import TrackerService
             try fixture.store.notifications().first { $0.id == first.notificationId }?.sinks == ["phone", "desktop"])
         try await tell("08:06")
         #expect(desktop.shown.count == 1)
-        // What was told by the fast clock takes no place of what is of now.
+        // Notifications of the fast clock replace no current ones.
         desktop.isThere = false
         try await tell("11:00")
         let red = phone.shown[1]
@@ -158,7 +158,7 @@ import TrackerService
         desktop.isThere = true
         try await tell("11:02")
         #expect(try desktop.shown == [first, red] && missed() == [phone.shown[2].notificationId: "over"])
-        // What was missed by a clock that was right stays so.
+        // Missed notifications of a correct clock remain missed.
         desktop.isThere = false
         _ = try fixture.desk("11:30").logDrink(.ml(300))
         try await tell("13:30")
@@ -215,7 +215,7 @@ import TrackerService
         desktop.accepts = true
         try await look("08:10")
         #expect(desktop.shown == phone.shown)
-        // Back on track is told, held up; then red goes by.
+        // Back on track is delayed; then the red deficit ends.
         _ = try fixture.desk("08:11").set([("reminders.backOnTrack", "true")])
         desktop.accepts = false
         _ = try fixture.desk("08:15").logDrink(.ml(250))

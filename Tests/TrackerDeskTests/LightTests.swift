@@ -3,7 +3,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// What each bottle's light is to be told: only what is new, by the settings of that bottle.
+/// The requests for each bottle's light: only changes, by the settings of that bottle.
 @Suite struct LightTests {
     private static let (red, blue) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
 
@@ -20,15 +20,15 @@ import TrackerService
                 && desk.light(ofBottle: Self.blue) == nil)
         try desk.noteLight(.strong, ofBottle: Self.red)
         #expect(try desk.lightsDue().isEmpty && desk.light(ofBottle: Self.red) == nil)
-        // At night nobody is called for it; a bottle that is still lit is told at the next poll.
+        // At night no poll starts for the light; a lit bottle gets the request at the next poll.
         #expect(
             try fixture.desk("22:30").lightsDue().isEmpty && fixture.desk("22:30").light(ofBottle: Self.red) == .off)
-        // Who takes the setting back finds the light out.
+        // With the setting off the light is off.
         _ = try fixture.desk().set([("bottle.light", "false")])
         #expect(try fixture.desk("15:01").lightsDue() == [Self.red: .off])
         try desk.noteLight(.off, ofBottle: Self.red)
         #expect(try fixture.desk("15:02").lightsDue().isEmpty)
-        // Under another name it is the same bottle, and of one that nobody knows nothing is remembered.
+        // The bottle is the same under another name. Nothing is stored for an unknown bottle.
         _ = try fixture.desk().set([("bottle.light", "true"), ("bottle.alias", "kitchen")], ofBottle: Self.red)
         try desk.noteLight(.gentle, ofBottle: Self.red)
         #expect(try fixture.store.light(ofBottle: "kitchen") == .gentle)

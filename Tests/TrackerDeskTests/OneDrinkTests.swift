@@ -4,7 +4,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// A drink counts once, whichever ways it comes, and undo never makes two versions of it count.
+/// A drink counts once for every source, and undo never makes two versions of it count.
 @Suite struct OneDrinkTests {
     private let fixture: DeskFixture
 
@@ -60,7 +60,7 @@ import TrackerService
 
     private static let sips = [("08:10:42", 102), ("08:10:55", 66), ("12:30:05", 150), ("17:00:59", 88)]
 
-    /// Each as the bottle's own app may have written 102, 66, 150 and 88 ml.
+    /// Each as the bottle's own app can have written 102, 66, 150 and 88 ml.
     private static let written: [(unit: String, values: [String], isMinute: Bool)] = [
         ("mL", ["102", "66", "150", "88"], false), ("mL", ["102", "66", "150", "88"], true),
         ("L", ["0.102", "0.066", "0.15", "0.088"], true), ("fl_oz_us", ["3.45", "2.23", "5.07", "2.98"], true),
@@ -249,7 +249,7 @@ import TrackerService
         }
     }
 
-    /// An export of version 0.9 names no records: the drink keeps its key.
+    /// An export of version 0.9 has no record bytes: the drink keeps its key.
     @Test func `a record that an older export brought is dated without a conflict`() throws {
         _ = try fixture.store.append([try record("08:10:42", 300, isDated: false)])
         _ = try fixture.desk().dateRecord("r1", at: fixture.desk().moment("08:10"))

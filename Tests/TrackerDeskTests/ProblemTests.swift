@@ -4,7 +4,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// What is not done has a code, a category and a sentence that holds on every surface.
+/// Errors have a code, a category and a sentence for every interface.
 @Suite("Problems have one shape")
 struct ProblemTests {
     struct Case: Sendable, CustomTestStringConvertible {

@@ -7,8 +7,8 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// Each row of tracker law A8 as a poll meets it, until the state that surfaces show: the words, the hint, and that the
-/// next good poll takes both away. The drinks stay.
+/// Each row of tracker spec A8 from the poll to the displayed state: the text, the hint, and that the next successful
+/// poll clears both. The drinks stay.
 @Suite("When the radio fails")
 struct RadioTests {
     struct Row: Sendable, CustomTestStringConvertible {
@@ -24,7 +24,7 @@ struct RadioTests {
             (testDescription, self.error, self.hint, self.spoil) = (condition, error, hint, spoil)
         }
 
-        /// A connection that never comes about, for this reason.
+        /// A failed connection with this reason.
         static func connecting(_ condition: String, _ error: String, hint: String? = nil, _ reason: LinkError) -> Row {
             Row(condition, error, hint: hint) { $0.connectFailures = Array(repeating: reason, count: 20) }
         }

@@ -4,9 +4,8 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// What keeps reminders silent, and what closes a notification.
 @Suite struct ReminderPauseTests {
-    /// A notification channel that remembers what it shows.
+    /// A notification channel that records its notifications.
     private final class Screen: NotificationSink {
         let name = "desktop"
         private let state = Mutex<(delivered: [NotificationKind], shown: [String: String])>(([], [:]))

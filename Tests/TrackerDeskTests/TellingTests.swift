@@ -6,10 +6,10 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// Decide, then deliver: sinks are asked outside every transaction, and only what somebody could see counts.
+/// Sinks are called outside transactions, and only notifications that a user could see count.
 @Suite("Decisions and their sinks")
 struct TellingTests {
-    /// Does what a test says, and remembers what it was given.
+    /// A sink with scripted results that records its calls.
     final class Sink: NotificationSink {
         let name: String
         let limit: Duration
@@ -67,8 +67,8 @@ struct TellingTests {
         #expect(try fixture.store.notifications().isEmpty && fixture.desk().state().remindersSent == 0)
     }
 
-    /// An adversary's findings: the state that a broker got said "disabled" when a session's reminder came that it may
-    /// not have, and counted the session's changes.
+    /// The state for a broker must not say "disabled" because of a session's reminder that is private, nor count the
+    /// session's changes.
     @Test
     func `hidden sessions do not appear in numbers`() async throws {
         _ = try fixture.desk().startSession()
@@ -94,7 +94,7 @@ struct TellingTests {
     @Test
     func `a hanging channel is not waited for`() async throws {
         let stuck = Mutex<[CheckedContinuation<Void, Never>]>([])
-        // Takes no notice of being cancelled.
+        // Ignores cancellation.
         let hanging = Sink("hanging", limit: .milliseconds(100)) { _ in
             await withCheckedContinuation { continuation in stuck.withLock { $0.append(continuation) } }
             return true
@@ -174,7 +174,7 @@ struct TellingTests {
         #expect(try fixture.store.notifications().map(\.sinks) == [["desktop"]])
     }
 
-    /// Tracker law, Section 8: the badge counts what was told and not looked at.
+    /// Tracker spec, section 8: the badge counts notifications that were not seen.
     @Test
     func `unread notifications are those since the last view`() async throws {
         try await fixture.desk("12:00").tell([Sink("desktop")])
@@ -191,7 +191,7 @@ struct TellingTests {
         #expect(try printed.desk("12:01").state().unread == 0, "a person read it where it was printed")
     }
 
-    /// Somebody looked while the clock was a year fast: what is told when it is right again has not been seen.
+    /// A view while the clock was a year fast does not mark later notifications as seen.
     @Test
     func `a view by a fast clock hides no later notification`() async throws {
         try await fixture.desk("12:00").tell([Sink("desktop")])
@@ -205,7 +205,7 @@ struct TellingTests {
         #expect(try fixture.desk("12:35").state().unread == 0)
     }
 
-    /// A10, B8: the loop sleeps until the very second, and whoever drinks nothing hears it once.
+    /// A10, B8: the loop sleeps until the exact second and sends the reminder once.
     @Test
     func `a service sends a due reminder within a second`() async throws {
         let fixture = fixture
@@ -221,7 +221,7 @@ struct TellingTests {
             told.withLock { $0.append(now.wholeSeconds) }
             return true
         }
-        // Sleeping is letting the clock go on.
+        // Sleeping advances the clock.
         let loop = ReminderLoop(
             sinks: [sink], desk: { fixture.certainDesk(clock.withLock { $0 }.description) },
             trouble: { Issue.record("\($0)") },

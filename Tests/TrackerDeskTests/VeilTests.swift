@@ -3,8 +3,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// Where sessions are nobody's business, no method of the desk speaks of one, or touches one (adversary, 22 November
-/// 2026).
+/// Without permission for sessions no method reports or changes one.
 @Suite struct VeilTests {
     @Test func `a session entry is hidden`() throws {
         let fixture = try DeskFixture()
@@ -14,7 +13,7 @@ import TrackerService
         #expect(throws: (any Error).self) { try veiled.edit("w1", EntryChange(estimate: 9)) }
         #expect(throws: (any Error).self) { try veiled.edit("w1", EntryChange(ml: 9)) }
         #expect(throws: (any Error).self) { try veiled.delete("w1") }
-        // It is there, as it was, for whose business it is.
+        // It is unchanged for a caller with permission.
         guard case .session(let report) = try fixture.desk("12:03").edit("w1", EntryChange(estimate: 1)) else {
             return #expect(Bool(false), "w1 is an entry")
         }
@@ -29,7 +28,7 @@ import TrackerService
         let veiled = try fixture.desk("12:03").seeing(waterline: false)
         #expect(try veiled.undo().state.pace.dailyTotalMl == 0)
         #expect(throws: Refusal.self) { try veiled.undo() }
-        // It is still there for whose business it is.
+        // It still exists for a caller with permission.
         #expect(try fixture.desk("12:04").undo().undone.contains("drink"))
     }
 

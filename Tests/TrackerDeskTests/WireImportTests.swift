@@ -4,7 +4,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// Another store's journal at the door.
+/// The import of another store's journal.
 @Suite struct WireImportTests {
     private static let sip = """
         {"at":1770070875000,"bottle":"A4:C1:38:00:00:01","gateway":"g","ml":300,\
@@ -34,11 +34,11 @@ import TrackerService
     }
 
     @Test(arguments: [
-        // Another sip's time or amount: it would take that sip's place.
+        // Another drink's time or amount would replace that drink.
         (#""ml":300"#, #""ml":105"#, "another time or amount"), ("22:21:15", "22:21:16", "another time or amount"),
         ("2026-02-02T", "2025-02-02T", "another time or amount"),
         ("calendar/u16be", "strict/u8", "another time or amount"), ("calendar/u16be", "hearsay", "hearsay"),
-        // A flag that says otherwise than the verdict.
+        // A flag that contradicts the verdict.
         (#"6100""#, #"6101""#, "no drink"),
         (#""verdict":"drink""#, #""verdict":"notADrink","reason":"flag""#, "is a drink"),
         (#""verdict":"drink""#, #""verdict":"notADrink","reason":"zero""#, "is a drink"),

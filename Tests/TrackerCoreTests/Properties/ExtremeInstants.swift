@@ -3,9 +3,8 @@ import Testing
 
 @testable import TrackerCore
 
-/// No instant, day or duration may stop a program, whatever file or server it came from: everything public that takes a
-/// time is called with the ends of the numbers, the ends of the calendar and random values between. A trap fails the
-/// run.
+/// No instant, day or duration from a file or a server may trap. Calls every public function with a time, with the
+/// limits of the types, the limits of the calendar, and random values between.
 @Suite struct ExtremeInstants {
     static let edges: [Int64] =
         [.min, .min + 1, .min + 999, .max, .max - 1, .max - 999, .min / 1000, .max / 1000, 0, -1, 1]
@@ -86,7 +85,7 @@ import Testing
         _ = WriteStamp.wins(WriteStamp(updatedAt: now, device: "a"), over: WriteStamp(updatedAt: other, device: "b"))
     }
 
-    /// The whole evaluation, with a session and sips, at every pair of now and then.
+    /// The whole evaluation, with a session and drinks, at every pair of times.
     @Test(arguments: 1...8) func `evaluations at extreme instants do not trap`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let zone = try Zone(Self.zones[seed % Self.zones.count])
@@ -123,7 +122,6 @@ import Testing
         }
     }
 
-    /// Records of a bottle, received at any moment.
     @Test(arguments: 1...8) func `records received at extreme instants do not trap`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let resolver = RecordResolver(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TrackerCore
 
-/// Promise 3 as properties: totals are a fold, whatever way the records came in.
+/// Invariant 3 as properties: totals are a fold, however the records arrive.
 @Suite struct IngestProperties {
     private func drinks(_ random: inout SeededGenerator) -> [Drink] {
         let calendar = DayCalendar(zone: .utc)
@@ -28,7 +28,7 @@ import Testing
         while !pieces.isEmpty {
             let batch = Array(pieces.prefix(Int.random(in: 1...10, using: &random)))
             ledger.ingest(batch)
-            // Some are sent again with the next batch, as a bottle does that was not acknowledged.
+            // Some records are sent again with the next batch, as by a bottle without an acknowledgement.
             if Bool.random(using: &random) { pieces.removeFirst(batch.count) } else { pieces.removeFirst() }
             ledger.ingest(Array(drinks.shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random))))
         }

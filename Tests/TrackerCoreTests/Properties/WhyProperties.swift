@@ -3,13 +3,13 @@ import Testing
 
 @testable import TrackerCore
 
-/// Every reminder and every silence explains itself, and the explanation is the decision's own: turning over exactly
-/// what it names turns the decision over.
+/// Every reminder and its absence is explained by the conditions of the decision: changing exactly these conditions
+/// reverses it.
 @Suite struct WhyProperties {
     private static let engines = ["pace", "interval", "adaptive", "all"]
 
-    /// Days of random drinks, entries and refusals; each moment is explained, and each condition turned over by itself,
-    /// where that can be done without moving another one.
+    /// Random days with drinks, entries and rejections. Each time is explained, and each condition is changed alone
+    /// where this is possible.
     @Test func `changing the named conditions changes the decision`() throws {
         var (turned, tried): ([ReminderGuard.Name: Int], [ReminderGuard.Name: Int]) = ([:], [:])
         var (spoke, fellSilent) = (0, 0)
@@ -21,13 +21,14 @@ import Testing
                 now = now.advanced(seconds: Double(Int.random(in: 60...3600, using: &random)))
                 act(&world, now, isThirsty: seed % 3 == 0, &random)
                 var facts = world.facts(at: now)
-                // Rare by itself: a drink that made up for a reminder, and nobody was told.
+                // Rare by chance: a drink that removed the deficit of a reminder without a notification.
                 if Int.random(in: 0..<4, using: &random) == 0 { facts.engineDay?.recoveryIsDue = true }
                 let explanation = try explained(facts, now, seed)
                 for reminder in explanation.reminders {
                     for condition in reminder.conditions {
                         let isNamed = reminder.isTold || reminder.deciding.map(\.name) == [condition.name]
-                        // Enough of each; and now and then one of several, which must change nothing by itself.
+                        // A sufficient number of each, and sometimes one of several conditions, which alone must change
+                        // nothing.
                         guard
                             isNamed
                                 ? turned[condition.name, default: 0] < 8 && tried[condition.name, default: 0] < 300
@@ -54,12 +55,12 @@ import Testing
             }
         }
         #expect(spoke > 40 && fellSilent > 40, "\(spoke) began to speak, \(fellSilent) fell silent")
-        // One word at a time, and a session, cannot be turned over without moving anything else.
+        // The limit of one notification at a time and the session cannot be changed independently.
         let never = Set(ReminderGuard.Name.allCases).subtracting(turned.keys).subtracting([.noOtherWord, .sessionRuns])
         #expect(never.isEmpty, "never the one that decides: \(never)")
     }
 
-    /// A moment's explanation; it says what the evaluation does, and each of its sentences says something.
+    /// The explanation at a time; checks that it agrees with the evaluation and has no empty sentence.
     private func explained(_ facts: TrackerFacts, _ now: Instant, _ seed: Int) throws -> Explanation {
         let explanation = Tracker.explain(facts, now: now)
         let decided = Set(Tracker.evaluate(facts, now: now).decisions.map(\.kind).filter { !$0.isResident })
@@ -88,7 +89,7 @@ import Testing
 
     private func act(_ world: inout World, _ now: Instant, isThirsty: Bool, _ random: inout SeededGenerator) {
         switch Int.random(in: 0..<8, using: &random) {
-        // Whoever drinks little is reminded; whoever drinks much reaches the goal.
+        // Few drinks lead to reminders, many reach the goal.
         case 0, isThirsty ? 1 : 0, isThirsty ? 2 : 0: world.drink(Int.random(in: 50...600, using: &random), at: now)
         case 3 where world.session == nil: world.session = WaterlineSession(id: "s", userID: "u", startTime: now)
         case 3, 4: if world.session != nil { world.log(.alcohol, at: now) }
@@ -100,7 +101,7 @@ import Testing
 }
 
 extension TrackerFacts {
-    /// The same with one condition turned over, by as small a change as there is; `nil` where none is known.
+    /// The facts with one condition changed minimally; `nil` where no change is known.
     fileprivate func turned(_ condition: Explanation.Condition, of kind: NotificationKind, _ now: Instant)
         -> TrackerFacts?
     {
@@ -113,7 +114,7 @@ extension TrackerFacts {
         switch condition.name {
         case .remindersOn: facts.settings.remindersEnabled.toggle()
         case .activeHours:
-            // The other engines' hours stay what they are.
+            // The other engines keep their hours.
             (facts.settings.intervalWake, facts.settings.intervalSleep) = (
                 settings.intervalHours.wake, settings.intervalHours.sleep
             )
@@ -192,7 +193,7 @@ extension WaterlineFacts {
             state.lastValueThousandths = wasOn ? 1_000_000 : -1_000_000
             state.lastValueSeq = wasOn ? .max : 0
         case .valueHigh where wasOn:
-            // It came to the threshold, and much water after that.
+            // The threshold was reached, with much water afterwards.
             facts.logs += (1...60).map { number in
                 LogEntry(
                     id: "turned\(number)", sessionID: session.id, timestamp: now, kind: .water, amountOz: 8,

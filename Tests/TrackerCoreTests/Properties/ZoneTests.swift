@@ -9,7 +9,7 @@ import Testing
     private static let first = LocalDay(daysSince1970: 18_259)  // 2019-12-29
     private static let last = LocalDay(daysSince1970: 24_110)  // 2036-01-05
 
-    /// Zones whose clocks agree in these years share a representative.
+    /// Zones with equal clocks in these years share a representative.
     private static func distinct() throws -> [(zone: Zone, names: [String], starts: [String: String])] {
         var groups: [[Int64]: (Zone, [String], [String: String])] = [:]
         let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
@@ -30,8 +30,8 @@ import Testing
         return groups.values.map { ($0.0, $0.1, $0.2) }
     }
 
-    /// The starts of all days with boundaries 0 and 4, against Python's zoneinfo (`Data/zone-days.py`), zone by zone.
-    /// A newer time zone database may move a zone or two; wrong arithmetic moves most.
+    /// The starts of all days with boundaries 0 and 4, against Python's zoneinfo (`Data/zone-days.py`), zone by zone. A
+    /// newer time zone database can change a few zones; wrong arithmetic changes most.
     @Test func `days start where Python's zoneinfo has them`() throws {
         var differing: [String] = []
         var count = 0
@@ -53,7 +53,7 @@ import Testing
         #expect(differing.count <= count / 50, "these zones differ: \(differing.sorted().joined(separator: ", "))")
     }
 
-    /// Every instant belongs to the one day that has begun and whose successor has not.
+    /// Every instant belongs to the one day that has started and whose successor has not.
     @Test func `no day is lost or doubled`() throws {
         let seed: UInt64 = 2026
         print("days in all zones: seed \(seed)")
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// Wall clock and instant are inverse to each other, also in the hours that occur twice.
+    /// Wall clock and instant are inverse to each other, also in repeated hours.
     @Test(arguments: 1...40) func `local times convert back to their instants`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let zones = [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TrackerCore
 
-/// A6: the story of one bottle, step by step; and travel (T-20) with the core's own totals.
+/// A6: the events of one bottle, step by step; and travel (T-20) with the core's own totals.
 @Suite struct IngestStoryTests {
     static let table: [Vector] =
         [
@@ -24,7 +24,7 @@ import Testing
             updatedAt: received)
     }
 
-    /// The steps come one a minute from 18:00 on; every minute to the next day's boundary is evaluated.
+    /// One step per minute from 18:00 on; every minute to the next day's boundary is evaluated.
     private static func story(_ zone: String) throws {
         var world = try World(zone: zone)
         try world.settings.set("hydration.goalMl", to: "1600")
@@ -74,7 +74,7 @@ import Testing
             one, one, try record("2026-02-03T16:00:00", 101), try record("2026-02-03T16:00:00", 100, bottle: "b2"),
         ])
         #expect(ledger.drinks.count == 3)
-        // 0 ml is kept and does not count.
+        // 0 ml is stored and does not count.
         ledger.ingest([try record("2026-02-03T17:00:00", 0)])
         let intake = ledger.intake(on: try day("2026-02-03"))
         #expect(ledger.drinks.count == 4)

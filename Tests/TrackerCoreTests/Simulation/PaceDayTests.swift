@@ -75,7 +75,7 @@ import Testing
                     if evaluation.decisions.contains(where: { $0.acceptance == .pace(.overdue) }) {
                         world.drink(
                             evaluation.snapshot.pace.expectedMl - evaluation.snapshot.pace.dailyTotalMl, at: now)
-                        // A log is followed by an evaluation of its own (B8): on track, so amber is armed again.
+                        // B8: an evaluation follows a log entry. It is on pace, so amber is armed again.
                         world.evaluate(at: now)
                     }
                 })
@@ -94,7 +94,7 @@ import Testing
             world.engineDay = state
             world.evaluate(at: try world.moment(evaluated))
             #expect(world.told(.pace).count == expected)
-            // At midnight the clock alone brings it on track: cleared, and no word about it.
+            // At midnight the clock alone brings it on pace: cleared without a notification.
             world.evaluate(at: try world.moment("2026-06-16 00:00"))
             #expect(world.engineDay?.lastNotified == nil)
             #expect(world.told(.recovery).isEmpty)

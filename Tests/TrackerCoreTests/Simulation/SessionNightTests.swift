@@ -2,7 +2,7 @@ import Testing
 
 @testable import TrackerCore
 
-/// E3 and E4 as whole nights, minute by minute; X1's stories.
+/// E3 and E4 as whole nights, minute by minute; X1's scenarios.
 @Suite struct SessionNightTests {
     static let table: [Vector] = abandoned + forgotten + silence + grids + perDrink + warnings + stories
 
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    // E4: nothing logged.
+    // E4: no entries.
     private static let silence: [Vector] = worldZones.flatMap { zone in
         Vector.numbered("E4-I/\(zone)", [(10, 8), (15, 5), (20, 4), (30, 2), (45, 1), (60, 1)]) { interval, count in
             var world = try night(zone, "2026-06-15 21:00", [("waterline.intervalMinutes", "\(interval)")])
@@ -94,7 +94,7 @@ import Testing
                         "01:00", "01:30", "02:00", "02:30", "02:00", "02:30", "03:00",
                     ])
             },
-            // A new interval restarts the grid at the change; switching on again does not catch up.
+            // A new interval restarts the grid at the change; switching on again sends no missed ones.
             Vector("E4-G3") {
                 var world = try night("UTC", "2026-06-15 21:00")
                 let change = try world.moment("2026-06-15 21:25")
@@ -141,7 +141,7 @@ import Testing
         ) { logs, fired in
             try #expect(told(logs, .waterlineWarning, []) == fired)
         } + [
-            // A lower threshold only recolours.
+            // A lower threshold changes only the colour.
             Vector("E4-W07") {
                 var world = try night("UTC", "2026-06-15 21:00", [("waterline.warningThreshold", "3")])
                 world.logs = entries("A A", start: try world.moment("2026-06-15 21:00"))
@@ -194,7 +194,7 @@ import Testing
                     after?.value == 1 && after?.sinceWater == 1 && after?.isWarning == false
                         && after?.adherencePercent == 50)
                 #expect(world.told(.waterlineWarning).count == 1)
-                // The same sips before the start or after the end change nothing.
+                // The same drinks before the start or after the end change nothing.
                 world.sips = world.sips.map { Sip(key: $0.key, at: $0.at.advanced(seconds: -1800), ml: $0.ml) }
                 #expect(world.evaluate(at: try world.moment("2026-06-15 21:30")).snapshot.waterline?.value == 2)
                 var ended = try #require(world.session)

@@ -2,8 +2,8 @@ import Testing
 
 @testable import TrackerCore
 
-/// A small world around the core: drinks and entries that become known at their time, a sink, the state that a store
-/// would keep, and a clock that is advanced minute by minute.
+/// Drives the core: drinks and entries that become known at their time, a sink, the stored state, and a clock that
+/// advances minute by minute.
 struct World {
     var settings = Settings()
     let zone: Zone
@@ -14,7 +14,7 @@ struct World {
     var engineDay: EngineDay?
     var waterline: WaterlineReminderState?
     let sink = MemorySink()
-    /// What was accepted, with the wall clock of the moment.
+    /// Accepted notifications with their wall-clock times.
     private(set) var events: [Event] = []
 
     struct Event: Equatable, CustomStringConvertible {
@@ -44,7 +44,7 @@ struct World {
         return facts
     }
 
-    /// One evaluation, delivered; a second one of the same moment must find nothing left to do.
+    /// Evaluates and delivers; a second evaluation at the same time must find nothing.
     @discardableResult
     mutating func evaluate(at now: Instant) -> Evaluation {
         let wall = String(zone.wall(at: now).description.dropFirst(11).prefix(5))
@@ -63,7 +63,7 @@ struct World {
         return evaluation
     }
 
-    /// Evaluates every minute from one moment to another, both included; `each` runs before the evaluation.
+    /// Evaluates every minute from one time to another, both included; `each` runs before the evaluation.
     mutating func run(
         from start: Instant, to end: Instant, before each: (inout World, Instant) throws -> Void = { _, _ in },
         after: (inout World, Instant, Evaluation) throws -> Void = { _, _, _ in }
@@ -98,6 +98,5 @@ struct World {
     }
 }
 
-/// Zones in which whole days are run: none, one with summer time, one that changes at 23:00, one that changes by 30
-/// minutes.
+/// Zones for whole days: without changes, with summer time, with a change at 23:00, and with a change of 30 minutes.
 let worldZones = ["UTC", "Europe/Berlin", "America/Nuuk", "Australia/Lord_Howe"]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TrackerCore
 
-/// The shape of the state that other programs read (B7, A12).
+/// The state for other programs (B7, A12).
 @Suite struct SnapshotTests {
     private func evaluation(_ drinks: [(String, Int)] = [], at now: String, settings: Settings = Settings()) throws
         -> Evaluation
@@ -50,13 +50,13 @@ import Testing
         #expect(object["phase"] as? String == "goalReached")
     }
 
-    /// B6: the second fill stands at expected / goal while the rounded deficit is shown, and at no other time. At 10:00
-    /// 500 of 2500 are expected.
+    /// B6: the second fill is at expected / goal while the rounded deficit is shown, and absent otherwise. At 10:00 500
+    /// of 2500 are expected.
     @Test(arguments: [(0, 0.2), (475, 0.2), (476, nil), (500, nil), (900, nil), (2500, nil)] as [(Int, Double?)])
     func `the target fill is expected over goal`(total: Int, height: Double?) throws {
         let snapshot = try evaluation([("09:00", total)], at: "10:00").snapshot
         #expect(snapshot.targetProgress == height && snapshot.behindText.hasSuffix("behind target") == (height != nil))
-        // In the evening it is full, not more.
+        // In the evening it is at most full.
         let evening = try evaluation([("09:00", total)], at: "22:30").snapshot
         #expect(evening.targetProgress == (total < 2476 ? 1 : nil))
     }

@@ -1,13 +1,12 @@
 import Testing
 import TrackerCore
 
-/// What a person types as an amount.
 @Suite struct TypedAmountTests {
     @Test(arguments: [
         ("250", 250), ("250ml", 250), ("250 ml", 250), ("25cl", 250), ("2.5 dl", 250), ("0.25l", 250), ("0,25 L", 250),
         (".5l", 500), ("8oz", 237), ("8 OZ", 237),
         ("12 fl oz", 355), ("16floz", 473), ("24oz", 710), ("0.5 ml", 1), ("0ml", 0), ("-5", -5),
-        // As the programs write it; "1,250 l" is a decimal comma.
+        // As the programs print it; "1,250 l" has a decimal comma.
         ("1,250 ml", 1250), ("2,500ml", 2500), ("1,250 l", 1250), ("0.125 oz", 4), ("0,5ml", 1),
     ])
     func `amounts with units are parsed to millilitres`(text: String, ml: Int) { #expect(Amounts.typed(text) == ml) }

@@ -51,7 +51,7 @@ import TrackerCore
         let lastDrink = try last.map { try local($0) }
         let expected = try expected.map { try local("2026-06-15 \($0)") }
         #expect(reminder.firings(lastDrink: lastDrink) == expected)
-        // Asked minute by minute, the latest firing changes at exactly those minutes.
+        // Evaluated minute by minute, the latest firing changes at exactly those minutes.
         var seen: [Instant] = []
         var now = try local("2026-06-15 08:00")
         while now < reminder.end {
@@ -87,7 +87,7 @@ import TrackerCore
         #expect(history[today].dayClass.rawValue == todayClass)
     }
 
-    /// Reset today, then the bottle sends the same three again, then a fourth.
+    /// Resets today, then the bottle sends the same three again, then a fourth.
     private static let resets: [Vector] = [
         Vector("D3-R1") {
             let calendar = DayCalendar(zone: .utc)

@@ -2,8 +2,7 @@ import Testing
 
 @testable import TrackerCore
 
-/// B9: those of the nineteen checks that the core can show. The specification's page of checks says where the others
-/// are.
+/// B9: the checks that the core can show. The specification's page of checks lists the tests of the others.
 @Suite struct CheckVectors {
     static let table: [Vector] = [
         Vector("B9-01") {
@@ -71,7 +70,7 @@ import Testing
             #expect(world.told(.goal).count == 1)
         },
         Vector("B9-15") {
-            // One decision, two sinks, one of them refusing: delivered once to each, counted once.
+            // One decision, two sinks, one of them rejecting: delivered once to each, counted once.
             let world = try World(zone: "Europe/Berlin")
             let now = try world.moment("2026-06-15 10:00")
             var evaluation = Tracker.evaluate(world.facts(at: now), now: now)

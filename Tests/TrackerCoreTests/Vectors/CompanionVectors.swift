@@ -1,7 +1,7 @@
 import Testing
 import TrackerCore
 
-/// A3: the state's arithmetic. A4: the founding countdown. A5: when the next drink is due.
+/// A3: the state's arithmetic. A4: the original countdown. A5: when the next drink is due.
 @Suite struct CompanionVectors {
     static let table: [Vector] = states + edges + countdowns + dues + nuuk
 

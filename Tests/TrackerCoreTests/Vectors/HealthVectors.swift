@@ -2,7 +2,7 @@ import TrackerService
 import Testing
 import TrackerCore
 
-/// D4: health files out and in, over the hour that Berlin repeats.
+/// D4: export and import of health files, over the hour that Berlin repeats.
 @Suite struct HealthVectors {
     static let table: [Vector] = [
         Vector("D4-01") {
@@ -18,7 +18,7 @@ import TrackerCore
                 #expect(samples.map(\.uuid) == drinks.map(\.key))
             }
         },
-        // A file read again adds nothing, ours or another's.
+        // A file that is read again adds no drinks, whatever its source.
         Vector("D4-02") {
             let calendar = DayCalendar(zone: try Zone("Europe/Berlin"))
             let foreign = """
@@ -70,7 +70,7 @@ import TrackerCore
         }
     }
 
-    /// A drink that was logged between two seconds comes back at its very moment.
+    /// Fractions of a second survive the round trip.
     @Test(arguments: [0, 1, 50, 999]) func jsonKeepsMilliseconds(rest: Int64) throws {
         let at = Instant(milliseconds: 1_792_888_200_000 + rest)
         let drink = Drink(
@@ -82,7 +82,7 @@ import TrackerCore
                 rest == 0 ? ":00+05:45\"" : ".\(String(1000 + rest).dropFirst())+05:45\""))
     }
 
-    /// A file cut anywhere is refused, never half read; cut behind its last mark it is whole.
+    /// A truncated file is rejected as a whole; without the bytes after its last delimiter it is complete.
     @Test func cutFilesAreRefused() throws {
         let drinks = try Self.twoDrinks()
         for text in [HealthExport.text(.appleHealth, drinks), HealthExport.text(.json, drinks)] {

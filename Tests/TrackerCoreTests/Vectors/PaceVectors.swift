@@ -36,7 +36,7 @@ import TrackerCore
         try #expect(pace(goal, wall, zone, sleep: sleep) == [whole, continuous])
     }
 
-    /// The two readings of the pace, whole hours first.
+    /// Both readings of the pace, whole hours first.
     private static func pace(_ goal: Int, _ wall: String, _ zone: String = "Europe/Berlin", sleep: String = "22:00")
         throws -> [Int]
     {

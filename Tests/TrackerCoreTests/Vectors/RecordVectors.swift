@@ -9,7 +9,7 @@ import TrackerCore
 
     @Test(arguments: table) func vector(_ vector: Vector) throws { try vector.check() }
 
-    // The same instants on every machine: the core asks none for its zone. Each in a process of its own, since
+    // The same instants on every machine: the core does not read the host's zone. Runs in processes of its own, because
     // Foundation reads TZ once.
     @Test func aMachineInUTCSaysTheSame() async {
         await #expect(processExitsWith: .success) { try RecordVectors.checkInstants(onAMachineIn: "UTC", offset: 0) }
@@ -49,13 +49,13 @@ import TrackerCore
         ] as [(String, [UInt8], String?)]).map { id, bytes, expected in
             Vector(id) {
                 #expect(words(bytes) == expected)
-                // The same bytes in the middle of something longer: a slice counts from its own start.
+                // The same bytes within longer ones: a slice counts from its own start.
                 let slice = ([0x1A, 0x1A] + bytes).dropFirst(2)
                 #expect(words(slice) == expected)
             }
         }
 
-    /// A1-12: seven vectors, one a field.
+    /// A1-12: seven vectors, one per field.
     private static let impossible: [Vector] =
         ([
             ("a", [(1, 0)]), ("b", [(2, 0)]), ("c", [(2, 0x1E)]), ("d", [(1, 4), (2, 0x1F)]),
@@ -166,7 +166,7 @@ import TrackerCore
     private static let berlin = "Europe/Berlin"
     private static let newYork = "America/New_York"
 
-    /// Reads a record in the strict dialect; `nil` if the dialect refuses it.
+    /// Reads a record in the strict dialect; `nil` if the dialect rejects it.
     private static func words(_ bytes: some Collection<UInt8>) -> String? {
         guard let record = try? DrinkRecord(decoding: bytes, dialect: .strict) else { return nil }
         return "\(record.month)/\(record.day) \(record.hour):\(record.minute):\(record.second), \(record.amountMl) ml"

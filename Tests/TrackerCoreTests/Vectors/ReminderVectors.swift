@@ -2,7 +2,7 @@ import Testing
 
 @testable import TrackerCore
 
-/// A10, B5, X2 and the catalogue: what is told, by which engine, how often, in which words.
+/// A10, B5, X2 and the catalogue: the notifications of each engine, their number and texts.
 @Suite struct ReminderVectors {
     static let table: [Vector] = interval + others + engines + texts
 
@@ -27,13 +27,13 @@ import Testing
     ]
 
     private static let interval: [Vector] = [
-        // Nothing drunk: at 09:30, once (the founding rules said 18:50, K-A5).
+        // Nothing drunk: at 09:30, once (the original requirements: 18:50, K-A5).
         Vector("A10-1") {
             var world = try newWorld(seedA)
             try run(&world)
             #expect(world.told(.interval) == ["09:30 Stay hydrated - grab your water bottle."])
         },
-        // Each drink is a new anchor; 11:08:34 comes with the minute after it.
+        // Each drink is a new anchor; 11:08:34 is evaluated at the next minute.
         Vector("A10-2") {
             var world = try newWorld(seedA)
             try run(&world, [("09:40", 200), ("12:00", 200)])
@@ -68,7 +68,7 @@ import Testing
             #expect(world.told(.goal).count == 1)
             #expect(world.engineDay?.remindersSent == 0)
         },
-        // Off: not told, but the day's flag is set.
+        // Off: not sent, but the day's flag is set.
         Vector("B5-2") {
             var world = try newWorld([("reminders.enabled", "false")])
             let now = try world.moment("2026-06-15 12:00")
@@ -85,7 +85,7 @@ import Testing
             try run(&world, [("11:00", 1000)])
             #expect(world.told(.recovery).isEmpty && !world.told(.pace).isEmpty)
         },
-        // A refused reminder changes nothing, and comes again under the same id (K-B15).
+        // A rejected reminder changes nothing and is offered again with the same id (K-B15).
         Vector("B5-4") {
             var world = try newWorld()
             world.sink.accepts = false
@@ -97,7 +97,7 @@ import Testing
             #expect(refused.decisions.map(\.notificationId) == ["hydration-reminder/2026-06-15/1"])
             #expect(accepted.decisions.map(\.notificationId) == refused.decisions.map(\.notificationId))
             #expect(world.engineDay?.remindersSent == 1 && world.engineDay?.lastNotified == .overdue)
-            // So does the goal's word, until somebody heard it.
+            // So is the goal's notification, until a sink accepts it.
             world.drink(2500, at: ten)
             world.sink.accepts = false
             world.evaluate(at: ten.advanced(seconds: 120))
@@ -105,7 +105,7 @@ import Testing
             for second in [180.0, 240] { world.evaluate(at: ten.advanced(seconds: second)) }
             #expect(world.told(.goal).map { String($0.prefix(5)) } == ["10:03"])
         },
-        // A process that slept through the boundary begins the new day as new (K-B16).
+        // A process that was suspended over the boundary starts the new day as new (K-B16).
         Vector("B4-D") {
             var world = try newWorld()
             world.evaluate(at: try world.moment("2026-06-15 10:00"))
@@ -117,7 +117,7 @@ import Testing
 
     private static let engines: [Vector] = [
         Vector("X2-1") {
-            // Adaptive: every two hours without a drink, from the common pair of hours.
+            // Adaptive: every two hours without a drink, with the common hours.
             var world = try newWorld([("reminders.engine", "adaptive"), ("schedule.adaptive.start", "8")])
             try run(&world, [("10:30", 1300)])
             #expect(
@@ -126,7 +126,7 @@ import Testing
                 ])
             #expect(world.told(.adaptive).first == "10:00 You need about 210 ml per hour to hit your goal. Tap to log!")
         },
-        // All: at most one an evaluation, one congratulation, and the cap holds for the sum.
+        // All: at most one per evaluation, one congratulation, and the limit applies to the sum.
         Vector("X2-2") {
             var world = try newWorld([("reminders.engine", "all")])
             try world.run(
@@ -140,7 +140,7 @@ import Testing
             world.evaluate(at: try world.moment("2026-06-16 12:00"))
             #expect(world.told(.goal).count == 1)
         },
-        // The pair's quiet hours hold for every engine.
+        // The common quiet hours apply to every engine.
         Vector("X2-3") {
             for engine in ["pace", "interval", "adaptive", "all"] {
                 var world = try newWorld([
@@ -179,7 +179,7 @@ import Testing
             }
             #expect(NotificationKind.pace.urgency(for: .overdue, settings: Settings()) == .critical)
         },
-        // Discreet: no count, and none of the words, in any kind.
+        // Discreet: no count and none of the revealing texts, in any kind.
         Vector("E4-T1") {
             let state = WaterlineState.computeState(entries("A A A"), warningThreshold: 2)
             let words = ["drink", "alcohol", "beer", "wine", "shot", "cocktail"]
@@ -216,7 +216,7 @@ import Testing
                 NotificationTexts.live(state, nextReminder: TimeOfDay(hour: 22), discreet: false).body
                     == "Waterline 1 · 2 drinks · 1 water · next reminder 22:00")
         },
-        // A12 and A8: words and their survival.
+        // A12 and A8: texts and their persistence.
         Vector("A8-1") {
             var status = ConnectionStatus()
             status.change(to: .scanning)

@@ -30,7 +30,7 @@ import TrackerCore
     private static let session = OutboxItem.Entity(kind: "session", id: "s")
 
     private static let outbox: [Vector] = [
-        // Three logs while the server is down; up again, they arrive in order.
+        // Three entries while the server is down; they arrive in order once it is up.
         Vector("E8-O1") {
             var outbox = Outbox()
             var now = Instant(seconds: 0)
@@ -48,7 +48,7 @@ import TrackerCore
             #expect(received == ["1", "2", "3"])
             #expect(outbox.pending == 0 && outbox.status(isSending: false, isOffline: false) == .idle)
         },
-        // 500 once: again after a second; the same item, so the server can tell.
+        // 500 once: retried after a second with the same item id, so that the server can detect it.
         Vector("E8-O2") {
             var outbox = Outbox()
             let now = Instant(seconds: 0)
@@ -62,7 +62,7 @@ import TrackerCore
         Vector("E8-O3") {
             #expect((1...12).map(Outbox.backOffSeconds) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
         },
-        // 4xx parks the item and what comes after it of the same entity, and nothing else.
+        // 4xx rejects the item and later ones of the same entity, and no others.
         Vector("E8-O4") {
             var outbox = Outbox()
             let now = Instant(seconds: 0)
@@ -77,7 +77,7 @@ import TrackerCore
             outbox.unpark()
             #expect(outbox.next(at: now)?.payload == "1")
         },
-        // A newer upsert replaces the queued one; an older one does not; what is being sent is not forgotten.
+        // A newer upsert replaces the queued one; an older one does not; an item that is being sent is kept.
         Vector("E8-O5") {
             var outbox = Outbox()
             let now = Instant(seconds: 0)

@@ -1,7 +1,7 @@
 import Testing
 import TrackerCore
 
-/// One row of a table of the specification, with its id and what it asks.
+/// One row of a table of the specification with its id and its check.
 struct Vector: Sendable, CustomTestStringConvertible {
     let id: String
     let check: @Sendable () throws -> Void
@@ -13,7 +13,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { id }
 
-    /// Rows of a table without ids of its own: `prefix-01`, `prefix-02`, …
+    /// Rows of a table without ids: `prefix-01`, `prefix-02`, …
     static func numbered<Row: Sendable>(
         _ prefix: String, _ rows: [Row], _ check: @escaping @Sendable (Row) throws -> Void
     ) -> [Vector] {
@@ -23,7 +23,7 @@ struct Vector: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// `2026-02-02T22:21:15Z`, or a failure of the test that wrote it wrong.
+/// `2026-02-02T22:21:15Z`; an invalid text fails the test.
 func at(_ text: String, _ location: SourceLocation = #_sourceLocation) throws -> Instant {
     try #require(
         Instant(iso: text.hasSuffix("Z") ? text : text + "Z"), "not an instant: \(text)", sourceLocation: location)
