@@ -2,12 +2,11 @@ import Simulation
 import Testing
 import TrackerCore
 
-/// A broker that goes away: what it is told by the store, and that what is told wrongly is noticed.
+/// A broker that becomes unreachable, and the detection of wrong messages.
 @Suite struct BrokerDayTests {
     private static let latency = Duration.milliseconds(10)
 
-    /// Twenty drinks are asked for at noon, and the broker goes while it hears of them; more are drunk while it is
-    /// away.
+    /// Twenty drinks are polled at noon, and the broker stops while it receives them; more follow during its absence.
     private static var day: Scenario {
         var day = Scenario(title: "A broker that goes")
         day.latency = latency
@@ -36,7 +35,7 @@ import TrackerCore
         #expect(world.violations == [])
         #expect(world.outcome.heard == 25)
         #expect(world.outcome.isHeardInOrder)
-        // Some were heard before it went, and not all.
+        // The broker received some of them before, but not all.
         #expect((1..<20).contains(world.outcome.heardAgain), "\(world.outcome.heardAgain): \(world.story)")
         #expect(world.story.contains { $0.line == "broker away for 7200.0 seconds" })
         #expect(world.story.contains { $0.line == "The broker has 25 drinks more." }, "\(world.story)")
@@ -96,7 +95,7 @@ import TrackerCore
     }
 }
 
-/// Does something wrong with what a broker is told.
+/// Corrupts the messages to the broker.
 struct SpoiltOutlet: ScenarioOutlet {
     enum Sin: CaseIterable {
         case confirmsTooMuch, forgetsThatItWasConfirmed, tellsAnotherTime, tellsAnotherAmount, invents, tellsBackwards
@@ -138,14 +137,14 @@ struct SpoiltOutlet: ScenarioOutlet {
     }
 
     func confirmed(through sequence: Int64) throws {
-        // Backwards the last is the first.
+        // In reverse order the last one is the first.
         try base.confirmed(
             through: sin == .tellsBackwards
                 ? try base.due(now: Instant(seconds: 0)).map(\.sequence).max() ?? sequence : sequence)
     }
 }
 
-/// The product's journal, with another outlet.
+/// The product's journal with another publisher.
 private final class SpoiltJournal: ScenarioJournal {
     private let base: StoreJournal
     private let spoil: @Sendable (any ScenarioOutlet) -> (any ScenarioOutlet)?

@@ -11,7 +11,7 @@ extension HeardDrink {
         var deleted: Bool
     }
 
-    /// As the broker is told of a drink (tracker spec Section 10.2).
+    /// Parses a message to the broker (tracker spec section 10.2).
     init(json text: String) throws {
         let payload = try JSONDecoder().decode(Payload.self, from: Data(text.utf8))
         self.init(

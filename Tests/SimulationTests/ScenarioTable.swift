@@ -4,7 +4,7 @@ import Simulation
 import TrackerCore
 import Emulator
 
-/// Named scenarios: what happens when, and the expected results.
+/// Named scenarios: the events with their times, and the expected results.
 enum ScenarioTable {
     static let all: [Scenario] = [
         scenario(

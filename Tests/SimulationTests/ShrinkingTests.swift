@@ -3,9 +3,9 @@ import Simulation
 import Testing
 import TrackerCore
 
-/// Promises broken on purpose, in a journal that does not do what it says: the day that shows it becomes small.
+/// Shrinking with a faulty journal that breaks an invariant.
 @Suite struct ShrinkingTests {
-    /// Says of every drink of more than 250 ml that it is stored, and keeps none of them.
+    /// Confirms every drink of more than 250 ml without storing it.
     private final class ForgetfulJournal: ScenarioJournal {
         let base: MemoryJournal
         init(_ base: MemoryJournal) { self.base = base }
@@ -38,7 +38,7 @@ import TrackerCore
         #expect(try Campaign.shrunk(seed: seed, spoiled: ForgetfulJournal.init) == small)
         let world = try Campaign.play(small, spoiled: ForgetfulJournal.init)
         #expect(world.violations.contains { $0.code == .acknowledgedUnstored })
-        // With a journal that keeps its word the same day is a good one.
+        // With a correct journal the same day passes.
         #expect(try Campaign.play(small).violations == [])
     }
 

@@ -2,8 +2,8 @@ import Foundation
 import Simulation
 import Testing
 
-/// Hundreds of runs from hundreds of seeds. `WATERH_SIM_SEEDS=20000` runs more, `WATERH_SIM_FROM=5000` others,
-/// `WATERH_SIM_SEED=17` one, with all that passes. Millions: `hardware/bench simulate`.
+/// Runs hundreds of seeds. `WATERH_SIM_SEEDS=20000` runs more, `WATERH_SIM_FROM=5000` others, `WATERH_SIM_SEED=17` one
+/// with all events. For millions: `hardware/bench simulate`.
 @Suite struct SimulationTests {
     static let environment = ProcessInfo.processInfo.environment
     static func number(_ name: String) -> UInt64? { environment[name].flatMap(UInt64.init) }
@@ -23,7 +23,7 @@ import Testing
             Issue.record("\(violation)\n  replay: WATERH_SIM_SEED=… swift test --filter SimulationTests")
         }
         #expect(outcome.seeds == count)
-        // Rare by nature: the same loss in each of several readings.
+        // Rare: the same loss in each of several readings.
         #expect(
             outcome.swallowed <= Int(count) / 250, "\(outcome.swallowed) records were lost on the air in every reading")
         print(

@@ -3,7 +3,7 @@ import Simulation
 import Store
 import TrackerCore
 
-/// The journal of the product, in memory: a scenario leaves nothing behind.
+/// The product's journal in memory.
 struct StoreJournal: ScenarioJournal {
     private let store: TrackerStore
 
@@ -15,7 +15,7 @@ struct StoreJournal: ScenarioJournal {
         return entries
     }
 
-    /// The store's own days: as a gateway has them.
+    /// The day totals of the store.
     func total(on day: LocalDay, in calendar: DayCalendar) -> Int {
         (try? store.totals(from: day, through: day).first?.totalMl) ?? 0
     }
@@ -28,7 +28,7 @@ struct StoreJournal: ScenarioJournal {
         StoreOutlet(queue: try SipQueue(opening: store, id: "scenario"))
     }
 
-    /// What the store tells the broker, and what the broker reads in it.
+    /// The store's publisher, and the messages as the broker parses them.
     private struct StoreOutlet: ScenarioOutlet {
         let queue: SipQueue
 

@@ -2,7 +2,7 @@ import Testing
 import TrackerCore
 
 @Suite struct StoreJournalTests {
-    /// At two in the night it is still the day before; and what is no drink counts on no day.
+    /// At 02:00 it is still the previous day; a record that is not a drink counts on no day.
     @Test func `a day's total is the fold of its drinks`() throws {
         let journal = try StoreJournal(zone: "Europe/Berlin")
         let calendar = DayCalendar(zone: try Zone("Europe/Berlin"))

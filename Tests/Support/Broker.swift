@@ -1,13 +1,13 @@
 import Foundation
 
-/// A real mosquitto of a test's own, on a port of its own. It keeps what it was told over a restart.
+/// A real mosquitto with a port of its own. It keeps retained messages over a restart.
 package final class Broker: @unchecked Sendable {
     package let port: Int
     package let folder: TemporaryFolder
     private let lines: [String]
     private var running: RunningProgram?
 
-    /// - Parameter lines: what stands in its configuration instead of letting everybody in.
+    /// - Parameter lines: its configuration; by default all clients are accepted.
     package init(_ lines: (TemporaryFolder) throws -> [String] = { _ in ["allow_anonymous true"] }, port: Int? = nil)
         async throws
     {
@@ -37,21 +37,21 @@ package final class Broker: @unchecked Sendable {
         guard answers == true else { throw Missing(description: "mosquitto did not start: \(running.error)") }
     }
 
-    /// What it wrote into its log since it was started last.
+    /// The log since the last start.
     package var log: String { running?.error ?? "" }
 
-    /// Ends it at once, or as the signal asks.
+    /// Ends it with the signal.
     package func stop(_ signal: Int32 = SIGKILL) async throws {
         running?.send(signal: signal)
         _ = try await running?.finish(limit: 10)
         running = nil
     }
 
-    /// Stops and goes on, as a machine that is swamped.
+    /// Sends a signal, e.g. to suspend and resume the broker.
     package func signal(_ signal: Int32) { running?.send(signal: signal) }
 
-    /// What others hear: a line `R TOPIC PAYLOAD` for each message, R being 1 for one that was kept for late comers.
-    /// It returns when the broker has the subscription: what is said from then on is heard.
+    /// Starts a subscriber, which prints a line `R TOPIC PAYLOAD` for each message; R is 1 for a retained one. Returns
+    /// after the subscription is active.
     package func listen(_ filter: String = "#", as id: String? = nil, more: [String] = []) async throws
         -> RunningProgram
     {
@@ -80,12 +80,12 @@ package final class Broker: @unchecked Sendable {
         guard result.exitCode == 0 else { throw Missing(description: "mosquitto_pub: \(result.error)") }
     }
 
-    /// What stands at the broker for who comes late, in no order.
+    /// The retained messages, in no order.
     package func kept() async throws -> [String] {
         try await publish("end", "x", more: ["-r"])
         let late = try await listen("#")
         _ = try await late.line { $0 == "1 end x" }
-        // Once more, behind all of them.
+        // A marker after all retained messages.
         try await publish("end", "y")
         _ = try await late.line { $0 == "0 end y" }
         return late.output.split(separator: "\n").filter { $0.hasPrefix("1 ") && !$0.hasPrefix("1 end") }.map(
@@ -97,7 +97,7 @@ package final class Broker: @unchecked Sendable {
         package init(description: String) { self.description = description }
     }
 
-    /// How often somebody subscribed to these topics, as the broker's log has it: `1795468583: CLIENT 1 TOPICS`.
+    /// The number of subscriptions to these topics in the broker's log: `1795468583: CLIENT 1 TOPICS`.
     private func subscriptions(_ filter: String) -> Int {
         running?.error.split(separator: "\n").count { $0.hasSuffix(" 1 \(filter)") } ?? 0
     }
@@ -116,7 +116,7 @@ package final class Broker: @unchecked Sendable {
         }
     }
 
-    /// A port that nobody listens on right now.
+    /// An unused port.
     package static func freePort() throws -> Int {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
@@ -135,7 +135,7 @@ package final class Broker: @unchecked Sendable {
 }
 
 extension RunningProgram {
-    /// Lines of `Broker.listen` at a topic: what was said there, oldest first.
+    /// The payloads of a topic in the output of `Broker.listen`, oldest first.
     package func payloads(at topic: String) -> [String] {
         output.split(separator: "\n").compactMap { line in
             let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)

@@ -1,16 +1,17 @@
 import Foundation
 
-/// A built command of this package, run as a user would run it: arguments in, text and exit code out.
+/// A built command of this package as a user runs it: arguments in, text and exit code out.
 package struct Program: Sendable {
     package let path: String
 
-    /// The repository's root, found from this file.
+    /// The repository's root, relative to this file.
     package static let repository = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 
-    /// The folder with the built products: beside the running test bundle.
+    /// The folder with the built products, next to the running test bundle.
     package static let products: String = {
-        // SwiftPM runs the tests from <products>/<package>PackageTests.xctest, as argument 0 or behind a helper's flag.
+        // SwiftPM runs the tests from <products>/<package>PackageTests.xctest, as argument 0 or after a helper's
+        // option.
         for argument in CommandLine.arguments where argument.contains("PackageTests.xctest") {
             return URL(fileURLWithPath: argument).resolvingSymlinksInPath().deletingLastPathComponent().path
         }
@@ -22,12 +23,11 @@ package struct Program: Sendable {
         path = Self.products + "/" + name
     }
 
-    /// A program by its path.
     package init(path: String) {
         self.path = path
     }
 
-    /// A program of the system, by name; `nil` where PATH has none.
+    /// A program of the system, by name; `nil` if it is not on PATH.
     package init?(system name: String) {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin", "/sbin"]
@@ -50,7 +50,7 @@ package struct Program: Sendable {
         package let description: String
     }
 
-    /// Runs to the end. The program is killed, and the test fails, when it takes longer than `limit` seconds.
+    /// Runs to the end. After `limit` seconds the program is killed, and the test fails.
     package func run(
         _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil,
         limit: Double = 60
@@ -59,7 +59,7 @@ package struct Program: Sendable {
         return try await running.finish(limit: limit)
     }
 
-    /// Starts it and returns at once, for programs that serve until told to stop.
+    /// Starts it and returns at once, for programs that run until a signal.
     package func start(
         _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil
     ) throws -> RunningProgram {
@@ -68,7 +68,7 @@ package struct Program: Sendable {
     }
 }
 
-/// A program that runs. Its output is collected in files, so that no pipe can fill and nothing blocks.
+/// A running program. Its output goes to files, so that no pipe fills.
 package final class RunningProgram: @unchecked Sendable {
     private let process = Process()
     private let folder: TemporaryFolder
@@ -80,8 +80,7 @@ package final class RunningProgram: @unchecked Sendable {
         commandLine = ([path] + arguments).joined(separator: " ")
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
-        // The page has one place on a machine, and many services run here: each shows it only where its test asks for
-        // it.
+        // The page has one port per machine, and many services run here: each test enables it explicitly.
         var usual = ["WATERH_LISTEN": "off"].merging(ProcessInfo.processInfo.environment) { $1 }
         // Emulated bottles have one address: the services of different tests must not find each other's sockets.
         for text in arguments + environment.values.sorted() {
@@ -89,7 +88,7 @@ package final class RunningProgram: @unchecked Sendable {
             usual["XDG_RUNTIME_DIR"] = String(folder.0)
             break
         }
-        // Nor does anything appear on the desktop of whoever runs the tests.
+        // The tests show nothing on the user's desktop.
         process.environment = usual.merging(["DBUS_SESSION_BUS_ADDRESS": ""]) { $1 }.merging(environment) { $1 }
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         try Data(input).write(to: folder.url("input"))
@@ -103,8 +102,8 @@ package final class RunningProgram: @unchecked Sendable {
         try Self.withoutBlockedSignals { try process.run() }
     }
 
-    /// A child inherits the mask of the thread that starts it, and a dispatch thread blocks SIGTERM among others: such
-    /// a child could not be asked to end.
+    /// A child inherits the signal mask of its parent thread, and a dispatch thread blocks SIGTERM: such a child would
+    /// ignore it.
     private static func withoutBlockedSignals<Result>(_ body: () throws -> Result) rethrows -> Result {
         var (none, before) = (sigset_t(), sigset_t())
         sigemptyset(&none)
@@ -119,7 +118,6 @@ package final class RunningProgram: @unchecked Sendable {
 
     package var processIdentifier: Int32 { process.processIdentifier }
     package var isRunning: Bool { process.isRunning }
-    /// What it has written so far.
     package var output: String { (try? String(contentsOf: folder.url("output"), encoding: .utf8)) ?? "" }
     package var error: String { (try? String(contentsOf: folder.url("error"), encoding: .utf8)) ?? "" }
 
@@ -130,7 +128,7 @@ package final class RunningProgram: @unchecked Sendable {
     /// Waits until its standard output has a line that fits.
     package func line(limit: Double = 20, where fits: @Sendable (Substring) -> Bool) async throws -> String {
         let found = await event(within: limit) {
-            // The last piece may be half a line.
+            // The last piece can be an incomplete line.
             self.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().first(where: fits).map(
                 String.init)
         }
@@ -141,7 +139,6 @@ package final class RunningProgram: @unchecked Sendable {
         return found
     }
 
-    /// Waits for its end.
     package func finish(limit: Double = 60) async throws -> Program.Result {
         let inTime = await withTaskGroup(of: Bool.self) { group in
             group.addTask { [ended] in
@@ -168,7 +165,7 @@ package final class RunningProgram: @unchecked Sendable {
     }
 }
 
-/// A folder that goes away with its owner.
+/// A folder that is deleted with its owner.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -185,8 +182,8 @@ package final class TemporaryFolder: Sendable {
     package func file(_ name: String) -> String { path + "/" + name }
 }
 
-/// Asks again and again until there is an answer, or the limit (seconds) is over: for events of other processes,
-/// which cannot be awaited any other way.
+/// Polls `ask` until it returns a value or the limit (seconds) expires: for events of other processes that cannot be
+/// awaited.
 package func event<Answer: Sendable>(within limit: Double = 20, _ ask: () async throws -> Answer?) async rethrows
     -> Answer?
 {

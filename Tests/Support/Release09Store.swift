@@ -1,4 +1,4 @@
-/// A store that 0.9 wrote: two years of drinks, 40 records of a bottle, a session, tokens, presets and settings.
+/// A store of version 0.9: two years of drinks, 40 records of a bottle, a session, tokens, presets and settings.
 package enum Release09Store {
     struct UnpackingFailed: Error {
         var message: String

@@ -1,4 +1,4 @@
-/// A small seeded generator (SplitMix64): property tests print its seed, and the same seed gives the same run.
+/// A seeded generator (SplitMix64). Property tests print its seed, and the same seed gives the same run.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
     package init(seed: UInt64) { state = seed }

@@ -1,4 +1,4 @@
-/// What tells one text from another, short enough for a table in a test. No protection against anybody.
+/// A short checksum of a text for a table in a test. Not cryptographic.
 package enum TextDigest {
     /// FNV-1a, 64 bits, of the text's UTF-8, in hexadecimal digits.
     package static func of(_ text: String) -> String {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A real HTTP server in another process: keeps every request, and answers as it is told (`peer.py`).
+/// A real HTTP server in another process (`peer.py`): records every request and has configurable responses.
 package final class WebPeer: Sendable {
     package let port: Int
     private let program: RunningProgram
     private let scheme: String
 
-    /// - Parameter certificate: with its key: then it speaks TLS.
+    /// - Parameter certificate: enables TLS with this certificate and key.
     package init(port: Int = 0, certificate: (file: String, key: String)? = nil) async throws {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("peer.py").path
         guard let python = Program(system: "python3") else {
@@ -21,7 +21,6 @@ package final class WebPeer: Sendable {
 
     package var url: String { "\(scheme)://127.0.0.1:\(port)" }
 
-    /// A request as it came.
     package struct Seen: Sendable, Decodable {
         package var method: String
         package var path: String
@@ -32,25 +31,22 @@ package final class WebPeer: Sendable {
         /// Seconds since 1970.
         package var at: Double
 
-        /// The body as it came.
         package var bytes: [UInt8] { Data(base64Encoded: base64).map(Array.init) ?? [] }
 
-        /// The body as an object of JSON.
         package var json: [String: Any] {
             (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any]) ?? [:]
         }
     }
 
-    /// How the next requests are answered, as a list of JSON.
+    /// Sets the responses to the next requests, as a JSON array.
     package func answers(_ list: String) async throws { _ = try await control("answers", list) }
-    /// How everything is answered from now on, as an object of JSON.
+    /// Sets the response to all requests from now on, as a JSON object.
     package func rule(_ object: String) async throws { _ = try await control("rule", object) }
-    /// Every request so far, in the order they came.
     package func seen() async throws -> [Seen] {
         try JSONDecoder().decode([Seen].self, from: Data(try await control("seen").utf8))
     }
 
-    /// Waits for so many requests.
+    /// Waits for `count` requests.
     package func seen(_ count: Int, within limit: Double = 20) async throws -> [Seen] {
         let found: [Seen]? = try await event(within: limit) {
             let seen = try await seen()
@@ -60,7 +56,6 @@ package final class WebPeer: Sendable {
         return try await seen()
     }
 
-    /// Ends it at once.
     package func stop() async throws {
         program.send(signal: SIGKILL)
         _ = try await program.finish(limit: 10)

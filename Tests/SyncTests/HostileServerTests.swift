@@ -5,7 +5,7 @@ import TrackerService
 import Testing
 import TrackerCore
 
-/// A sync server may be anybody's: nothing it answers stops a command, and nothing it sends breaks the store.
+/// A sync server is untrusted: no response stops a command or damages the store.
 @Suite struct HostileServerTests {
     let store: TrackerStore
 
@@ -29,7 +29,7 @@ import TrackerCore
         return try store.startSession(context()).session
     }
 
-    /// The whole address stood in the log, in the state that everybody on this machine may read, and at the broker.
+    /// Neither the log, nor the world-readable state, nor the broker gets the path.
     @Test func `the path of the server's address is not logged`() async throws {
         for user in ["me@", "me:s3cret@"] {
             let refusal = #expect(throws: SettingRefusal.self) {
@@ -46,7 +46,7 @@ import TrackerCore
         #expect(try store.syncReport().report.trouble == trouble)
     }
 
-    /// Rows as a hostile or broken server sends them: what each is, and what the reason says.
+    /// Invalid rows of a server, with the reason in the error.
     static let badSessions: [(String, String)] = [
         (#""startTime": -9223372036854775808"#, "startTime"), (#""startTime": 9223372036854775807"#, "startTime"),
         (#""startTime": "yesterday""#, "startTime"), (#""startTime": null"#, "startTime"),

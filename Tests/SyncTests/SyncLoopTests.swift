@@ -5,9 +5,9 @@ import Synchronization
 import Testing
 import TrackerCore
 
-/// The service's loop over the sync server, on a time that the test moves and with a server that is a closure.
+/// The service's sync loop in simulated time, with a closure as the server.
 @Suite struct SyncLoopTests {
-    /// What the loop did: when it asked, and what it said.
+    /// The requests and messages of the loop.
     final class Stage: Sendable {
         struct State {
             var passed = Duration.zero
@@ -33,7 +33,7 @@ import TrackerCore
                 makeID: { UUID().uuidString.lowercased() })
         }
 
-        /// So many ticks; `each` happens at the end of one.
+        /// Runs `ticks` ticks; `each` runs at the end of one.
         func run(ticks: Int, hasServer: Bool = true, each: @escaping @Sendable (Int, Stage) -> Void = { _, _ in }) async
         {
             let left = Mutex(ticks)
@@ -75,7 +75,7 @@ import TrackerCore
     @Test func `what changed is told at the next look`() async throws {
         let stage = try Stage()
         try stage.store.changeSettings([("sync.url", "http://127.0.0.1:9/sync")], stage.context())
-        // The server of this test takes nothing from the queue: an item that waits is tried at each look.
+        // The server of this test accepts no item, so a pending item is tried at each tick.
         await stage.run(ticks: 6) { tick, stage in
             if tick == 3 { _ = try? stage.store.startSession(stage.context()) }
         }

@@ -28,7 +28,6 @@ struct SyncServer {
         return Data(try await OutgoingClient().send(request).body)
     }
 
-    /// Operations in the order they came.
     func log() async throws -> [[String]] {
         try JSONDecoder().decode([[String]].self, from: try await control("/control/log"))
     }
@@ -48,7 +47,7 @@ struct SyncServer {
         try await client.pass(store, now: { Instant(seconds: seconds) }, zone: .utc)
     }
 
-    /// Three entries in a session, told to an address where nobody listens at first.
+    /// Three entries in a session, for an address without a server at first.
     private func threeLogs(_ url: URL) throws -> [String] {
         try store.changeSettings([("sync.url", url.absoluteString)], context(1000))
         _ = try store.startSession(context(1000))
@@ -60,13 +59,13 @@ struct SyncServer {
         _ = try store.addLog(.drink(), context(1001))
         #expect(try store.outbox().items.isEmpty)
         #expect(try store.syncStatus() == .idle)
-        // The address, once given, is told everything that happened before.
+        // A new address gets all earlier entries.
         try store.changeSettings([("sync.url", "http://127.0.0.1:9")], context(1002))
         #expect(try store.outbox().items.map(\.operation) == [.createUser, .upsertSession, .addLogEntry])
     }
 
-    /// A sync server is the person's own account of Waterline (tracker law E8): it gets Waterline and nothing else, and
-    /// only for as long as somebody has named it.
+    /// Tracker spec E8: the server is the user's Waterline account. It gets only Waterline data, and only while it is
+    /// configured.
     @Test func `only Waterline is synced, and only with an account`() async throws {
         let server = try await SyncServer.start()
         _ = try store.logDrink(ml: 250, context(999))
@@ -82,7 +81,7 @@ struct SyncServer {
         #expect(
             try await Set(server.log().compactMap(\.first)).isSubset(of: ["createUser", "upsertSession", "addLogEntry"]
             ), "\(told)")
-        // The account is given up: what was to be told, and all that follows, stays here.
+        // Without an account pending and later changes stay here.
         _ = try store.addLog(.drink(), context(1020))
         #expect(try store.outbox().items.count == 1)
         try store.changeSettings([("sync.url", "")], context(1021))
@@ -113,7 +112,7 @@ struct SyncServer {
         #expect(log.map { $0[0] }.prefix(2) == ["createUser", "upsertSession"])
     }
 
-    /// E8: the server answers 500 once: retried, no duplicate.
+    /// E8: the server returns 500 once: retried, no duplicate.
     @Test func `E8: a failed change is retried`() async throws {
         let server = try await SyncServer.start()
         let ids = try threeLogs(server.base)
@@ -125,7 +124,7 @@ struct SyncServer {
         #expect(try await pass(client, at: 1012).sent == 0)
     }
 
-    /// E8, US-003: each operation reaches the server, and each query brings a device of the same user what it holds.
+    /// E8, US-003: each operation reaches the server, and each query gives another device of the user its data.
     @Test func `every operation survives a round trip`() async throws {
         let server = try await SyncServer.start()
         let client = SyncClient(base: server.base)

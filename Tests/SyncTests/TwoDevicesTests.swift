@@ -4,7 +4,7 @@ import Support
 import Testing
 import TrackerCore
 
-/// What two devices make of one session: what one has seen and changed stays changed, and the day follows its entries.
+/// Two devices change one session: the later change wins, and the day follows its entries.
 @Suite struct TwoDevicesTests {
     let store: TrackerStore
     let session: String
@@ -21,7 +21,7 @@ import TrackerCore
             now: Instant(seconds: seconds), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() })
     }
 
-    /// The other device's row of an entry: how many of them were taken.
+    /// Applies the other device's row of an entry; returns the number of accepted rows.
     private func arrives(_ id: String, _ fields: String, at milliseconds: Int, on seconds: Int64) throws -> Int {
         let json = """
             [{"id": "\(id)", "sessionId": "\(session)", "timestamp": 1001000, "source": "phone", "updatedAt": \
@@ -32,7 +32,6 @@ import TrackerCore
 
     private func counted() throws -> [Int] { try store.allDrinks().map(\.ml) }
 
-    /// The session's entry was gone, and its water still counted in the day.
     @Test func `session water follows its entry when another device changes it`() throws {
         let id = try store.addLog(.water(oz: 12), Self.context(1001)).id
         #expect(try counted() == [355])
@@ -55,8 +54,8 @@ import TrackerCore
         #expect(try counted() == [237])
     }
 
-    /// A deletion that had ended well was undone by the next look at the server, where another device's clock, or this
-    /// one's before it was set back, was ahead when it wrote what we had seen.
+    /// A change must not be undone by the next sync because of a clock that was ahead earlier, here or on the other
+    /// device.
     @Test(arguments: ["delete", "edit"]) func `a later change wins although another clock is ahead`(
         change: String
     ) throws {
@@ -109,7 +108,7 @@ import TrackerCore
         #expect(try store.activeSession(at: Instant(seconds: 1008)) == nil)
     }
 
-    /// A server was away while this computer's clock was a year ahead: what waited would have waited for that year.
+    /// The server was down while this computer's clock was a year ahead: the retry must not wait for a year.
     @Test func `no change waits longer than its retry`() throws {
         let year: Int64 = 365 * 86_400
         let item = try #require(try store.outbox().next(at: Instant(seconds: 1000 + year)))
