@@ -1,8 +1,7 @@
 import Replay
 import Testing
 
-/// How far unpacking goes, value by value: who changes one says here why. That each limit holds is shown with smaller
-/// ones in `CaptureOpenerTests`.
+/// Each value needs a reason here. `CaptureOpenerTests` checks smaller limits.
 @Suite struct ArchiveLimitsTests {
     @Test func `archive limits are as specified`() {
         let limits = ArchiveLimits()

@@ -4,14 +4,13 @@ import Foundation
 import Support
 import Testing
 
-/// Whatever is at hand: packed captures, bug reports, texts with a packed log; whole, cut, damaged, and made to fill
-/// disks.
+/// Packed captures, bug reports, and texts with a packed log: complete, truncated, damaged, and decompression bombs.
 @Suite struct CaptureOpenerTests {
     static let sample = URL(fileURLWithPath: Program.repository + "/captures/boost_two-days.btsnoop")
 
     static func bytes() throws -> [UInt8] { [UInt8](try Data(contentsOf: sample)) }
 
-    /// Frame, time and bytes of every packet in what a path opens to, part by part; and what was said.
+    /// Frame, time and bytes of every packet of an opened path, by part, and the messages.
     struct Opened {
         var parts: [(name: String, packets: [[UInt8]], trouble: String?)] = []
         var remarks: [String] = []
@@ -64,7 +63,7 @@ import Testing
         #expect(opened.parts.first?.trouble == nil)
     }
 
-    /// Everything before the cut, a sentence, and never a trap; the shorter the cut, the fewer the packets.
+    /// The packets before the cut, an error, and no trap. A shorter file never gives more packets.
     @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4"])
     func `cut at every byte`(program: String) async throws {
         let folder = try TemporaryFolder()
@@ -76,14 +75,14 @@ import Testing
             let packets = opened.parts.first?.packets ?? []
             #expect(opened.parts.count <= 1)
             #expect(whole.starts(with: packets), "cut at \(count)")
-            // What follows the data is a checksum: without it the bytes are all there.
+            // Only a checksum follows the data: without it the bytes are complete.
             let isTold = opened.failure != nil || opened.parts.first?.trouble != nil
             #expect(isTold || packets.count >= most, "cut at \(count): nothing is said")
             most = max(most, packets.count)
         }
     }
 
-    /// What comes out of a packed file by its own unpacker, however it is cut.
+    /// The output of the format's own program for a truncated file.
     private static func unpacked(_ bytes: [UInt8], _ program: String) async throws -> [UInt8] {
         let tool = try #require(Program(system: program), "\(program) is not installed: run hardware/bench setup")
         return try await tool.run(["-dc"], input: bytes).outputBytes
@@ -103,8 +102,8 @@ import Testing
         }
     }
 
-    /// The last eight bytes are the checksum and the length: no bit of them, and none of what is packed, turns without
-    /// a word.
+    /// The last eight bytes are the checksum and the length: a change of any bit in them or in the data must be
+    /// reported.
     @Test func `a gzip whose checksum does not fit is told`() async throws {
         let folder = try TemporaryFolder()
         let file = try await Self.packed(try Self.bytes(), "gzip")
@@ -119,7 +118,7 @@ import Testing
         for seed in UInt64(1)...120 {
             var generator = SeededGenerator(seed: seed)
             var damaged = file
-            // Behind the head, which has no checksum.
+            // After the header, which has no checksum.
             damaged[Int.random(in: 10..<file.count, using: &generator)] ^=
                 1 << UInt8.random(in: 0...7, using: &generator)
             let opened = try Opened(damaged, in: folder)
@@ -156,7 +155,7 @@ import Testing
         let bytes = try Self.bytes()
         for cut in [0, 1, 700, bytes.count] {
             let file = try await Self.packed(Array(bytes[..<cut]), program) + Self.packed(Array(bytes[cut...]), program)
-            // What fills a tape's block belongs to none of them.
+            // Padding of a tape's block belongs to no member.
             let opened = try Opened(file + [UInt8](repeating: 0, count: 512), in: folder)
             #expect(opened.parts.map(\.packets) == [try Self.packets()], "cut at \(cut)")
             #expect(opened.parts.first?.trouble == nil && opened.failure == nil, "cut at \(cut)")
@@ -222,7 +221,7 @@ import Testing
 
     static let logs = "FS/data/misc/bluetooth/logs/"
 
-    /// A log's halves as a phone lays them out, among everything else that is in a bug report.
+    /// The parts of a log in the layout of a phone's bug report, among other files.
     static func report(text: String = "== dumpstate: 2026-02-02 22:30:00\n") async throws -> [UInt8] {
         let bytes = try Self.bytes()
         let cut = try cutPlace()
@@ -310,7 +309,7 @@ import Testing
 
     // MARK: bombs
 
-    /// A btsnoop file of empty records that never seems to end.
+    /// A very long btsnoop file of empty records.
     static func bomb(megabytes: Int) async throws -> [UInt8] {
         let python = try #require(Program(system: "python3"))
         let result = try await python.run([
@@ -338,7 +337,7 @@ import Testing
         #expect(
             try Opened(bomb, in: folder, limits: narrow).failure?.contains(
                 "more than 100 bytes come out of each of its own") == true)
-        // The same many times over in one archive counts altogether.
+        // The limit applies to the sum of an archive.
         let many = try await Self.zip((0..<8).map { ("\($0).gz", bomb) })
         #expect(
             try Opened(many, in: folder, limits: ArchiveLimits(bytes: 60 << 20, ratio: 1 << 30)).failure?.contains(
@@ -358,7 +357,7 @@ import Testing
 
     // MARK: packed logs
 
-    /// The packets of the sample as an Android phone packs them into its report.
+    /// The packets of the sample, packed as in an Android phone's report.
     static func packedLog(version: UInt8) throws -> (log: [UInt8], records: [UInt8]) {
         let bytes = try Self.bytes()
         var records: [UInt8] = []
@@ -387,7 +386,7 @@ import Testing
         return ([version] + little(time, 8), records)
     }
 
-    /// The log as text: base64 lines between its marks.
+    /// The log as text: base64 lines between its markers.
     static func text(version: UInt8, records: [UInt8]? = nil) async throws -> String {
         let (head, all) = try packedLog(version: version)
         let python = try #require(Program(system: "python3"))
@@ -413,18 +412,17 @@ import Testing
             #expect(opened.parts.map(\.packets) == [try Self.packets()], "\(opened.failure ?? "") \(opened.remarks)")
             #expect(opened.parts.first?.trouble == nil)
         }
-        // In a bug report that has no other log, also where the report is packed once more.
+        // In a bug report without another log, also where the report is packed again.
         let report = try await Self.zip([("bugreport.txt", Array("== dumpstate\n\(log)".utf8))])
         #expect(try Opened(report, in: folder).parts.map(\.name) == [": bugreport.txt: packed log"])
-        // One that has the log as a file needs it not twice.
+        // A report with the log as a file does not need it twice.
         let both = try Opened(try await Self.report(text: "== dumpstate\n\(log)"), in: folder)
         #expect(both.parts.count == 2)
         #expect(
             both.remarks.first?.contains("the packed log in bugreport-phone-2026-02-02.txt") == true, "\(both.remarks)")
     }
 
-    /// Reports of two phones in one archive: the file of the one made the packed log of the other a copy, and that was
-    /// left out.
+    /// Reports of two phones in one archive: the file of one must not make the packed log of the other a copy.
     @Test func `a report keeps its packed log beside another report's file`() async throws {
         let folder = try TemporaryFolder()
         let log = try await Self.text(version: 2)
@@ -439,7 +437,7 @@ import Testing
             "\(opened.parts.map(\.name)), \(opened.remarks)")
     }
 
-    /// The seventeenth was left out without a word.
+    /// At most sixteen packed logs are read from one text.
     @Test(arguments: [17, 66]) func `many packed logs in one text are read, and what is left out is told`(count: Int)
         async throws
     {
@@ -468,7 +466,7 @@ import Testing
         let folder = try TemporaryFolder()
         let whole = try Self.packets()
         let text = Array(try await Self.text(version: 1).utf8)
-        // What comes behind the mark of its end is not needed.
+        // The end marker is not required.
         for count in stride(from: 60, to: text.count - 8, by: 7) {
             let opened = try Opened(Array(text.prefix(count)), in: folder)
             #expect(whole.starts(with: opened.parts.first?.packets ?? []), "cut at \(count)")
@@ -484,7 +482,7 @@ import Testing
             let opened = try Opened(damaged, in: folder)
             #expect(opened.failure != nil || !opened.parts.isEmpty, "seed \(seed)")
         }
-        // Lengths that lie.
+        // Wrong lengths.
         for records: [UInt8] in [[0, 0, 0, 0, 0, 0, 0], [255, 255, 0, 0, 0, 0, 0x10, 1], []] {
             let opened = try Opened(Array(try await Self.text(version: 1, records: records).utf8), in: folder)
             #expect(opened.parts.map(\.packets) == [[]], "\(records): \(opened.failure ?? "")")
@@ -498,7 +496,7 @@ import Testing
         let opened = try CaptureOpener().open(Self.sample.path)
         #expect(opened.parts.map(\.path) == [Self.sample.path])
         #expect(opened.parts.map(\.name) == [Self.sample.path])
-        // What cannot be opened is left to its reader, who says why.
+        // A path that cannot be opened is passed on to its reader, which reports the error.
         #expect(try CaptureOpener().open("/nowhere/at/all").parts.map(\.path) == ["/nowhere/at/all"])
     }
 }

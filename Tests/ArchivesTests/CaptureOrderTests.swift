@@ -4,9 +4,9 @@ import Foundation
 import Support
 import Testing
 
-/// Logs that a recorder turned over, under names that do not say their order.
+/// Rotated logs whose names do not give their order.
 @Suite struct CaptureOrderTests {
-    /// Records of the sample, cut anywhere into parts with a head each.
+    /// Records of the sample, cut anywhere into parts with a header each.
     private static func parts(_ random: inout SeededGenerator) throws -> [[UInt8]] {
         let bytes = try CaptureOpenerTests.bytes()
         var records: [[UInt8]] = []

@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// `waterh-replay` as built, on what is packed: each verb says what it says of the plain capture.
+/// `waterh-replay` with the built program on packed files: each subcommand prints the same as for the plain capture.
 @Suite struct PackedVerbTests {
     let replay = Program("waterh-replay")
     static let sample = CaptureOpenerTests.sample.path

@@ -19,7 +19,7 @@ import Testing
                 1002,
                 [
                     Self.record(bytes("01 03 0c 00"), flags: 2, time: 0x00DC_DDB3_0F2F_8000 + 1_612_150_079_092_423),
-                    // The other constant in circulation is the year 2000.
+                    // The other constant in use is the year 2000.
                     Self.record(bytes("01 03 0c 00"), flags: 2, time: 0x00E0_3AB4_4A67_6000),
                     Self.record(bytes("01 03 0c 00"), flags: 2, time: 0x00DC_DDB3_0F2F_8000 - 1),
                     Self.record(bytes("01 03 0c 00"), flags: 2, time: .min),
@@ -37,7 +37,7 @@ import Testing
         #expect(reading.packets.map(\.bytes) == Array(repeating: [1, 2, 3, 4], count: 4))
     }
 
-    /// In 2001 the flags are opcode and adapter: bit 0 is no direction.
+    /// In link type 2001 the flags are opcode and adapter: bit 0 is not a direction.
     @Test func `monitor flags are opcode and adapter`() {
         let cases: [(UInt32, PacketContent, TrafficDirection?)] = [
             (0, .note(.monitor(0)), nil), (1, .note(.monitor(1)), nil), (2, .hci(.command), .sent),
@@ -55,7 +55,7 @@ import Testing
         #expect(reading.packets.map(\.packet.adapter) == Array(repeating: 3, count: cases.count) + [0xFFFF])
     }
 
-    /// Android's filtered log, a snap length: the stump is marked.
+    /// A snap length, as in Android's filtered log.
     @Test func `an included length below the original marks a truncated packet`() {
         let reading = Reading(
             Self.file(

@@ -3,8 +3,8 @@ import Foundation
 import Support
 import Testing
 
-/// The fuzzers' corpus, with what they found: read at once, in pieces, and with each byte changed, cut and doubled.
-/// The fuzzers themselves run with `hardware/fuzz`.
+/// The fuzzers' corpus with their findings: read at once, in pieces, and with each byte changed, removed and repeated.
+/// `hardware/fuzz` runs the fuzzers.
 @Suite struct CorpusTests {
     static let files: [String] = {
         let folder = Program.repository + "/Tests/Fuzz/corpus"
@@ -13,7 +13,7 @@ import Testing
             .sorted()
     }()
 
-    /// What stands before the fuzzer's bytes in each of its targets.
+    /// The bytes before the fuzzer's input in each of its targets.
     private func whole(_ name: String) throws -> [UInt8] {
         let bytes = [UInt8](
             try Data(contentsOf: URL(fileURLWithPath: Program.repository + "/Tests/Fuzz/corpus/" + name)))
@@ -30,7 +30,7 @@ import Testing
 
     @Test func `the capture corpus exists`() { #expect(Self.files.count >= 40) }
 
-    /// A pipe gives the same as a file, whatever the file is.
+    /// A pipe gives the same result as a file.
     @Test(arguments: files)
     func `a pipe gives the same packets as a file`(name: String) throws {
         let file = try whole(name)

@@ -3,15 +3,14 @@ import Captures
 import Support
 import Testing
 
-/// What holds for every format alike.
 @Suite struct EveryFormatTests {
-    /// A recorder without a clock counts from anywhere. Where the format can say the time it is kept, where not the
-    /// distances are.
+    /// A recorder without a clock can start at any time. Formats keep the time where they can express it, and the
+    /// intervals otherwise.
     @Test(arguments: CaptureFormat.named.map(\.name))
     func `every time can be written`(name: String) throws {
         let format = try #require(CaptureFormat(name: name))
         let packets = Samples.packets(format.level)
-        // The year 0, a day before 1970, 2001 of a device that thinks so, 2026, and the year 2200.
+        // The year 0, a day before 1970, 2001 from a device with a wrong clock, 2026, and 2200.
         for start: Int64 in [-62_167_219_200, -86_400, 1_000_000_000, 1_770_000_000, 7_258_118_400] {
             var writer = CaptureWriter(format)
             for (index, (packet, bytes)) in packets.enumerated() {
@@ -49,7 +48,7 @@ import Testing
         }
     }
 
-    /// Cut anywhere, a file gives every record that is whole, and then one error that says where it ends.
+    /// A truncated file gives every complete record, then one error with the position.
     @Test(arguments: Samples.formats.filter { $0.level != .text })
     func `a file truncated at any byte does not trap`(format: CaptureFormat) throws {
         let file = try Samples.file(format)
@@ -67,13 +66,13 @@ import Testing
                 continue
             }
             let error = try #require(cut.error, "cut at \(length)")
-            // Before there is enough to recognise, it is not known what was cut.
+            // A short prefix can be unrecognised instead of truncated.
             #expect(error.kind == .cut || length < 16 && error.kind == .unrecognised, "cut at \(length): \(error)")
             if error.kind == .cut { #expect(error.sentence.contains("ends at byte \(length)"), "\(error)") }
         }
     }
 
-    /// A line that was cut between two of its bytes looks whole: only the lines before it are certain.
+    /// A line that is cut between two bytes looks complete: only the lines before it are certain.
     @Test(arguments: Samples.formats.filter { $0.level == .text })
     func `a text file truncated at any byte does not trap`(format: CaptureFormat) throws {
         let file = try Samples.file(format)
@@ -91,7 +90,7 @@ import Testing
         }
     }
 
-    /// File offsets behind each record.
+    /// File offsets after each record.
     private func recordEnds(_ format: CaptureFormat) throws -> [Int] {
         var facts = CaptureFileFacts()
         facts.name = "WaterH-Boost-24oz"
@@ -132,7 +131,7 @@ import Testing
         }
     }
 
-    /// Bytes changed at random: no trap, nothing delivered that is larger than the file, at most one error.
+    /// Bytes changed at random: no trap, no packet larger than the file, and at most one error.
     @Test(arguments: Samples.formats)
     func `a damaged file does not trap`(format: CaptureFormat) throws {
         let file = try Samples.file(format)

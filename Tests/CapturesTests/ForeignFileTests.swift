@@ -1,7 +1,7 @@
 import Captures
 import Testing
 
-/// Files that are none of ours, or not any more: a sentence each.
+/// Files in other formats and damaged files: one error each.
 @Suite struct ForeignFileTests {
     static let refusals: [(name: String, bytes: [UInt8], says: String)] = [
         ("empty", [], "empty"),
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// The suffix says nothing, the first bytes do: the reader is never told a name at all.
+    /// The reader gets no file name.
     @Test func `every format is detected by its bytes`() throws {
         for format in Samples.formats { #expect(Reading(try Samples.file(format)).facts.format == format) }
     }

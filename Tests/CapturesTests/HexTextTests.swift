@@ -9,7 +9,7 @@ import Testing
         return facts
     }
 
-    /// Everything a person may write for the verified one-record sample.
+    /// Valid notations of the verified one-record sample.
     static let spellings = [
         "2026-02-02T22:21:20Z < FFE4 50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00",
         "2026-02-02T23:21:20+01:00 < ffe4 5054000f0e061a020216150f001000000161 00\n",
@@ -28,7 +28,7 @@ import Testing
     func theVerifiedSample(text: String) {
         let reading = Reading(Array(text.utf8))
         if text.hasPrefix("2026-02-02 ") {
-            // A date alone is no time.
+            // A date without a time is invalid.
             #expect(reading.error != nil)
             return
         }
@@ -104,7 +104,7 @@ import Testing
         #expect("\(error)".contains(says) || error.kind == .cut, "\(error)")
     }
 
-    /// What the file says is shown, but nothing in it moves a terminal's cursor, and a long word is not shown whole.
+    /// Quoted content has no control characters, and a long word is shortened.
     @Test func aQuotationIsHarmless() throws {
         let error = try #require(
             Reading(Array("1 < FFE4 00\n\u{1B}[31m\(String(repeating: "x", count: 5000)) < FFE4 00\n".utf8)).error)
@@ -112,7 +112,7 @@ import Testing
         #expect(!error.sentence.contains("\u{1B}") && error.sentence.utf8.count < 300)
     }
 
-    /// A file without a last line end is whole where its last line is.
+    /// The last line is complete without a line end.
     @Test func theLastLineNeedsNoEnd() {
         #expect(Reading(Array("1 < FFE4 0102".utf8)).packets.count == 1)
         #expect(Reading(Array("1 < FFE4 010".utf8)).error?.kind == .cut)
@@ -123,7 +123,7 @@ import Testing
         #expect(Reading(Array(text.utf8), step: 50_000).error?.kind == .broken)
     }
 
-    /// Names come from the air: nothing in them may end the line.
+    /// Names from the air must not end the line.
     @Test func namesAreKeptOnOneLine() throws {
         var facts = CaptureFileFacts()
         facts.name = "Water\n1 < FFE4 00\u{1B}[31m"

@@ -2,7 +2,7 @@ import Bluetooth
 import Captures
 import Testing
 
-/// The adapters of a pcapng file's packets: interfaces are numbered anew in each section.
+/// Interfaces of a pcapng file are numbered again in each section.
 @Suite struct InterfacesAreAdaptersTests {
     private func adapters(_ file: [UInt8]) throws -> [UInt32] {
         var reader = CaptureReader()

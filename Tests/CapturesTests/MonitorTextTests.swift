@@ -3,8 +3,7 @@ import Captures
 import Support
 import Testing
 
-/// What btmon prints, as it does: the samples are its output (BlueZ 5.66; the characteristics' request as 5.7x prints
-/// it).
+/// Output of btmon: the samples are from BlueZ 5.66, the characteristics' request as in 5.7x.
 @Suite struct MonitorTextTests {
     static let text = """
         Bluetooth monitor ver 5.66
@@ -104,7 +103,7 @@ import Testing
         let known = reading.packets.filter { $0.packet.content != .unknown }
         #expect(known.map(\.bytes) == Self.packets)
         #expect(reading.facts.format == CaptureFormat(.monitorText, .h4))
-        // A command is counted, as btmon numbers it.
+        // btmon numbers commands too.
         #expect(reading.packets.map(\.packet.number) == Array(1...15))
         #expect(known.allSatisfy { $0.packet.adapter == 1 })
         #expect(known.last?.packet.time.map(TextEncoding.epoch) == "0.173242000")
@@ -123,7 +122,7 @@ import Testing
         #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "1795237335.059490000")
     }
 
-    /// The same lines as they are met in files: what is done to each line of `text`.
+    /// Variants of the lines as files contain them: a transformation of each line of `text`.
     static let forms: [(name: String, line: @Sendable (String) -> String)] = [
         ("coloured", { "\u{1B}[0;36m\($0)\u{1B}[0m" }),
         (

@@ -3,7 +3,7 @@ import Captures
 import Testing
 
 @Suite struct NRFConnectTests {
-    /// The shape of an export by nRF Connect for Android; wording as published by users of the app.
+    /// The format of an export by nRF Connect for Android, with texts that users of the app have published.
     static let android = """
         nRF Connect, 2022-06-12
         WaterH-Boost-24oz (DC:23:4D:DE:AD:BE)

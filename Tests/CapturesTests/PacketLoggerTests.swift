@@ -26,7 +26,7 @@ import Testing
         #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "1465714655.000005000")
     }
 
-    /// The first record is often a long note; and text in it may look like a frame.
+    /// The first record is often a long note, and its text can look like a frame.
     @Test func aLongNoteFirst() {
         let note = [UInt8]("PT\0\u{0F}".utf8) + [UInt8](repeating: 0x20, count: 60_000)
         let file = Self.record(0xFC, note, isBigEndian: false) + Self.record(1, [0x0E, 0], isBigEndian: false)
@@ -34,7 +34,7 @@ import Testing
         #expect(Reading(file, step: 4096).packets.count == 2)
     }
 
-    /// Five records decide, however long they are: a pipe must not be judged by fewer than a file.
+    /// Detection uses five records of any length, for a pipe as for a file.
     @Test func longRecordsFromAPipeAreJudgedLikeAFile() {
         let long = [UInt8](repeating: 0x20, count: 65_526)
         for type: UInt8 in [0xFC, 0x55] {

@@ -60,7 +60,7 @@ import Testing
         #expect(reading.packets.first?.bytes == bytes("40 20 00 00"))
     }
 
-    /// 256: flags say direction, decryption and CRC; the channel is the RF channel.
+    /// 256: flags have direction, decryption and CRC; the channel is the RF channel.
     @Test func radioHeader() {
         let air = bytes("87b6c72b 01 00 010203")
         let cases: [(flags: UInt16, direction: TrafficDirection?, facts: LinkLayerFacts)] = [
@@ -81,8 +81,8 @@ import Testing
         #expect(reading.packets.allSatisfy { $0.bytes == air })
     }
 
-    /// Ubertooth's own packets (user 0, with its field and without), packets of link type 251, of others, and headers
-    /// that lie.
+    /// Ubertooth's packets (user 0, with and without its field), packets of link type 251, of others, and wrong
+    /// headers.
     @Test func perPacketInformation() {
         let air = bytes("87b6c72b 01 00 010203")
         let field = bytes("3675 0c00 00 6609 00 00000000 e8dcee3c")

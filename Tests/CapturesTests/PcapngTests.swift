@@ -40,7 +40,7 @@ import Testing
         #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == time)
     }
 
-    /// `if_tsoffset` is signed, in whole seconds; a time beyond all clocks is none.
+    /// `if_tsoffset` is signed, in whole seconds; a time out of range is dropped.
     @Test func timeOffset() {
         func time(_ offset: Int64, _ ticks: UInt64, _ resolution: UInt8 = 6) -> String? {
             let options = Self.option(9, [resolution]) + Self.option(14, le(offset)) + Self.option(0, [])
@@ -64,7 +64,7 @@ import Testing
         #expect(reading.facts.linkTypes == [.h4WithDirection, .monitor])
     }
 
-    /// A new section forgets the interfaces, and may have another byte order.
+    /// A new section clears the interfaces and can have another byte order.
     @Test func severalSections() throws {
         let bigEndian = try Samples.file(CaptureFormat(.pcapng, .h4WithDirection, isBigEndian: true))
         let reading = Reading(
@@ -105,7 +105,7 @@ import Testing
         #expect(reading.packets.map(\.packet.direction) == [.received, .sent, nil])
     }
 
-    /// What the flags say of a packet from the air is that the sniffer received it.
+    /// For packets from the air the flags mean that the sniffer received them.
     @Test(arguments: [UInt16(251), 256])
     func theFlagsOptionIsNoDirectionOnTheAir(linkType: UInt16) {
         let radio = linkType == 256 ? bytes("05 d0 80 00 87b6c72b 1300") : []

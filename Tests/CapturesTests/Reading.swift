@@ -2,13 +2,12 @@ import Bluetooth
 import Captures
 import Testing
 
-/// A capture read from memory.
 struct Reading {
     var packets: [(packet: CapturePacket, bytes: [UInt8])] = []
     var error: CaptureError?
     var facts = CaptureFileFacts()
 
-    /// - Parameter step: how many bytes come at a time, as from a pipe; `nil`: all at once.
+    /// - Parameter step: bytes per read, as from a pipe; `nil`: all at once.
     init(_ file: [UInt8], step: Int? = nil) {
         var reader = CaptureReader()
         var window: [UInt8] = []
@@ -47,7 +46,7 @@ func array(_ bytes: RawSpan) -> [UInt8] {
     bytes.withUnsafeBytes { Array($0) }
 }
 
-/// `47 54 00` and `475400` alike.
+/// Accepts `47 54 00` and `475400`.
 func bytes(_ text: String) -> [UInt8] {
     let digits = text.utf8.filter { !$0.isBlank }.map { Character(UnicodeScalar($0)) }
     return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(String(digits[$0...$0 + 1]), radix: 16) ?? 0 }
@@ -57,11 +56,10 @@ extension UInt8 {
     var isBlank: Bool { self == 0x20 || self == 0x0A }
 }
 
-/// Big-endian bytes of a number.
 func be(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: value.bigEndian) { Array($0) } }
 func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: value.littleEndian) { Array($0) } }
 
-/// Some packets of each level, with times that every format keeps.
+/// Packets of each level, with times that every format keeps.
 enum Samples {
     static let start: Int64 = 1_770_000_000
 
@@ -118,7 +116,6 @@ enum Samples {
         }
     }
 
-    /// A file of this format with the samples of its level.
     static func file(_ format: CaptureFormat) throws -> [UInt8] {
         var facts = CaptureFileFacts()
         facts.name = "WaterH-Boost-24oz"

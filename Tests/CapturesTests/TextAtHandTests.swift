@@ -3,7 +3,7 @@ import Captures
 import Support
 import Testing
 
-/// Texts as people have them: a log in a README or a letter, dumps of `hcidump` and tshark, and tshark's JSON.
+/// Common text sources: a log in a README or an email, dumps of `hcidump` and tshark, and tshark's JSON.
 @Suite struct TextAtHandTests {
     static let log = """
         nRF Connect, 2026-02-02
@@ -131,8 +131,8 @@ import Testing
         #expect(Reading(Array(Self.dump.replacing("0010", with: "0020").utf8)).error?.kind == .broken)
     }
 
-    /// A value in two packets, as tshark dumps it: the second packet, and both put together, which begin as an ACL
-    /// packet would.
+    /// A value in two packets, as tshark dumps it: the second packet, and the reassembled data, which starts like an
+    /// ACL packet.
     static let inTwo = """
         0000  02 40 20 0b 00 02 01 04 00 1b 05 00 01 02 03 04   .@ .............
 
@@ -158,7 +158,7 @@ import Testing
             #expect(reading.packets.map(\.bytes) == (count == 2 ? once : count == 3 ? whole : whole + whole))
             #expect(Reading(Array(text.utf8), step: 5).isEqual(to: reading))
         }
-        // What is put together stands last in the file: nothing of it is missing.
+        // The reassembled data is last in the file, and nothing of it is missing.
         let end = Self.inTwo.split(separator: "\n", omittingEmptySubsequences: false).prefix(6).joined(separator: "\n")
         #expect(Reading(Array(end.utf8)).packets.count == 2 && Reading(Array(end.utf8)).error == nil)
     }
@@ -254,8 +254,7 @@ import Testing
         let air = Reading(Array(Self.json([("d6be898e25060403020100aa010203", 0, "btle"), ("00", 0, "eth:ip")]).utf8))
         #expect(air.packets.map(\.packet.content) == [.linkLayer(LinkLayerFacts()), .unknown])
         #expect(air.facts.unreadable == 1)
-        // Nordic's sniffer puts a header before the air's bytes; PacketLogger, H1 and the Linux monitor say what a
-        // packet is elsewhere.
+        // Nordic's sniffer prepends a header; PacketLogger, H1 and the Linux monitor have the packet type elsewhere.
         let nordic = Reading(
             Array(
                 Self.json([

@@ -62,7 +62,7 @@ import Testing
         for changed in withOneBitFlipped(nonce) { #expect(isRefused(sealed, nonce: changed)) }
         for changed in withOneBitFlipped(extra) { #expect(isRefused(sealed, extra: changed)) }
         #expect(isRefused(sealed, extra: extra + [0]))
-        // An earlier error of this thread has no effect.
+        // An earlier error in this thread's error queue has no effect.
         #expect(try ChaChaPoly.open(sealed, key: key, nonce: nonce, authenticating: extra) == plaintext)
     }
 

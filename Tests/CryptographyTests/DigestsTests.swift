@@ -20,7 +20,7 @@ import Testing
         #expect(SHA256.hex(message) == digest && Self.hex(SHA256.digest(message)) == digest)
     }
 
-    /// Each length up to three blocks and more, against Python's hashlib: the digest of all their digests.
+    /// Each length up to more than three blocks, against Python's hashlib: the digest of all digests.
     @Test func `SHA-256 of every length matches another implementation`() {
         let all = (0..<200).flatMap { count in SHA256.digest((0..<count).map { UInt8($0 * 7 & 255) }) }
         #expect(SHA256.hex(all) == "0a716dcd52ebb45d547cf893c2616d1641ae3c122398e759ddeb1d0698a65c1a")
@@ -63,7 +63,7 @@ import Testing
         #expect(Self.hex(HMAC.code(of: message, key: key)) == code)
     }
 
-    /// At the length of a block a key is taken as it is, and one byte longer as its digest.
+    /// A key of the block size is used as it is, and a longer one is hashed.
     @Test func `HMAC-SHA-256 handles keys at the block size`() {
         let long = [UInt8](repeating: 7, count: 65)
         #expect(HMAC.code(of: [1], key: long) == HMAC.code(of: [1], key: SHA256.digest(long)))

@@ -1,4 +1,4 @@
-/// Bytes as a standard's example writes them: digits, and spaces that mean nothing.
+/// Bytes from hexadecimal digits; spaces are ignored.
 enum Hex {
     static func bytes(_ text: String) -> [UInt8] {
         let digits = text.filter { !$0.isWhitespace }

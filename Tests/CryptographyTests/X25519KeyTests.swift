@@ -6,7 +6,7 @@ import Testing
 @Suite struct X25519KeyTests {
     static func key(_ hex: String) throws -> X25519Key { try #require(try X25519Key(raw: Hex.bytes(hex))) }
 
-    /// Section 6.1: both sides come to the same.
+    /// Section 6.1.
     @Test func `the key agreement matches RFC 7748`() throws {
         let alice = try Self.key("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a")
         let bob = try Self.key("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb")
@@ -17,7 +17,7 @@ import Testing
         #expect(try bob.sharedSecret(with: alice.publicKey) == shared)
     }
 
-    /// Section 5.2: any 32 bytes are a number, and a point.
+    /// Section 5.2: any 32 bytes are a valid scalar and point.
     @Test(arguments: [
         (
             "a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4",
@@ -34,7 +34,7 @@ import Testing
         #expect(try Self.key(number).sharedSecret(with: Hex.bytes(point)) == Hex.bytes(product))
     }
 
-    /// Points of small order: with each the secret would be zeros, whoever asks.
+    /// Points of small order: the secret would be zero with every key.
     @Test(arguments: [
         "0000000000000000000000000000000000000000000000000000000000000000",
         "0100000000000000000000000000000000000000000000000000000000000000",

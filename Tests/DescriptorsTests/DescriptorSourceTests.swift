@@ -6,7 +6,7 @@ import Support
 import Synchronization
 import Testing
 
-/// What is ready is told on the queue, the end of a connection surely and once, whatever else goes on.
+/// Readiness is reported on the queue. The end of a connection is reported exactly once.
 @Suite(.timeLimit(.minutes(5))) struct DescriptorSourceTests {
     private static func pair(_ type: __socket_type = SOCK_SEQPACKET) throws -> (Int32, Int32) {
         var ends: [Int32] = [-1, -1]
@@ -17,10 +17,10 @@ import Testing
         return (ends[0], ends[1])
     }
 
-    /// As when the kernel's epoll takes it, and when it has no room and is asked by hand.
+    /// With epoll, and with the fallback to poll when epoll has no room.
     static let pollers = [true, false]
 
-    /// A source whose handler says what it was told, as a stream, and asks for nothing more.
+    /// A source that streams its events and then clears its interest.
     private static func source(_ descriptor: Int32, _ poller: DescriptorPoller) -> (
         DescriptorSource, AsyncStream<DescriptorSource.Interest>
     ) {
@@ -51,14 +51,14 @@ import Testing
         source.interest = .reading
         #expect(send(theirs, [1], 1, 0) == 1)
         #expect(await told.next() == .reading)
-        // It is there still, and told again as soon as somebody asks.
+        // The event is reported again as soon as the interest is set.
         source.interest = [.reading, .writing]
         #expect(await told.next() == [.reading, .writing])
         source.cancel()
         #expect(source.isCancelled)
     }
 
-    /// While nothing is asked an end is not told; then it is, as what was asked for.
+    /// Without an interest the end is not reported; then it is reported as the requested event.
     @Test(arguments: pollers, [DescriptorSource.Interest.reading, .writing, [.reading, .writing]])
     func `a hang-up with an empty interest is reported later`(isAbleToWait: Bool, asked: DescriptorSource.Interest)
         async throws
@@ -93,13 +93,13 @@ import Testing
         }
     }
 
-    /// libdispatch's sources stop the process here, or never tell of the end.
+    /// libdispatch's sources crash here or do not report the end.
     @Test func `the ends of ten thousand connections are all reported`() async throws {
         let queues = (0..<4).map { DispatchQueue(label: "queue \($0)") }
         let connections = 10_000
         let ended = Mutex(0)
         let (ends, end) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
-        // On a thread of its own: it waits.
+        // On a thread of its own, because it blocks.
         Thread.detachNewThread {
             end.yield(
                 Result {
@@ -107,7 +107,7 @@ import Testing
                     for _ in 0..<16 { room.signal() }
                     var random = SystemRandomNumberGenerator()
                     for number in 0..<connections {
-                        // One that is never heard to end keeps all others waiting.
+                        // An unreported end blocks all others.
                         guard room.wait(timeout: .now() + 30) == .success else { return }
                         let (ours, theirs) = try Self.pair()
                         let queue = queues[number % 4]
@@ -128,7 +128,7 @@ import Testing
                             }
                             box.source?.interest = [.reading, .writing]
                         }
-                        // Not always at the same moment.
+                        // Varies the timing.
                         for _ in 0..<Int.random(in: 0..<8, using: &random) { sched_yield() }
                         if Bool.random(using: &random) { _ = send(theirs, [1], 1, Int32(MSG_NOSIGNAL)) }
                         close(theirs)

@@ -3,14 +3,14 @@ import Support
 import Testing
 @testable import ESPHome
 
-/// The central behind a proxy without I/O, against a device that is written out by hand.
+/// The central behind a proxy without I/O, against a hand-written device.
 @Suite struct ProxyHostTests {
     static let address = BluetoothAddress(0xA4C1_3801_0203)
     static let peer = PeerID("A4:C1:38:01:02:03")
 
     static func at(_ seconds: Int) -> MonotonicInstant { MonotonicInstant(nanoseconds: Int64(seconds) * 1_000_000_000) }
 
-    /// A message of the device's.
+    /// A message from the device.
     static func says(_ type: Int, _ body: (inout ProtobufFields) -> Void = { _ in }) -> [UInt8] {
         var fields = ProtobufFields()
         body(&fields)
@@ -33,7 +33,7 @@ import Testing
             more(&$0)
         }
     }
-    /// FFE4 at handle 3 with its descriptor at 4, told short.
+    /// FFE4 at handle 3 with its descriptor at 4, in the short form.
     static let services =
         says(71) { message in
             var (descriptor, value, service) = (ProtobufFields(), ProtobufFields(), ProtobufFields())
@@ -65,7 +65,7 @@ import Testing
 
     static func fresh() -> ProxyHost { ProxyHost(NetworkPlace(host: "kitchen", port: 6053), key: nil) }
 
-    /// Connected, with its services told.
+    /// Connected, with its services discovered.
     static func connected() -> ProxyHost {
         var host = fresh()
         for input in [
@@ -81,7 +81,7 @@ import Testing
         var host = Self.fresh()
         #expect(host.handle(.request(.connect(Self.peer, limit: .seconds(10))), at: Self.at(0)) == [.dial])
         #expect(Self.requests(host.handle(.opened, at: Self.at(0))) == [1, 3])
-        // Before it connects it subscribes: without that a device says nothing of its connections.
+        // It subscribes before it connects: otherwise a device reports no connections.
         #expect(Self.requests(host.handle(.received(Self.greeting), at: Self.at(0))) == [9, 80, 66, 68])
         #expect(
             Self.events(host.handle(.received(Self.connection(true)), at: Self.at(1))) == [
@@ -91,7 +91,7 @@ import Testing
         let value = RemoteCharacteristic(uuid: 0xFFE4, handle: 3, properties: .notify)
         let found = [RemoteService(uuid: 0xFFE0, handle: 1, characteristics: [value])]
         #expect(Self.events(host.handle(.received(Self.services), at: Self.at(1))) == [.discovered(found)])
-        // A device tells services once.
+        // A device sends services once.
         #expect(host.handle(.request(.discover), at: Self.at(1)) == [.event(.discovered(found))])
         #expect(Self.requests(host.handle(.request(.subscribe(handle: 3)), at: Self.at(1))) == [78])
         #expect(Self.requests(host.handle(.received(Self.about(84, 3)), at: Self.at(1))) == [77])
@@ -113,7 +113,7 @@ import Testing
                 service.put(1, uuid.low)
             }
             service.put(2, 22)
-            // As a slice out of a message, whose indices do not begin at 0.
+            // A slice of a message, whose indices do not start at 0.
             let bytes = ([0, 0, 0] + service.bytes)[3...]
             #expect(try ProxyService(bytes).service == RemoteService(uuid: uuid, handle: 22, characteristics: []))
         }

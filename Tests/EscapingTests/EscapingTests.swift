@@ -1,11 +1,11 @@
 import Utilities
 import Testing
 
-/// A sign that joins with the one beside it hides nothing.
+/// Combining characters next to a special character must not hide it.
 @Suite struct EscapingTests {
     @Test(arguments: [
         ("a<b>&\"c\"", "a&lt;b&gt;&amp;&quot;c&quot;"), ("", ""), ("plain", "plain"),
-        // An Arabic number sign goes before what it stands with; an accent behind it.
+        // An Arabic number sign combines with the next character, an accent with the previous one.
         ("\u{600}<form>", "\u{600}&lt;form&gt;"),
         ("<\u{301}b>\u{301}\"\u{308}", "&lt;\u{301}b&gt;\u{301}&quot;\u{308}"), ("&\u{20DD}lt;", "&amp;\u{20DD}lt;"),
         ("&amp;", "&amp;amp;"), ("\r\n", "\r\n"),
@@ -30,7 +30,6 @@ import Testing
                 && Escaping.replacing("%{\u{301}a", ["%{": "%%{"]).utf8.elementsEqual("%%{\u{301}a".utf8))
     }
 
-    /// Nothing of what a reader goes by stays.
     @Test func `a special character is escaped next to any combining mark`() {
         var random = SystemRandomNumberGenerator()
         let seed = UInt64.random(in: 0 ... .max, using: &random)

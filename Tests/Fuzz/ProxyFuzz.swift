@@ -1,21 +1,21 @@
-// libFuzzer target of what a Bluetooth proxy of ESPHome's says; built by `hardware/fuzz` in one module with
+// libFuzzer target for messages of an ESPHome Bluetooth proxy; built by `hardware/fuzz` in one module with
 // Sources/ESPHome's messages and Sources/Bluetooth.
 //
-// WATERH_FUZZ names what is fuzzed: `proxy`, a stream of frames as the device sends them; `proxy-sealed`, the same
-// where frames are encrypted; `proxy-message`, one message, whose type is the first byte.
+// WATERH_FUZZ selects the input: `proxy`, a stream of frames from the device; `proxy-sealed`, the same with encrypted
+// frames; `proxy-message`, one message, whose type is the first byte.
 
 import Glibc
 
 private let mode = getenv("WATERH_FUZZ").map { String(cString: $0) } ?? "proxy"
 
-/// What came out of a stream.
+/// The result of a stream.
 private struct Heard: Equatable {
     var messages: [ProxyMessage?] = []
     var bodies: [[UInt8]] = []
-    /// Why it ended; `nil`: more was to come.
+    /// The reason for the end; `nil`: incomplete.
     var end: ProxyFrames.Step?
 
-    /// - Parameter step: bytes that come at a time.
+    /// - Parameter step: bytes per read.
     init(_ stream: [UInt8], step: Int) {
         var frames = ProxyFrames(isSealed: mode == "proxy-sealed")
         var at = 0
@@ -38,7 +38,7 @@ private struct Heard: Equatable {
     }
 }
 
-/// `nil`: it was refused.
+/// `nil`: rejected.
 private func understood(_ type: Int, _ bytes: [UInt8]) -> ProxyMessage? {
     guard let message = try? ProxyMessage(type: type, bytes) else { return nil }
     switch message {

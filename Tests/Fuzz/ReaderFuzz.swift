@@ -1,10 +1,10 @@
-// libFuzzer target of the capture readers; built by `hardware/fuzz` in one module with Sources/Captures.
+// libFuzzer target for the capture readers; built by `hardware/fuzz` in one module with Sources/Captures.
 //
-// WATERH_FUZZ names the reader: its file header is put before the input, so that mutations reach the records at once.
+// WATERH_FUZZ selects the reader: its file header precedes the input, so that mutations reach the records at once.
 
 import Glibc
 
-/// Head of a file of this format, before the fuzzer's bytes.
+/// The file header before the fuzzer's bytes.
 private let head: [UInt8] = {
     let name = getenv("WATERH_FUZZ").map { String(cString: $0) } ?? "any"
     switch name {
@@ -25,7 +25,7 @@ private let head: [UInt8] = {
     }
 }()
 
-/// What a reading gave, small enough to be compared.
+/// The comparable result of a reading.
 private struct Outcome: Equatable {
     var packets = 0
     var bytes = 0
@@ -33,7 +33,7 @@ private struct Outcome: Equatable {
     var error: CaptureError?
 }
 
-/// - Parameter step: bytes that come at a time.
+/// - Parameter step: bytes per read.
 private func read(_ file: [UInt8], step: Int) -> Outcome {
     var outcome = Outcome()
     var hasher = Hasher()
@@ -72,7 +72,7 @@ public func fuzzReader(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let whole = read(file, step: max(1, file.count))
     precondition(whole.bytes <= file.count, "more bytes were delivered than the file has")
     precondition(whole.error?.offset ?? 0 <= file.count, "the error lies beyond the file")
-    // A pipe gives the same as a file.
+    // A pipe gives the same result as a file.
     let pieces = read(file, step: 1 + count % 61)
     if pieces != whole {
         print("in pieces: \(pieces)\nat once:   \(whole)")

@@ -1,6 +1,6 @@
-// libFuzzer target of the reassembly and the synthesis; built by `hardware/fuzz` in one module with Sources/Bluetooth.
+// libFuzzer target for reassembly and synthesis; built by `hardware/fuzz` in one module with Sources/Bluetooth.
 //
-// The input is a list of packets: kind(1) flags(1) length(1) bytes. WATERH_FUZZ names the kind: hci, air or text.
+// The input is a list of packets: kind(1) flags(1) length(1) bytes. WATERH_FUZZ selects the kind: hci, air or text.
 
 import Glibc
 
@@ -60,7 +60,7 @@ public func fuzzReassembly(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt
         at = end
     }
     reassembler.finish { take($0, $1) }
-    // Text adds opcode and handle to each value; the other levels only take away.
+    // Text adds opcode and handle to each value; the other levels add no bytes.
     precondition(delivered <= count + (mode == "text" ? 3 * frame : 0), "more bytes came out than went in")
     return 0
 }

@@ -4,8 +4,8 @@ import BlueZ
 import Support
 import Testing
 
-/// Adapters, the monitor channel and the raw link on a real kernel. Runs inside the bench machine only, without
-/// bluetoothd (`hardware/machine/tests`).
+/// Adapters, the monitor channel and the raw link on a real kernel. Runs in the test VM only, without bluetoothd
+/// (`hardware/machine/tests`).
 @Suite(
     .enabled(
         if: ProcessInfo.processInfo.environment["BENCH_MACHINE"] != nil,
@@ -29,7 +29,6 @@ struct MachineHostTests {
         let adapter = try HostAdapter("hci1")
         try adapter.switchOn()
         #expect(try HostAdapter("hci1").isUp)
-        // Once more does no harm.
         try adapter.switchOn()
         let link = try L2CAPPeripheralLink("hci1")
         try await link.open(
@@ -49,7 +48,7 @@ struct MachineHostTests {
         monitor.close()
     }
 
-    /// Both ends of the raw link, advertisement and address included.
+    /// Both ends of the raw link, including advertisement and address.
     @Test func `an L2CAP link carries a session`() async throws {
         for name in ["hci0", "hci1"] { try HostAdapter(name).switchOn() }
         let application = GATTApplication(
@@ -87,7 +86,7 @@ struct MachineHostTests {
         await drained.value
     }
 
-    /// The answer, or `nil` when it takes longer than so many seconds.
+    /// The result, or `nil` after `limit` seconds.
     private func within<Answer: Sendable>(_ limit: Double, _ body: @escaping @Sendable () async throws -> Answer?) async
         -> Answer?
     {
@@ -103,7 +102,6 @@ struct MachineHostTests {
     }
 }
 
-/// On a machine without Bluetooth everything says so, and nothing is left open.
 @Suite(.enabled(if: !FileManager.default.fileExists(atPath: "/sys/class/bluetooth"), "this machine has Bluetooth"))
 struct NoBluetoothTests {
     @Test func `each HCI interface reports a missing permission`() {

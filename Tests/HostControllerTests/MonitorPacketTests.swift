@@ -4,7 +4,6 @@ import Testing
 
 @testable import BlueZ
 
-/// Messages of the kernel's HCI monitor channel.
 @Suite struct MonitorPacketTests {
     struct Message: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -42,7 +41,7 @@ import Testing
             packet
                 == MonitorPacket(
                     opcode: message.opcode, adapter: message.adapter, time: .seconds(3), bytes: message.content))
-        // From the middle of a buffer, too.
+        // Also a slice.
         let slice = ([0xAA] + message.bytes)[1...]
         #expect(try MonitorPacket(decoding: slice, at: .seconds(3)) == packet)
     }
@@ -59,20 +58,20 @@ import Testing
     }
 }
 
-/// What the advertiser of the `l2cap:` link shows: 31 bytes twice, whatever the name and the services.
+/// Advertising and scan response data of the `l2cap:` link: 31 bytes each, whatever the name and the services.
 @Suite struct RawAdvertiserTests {
     @Test(
         arguments: [
             ("WaterH-Boost-24oz", [], [2, 1, 6], [18, 0x09] + Array("WaterH-Boost-24oz".utf8)),
             ("", [0xFF00], [2, 1, 6, 3, 3, 0x00, 0xFF], []),
             ("x", [0xFF00, 0x180A], [2, 1, 6, 5, 3, 0x00, 0xFF, 0x0A, 0x18], [2, 0x09, 0x78]),
-            // A name is cut between characters, and then says that it is short.
+            // A name is cut between characters and has the type of a shortened name.
             (
                 String(repeating: "ä", count: 20), [], [2, 1, 6],
                 [29, 0x08] + Array(String(repeating: "ä", count: 14).utf8)
             ),
             (String(repeating: "n", count: 248), [], [2, 1, 6], [30, 0x08] + Array(repeating: 0x6E, count: 29)),
-            // Fourteen services do not fit; long ones never do.
+            // Fourteen services do not fit; 128-bit ones never do.
             (
                 "y",
                 (0..<14).map { BluetoothUUID(UInt16($0)) } + [BluetoothUUID("00010203-0405-0607-0809-0A0B0C0D1912")!],
@@ -86,7 +85,7 @@ import Testing
     }
 }
 
-/// What follows `l2cap:`, and what the system's error numbers mean there.
+/// The syntax after `l2cap:`, and the meaning of system errors.
 @Suite struct L2CAPDialerTests {
     @Test(arguments: [
         ("A4:C1:38:01:02:03", "l2cap:A4:C1:38:01:02:03", false),

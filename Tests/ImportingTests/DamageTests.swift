@@ -4,8 +4,7 @@ import TrackerCore
 
 @testable import TrackerService
 
-/// Files that are cut, damaged or made of noise: read, or refused in words; never a trap, and never differently for
-/// coming in other pieces.
+/// Truncated, damaged or random files are read or rejected without a trap. The split into pieces has no effect.
 @Suite struct DamageTests {
     static let drinks: [Drink] = (0..<12).map { number in
         let at = Instant(seconds: 1_793_000_000 + Int64(number * 3600))
@@ -40,7 +39,7 @@ import TrackerCore
         let end = try #require(bytes.lastIndex { !FileHead.isSpace($0) })
         for cut in 0..<bytes.count {
             let rows = try? HealthReader.samples(Array(bytes[..<cut]))
-            // A CSV row that has all its columns may be the last one.
+            // A CSV row with all of its columns can be the last one.
             if format == .csv {
                 #expect(
                     rows == nil
@@ -92,7 +91,7 @@ import TrackerCore
         }
     }
 
-    /// Bounded, whatever comes: no row, no entry and no beginning grows for ever.
+    /// The sizes of rows, entries and headers are limited.
     @Test(arguments: [
         "startDate,value_ml\n\"", "[\"", "{\"", "{\"drinks\":[[", "<!DOCTYPE a [", "<!-- ", "<HealthData a=\"", " ",
     ])

@@ -5,8 +5,8 @@ import TrackerCore
 
 @testable import TrackerService
 
-/// Exports of other programs as they are met: with characters that XML does not allow, other units, other separators of
-/// numbers, and packed by a phone.
+/// Real exports of other programs: characters that XML forbids, other units, other decimal separators, and archives of
+/// a phone.
 @Suite struct ForeignExportTests {
     static func read(_ bytes: [UInt8], pieces: Int = .max) throws -> (amounts: [Int], remarks: [String]) {
         var amounts: [Int] = []
@@ -131,7 +131,7 @@ import TrackerCore
 
     // MARK: archives
 
-    /// - Parameter isStreamed: sizes and checksum stand behind the data, as in a phone's archive.
+    /// - Parameter isStreamed: sizes and checksum follow the data, as in a phone's archive.
     static func zip(_ members: [(String, [UInt8])], isStreamed: Bool, method: String = "ZIP_DEFLATED") async throws
         -> [UInt8]
     {

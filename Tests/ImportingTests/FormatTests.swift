@@ -4,7 +4,7 @@ import TrackerCore
 
 @testable import TrackerService
 
-/// What spreadsheets, editors and exporters make of a file, and what is said where it cannot be read.
+/// Files that spreadsheets, editors and exporters changed, and the errors for unreadable ones.
 @Suite struct FormatTests {
     static let row = "2026-11-20 10:00:00 +0100,2026-11-20 10:00:00 +0100,200,a1"
     static let csv = "startDate,endDate,value_ml,uuid\n" + row + "\n"
@@ -64,7 +64,7 @@ import TrackerCore
         }
     }
 
-    /// Apple's own document type has not been well-formed since iOS 16; it is passed over, and lines are counted on.
+    /// Apple's document type has not been well-formed since iOS 16; it is skipped, and its lines count.
     @Test func `a broken document type is skipped`() throws {
         let head =
             """
@@ -86,7 +86,7 @@ import TrackerCore
         }
     }
 
-    /// An adversary's finding: a key that a stranger's file brought was a formula in our CSV.
+    /// A key from an imported file must not become a formula in our CSV.
     @Test(arguments: [
         "=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1)", "'=1", "''@x", "'plain", "=a,\"b\";c", "plain", "1+1",
     ])
@@ -96,7 +96,7 @@ import TrackerCore
         let csv = HealthExport.text(.csv, [drink])
         let cell = try #require(csv.split(separator: "\n").last?.split(separator: ",", maxSplits: 3).last)
         #expect(!"=+-@".contains(cell.drop { $0 == "\"" }.first ?? " "), "\(cell)")
-        // Numbers stay numbers, and dates dates.
+        // Numbers and dates remain.
         #expect(csv.contains("\n2026-06-02 03:30:00 +0000,2026-06-02 03:30:00 +0000,100,"))
         #expect(try HealthReader.samples(csv).first?.importKey == key)
         var (bytes, lines) = ([UInt8](), DrinkLines(.csv))
@@ -106,8 +106,7 @@ import TrackerCore
         for sign in "=+-@" { #expect(!line.contains(",\(sign)") && !line.contains(",\"\(sign)"), "\(line)") }
     }
 
-    /// An adversary's finding: of a key with U+FFFE, which XML cannot hold, another one came back, and the drink
-    /// counted twice.
+    /// XML cannot contain U+FFFE: the key must survive a round trip, or the drink would count twice.
     @Test(
         arguments: [HealthFiles.Format.appleHealth, .csv, .json],
         [[0xEF, 0xBF, 0xBE], [0x25, 0xEF, 0xBF, 0xBF, 0xC3, 0xA4], [0x26, 0x3C, 0x22], [0xEF, 0xBF, 0xBD]])
@@ -117,7 +116,7 @@ import TrackerCore
             Drink(key: $0, at: at, calendar: DayCalendar(zone: .utc), ml: 100, source: .health, updatedAt: at)
         }
         let text = HealthExport.text(format, drinks)
-        // Swift takes texts for the same that Unicode calls equal.
+        // Swift compares canonically equivalent strings as equal.
         #expect(
             try HealthReader.samples(text).map { Array($0.importKey.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
                 == drinks.map { Array($0.key.utf8) }, "\(text)")
@@ -169,7 +168,7 @@ import TrackerCore
         }
     }
 
-    /// An entry that is read at once says what Foundation would say of it, and so does each that is not plain enough.
+    /// The fast parser gives the same result as Foundation, which parses all other entries.
     @Test(
         arguments: [
             (
@@ -201,7 +200,7 @@ import TrackerCore
         ] as [(String, Int?)]) func `compressed and plain entries are equal`(entry: String, ml: Int?) throws
     {
         for times in 1...3 {
-            // The last one has no comma behind it, and is read another way.
+            // The last entry has no comma after it and is parsed differently.
             let found = try? HealthReader.samples(
                 "[" + repeatElement(entry, count: times).joined(separator: " , ") + "]")
             #expect(
@@ -211,7 +210,7 @@ import TrackerCore
         }
     }
 
-    /// Wherever a file is cut into chunks, it says the same.
+    /// Any split into chunks gives the same result.
     @Test(arguments: [
         """
         \"startDate\",value_ml,\"uuid\",note\r\n2026-11-20 10:00:00 +0100,200,\"a\"\"1\",\"two\nlines, \
@@ -234,7 +233,6 @@ import TrackerCore
         }
     }
 
-    /// A line is counted on inside of quotes.
     @Test func `an invalid row after quoted line breaks has its line number`() {
         let text = "startDate,value_ml,note\n2026-11-20 10:00:00 +0100,200,\"a\n\n2\"\n2026-11-20 10:00:00 +0100,x,b\n"
         #expect { try HealthReader.samples(text) } throws: { ($0 as? HealthFileError)?.line == 5 }

@@ -2,7 +2,6 @@ import Bluetooth
 import CommandSupport
 import Testing
 
-/// What a person is told to try fits the way to the bottle.
 @Suite struct AdviceTests {
     static let codes: [LinkError.Code] = [
         .noAdapter, .poweredOff, .permissionDenied, .notFound, .connectFailed, .inProgress, .disconnected, .timeout,
@@ -38,7 +37,6 @@ import Testing
         #expect(advice.contains(words), "\(advice)")
     }
 
-    /// A name that is no link's: the radio decides.
     @Test func `an unknown link name is rejected with the valid ones`() {
         #expect(LinkAdvice(linkName: "memory", hasRadio: true).about(.notFound).contains("shake"))
         #expect(LinkAdvice(linkName: "memory", hasRadio: false).about(.notFound) == "Poll again.")

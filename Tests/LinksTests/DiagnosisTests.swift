@@ -6,9 +6,9 @@ import Testing
 
 @testable import CommandSupport
 
-/// What a doctor says about a machine's Bluetooth, fault by fault.
+/// The doctor's findings on the machine's Bluetooth, fault by fault.
 @Suite struct DiagnosisTests {
-    /// Debian with two adapters on, everything as it should be.
+    /// Debian with two adapters on and no fault.
     static let healthy: BluetoothFacts = {
         var facts = BluetoothFacts()
         facts.release = "6.1.0-40-amd64"
@@ -39,7 +39,7 @@ import Testing
 
     struct Fault: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// What is found, and what is advised.
+        /// The finding and its advice.
         var check: String
         var found: String
         var advice: String
@@ -218,7 +218,7 @@ import Testing
         #expect(try Self.findings(facts).allSatisfy { !$0.found.contains("\u{1B}") })
     }
 
-    /// The lines that mend something, fault by fault; the others have advice alone.
+    /// Faults with a command line that fixes them; the others have advice only.
     @Test(
         arguments: [
             ("a kernel without Bluetooth", ["modprobe", "bluetooth"], true),
@@ -235,7 +235,6 @@ import Testing
     }
 }
 
-/// Facts as the system's files tell them.
 @Suite struct SurveyTests {
     @Test(
         arguments: [
@@ -261,7 +260,7 @@ import Testing
         #expect(facts.mayUseRaw && !facts.mayAdminister)
     }
 
-    /// A made-up system: two adapters, a connection, a blocked switch, bluetoothd, our policy.
+    /// A fake system: two adapters, a connection, a blocked rfkill switch, bluetoothd, our policy.
     @Test func files() throws {
         let folder = try TemporaryFolder()
         func write(_ path: String, _ text: String) throws {

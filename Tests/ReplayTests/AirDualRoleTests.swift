@@ -5,12 +5,12 @@ import Replay
 import Support
 import Testing
 
-/// Sniffs without direction flags of two devices that are both GATT servers, with the same handles on both sides.
+/// Sniffer captures without direction flags of two devices that are both GATT servers with the same handles.
 @Suite struct AirDualRoleTests {
     private typealias PDU = (isFromCentral: Bool, pdu: [UInt8])
 
-    /// The phone discovers the bottle, the bottle discovers the phone, then the log comes between notifications of the
-    /// phone from the handle that the bottle's log has, too.
+    /// The phone discovers the bottle and the bottle discovers the phone. Then the log is interleaved with
+    /// notifications of the phone from the same handle.
     private static func session(_ records: [[UInt8]], _ random: inout SeededGenerator) -> [PDU] {
         var values: [PDU] = [(true, [0x02, 0x05, 0x02]), (false, [0x03, 0x05, 0x02])]
         let bottle: [PDU] = [
@@ -37,10 +37,10 @@ import Testing
         return values
     }
 
-    /// How the sniffer and the link behave, beside one damaged packet and one retransmission.
+    /// Conditions of link and sniffer, in addition to one damaged packet and one retransmission.
     static let weathers: [AirSniff.Weather] = [
         .init(), .init(refused: 0.02), .init(hasBeginning: false), .init(refused: 0.02, longest: 27),
-        // A sniffer, or a filter, that keeps no empty packets.
+        // A sniffer or a filter that drops empty packets.
         .init(keepsEmpty: false), .init(longest: 27, hasBeginning: false, keepsEmpty: false),
     ]
 
@@ -52,7 +52,7 @@ import Testing
             var random = SeededGenerator(seed: seed), weather = weather
             let records = (0..<12).map { record(400 + $0 * 7, Int.random(in: 20...400, using: &random)) }
             let session = Self.session(records, &random)
-            // Without CONNECT_IND the first packets show with which value the checksums begin.
+            // Without CONNECT_IND, CRCInit follows from the first packets.
             let damaged = Int.random(in: 3..<session.count, using: &random)
             weather.damagedAt = [damaged]
             weather.lostAt = [damaged, Int.random(in: 0..<session.count, using: &random)]

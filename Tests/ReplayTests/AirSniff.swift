@@ -1,26 +1,25 @@
 import Support
 
-/// A conversation as a sniffer hears it: link-layer packets with sequence bits, retransmissions, refusals, and packets
-/// that the sniffer missed or heard damaged. Made by the rules of Core 5.4, Vol 6 Part B, 4.5.9, on its own: nothing of
-/// `Sources` is used.
+/// A conversation as a sniffer records it: link-layer packets with sequence bits, retransmissions, NAKs, and packets
+/// that the sniffer missed or received damaged. Follows Core 5.4, Vol 6 Part B, 4.5.9, independently of `Sources`.
 struct AirSniff {
-    /// How the link and the sniffer behave.
+    /// The conditions of the link and the sniffer.
     struct Weather: CustomStringConvertible {
-        /// Share of packets that the sniffer does not hear; that it hears damaged; that the other end does not hear;
-        /// that the other end refuses.
+        /// Shares of packets: missed by the sniffer, damaged at the sniffer, lost at the other end, and not
+        /// acknowledged by the other end.
         var missed = 0.0
         var damaged = 0.0
         var lost = 0.0
         var refused = 0.0
-        /// Payload of a data packet: 27, or 251 with data length extension.
+        /// Maximum payload of a data packet: 27, or 251 with data length extension.
         var longest = 251
-        /// Whether the connection's beginning is in the capture.
+        /// Whether the capture has the start of the connection.
         var hasBeginning = true
-        /// Stamps are rounded down to so many microseconds.
+        /// Resolution of the timestamps in microseconds.
         var grain = 1
-        /// Whether empty packets are in the capture.
+        /// Whether the capture has empty packets.
         var keepsEmpty = true
-        /// Packets with content that are heard damaged, and packets whose answer does not arrive, by their order.
+        /// The numbers of damaged packets with content, and of packets whose response is lost.
         var damagedAt: Set<Int> = []
         var lostAt: Set<Int> = []
 
@@ -43,7 +42,7 @@ struct AirSniff {
     }
 
     private(set) var packets: [Packet] = []
-    /// Which of the values were heard whole, undamaged, at least once.
+    /// The values that the sniffer received completely and undamaged at least once.
     private(set) var heard: Set<Int> = []
 
     static let accessAddress: UInt32 = 0x5065_4D31
@@ -52,20 +51,20 @@ struct AirSniff {
     private struct Fragment {
         var kind: UInt8
         var payload: [UInt8]
-        /// Of which value.
+        /// The number of the value.
         var value: Int?
     }
 
     private struct End {
         var queue: [Fragment] = []
-        /// What was sent and is not acknowledged; a fragment without bytes where nothing was to be said.
+        /// The unacknowledged fragment; empty if there was no data.
         var inFlight: Fragment?
         var sn: UInt8 = 0
         var expected: UInt8 = 0
 
         var isIdle: Bool { queue.isEmpty && inFlight?.value == nil }
 
-        /// The same until it is acknowledged.
+        /// The same fragment until it is acknowledged.
         mutating func toSend() -> Fragment {
             let fragment =
                 inFlight ?? (queue.isEmpty ? Fragment(kind: 1, payload: [], value: nil) : queue.removeFirst())
@@ -74,7 +73,7 @@ struct AirSniff {
         }
     }
 
-    /// - Parameter values: ATT PDUs in order; the next one is sent when the one before has arrived.
+    /// - Parameter values: ATT PDUs in order; each is sent after the previous one has arrived.
     init(_ values: [(isFromCentral: Bool, pdu: [UInt8])], _ weather: Weather, seed: UInt64, keep: Range<Int> = 0..<0) {
         var random = SeededGenerator(seed: seed), weather = weather
         func happens(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &random) < share }
@@ -113,7 +112,7 @@ struct AirSniff {
         var heardParts: Set<String> = []
 
         while idle < 6 {
-            // The next value, once nothing is under way.
+            // The next value, once no fragment is in transit.
             if central.isIdle, peripheral.isIdle {
                 if next < values.count {
                     let frame = Self.le(UInt32(values[next].pdu.count), 2) + [4, 0] + values[next].pdu
@@ -155,7 +154,7 @@ struct AirSniff {
 
     private static func part(_ fragment: Fragment, _ value: Int) -> String { "\(value) \(fragment.payload)" }
 
-    /// What one end makes of a packet it heard.
+    /// Processes a received packet at one end.
     private static func receive(_ end: inout End, sn: UInt8, expected: UInt8, isRefused: Bool) {
         if expected != end.sn {
             end.sn ^= 1
@@ -200,7 +199,7 @@ struct AirSniff {
         case plain = 251, radio = 256, nordic = 272, ppi = 192
     }
 
-    /// A pcap file that says nothing of directions: the flag is not there, or always the same.
+    /// A pcap file without directions: the flag is missing or constant.
     func pcap(_ type: LinkType) -> [UInt8] {
         var file = Self.le(0xA1B2_C3D4, 4)
         file += [2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]
@@ -242,12 +241,12 @@ struct AirSniff {
         switch type {
         case .plain: break
         case .radio:
-            // Dewhitened, signal and reference address valid; the PDU type is 0, and the CRC was not looked at.
+            // Dewhitened, signal and reference address valid; the PDU type is 0, and the CRC is unchecked.
             data = [packet.channel, 0xD0, 0x80, 0]
             data += packet.bytes.prefix(4)
             data += [0x13, 0x00]
         case .ppi:
-            // As Ubertooth: its own packets are user 0, and the frequency stands in its field.
+            // As Ubertooth: its packets are user 0, with the frequency in its field.
             data = [0, 0, 24, 0, 147, 0, 0, 0, 0x36, 0x75, 12, 0, 0]
             data += Self.le(2402 + 2 * UInt32(packet.channel), 2)
             data += [0, 0, 0, 0, 0, 0xE8, 0xDC, 0xEE, 0x3C]

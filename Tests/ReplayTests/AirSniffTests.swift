@@ -5,8 +5,8 @@ import Replay
 import Support
 import Testing
 
-/// Drinks from sniffs that say nothing of directions, in all weathers: everything that was heard is found, once, and
-/// nothing else.
+/// Drinks from sniffer captures without directions, in all conditions: every received drink is found once, and no
+/// other.
 @Suite struct AirSniffTests {
     struct Case: CustomTestStringConvertible {
         var weather: AirSniff.Weather
@@ -23,10 +23,10 @@ import Testing
                     type: type)
             }
         } + [
-            // One retransmission, one refusal here and there, and nothing else.
+            // Occasional retransmissions or NAKs only.
             Case(weather: .init(lost: 0.02), type: type), Case(weather: .init(refused: 0.02), type: type),
             Case(weather: .init(missed: 0.05, lost: 0.05, refused: 0.02, hasBeginning: false), type: type),
-            // Stamps of a host that polls its sniffer.
+            // Timestamps of a host that polls its sniffer.
             Case(weather: .init(lost: 0.02, grain: 1000), type: type),
         ]
     }
@@ -71,7 +71,6 @@ import Testing
         return found
     }
 
-    /// Every ATT PDU with its direction.
     static func pdus(_ file: [UInt8]) throws -> [String] {
         var found: [String] = []
         var capture = CaptureReader()
@@ -99,8 +98,7 @@ import Testing
                     [Int($0[3]) * 60 + Int($0[4]), Int($0[6]) << 8 | Int($0[7])]
                 })
             let found = try Self.drinks(sniff.pcap(one.type))
-            // Where a fifth of all short parts is missing, four in a row can be, and what follows fits as if nothing
-            // were.
+            // With a fifth of all short fragments missing, four in a row can be missing, and the next one still fits.
             let isRough = one.weather.missed > 0.1 && one.weather.longest == 27
             let missing = heard.subtracting(found), extra = Set(found).subtracting(heard)
             #expect(

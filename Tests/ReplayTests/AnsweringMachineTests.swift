@@ -6,7 +6,7 @@ import Support
 import Testing
 import Emulator
 
-/// A host at an answering machine: writes, takes what is notified, reads.
+/// A host connected to the replayed bottle: writes, receives notifications, reads.
 struct Host {
     var machine: AnsweringMachine
     var now = MonotonicInstant(nanoseconds: 0)
@@ -39,7 +39,7 @@ struct Host {
         feed(.link(.disconnected(central)))
     }
 
-    /// Writes a command and lets everything come that comes.
+    /// Writes a command and processes all events.
     @discardableResult
     mutating func write(_ bytes: [UInt8]) -> [[UInt8]] {
         notified = []
@@ -168,7 +168,7 @@ struct Host {
         #expect(Self.records(host.write(Self.ask)) == Self.first)
         host.write(HostCommand.acknowledge(bytes: 130).encoded)
         #expect(Self.records(host.write(Self.ask)) == Self.second)
-        // Two of them acknowledged: the rest is still there.
+        // Two of them are acknowledged: the rest remains.
         host.write(HostCommand.acknowledge(bytes: 26).encoded)
         #expect(Self.records(host.write(Self.ask)) == Array(Self.second.dropFirst(2)))
         host.write(HostCommand.acknowledge(bytes: 52).encoded)

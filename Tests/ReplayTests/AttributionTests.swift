@@ -7,7 +7,7 @@ import Support
 import Testing
 
 @Suite struct AttributionTests {
-    /// A busy place: whoever only came and went is forgotten, a bottle never.
+    /// With many advertisers, those without a connection are dropped, and bottles are kept.
     @Test func `advertisers without a connection are dropped`() throws {
         var talk = Conversation()
         talk.discoverRetail()
@@ -152,7 +152,7 @@ import Testing
         talk.write(asked, to: 0x15)
         talk.notify([0x52, 0x50, 0x00, 0x03, 0x02, 0x06, 0x01], from: 0x19)
         talk.notifyLog((0..<20).map { record(600 + $0, 200 + $0) }, from: 0x19)
-        talk.notifyLog([record(700, 99)], from: 0x1C)  // a lookalike beside it
+        talk.notifyLog([record(700, 99)], from: 0x1C)  // a similar characteristic
         talk.write([0x52, 0x50, 0x00, 0x04, 0x03, 0x06, 0x01, 0x04], to: 0x15)
         let (drinks, reader) = try talk.drinks()
         #expect(drinks.map(\.amount) == Array(200..<220))
@@ -171,7 +171,7 @@ import Testing
         #expect(try talk.commands().map(\.meaning) == ["ask for the drink log (draft, 01)"])
     }
 
-    /// A bottle that has lost its clock writes dates that cannot be: beside drinks that have one they hide nothing.
+    /// A bottle with a reset clock writes invalid dates: they hide no drink with a valid one.
     @Test(arguments: [[0], [4], [0, 1, 2, 3], [0, 1, 2, 4]])
     func `a record whose date cannot be hides no log that nobody discovered`(lost: [Int]) throws {
         var talk = Conversation()

@@ -3,7 +3,6 @@ import Captures
 import Replay
 import Testing
 
-/// What a recording of one bottle keeps of an adapter's traffic.
 @Suite struct BottleFilterTests {
     private static let bottle = BluetoothAddress("A4:C1:38:01:02:03")!
     private static let little: [UInt8] = [0x03, 0x02, 0x01, 0x38, 0xC1, 0xA4]
@@ -29,23 +28,23 @@ import Testing
     }
 
     static let stories: [[Step]] = [
-        // Nothing of a connection that began before; then its own, until it ends.
+        // Nothing of an earlier connection; then the bottle's own until it ends.
         [
             Step(.hci(.acl), data(0x40), false), Step(.hci(.event), connection(0x01, 0x40, little), true),
             Step(.hci(.acl), data(0x40), true),
             Step(.hci(.acl), data(0x41), false), Step(.hci(.event), end(0x41), false),
             Step(.hci(.event), end(0x40), true), Step(.hci(.acl), data(0x40), false),
         ],
-        // The enhanced forms; a handle that goes over to somebody else.
+        // The enhanced forms, and a handle that is reassigned to another device.
         [
             Step(.hci(.event), connection(0x0A, 0x42, little), true), Step(.hci(.acl), data(0x42), true),
             Step(.hci(.event), connection(0x29, 0x42, other), false),
             Step(.hci(.acl), data(0x42), false), Step(.hci(.event), connection(0x29, 0x43, little), true),
             Step(.hci(.acl), data(0x43), true),
         ],
-        // An attempt that failed names it, and no handle.
+        // A failed attempt has its address and no handle.
         [Step(.hci(.event), connection(0x01, 0x40, little, status: 2), true), Step(.hci(.acl), data(0x40), false)],
-        // Whatever names its address: advertisements, commands; whatever does not: not. Notes always.
+        // Advertisements and commands with its address, and no others. Notes always.
         [
             Step(.hci(.event), [0x3E, 12, 0x02, 1, 0, 0] + little + [0, 0xC0], true),
             Step(.hci(.event), [0x3E, 12, 0x02, 1, 0, 0] + other + [0, 0xC0], false),
@@ -61,7 +60,6 @@ import Testing
         }
     }
 
-    /// Packets cut at every byte are kept or not, and end nothing.
     @Test(arguments: stories) func `truncated packets do not trap the filter`(_ story: [Step]) {
         for step in story {
             for length in 0...step.bytes.count {

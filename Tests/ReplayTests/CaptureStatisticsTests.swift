@@ -6,11 +6,10 @@ import Replay
 import Support
 import Testing
 
-/// What is counted of a conversation.
 @Suite struct CaptureStatisticsTests {
     static let start = Duration.seconds(1_770_000_000)
 
-    /// - Parameter pauses: before each record, in milliseconds; a second where there is none.
+    /// - Parameter pauses: milliseconds before each record; the default is a second.
     static func read(_ conversation: Conversation, pauses: [Int: Int] = [:], _ filter: TrafficFilter = TrafficFilter())
         throws -> CaptureStatistics
     {
@@ -108,7 +107,7 @@ import Testing
         talk.received([0x0A, 0x06, 0x00])  // the other side asks, too
         talk.sent([0x0B, 1])
         talk.received([0x0B, 2, 3])
-        talk.received([0x1D, 0x06, 0x00, 7])  // an indication beside a request
+        talk.received([0x1D, 0x06, 0x00, 7])  // an indication during a request
         talk.sent([0x0A, 0x06, 0x00])
         talk.sent([0x1E])
         talk.received([0x0B])
@@ -148,13 +147,13 @@ import Testing
             statistics.connections[0].mtu == 100 && statistics.connections[0].tooLong == 1
                 && statistics.connections[0].firstTooLong == 5)
         #expect(Self.kinds(statistics) == [.exceededMTU])
-        // An exchange that the capture shows half tells nothing.
+        // An incomplete exchange has no latency.
         var half = Conversation()
         half.received([0x03, 0x64, 0x00])
         #expect(try Self.read(half).connections[0].mtu == nil)
     }
 
-    /// A bottle's clock in UTC+1, right, fast, lost; and set by the host.
+    /// A bottle's clock in UTC+1: correct, fast, reset, and set by the host.
     @Test(
         arguments: [
             (3600, nil, 3600, 0, nil), (3612, nil, 3600, 12, .clockDrift),
@@ -216,7 +215,7 @@ import Testing
         #expect(statistics.total.pdus == 6200)
     }
 
-    /// The shipped captures cut at every byte: words, no trap, and never more than the whole has.
+    /// The shipped captures cut at every byte: no trap, and no more packets than the complete file.
     @Test(arguments: RewritingTests.shipped)
     func `a capture truncated at any byte does not trap`(name: String) throws {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))

@@ -2,13 +2,13 @@ import Bluetooth
 import BottleProtocol
 import Replay
 
-/// A conversation written as a list of PDUs, fed to a reader as the reassembly would.
+/// A conversation as a list of PDUs, passed to a reader as the reassembly does.
 struct Conversation {
     private(set) var events: [(ConversationEvent, [UInt8])] = []
     private var connection: ObservedConnection
     private var frame = 0
     private var connections = 0
-    /// When the capture begins, seconds since 1970: 2026-02-02T02:40:00Z.
+    /// The start of the capture in seconds since 1970: 2026-02-02T02:40:00Z.
     var start = 1_770_000_000
 
     static let bottle = BluetoothAddress(0xA4C1_3801_0203)
@@ -18,7 +18,7 @@ struct Conversation {
         connect(peer, handle: handle, adapter: adapter)
     }
 
-    /// A further connection; PDUs belong to it from here on.
+    /// Adds a connection; later PDUs belong to it.
     mutating func connect(_ peer: BluetoothAddress?, handle: UInt32 = 0x40, adapter: UInt32 = 0) {
         connections += 1
         frame += 1
@@ -31,7 +31,7 @@ struct Conversation {
         events.append((.disconnected(connection, reason: 0x13), []))
     }
 
-    /// What follows belongs to an earlier connection again.
+    /// Later PDUs belong to an earlier connection again.
     mutating func resume(_ id: Int) {
         for case (.connected(let known), _) in events where known.id == id { connection = known }
     }
@@ -56,7 +56,7 @@ struct Conversation {
         received([0x01, 0x08] + little(response) + [0x0A])
     }
 
-    /// Discovery of a service that is nobody's.
+    /// Discovery of an unknown service.
     mutating func discoverNothing() {
         sent([0x10, 0x01, 0x00, 0xFF, 0xFF, 0x00, 0x28])
         received([0x11, 0x06, 0x01, 0x00, 0x05, 0x00, 0x0A, 0x18])
@@ -65,7 +65,7 @@ struct Conversation {
     mutating func write(_ value: [UInt8], to handle: UInt16 = 3) { sent([0x52] + little(handle) + value) }
     mutating func notify(_ value: [UInt8], from handle: UInt16 = 6) { received([0x1B] + little(handle) + value) }
 
-    /// The log as the bottle sends it: entries of at most `size` records, a notification each.
+    /// The log as the bottle sends it: entries of at most `size` records, one notification each.
     mutating func notifyLog(_ records: [[UInt8]], from handle: UInt16 = 6, entry size: Int = 8) {
         for value in Self.log(records, entry: size) { notify(value, from: handle) }
     }

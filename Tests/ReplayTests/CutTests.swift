@@ -6,8 +6,7 @@ import Replay
 import Support
 import Testing
 
-/// The shipped captures cut at every byte, and damaged at random: everything whole before the cut is delivered, nothing
-/// traps.
+/// The shipped captures cut at every byte, and damaged at random: all complete packets before the cut, and no trap.
 @Suite struct CutTests {
     private func amounts(_ bytes: ArraySlice<UInt8>) throws -> (amounts: [Int], trouble: CaptureError?) {
         var amounts: [Int] = []

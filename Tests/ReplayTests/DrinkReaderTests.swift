@@ -125,8 +125,8 @@ import Testing
         #expect(refused.first?.reason.found == 0x1B)
     }
 
-    /// A2: the latest year in which the date exists and is no more than a day ahead of the packet. An adversary's
-    /// finding: a sip of New Year's Eve that was captured after midnight stood eleven months in the future.
+    /// A2: the latest year in which the date is valid and at most a day ahead of the packet. A drink of New Year's Eve
+    /// can be captured after midnight.
     @Test(
         arguments: [
             ("A2-02", 1798761900, [12, 31, 23, 50, 0], "2026-12-31T23:50:00"),
@@ -140,7 +140,7 @@ import Testing
         _ vector: String, _ start: Int, _ date: [UInt8], _ at: String
     ) throws {
         var talk = retail()
-        // The log is the sixth thing that happens.
+        // The log is the sixth event.
         talk.start = start - 6
         talk.notifyLog([[0x1A] + date + [0, 200, 0, 0, 1, 0x61, 0]])
         #expect(try talk.drinks(dialect: .strict).drinks.map(\.at) == [at], "\(vector)")
@@ -212,8 +212,8 @@ import Testing
         #expect(seen.first?.2 == nil)
     }
 
-    /// Logs of any size, cut anywhere, with reports between, from several bottles at once: every drink exactly once, in
-    /// frame order.
+    /// Logs of any size, cut anywhere, with reports between, from several bottles at once: every drink once, in frame
+    /// order.
     @Test(arguments: 0..<40)
     func `random logs`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)

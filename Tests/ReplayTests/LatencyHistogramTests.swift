@@ -16,7 +16,8 @@ import Testing
         #expect(histogram.median == nil && histogram.worst == nil && histogram.count == 0)
     }
 
-    /// Few values are exact; of many, a share is off by no more than is said. Worst and best are always exact.
+    /// Small counts are exact. Percentiles of large counts are within the documented error. Minimum and maximum are
+    /// always exact.
     @Test(arguments: [1, 2, 255, 256, 257, 1000, 20_000], 0..<4)
     func `quantiles have the documented accuracy`(_ count: Int, _ seed: UInt64) {
         var random = SeededGenerator(seed: seed)

@@ -5,8 +5,7 @@ import Replay
 import Support
 import Testing
 
-/// Formats that keep no directions, or not what a sniffer says of its packets: rewritten into them, a capture says the
-/// same.
+/// Formats without directions or sniffer metadata: a converted capture has the same content.
 @Suite struct LossyFormatTests {
     private static let source = RewritingTests.folder + "/boost_two-days.btsnoop"
 
@@ -28,8 +27,8 @@ import Testing
         return packets
     }
 
-    /// A sniffer that has the key wrote what it decrypted, and left the check codes on. Link type 251 has no word for
-    /// that: read back, all of it would be ciphertext.
+    /// A sniffer with the key wrote decrypted packets with their MICs. Link type 251 has no flag for that: without a
+    /// marker the output would be read as ciphertext.
     @Test(arguments: [true, false])
     func whatASnifferDecryptedStaysReadable(keepsMIC: Bool) throws {
         let folder = try TemporaryFolder()
@@ -68,14 +67,14 @@ import Testing
         }
     }
 
-    /// What the host sends goes out in parts between the parts of a log. With directions everybody knows whose each is;
-    /// link type 187 has none.
+    /// The host's fragments are between the fragments of a log. With directions the assignment is known; link type 187
+    /// has none.
     @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
     func fragmentsOfBothDirectionsThatMingleStayTwo(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let folder = try TemporaryFolder()
         let size = [5, 9, 20, 27].randomElement(using: &random) ?? 9
-        // The parts of a log's notification with a command's between them, in random order.
+        // The fragments of a log notification with a command's between them, in random order.
         var made: [(CapturePacket, [UInt8])] = []
         for (packet, bytes) in try Self.packets(Self.source) {
             guard packet.content == .hci(.acl), packet.direction == .received, bytes.count > 60 else {
@@ -108,10 +107,10 @@ import Testing
                 try RewritingTests.drinks(RewritingTests.convert(mingled, to: format, in: folder)) == expected,
                 "\(format), parts of \(size)")
         }
-        // What has no directions, in formats that want them.
+        // Packets without directions, in formats that require them.
         let undirected = try Self.rewrite(made, as: "pcap-h4", in: folder)
         let found = try RewritingTests.drinks(undirected)
-        // A delivery that is lost may come again in a later dump: the same drink, at another time.
+        // A lost delivery can be repeated in a later transfer: the same drink at another time.
         func drink(_ line: String) -> String { line.replacing(/"capturedAt":"[^"]*"/, with: "") }
         #expect(Set(found.map(drink)).isSubset(of: Set(expected.map(drink))), "nothing is invented")
         for format in ["btsnoop", "pcapng", "pklg", "pcap-monitor"] {

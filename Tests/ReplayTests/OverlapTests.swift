@@ -6,7 +6,7 @@ import Replay
 import Support
 import Testing
 
-/// One bottle in several files, sections, interfaces and adapters: each drink once, though not every part shows the
+/// One bottle in several files, sections, interfaces and adapters: each drink once, although not every part has the
 /// address.
 @Suite struct OverlapTests {
     static let source = RewritingTests.folder + "/boost_two-days.btsnoop"
@@ -24,7 +24,7 @@ import Testing
         return (Array(bytes[..<16]), records)
     }
 
-    /// What `drinks FILE…` counts.
+    /// The output of `drinks FILE…`.
     static func drinks(_ paths: [String]) throws -> [String] {
         var found: [String] = []
         let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) {
@@ -54,23 +54,22 @@ import Testing
             let parts = try Self.halves(folder, at: cut)
             let both = try Self.drinks(parts)
             #expect(Set(both) == Set(whole) && both.count == 40, "cut before record \(cut + 1)")
-            // In the wrong order a transfer that was cut is not whole; but nothing counts twice, and what both hold is
-            // there.
+            // In the wrong order a split transfer is incomplete, but nothing counts twice, and common records are
+            // present.
             let turned = try Self.drinks(parts.reversed())
             #expect(Set(turned).count == turned.count, "cut before record \(cut + 1), turned around")
             #expect(try Self.drinks([parts[1], Self.source, parts[0]]).sorted() == whole.sorted())
         }
     }
 
-    /// Everything without the connection's beginning, given three times.
+    /// Everything without the start of the connection, given three times.
     @Test func `a bottle without an address is identified by its records`() throws {
         let folder = try TemporaryFolder()
         let parts = try Self.halves(folder, at: 12)
         #expect(try Self.drinks([parts[1], parts[1], Self.source]).count == 40)
     }
 
-    /// A part without request and discovery looks like anybody's; the bottle that comes after it has the same records,
-    /// and tells its address.
+    /// A part without request and discovery has no owner; a later bottle with the same records has the address.
     @Test func `a part without identification belongs to the bottle with its log`() throws {
         let log = (0..<12).map { record(600 + $0, 200 + $0) }
         var talk = Conversation(peer: nil)
@@ -84,7 +83,7 @@ import Testing
         let (drinks, reader) = try talk.drinks()
         #expect(drinks.count == 12)
         #expect(reader.tally.lookalikes == 12)
-        // With other records it is somebody who only looks like one, and takes nothing from the bottle.
+        // With other records it is a similar device, and the bottle keeps its drinks.
         var other = Conversation(peer: nil)
         other.notifyLog((0..<12).map { record(700 + $0, 100 + $0) }, from: 6)
         other.connect(Conversation.bottle, handle: 0x41)
@@ -107,7 +106,7 @@ import Testing
         #expect(try talk.drinks().drinks.count == 16)
     }
 
-    /// Dates after a loss of power tell nobody apart, unless all are the same.
+    /// Dates after a loss of power do not identify a bottle, unless all of them are equal.
     @Test func `a reset clock identifies no bottle`() throws {
         var talk = Conversation()
         talk.discoverRetail()
@@ -119,7 +118,7 @@ import Testing
         #expect(try talk.drinks().drinks.count == 4)
     }
 
-    /// A private address is another one each quarter of an hour.
+    /// A private address changes every 15 minutes.
     @Test func `a private address is not an identity`() throws {
         for (address, count) in [(UInt64(0x5AC1_3801_0203), 2), (0xC4C1_3801_0203, 4)] {
             var events: [(ConversationEvent, [UInt8])] = []
@@ -159,7 +158,7 @@ import Testing
             try Data(parts.joined()).write(to: URL(fileURLWithPath: path))
             let found = try Self.drinks([path])
             #expect(Set(found).count == found.count, "cut before record \(cut + 1)")
-            // From the air, a connection without its beginning is made anew in the second part.
+            // From the air, a connection without its start is a new one in the second part.
             if !format.contains("ll") { #expect(Set(found) == Set(whole), "cut before record \(cut + 1)") }
         }
     }
@@ -180,7 +179,7 @@ import Testing
             let found = try Self.drinks([path])
             #expect(Set(found) == Set(whole) && found.count == 40, "cut before record \(cut + 1)")
         }
-        // The whole capture twice, side by side: everything is known.
+        // The whole capture twice, in parallel: all records are known.
         let twice = folder.file("twice.pcapng")
         _ = try await mergecap.run(["-I", "all", "-F", "pcapng", "-w", twice, Self.source, Self.source])
         #expect(try Self.drinks([twice]).count == 40)

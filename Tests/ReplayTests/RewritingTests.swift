@@ -4,7 +4,7 @@ import Replay
 import Support
 import Testing
 
-/// The shipped captures, and what is made of them.
+/// The shipped captures and conversions of them.
 @Suite struct RewritingTests {
     static let folder = Program.repository + "/captures"
     static let shipped =
@@ -50,7 +50,7 @@ import Testing
         let expected = try Self.drinks(source)
         #expect(!expected.isEmpty)
         for format in Self.formats {
-            // Text without times cannot become a format whose every record has one.
+            // Text without times cannot be converted to a format that requires them.
             guard let made = try? Self.convert(source, to: format, in: folder) else {
                 #expect(expected.allSatisfy { $0.contains("\"capturedAt\":null") }, "\(format)")
                 continue
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// Formats that must write a time write zero where there was none.
+    /// Formats that require a time have zero where none is known.
     private static func withoutMissingTime(_ line: String) -> String {
         line.replacing(/"capturedAt":(null|"1970-01-01T00:00:00.000Z")/, with: "")
     }
@@ -79,8 +79,8 @@ import Testing
         }
     }
 
-    /// Two bottles without any read of their names: the model, and with it the battery, is known by the advertised name
-    /// alone.
+    /// Two bottles whose names are never read: the model, and with it the battery, follows from the advertised name
+    /// only.
     @Test func `names of several bottles survive every format`() throws {
         let folder = try TemporaryFolder()
         let lines = ["A4:C1:38:01:02:03": "WaterH-Boost-24oz", "A4:C1:38:01:02:04": "WaterH-Bottle-B003"].sorted {
@@ -116,7 +116,7 @@ import Testing
             return
         }
         let folder = try TemporaryFolder()
-        // The third capture goes through every pair of formats in EveryPairTests.
+        // EveryPairTests converts the third capture to every format.
         for name in ["vita_reports-inside-log.pcapng", "boost_draft.btsnoop"] {
             let source = Self.folder + "/" + name
             for bridge in ["btsnoop", "hex"] {

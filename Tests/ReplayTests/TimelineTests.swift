@@ -6,7 +6,7 @@ import Replay
 import Support
 import Testing
 
-/// The course of a capture: bounded, and nothing is lost in it.
+/// The timeline of a capture is bounded and complete.
 @Suite struct TimelineTests {
     private static func read(_ times: [Duration?], pdu: [UInt8] = [0x1B, 0x06, 0x00, 1]) throws -> Timeline {
         let timeline = Timeline()
@@ -26,7 +26,7 @@ import Testing
         var random = SeededGenerator(seed: seed)
         var time = Duration.seconds(1_770_000_000)
         let times: [Duration?] = (0..<count).map { _ in
-            // Also backwards, and from one end of time to the other.
+            // Also backwards, and over the whole range of times.
             time += .microseconds(Int64.random(in: -2_000_000...20_000_000, using: &random))
             return Int.random(in: 0..<1000, using: &random) == 0
                 ? .seconds(Int64.random(in: -100_000_000_000...100_000_000_000, using: &random)) : time
@@ -58,7 +58,7 @@ import Testing
                 && timeline.timeless == timeline.count)
     }
 
-    /// Shipped captures cut at every byte, as files: pictures and no trap.
+    /// Shipped captures cut at every byte, as files: an image and no trap.
     @Test(arguments: ["boost_one-record.hex", "vita_reports-inside-log.pcapng"])
     func `a truncated capture has a timeline`(_ name: String) throws {
         let folder = try TemporaryFolder()

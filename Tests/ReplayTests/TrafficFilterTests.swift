@@ -2,10 +2,10 @@ import Bluetooth
 import Replay
 import Testing
 
-/// Which PDUs a filter lets through: by their record numbers.
+/// The PDUs that a filter passes, by record number.
 @Suite struct TrafficFilterTests {
-    /// 2–5 discovery, 6–7 a read, 8–9 a write, 10 a command, 11 a notification, 12–13 an indication, 14–15 a read that
-    /// is refused; 17 another device.
+    /// 2–5 discovery, 6–7 a read, 8–9 a write, 10 a command, 11 a notification, 12–13 an indication, 14–15 a rejected
+    /// read; 17 another device.
     static let talk: Conversation = {
         var talk = Conversation()
         talk.discoverRetail()
@@ -24,7 +24,7 @@ import Testing
         return talk
     }()
     static let other = BluetoothAddress(0x1122_3344_5566)
-    /// Of frame 1.
+    /// The time of frame 1.
     static let start = Duration.seconds(1_770_000_001)
 
     static func filter(_ change: (inout TrafficFilter) -> Void) -> TrafficFilter {
@@ -73,7 +73,7 @@ import Testing
         #expect(found == frames)
     }
 
-    /// A reader of drinks still knows whose the characteristics are, when the discovery is filtered out.
+    /// The drink reader uses the discovery although the filter drops it.
     @Test func `drinks in a time range use an earlier discovery`() throws {
         var talk = Conversation()
         talk.discoverRetail()
@@ -91,8 +91,7 @@ import Testing
             return found
         }
         #expect(try amounts(TrafficFilter()) == [100, 200])
-        // Read as if the capture held nothing else: a drink delivered before counts with its first delivery in that
-        // time.
+        // A drink that was delivered earlier counts with its first delivery in the time range.
         #expect(try amounts(Self.filter { $0.from = .absolute(.seconds(1_770_000_008)) }) == [100, 200])
         #expect(try amounts(Self.filter { $0.to = .absolute(.seconds(1_770_000_008)) }) == [100])
         #expect(try amounts(Self.filter { $0.handles = [3] }) == [])

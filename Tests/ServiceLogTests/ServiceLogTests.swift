@@ -38,7 +38,6 @@ import Testing
         #expect(Self.handler(.journal, isTimed: true).text(.notice, "It works.", []) == "<5>It works.")
     }
 
-    /// A name from the air stays inside its line, and inside its JSON string.
     @Test(arguments: LogFormat.allCases) func `an event is one line with any content`(format: LogFormat) throws {
         let pipe = Pipe()
         let handler = ServiceLogHandler(
@@ -70,7 +69,7 @@ import Testing
         #expect(LogFormat.usual([:], descriptor: descriptor) == .text)
     }
 
-    /// A name from the air says nothing in the place of the service.
+    /// A name from the air must not look like a field of the service.
     @Test func `a value with spaces is quoted`() {
         func text(_ bottle: String) -> String {
             Self.handler(.text).text(.notice, "It works.", [("bottle", bottle), ("poll", "7")])
@@ -79,7 +78,7 @@ import Testing
         #expect(text("x poll=99] error:") == #"It works. [bottle="x poll=99] error:" poll=7]"#)
         #expect(text(#"x" poll="9\"#) == #"It works. [bottle="x\" poll=\"9\\" poll=7]"#)
         #expect(text("") == #"It works. [bottle="" poll=7]"#)
-        // To Swift a quote and the accent behind it are another character, to a reader they are not.
+        // Swift compares a quote with a combining accent as a different character; the bytes still contain the quote.
         #expect(text("x\"\u{301} poll=9").utf8.elementsEqual("It works. [bottle=\"x\\\"\u{301} poll=9\" poll=7]".utf8))
     }
 
@@ -88,7 +87,7 @@ import Testing
         #expect(Self.handler(.journal).text(.notice, "It broke.\nFix it.", []) == "<5>It broke. Fix it.")
     }
 
-    /// systemd's journal begins another line after 48 KiB, whose own priority and words would be the name's.
+    /// systemd's journal splits lines after 48 KiB. The second part would have a priority and a text of the name.
     @Test(arguments: LogFormat.allCases) func `a line fits the limit of the systemd journal`(format: LogFormat) throws {
         let name = String(repeating: "\u{85}<0>waterh-", count: 3000)
         let line = try Self.lines(format) {
@@ -129,11 +128,11 @@ import Testing
         try pipe.fileHandleForWriting.close()
         let lines = String(decoding: first + pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(
             separator: "\n")
-        // A line that was cut does not run into the next one.
+        // A truncated line ends with a line break.
         #expect(lines.first == "1 \(long)" && lines.last == "Again.", "\(lines.map { $0.prefix(80) })")
     }
 
-    /// `F_SETPIPE_SZ`, which Glibc's module leaves out.
+    /// `F_SETPIPE_SZ`, which Swift's Glibc module does not import.
     private static let setPipeSize: Int32 = 1031
 
     private static func logger(_ format: LogFormat, _ descriptor: Int32) -> Logger {
@@ -142,7 +141,7 @@ import Testing
         return Logger(label: "test") { _ in handler }
     }
 
-    /// What is written of that.
+    /// The written lines.
     private static func lines(_ format: LogFormat, _ say: (Logger) -> Void) throws -> [Substring] {
         let pipe = Pipe()
         _ = fcntl(pipe.fileHandleForWriting.fileDescriptor, Self.setPipeSize, 1 << 20)

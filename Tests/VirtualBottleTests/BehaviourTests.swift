@@ -212,7 +212,7 @@ struct BehaviourTests {
         #expect(BottleIdentity().name == "WaterH-Boost-24oz" && BottleIdentity(model: .vita).name == "WaterH-Bottle-1")
         let address = BottleIdentity().address.description
         #expect(address.hasPrefix("A4:C1:38:") && address == BottleIdentity(model: .boost).address.description)
-        // For ever: stores know the bottle by it.
+        // Permanent, because stores identify the bottle by it.
         #expect(address == "A4:C1:38:31:D1:D2" && BottleIdentity(name: "Other").address != BottleIdentity().address)
     }
 

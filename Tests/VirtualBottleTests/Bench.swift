@@ -6,17 +6,17 @@ func hex(_ text: String) -> [UInt8] {
     text.split(separator: " ").compactMap { UInt8($0, radix: 16) }
 }
 
-/// A bottle on a bench without a link: events by hand, effects collected, every notification taken at once.
+/// A bottle without a link: events by hand, effects collected, every notification confirmed at once.
 struct Bench {
     var machine: VirtualBottleMachine
     var now = MonotonicInstant(nanoseconds: 0)
-    /// Everything since the last look.
+    /// The effects since the last check.
     var effects: [VirtualBottleMachine.Effect] = []
-    /// Values notified by the response characteristic since the last look.
+    /// Values notified by the response characteristic since the last check.
     var notified: [[UInt8]] = []
-    /// Whether the link says that values have left.
+    /// Whether the link confirms values as sent.
     var takesNotifications = true
-    /// The last flash saved: what a restart finds.
+    /// The last saved flash, which a restart loads.
     var saved: BottleFlash
     private var token: UInt64 = 0
     private var lastReply: ControlReply?
@@ -37,7 +37,7 @@ struct Bench {
             at: now)
     }
 
-    /// What the central speaks: the retail profile where the bottle has it.
+    /// The central's profile: retail where the bottle supports it.
     var profile: BottleProfile
 
     mutating func handle(_ event: VirtualBottleMachine.Event) {
@@ -68,7 +68,7 @@ struct Bench {
 
     mutating func disconnect() { link(.disconnected(Self.central)) }
 
-    /// Writes a command and returns what was notified in answer.
+    /// Writes a command and returns the notified values.
     @discardableResult
     mutating func write(_ command: HostCommand) -> [[UInt8]] { write(command.encoded) }
 
@@ -83,7 +83,6 @@ struct Bench {
         return notified
     }
 
-    /// Reads the response characteristic.
     mutating func read(offset: Int = 0) -> PeripheralRequest.Response? {
         token += 1
         link(.read(Self.central, BluetoothUUID(profile.responseCharacteristic), offset: offset, token: token))
@@ -100,7 +99,7 @@ struct Bench {
 
     var status: BottleStatus { machine.status(at: now) }
 
-    /// Lets time pass, deadline by deadline.
+    /// Advances the time, deadline by deadline.
     mutating func wait(_ duration: Duration) {
         let end = now.advanced(by: duration)
         while let next = machine.nextDeadline, next <= end {
@@ -111,7 +110,7 @@ struct Bench {
         handle(.tick)
     }
 
-    /// Sips a minute apart.
+    /// Drinks a minute apart.
     mutating func sip(_ amounts: [Int]) {
         for amount in amounts {
             control(.sip(ml: amount))
@@ -119,7 +118,7 @@ struct Bench {
         }
     }
 
-    /// A whole poll: the log, and where it completes, its acknowledgement.
+    /// A whole poll: the log and, if it is complete, its acknowledgement.
     mutating func poll(acknowledge: Bool = true) -> [DrinkRecord] {
         var assembler = LogAssembler()
         var records: [DrinkRecord] = []

@@ -21,7 +21,7 @@ struct FaultTests {
         #expect(throws: BottleFaults.Malformed.self) { try BottleFaults(text) }
     }
 
-    /// A bottle with 40 records and a bad day, polled: what came, and what is left.
+    /// A bottle with 40 records and faults: the polled records and the remaining ones.
     private func poll(_ faults: String, seed: UInt64 = 7, profile: BottleProfile = .retail) throws -> (
         bench: Bench, values: [[UInt8]]
     ) {
@@ -41,8 +41,7 @@ struct FaultTests {
         #expect(try poll(plan).values != poll(plan, seed: 8).values)
     }
 
-    /// The promise that the gateway leans on, seen from the bottle: whatever goes wrong, an honest receiver keeps all
-    /// drinks.
+    /// With any fault a correct receiver keeps all drinks.
     @Test(arguments: BottleFaultWord.all.map(\.example))
     func `no fault makes a correct receiver acknowledge missing records`(_ word: String) throws {
         for profile in BottleProfile.allCases {
@@ -53,7 +52,8 @@ struct FaultTests {
                 for _ in 0..<6 {
                     bench.connect()
                     bench.wait(.seconds(1))
-                    // A lost packet of a draft dump leaves no trace: only what two dumps agree on is acknowledged.
+                    // A lost packet of a draft log leaves no trace: only records that agree in two readings are
+                    // acknowledged.
                     let dumps = (profile == .draft ? [0, 1] : [0]).map { _ in receive(&bench) }
                     for dump in dumps { kept.formUnion(dump.amounts) }
                     if let bytes = dumps[0].acknowledgement, dumps.allSatisfy({ $0 == dumps[0] }) {

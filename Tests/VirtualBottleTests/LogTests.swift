@@ -40,7 +40,7 @@ struct LogTests {
         #expect(bench.write(.drinkLog).count == 1)
         bench.link(.notified(BluetoothUUID(0xFFE4)))
         #expect(bench.notified.count == 2)
-        // Not for ever: a link that says nothing loses the value after 30 s.
+        // A link without a confirmation loses the value after 30 s.
         bench.wait(.seconds(29))
         #expect(bench.notified.count == 2)
         bench.wait(.seconds(2))

@@ -5,7 +5,7 @@ import Emulator
 
 @Suite("Answers of a recorded bottle")
 struct RecordedAnswersTests {
-    /// A recording in which the host asked two things that no model knows, one of them twice, and set the clock.
+    /// A recording in which the host sent two unknown requests, one of them twice, and set the clock.
     private func bench(_ mode: RecordedAnswers.Mode) throws -> Bench {
         let exchanges: [(request: [UInt8], values: [[UInt8]])] = [
             (hex("47 54 00 01 77"), [hex("52 50 00 03 02 77 01"), hex("52 50 00 03 02 77 02")]),
