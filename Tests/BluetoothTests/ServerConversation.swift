@@ -1,7 +1,7 @@
 import Bluetooth
 import Testing
 
-/// Handles 1-5 GAP, 6-9 GATT, then these:
+/// A small bottle's attribute table: handles 1-5 GAP, 6-9 GATT, then these:
 ///
 /// ```
 /// 10 service FFE0 · 11 declaration, 12 FFE4 (notify, read), 13 CCCD, 14 "Response" ·

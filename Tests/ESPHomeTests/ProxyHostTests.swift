@@ -3,7 +3,7 @@ import Support
 import Testing
 @testable import ESPHome
 
-/// The central behind a proxy without I/O, against a hand-written device.
+/// The central that uses a proxy, without I/O, against a hand-written device.
 @Suite struct ProxyHostTests {
     static let address = BluetoothAddress(0xA4C1_3801_0203)
     static let peer = PeerID("A4:C1:38:01:02:03")

@@ -107,7 +107,7 @@ import TrackerCore
         let outcome = try here.take(try Self.lines(there).map(Self.read))
         #expect((outcome.added, outcome.known) == (1, 1))
         #expect(try Self.drinks(here) == [101, 250])
-        // And what comes from either address afterwards is known, too.
+        // Later records from either address are known too.
         let empty = try TrackerStore(inMemory: "Etc/UTC")
         _ = try empty.take(try Self.lines(there).map(Self.read))
         #expect(
@@ -163,8 +163,7 @@ import TrackerCore
         #expect(try Self.lines(there).filter { $0.contains("\"edit\"") }.count == 2)
     }
 
-    /// The other store took the date for the one of a reading, and the next dialect moved the drink to the bottle's
-    /// wrong date.
+    /// A corrected date must not be replaced by the bottle's wrong one when another dialect reads the record.
     @Test(arguments: [false, true])
     func `a drink that a person dated stays so in another store, whatever reads it anew`(waits: Bool) throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
@@ -187,11 +186,10 @@ import TrackerCore
         #expect(try here.take(try Self.lines(there).map(Self.read)).added == 0)
     }
 
-    /// A drink's day is frozen where it was drunk: another store in another zone does not move it.
     @Test func `a drink counts on its own day in a store of another zone`() throws {
         let (here, there) = (try TrackerStore(inMemory: "Asia/Tokyo"), try TrackerStore(inMemory: "America/New_York"))
         var sip = entry(hour: 12, ml: 90)
-        // 2026-02-02T14:00 there, the 3rd in Tokyo
+        // 2026-02-02T14:00 UTC, the 3rd in Tokyo
         sip.verdict = .drink(at: Instant(milliseconds: 1_770_058_800_000), zone: "America/New_York")
         _ = try there.append([sip])
         _ = try here.take(try Self.lines(there).map(Self.read))

@@ -110,7 +110,7 @@ import TrackerCore
         #expect(try store.activeSession(at: context(5).now)?.logs.map(\.id) == ["good"])
     }
 
-    /// Any values in any columns: whatever is taken, every surface still answers, at any moment.
+    /// Any values in any columns, at any time.
     @Test(arguments: 1...8) func `an invalid row does not stop the sync`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let values = [
@@ -156,7 +156,7 @@ import TrackerCore
         }
     }
 
-    /// A row whose time cannot be, by way of a server: counted, told, and nothing dies.
+    /// Rows with an invalid time.
     @Test func `rejected rows are counted and reported`() async throws {
         let server = try await SyncServer.start()
         let session = try session(server)
@@ -170,13 +170,12 @@ import TrackerCore
         #expect(try await pass(server, at: 20).merged.refused == 1)
         let report = try store.look(context(30)).snapshot.syncReport
         #expect(report.refused == 1 && report.refusals.first?.hasPrefix("logEntry x: timestamp") == true, "\(report)")
-        // Mended on the server: nothing is told any more.
         _ = try await server.control("/control/put", body: row.replacing("-9223372036854775808", with: "1781526001000"))
         #expect(try await pass(server, at: 40).merged.taken == 1)
         #expect(try store.syncReport().report == SyncReport())
     }
 
-    /// A network that wants a login first answers everything with its own page: nothing counts as sent.
+    /// A captive portal answers every request with its own page.
     @Test(arguments: ["page", "redirect"]) func `a captive portal changes nothing`(kind: String) async throws {
         let server = try await SyncServer.start()
         _ = try session(server)
@@ -190,7 +189,7 @@ import TrackerCore
         #expect(status == .offline && report.isPending && report.trouble != nil)
         _ = try await server.control("/control/portal")
         #expect(try await pass(server, at: 400).sent == waiting)
-        // With nothing to send the question alone meets the portal.
+        // With no pending changes only the query reaches the portal.
         _ = try await server.control("/control/portal", body: kind)
         #expect(try await pass(server, at: 410).trouble?.contains("login") == true)
         #expect(try store.syncReport().report.isPending)
@@ -219,7 +218,6 @@ import TrackerCore
         #expect(throws: SyncTrouble.self) { try SyncClient.named(by: store.settings()) }
     }
 
-    /// The credential is set and never shown.
     @Test func `the credential is never logged`() throws {
         let settings = try store.changeSettings([("sync.token", "s3cret")], context())
         #expect(settings.value(of: "sync.token") == .text("(set)") && settings.service.syncToken == "s3cret")
@@ -230,7 +228,7 @@ import TrackerCore
         #expect(refusal.map { !"\($0)".contains("s3cret") } == true, "\(String(describing: refusal))")
     }
 
-    /// The founding documents' settings belong to the user and travel with it.
+    /// The settings of the original requirements belong to the user.
     @Test func `settings sync with the user`() async throws {
         let server = try await SyncServer.start()
         _ = try session(server)
