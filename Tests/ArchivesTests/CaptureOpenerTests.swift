@@ -63,7 +63,6 @@ import Testing
         #expect(opened.parts.first?.trouble == nil)
     }
 
-    /// The packets before the cut, an error, and no trap. A shorter file never gives more packets.
     @Test(arguments: ["gzip", "bzip2", "xz", "zstd", "lz4"])
     func `cut at every byte`(program: String) async throws {
         let folder = try TemporaryFolder()
@@ -102,8 +101,7 @@ import Testing
         }
     }
 
-    /// The last eight bytes are the checksum and the length: a change of any bit in them or in the data must be
-    /// reported.
+    /// The last eight bytes of a gzip are the checksum and the length.
     @Test func `a gzip whose checksum does not fit is told`() async throws {
         let folder = try TemporaryFolder()
         let file = try await Self.packed(try Self.bytes(), "gzip")

@@ -4,7 +4,6 @@ import Foundation
 import Support
 import Testing
 
-/// Rotated logs whose names do not give their order.
 @Suite struct CaptureOrderTests {
     /// Records of the sample, cut anywhere into parts with a header each.
     private static func parts(_ random: inout SeededGenerator) throws -> [[UInt8]] {

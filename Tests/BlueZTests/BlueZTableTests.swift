@@ -45,7 +45,6 @@ import Testing
 }
 
 @Suite struct NamedFileTests {
-    /// Messages can name files in hardware/.
     @Test func `every file named in advice exists`() throws {
         let root = URL(fileURLWithPath: Program.repository)
         let sources = try #require(

@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-/// The owner of a bottle in `scan` and `doctor` over a fake bluetoothd.
+/// `scan` and `doctor` over a fake bluetoothd.
 @Suite struct OwnBottleTests {
     private static let (own, other, hidden) = ("A4:C1:38:01:02:03", "A4:C1:38:09:09:09", "5A:C1:38:0A:0B:0C")
 

@@ -180,7 +180,6 @@ import Testing
         await daemon.stop()
     }
 
-    /// The file of a running program.
     @Test func `a locked file marks a connection of another process`() throws {
         var (one, other) = (HeldConnections(folder: folder.path), HeldConnections(folder: folder.path))
         #expect(!one.isOurs("A"))

@@ -1,7 +1,6 @@
 import Bluetooth
 import Testing
 
-/// A poll through the link interface, in ATT.
 @Suite struct CentralTranscriptTests {
     @Test
     func `a transcript has requests and responses of a poll in order`() {

@@ -273,7 +273,6 @@ private struct Client {
         #expect(client.events.count == 1)
     }
 
-    /// A service at every handle, one per response: discovery ends long before the last handle.
     @Test func `discovery of an endless table ends`() {
         var client = Client()
         _ = client.ask(.discover)

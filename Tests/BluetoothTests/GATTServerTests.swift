@@ -207,7 +207,6 @@ import Testing
         #expect(conversation.say("18 01") == "01 18 13 00 0D")
     }
 
-    /// Limited by parts and by bytes.
     @Test func `the number of prepared writes is limited`() throws {
         for size in [1, 18] {
             var conversation = try Conversation()

@@ -1,7 +1,6 @@
 import Bluetooth
 import Testing
 
-/// The tests for every link without a radio.
 @Suite struct LinkConformanceTests {
     @Test(arguments: LinkKind.allCases)
     func `a link carries a whole session`(kind: LinkKind) async throws {
@@ -138,7 +137,7 @@ import Testing
         await bench.close()
     }
 
-    /// A consumer that stops for a while: the sender waits, nothing is lost, and memory is bounded.
+    /// The sender waits, nothing is lost, and memory is bounded.
     @Test(arguments: LinkKind.allCases)
     func `a slow consumer applies back pressure`(kind: LinkKind) async throws {
         let socket = try UnixSocket(path: temporarySocket(), kind: kind.socketKind)

@@ -31,7 +31,6 @@ import Testing
         return Bool.random(using: &generator) ? pdu : Array(pdu.prefix(Int.random(in: 0...7, using: &generator)))
     }
 
-    /// No trap. Every request gets at most one response within the MTU. Logs and memory are bounded.
     @Test func `the GATT server survives random inputs`() throws {
         var generator = generator("serverSurvivesAnything")
         for _ in 0..<60 {

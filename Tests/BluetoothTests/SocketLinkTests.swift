@@ -270,7 +270,6 @@ private final class RawCentral: Sendable {
         await link.close()
     }
 
-    /// A central that sends requests and never reads is disconnected, and another one is served.
     @Test func `a central that never reads is disconnected`() async throws {
         let path = temporarySocket()
         let (link, _) = try await open(path)
@@ -297,7 +296,6 @@ private final class RawCentral: Sendable {
         await link.close()
     }
 
-    /// The same central reconnects each time as soon as it has disconnected.
     @Test func `centrals in quick succession are served`() async throws {
         let path = temporarySocket()
         let link = SocketPeripheralLink(try UnixSocket(path: path), patience: .seconds(30))

@@ -1,7 +1,7 @@
 import BottleProtocol
 import Testing
 
-/// Protocol section 1: the model in an advertised name, for the gateway and for captures.
+/// Protocol section 1.
 @Suite struct ModelNameTests {
     static let names: [(String, BottleModel?)] = [
         ("WaterH-Boost-24oz", .boost), ("waterh-boost-24OZ", .boost), ("WaterH-Bottle-B003", .boost),

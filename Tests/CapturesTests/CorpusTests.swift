@@ -30,7 +30,6 @@ import Testing
 
     @Test func `the capture corpus exists`() { #expect(Self.files.count >= 40) }
 
-    /// A pipe gives the same result as a file.
     @Test(arguments: files)
     func `a pipe gives the same packets as a file`(name: String) throws {
         let file = try whole(name)

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// A truncated file gives every complete record, then one error with the position.
+    /// Every complete record, then one error with the position.
     @Test(arguments: Samples.formats.filter { $0.level != .text })
     func `a file truncated at any byte does not trap`(format: CaptureFormat) throws {
         let file = try Samples.file(format)
@@ -131,7 +131,6 @@ import Testing
         }
     }
 
-    /// Bytes changed at random: no trap, no packet larger than the file, and at most one error.
     @Test(arguments: Samples.formats)
     func `a damaged file does not trap`(format: CaptureFormat) throws {
         let file = try Samples.file(format)

@@ -1,7 +1,6 @@
 import Captures
 import Testing
 
-/// Files in other formats and damaged files: one error each.
 @Suite struct ForeignFileTests {
     static let refusals: [(name: String, bytes: [UInt8], says: String)] = [
         ("empty", [], "empty"),
@@ -61,7 +60,6 @@ import Testing
         }
     }
 
-    /// The reader gets no file name.
     @Test func `every format is detected by its bytes`() throws {
         for format in Samples.formats { #expect(Reading(try Samples.file(format)).facts.format == format) }
     }

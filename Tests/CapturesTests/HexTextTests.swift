@@ -112,7 +112,6 @@ import Testing
         #expect(!error.sentence.contains("\u{1B}") && error.sentence.utf8.count < 300)
     }
 
-    /// The last line is complete without a line end.
     @Test func theLastLineNeedsNoEnd() {
         #expect(Reading(Array("1 < FFE4 0102".utf8)).packets.count == 1)
         #expect(Reading(Array("1 < FFE4 010".utf8)).error?.kind == .cut)
@@ -123,7 +122,6 @@ import Testing
         #expect(Reading(Array(text.utf8), step: 50_000).error?.kind == .broken)
     }
 
-    /// Names from the air must not end the line.
     @Test func namesAreKeptOnOneLine() throws {
         var facts = CaptureFileFacts()
         facts.name = "Water\n1 < FFE4 00\u{1B}[31m"

@@ -50,7 +50,6 @@ import Testing
         #expect(reading.packets[4].packet.time.map(TextEncoding.epoch) == "1655033809.427000000")
     }
 
-    /// Exported at the level "Application": the values without their characteristics.
     @Test func applicationLinesAlone() {
         let reading = Reading(
             Array(

@@ -81,7 +81,6 @@ import Testing
         }
     }
 
-    /// Concurrent senders: the service through an agent, a second agent, and `check` processes that timers start.
     @Test func `service, agents and timers deliver each notification once`() async throws {
         let bench = try await Bench()
         let server = try await FakeNotificationServer(bench.bus)

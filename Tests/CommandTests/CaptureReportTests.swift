@@ -2,7 +2,6 @@ import Foundation
 import Support
 import Testing
 
-/// `report` with the built program.
 @Suite struct CaptureReportTests {
     let replay = Program("waterh-replay")
     static let twoDays = ReplayCommandTests.captures + "/boost_two-days.btsnoop"

@@ -3,7 +3,6 @@ import Foundation
 import Support
 import Testing
 
-/// Every key of waterh.toml has a visible effect.
 @Suite struct ConfigurationEffectTests {
     private enum Observation {
         /// The service's first line that begins with one of these texts, up to the given text.

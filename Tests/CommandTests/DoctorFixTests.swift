@@ -77,7 +77,6 @@ import Testing
         #expect(result.error.contains(trouble.hasPrefix("dd") ? " is full\"" : " takes no writes\""), "\(result.error)")
     }
 
-    /// PATH has programs that only record their calls before the system's programs.
     @Test
     func `doctor fixes as root and prints the command for others`() async throws {
         let folder = try TemporaryFolder()

@@ -56,8 +56,7 @@ struct EmulatorTests {
         #expect(try await program.finish().exitCode == 0)
     }
 
-    /// Each drink that `control` confirmed is in the log, or was transferred before its acknowledgement. None is in the
-    /// log twice.
+    /// None is in the log twice. A transferred drink precedes its acknowledgement.
     @Test
     func `a killed emulator keeps every drink and acknowledgement`() async throws {
         let bottle = try Bottle()

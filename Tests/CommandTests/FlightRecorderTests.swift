@@ -2,7 +2,6 @@ import Foundation
 import Support
 import Testing
 
-/// Recorded traces of failed polls.
 @Suite("Polls that went wrong") struct FlightRecorderTests {
     @Test(.timeLimit(.minutes(1)))
     func `the trace of a failed poll is kept`() async throws {

@@ -119,7 +119,6 @@ import Testing
         }
     }
 
-    /// An invalid response gives a message and an exit code, and nothing is acknowledged.
     @Test(arguments: [
         ("no-mtu", "MTU is 23"), ("mute", "did not answer"), ("endless-services", "more than 256 services"),
         ("wrong-lengths", "malformed Read By Group Type Response"),

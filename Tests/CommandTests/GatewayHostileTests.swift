@@ -100,7 +100,6 @@ import Testing
         #expect(seconds < 40)
     }
 
-    /// Invalid ATT PDUs: truncated, too long, or empty.
     @Test(
         arguments: [
             [], [0x03], [0x03, 0xFF], [0xFF, 0xFF, 0xFF], Array(repeating: 0x09, count: 600),

@@ -246,7 +246,6 @@ import Testing
             "\(back.error)")
     }
 
-    /// Invalid names create neither a bottle nor a store.
     @Test(arguments: ["WaterH-Boost-24oz", "WaterH-Vita", "", "A4:C1:38:01:02:0", "A4:C1", "xx"])
     func `adopt rejects an ambiguous name`(_ name: String) async throws {
         let folder = try TemporaryFolder()

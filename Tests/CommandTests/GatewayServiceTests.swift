@@ -238,7 +238,6 @@ import Testing
     }
 }
 
-/// Time zones, settings and files that change while the service runs.
 @Suite struct ServiceOnTheMoveTests {
     /// `/etc/localtime` changes while the service runs, and `TZ` is not set.
     @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))

@@ -4,7 +4,6 @@ import Support
 import Testing
 import TrackerCore
 
-/// `waterh-tracker journal`, and the ownership of bottles.
 @Suite struct JournalCommandTests {
     let folder: TemporaryFolder
     let path: String

@@ -1,7 +1,6 @@
 import Support
 import Testing
 
-/// The edits in Tests/Mutations, which `hardware/bench mutations` tests one at a time.
 @Suite struct MutationTests {
     @Test func `every mutation applies to the sources`() async throws {
         let python = try #require(Program(system: "python3"))

@@ -3,7 +3,6 @@ import Foundation
 import Support
 import Testing
 
-/// Output is written completely or an error is reported, and it contains no control sequences.
 @Suite struct OutputTests {
     let scratch: TemporaryFolder
 
@@ -102,7 +101,6 @@ import Testing
         #expect(result.error.isEmpty && result.output.hasSuffix("0\n"), "\(result)")
     }
 
-    /// Names with control characters: a token label from an older version, and names that error messages repeat.
     @Test func `control characters are escaped on a terminal`() async throws {
         let evil = "\u{1B}[2J\u{9B}31m\u{202E}txt\u{7}\u{2066}\u{85}"
         let environment = ["EVIL": evil]

@@ -3,8 +3,7 @@ import Foundation
 import Support
 import Testing
 
-/// The contents of the package as far as they can be checked without a release build. `hardware/bench package --test`
-/// installs the packages.
+/// `hardware/bench package --test` installs the packages of a release build.
 @Suite struct PackageTests {
     private static let folder = Program.repository + "/hardware/package/"
     static let commands = ["waterh-emulator", "waterh-gateway", "waterh-replay", "waterh-tracker"]
@@ -36,7 +35,6 @@ import Testing
         }
     }
 
-    /// The archive's scripts install into an empty folder and remove the same files.
     @Test func `uninstall removes everything that install created`() async throws {
         let (source, root) = (try TemporaryFolder(), try TemporaryFolder())
         let files = FileManager.default
@@ -86,7 +84,7 @@ import Testing
         #expect(none.exitCode == 1 && none.error.contains("--prefix is a folder from the root on"))
     }
 
-    /// The installed file in /etc has only comments, and each line is valid once uncommented.
+    /// The installed file in /etc has only comments; each line is valid once uncommented.
     @Test func `every line of the sample configuration is valid`() throws {
         let text = try Self.text(Self.folder + "waterh.toml")
         #expect(try Configuration(text: text, name: "waterh.toml") == Configuration())
@@ -109,7 +107,6 @@ import Testing
         #expect(throws: Never.self) { try Configuration(text: all, name: "waterh.toml") }
     }
 
-    /// One page per command with all of its subcommands and examples. Invalid examples are rejected.
     @Test func `every subcommand is in its manual page`() async throws {
         let folder = try TemporaryFolder()
         let result = try await Self.python([Self.folder + "manual.py", Program.products, folder.path, "1700000000"])
@@ -143,8 +140,7 @@ import Testing
         }
     }
 
-    /// The installed files: units that refer to the installed commands and pass systemd's verification, and
-    /// completions.
+    /// systemd verifies the units with the paths of the package.
     @Test func `the package has the expected files`() async throws {
         let root = try TemporaryFolder()
         let result = try await Self.python([Self.folder + "pack.py", "--tree", Program.products, root.path])
@@ -201,7 +197,6 @@ import Testing
         #expect(try !Self.text(root.file("usr/share/doc/waterh/copyright")).isEmpty)
     }
 
-    /// After `waterh-replay info` a shell completes file names, and the help of a subcommand has the exit codes.
     @Test func `shell completion completes file arguments`() async throws {
         let files: Set = [
             "file", "files", "capture", "captures", "directory", "input", "output", "first", "second", "other",

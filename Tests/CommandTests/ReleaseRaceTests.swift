@@ -2,7 +2,6 @@ import Foundation
 import Support
 import Testing
 
-/// `adopt --release` at any time of a poll of the same bottle, over a socket.
 @Suite(.timeLimit(.minutes(5))) struct ReleaseRaceTests {
     private static let (address, other) = ("A4:C1:38:01:02:03", "A4:C1:38:09:09:09")
 

@@ -390,7 +390,6 @@ import Testing
             ))
     }
 
-    /// `att` and tshark agree on frame, opcode and bytes.
     @Test func `att agrees with tshark`() async throws {
         guard let tshark = Program(system: "tshark") else {
             print("tshark is not installed: att is not judged here (apt-get install tshark)")

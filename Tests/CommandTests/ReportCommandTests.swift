@@ -3,7 +3,6 @@ import Foundation
 import Support
 import Testing
 
-/// The content of a support bundle, and the data that it must not contain.
 @Suite("A report of a fault") struct ReportCommandTests {
     /// Personal data of the user.
     private static let planted = [

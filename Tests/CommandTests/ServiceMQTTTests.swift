@@ -15,8 +15,7 @@ import Testing
         (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:]
     }
 
-    /// Drinks while the broker is down, and the service is killed in between. All of them arrive in order with their
-    /// own times. The availability topic shows the gap.
+    /// With their own times. The availability topic shows the gap.
     @Test func `publishing survives a broker restart and a killed service`() async throws {
         let (broker, pair) = (try await Broker(), try await Pair())
         try await set(pair.store, ["mqtt.url": broker.url])
@@ -163,8 +162,7 @@ import Testing
         return result.lines.first.map(String.init) ?? ""
     }
 
-    /// A second service on the same store, and a store that is a copy of another. Each gets an error and does not
-    /// disconnect the first one from the broker.
+    /// Neither disconnects the first service from the broker.
     @Test(arguments: [true, false]) func `a second service and a copied store are reported`(isCopy: Bool) async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         func start(_ store: String, _ prefix: String) throws -> RunningProgram {
@@ -320,7 +318,6 @@ import Testing
         }
     }
 
-    /// Also with a store of an earlier version.
     @Test func `showing the MQTT identity changes nothing`() async throws {
         let folder = try TemporaryFolder()
         let store = folder.file("a.sqlite")

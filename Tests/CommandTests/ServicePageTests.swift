@@ -2,7 +2,6 @@ import Foundation
 import Support
 import Testing
 
-/// The web page of the running service, and the commands that query it.
 @Suite struct ServicePageTests {
     /// A service with an emulator and a port of its own.
     private struct Served {
@@ -147,7 +146,6 @@ import Testing
         #expect(try await event { try await names().isEmpty ? true : nil } == true)
     }
 
-    /// The metrics for monitoring, with names and units of Prometheus.
     @Test func `metrics have link, store and outbox`() async throws {
         let served = try await Served()
         func figure(_ name: String) async throws -> Double? {

@@ -81,7 +81,6 @@ import Testing
         #expect(end.exitCode == 0, "\(end.error)")
     }
 
-    /// The notification arrives once, after both have restarted.
     @Test func `ntfy delivery survives a lost server and a killed service`() async throws {
         let rig = try await Rig("[webhook]\nurl = \"http://127.0.0.1:9\"\nsecret = \"gt_s3cret\"\n")
         try await rig.peer.rule(#"{"status": 503}"#)

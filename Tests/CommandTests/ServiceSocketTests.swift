@@ -5,7 +5,6 @@ import Testing
 
 /// The commands use the socket of this user's service or of the system's service, and of no other user.
 @Suite struct ServiceSocketTests {
-    /// Another user bound the path first, in a world-writable folder.
     @Test(.enabled(if: geteuid() == 0)) func `a socket of another user receives nothing`() async throws {
         let folder = try TemporaryFolder()
         chmod(folder.path, 0o1777)
@@ -49,8 +48,7 @@ import Testing
         }
     }
 
-    /// Without a session the service uses a folder of its user, or, if another user created that first, one next to the
-    /// store.
+    /// The user's own folder or, if another user created that first, one next to the store.
     @Test(arguments: ["nothing", "own", "readable", "link", "file", "open", "another's"])
     func `without a session the socket is in a private directory`(_ found: String) async throws {
         guard found != "another's" || geteuid() == 0 else { return }

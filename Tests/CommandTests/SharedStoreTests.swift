@@ -27,7 +27,6 @@ import TrackerCore
         }
     }
 
-    /// The service has the store open once and locked after polls, reloads and runs of every other program.
     @Test func `the service keeps its lock while other programs run`() async throws {
         let pair = try await Pair()
         try await pair.sip(120)

@@ -2,7 +2,6 @@ import Foundation
 import Support
 import Testing
 
-/// One line for a status bar, and with `--follow` one line for each change.
 @Suite(.timeLimit(.minutes(3))) struct StatusFollowTests {
     let folder: TemporaryFolder
 
@@ -121,7 +120,6 @@ import Testing
         #expect(result.output == "0.0L / 2.0L\n" && result.error.hasSuffix("ended 0\n"), "\(result.error)")
     }
 
-    /// Waybar's JSON through a whole day, 24 hours in 12 seconds.
     @Test func `status --follow passes a whole day in fast time`() async throws {
         try await tracker("settings set hydration.goalMl 2000 --now 2026-06-15T05:00")
         for (ml, hour) in [(600, "11"), (700, "14"), (800, "19")] {

@@ -4,7 +4,6 @@ import Support
 import Synchronization
 import Testing
 
-/// The watchdog notification is sent only while the work makes progress.
 @Suite struct SupervisorTests {
     @Test func `the watchdog is notified only with progress`() async throws {
         let notify = try NotifyTests.NotifySocket()

@@ -132,7 +132,6 @@ import TrackerCore
         #expect(try await shell("waterh-tracker edit w1 --estimate 2").exitCode == 3)
     }
 
-    /// There is no notification server here.
     @Test func `missing things are reported with an action`() async throws {
         _ = try await shell("waterh-tracker log 100")
         let findings = try #require(try await object("check --doctor")["findings"] as? [[String: Any]])

@@ -3,7 +3,6 @@ import Foundation
 import Support
 import Testing
 
-/// Notifications and re-arming, driven by commands.
 @Suite struct TrackerDayTests {
     let folder: TemporaryFolder
 
@@ -61,8 +60,6 @@ import Testing
         #expect(try await object("status", at: "19:32")["remindersSent"] as? Int == 9)
     }
 
-    /// A check without a reader of its output and without a session bus shows nothing, counts nothing, and reports
-    /// this.
     @Test func `a reminder that was not shown does not count`() async throws {
         for minute in 10..<22 {
             let result = try await tracker("check", at: "12:\(minute)")
@@ -92,7 +89,7 @@ import Testing
                 "12:31  hydration-reminder        output\n"))
     }
 
-    /// A reminder counts only after the notification server accepts it. `notify.sound` is passed on.
+    /// Also `notify.sound`.
     @Test func `a reminder counts when the notification server accepts it`() async throws {
         let bus = try await PrivateBus()
         let server = try await FakeNotificationServer(bus, manner: .withAnError)
@@ -120,7 +117,6 @@ import Testing
         #expect(server.notified.items.suffix(2).map(\.replaces) == [0, server.notified.items[3].number])
     }
 
-    /// With a session bus without a server, and without a bus: a message, and nothing is counted.
     @Test func `a missing notification server is reported`() async throws {
         let bus = try await PrivateBus()
         let desktop = ["DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_RUNTIME_DIR": folder.path]
@@ -192,7 +188,6 @@ import Testing
         #expect(try await tracker("check --show", at: "07:36").output.contains("50ml behind pace"))
     }
 
-    /// `--now` within a day: every subcommand ignores later entries.
     @Test func `every subcommand has the same state with --now`() async throws {
         for (ml, wall) in [(250, "10:00"), (300, "14:00")] { try await tracker("log \(ml)", at: wall) }
         for (wall, totalMl, drinks, kind) in [
@@ -208,7 +203,6 @@ import Testing
         }
     }
 
-    /// Every input rejects year 0 and other invalid times with a message that shows the year.
     @Test(arguments: [
         "log 100 --at 0000-01-01T19:00", "status --now 0000-01-01T00:00:00Z", "status --now -0001-12-31T23:00:00Z",
         "status --now 9999-12-31T23:59:59Z", "log 100 --at 1969-12-31T00:00:00Z", "log 100 --now 2110-01-01T00:00:00Z",

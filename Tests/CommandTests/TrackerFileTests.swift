@@ -81,7 +81,6 @@ import Testing
         #expect(try await shell("waterh-tracker export --format csv; cat t.toml service.log").output == before)
     }
 
-    /// With --json the output is one object. A file has the requested format.
     @Test func `export supports JSON`() async throws {
         _ = try await shell("waterh-tracker log 250; waterh-tracker log 300")
         for line in ["export --json", "export --json --format json", "export --json --output -"] {
@@ -109,7 +108,6 @@ import Testing
         #expect(try await shell("waterh-tracker export --json --output f; head -c 5 f").output.hasSuffix("<?xml"))
     }
 
-    /// The error is about the given file. The store is reported as unchanged.
     @Test func `an invalid backup is reported`() async throws {
         _ = try await shell(
             """
@@ -145,7 +143,6 @@ import Testing
         #expect(try await shell("waterh-tracker status --json").output.contains(#""dailyTotalMl":250"#))
     }
 
-    /// Also keys that contain the name of a table.
     @Test func `every JSON key is in camelCase`() async throws {
         func keys(_ value: Any) -> [String] {
             if let object = value as? [String: Any] { return Array(object.keys) + object.values.flatMap(keys) }
@@ -212,7 +209,6 @@ import Testing
         #expect(result.output.contains("Nothing was set up") && result.output.contains("No presets"), "\(result)")
     }
 
-    /// An aborted setup stores nothing, at the first question, at the last one, or after an invalid answer.
     @Test(arguments: [
         "setup", "setup --water-every 2 --time-reminders on --interval 15 --threshold 6 --units ml --goal 2000",
         "setup --yes --goal much",

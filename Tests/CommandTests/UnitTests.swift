@@ -189,7 +189,6 @@ import Testing
     }
 }
 
-/// The messages of the services to systemd, on a socket of the test.
 @Suite struct NotifyTests {
     /// The receiving end of `sd_notify`.
     final class NotifySocket: @unchecked Sendable {

@@ -2,7 +2,6 @@ import Foundation
 import Support
 import Testing
 
-/// Ounces, litres or millilitres in text output, and millilitres in JSON.
 @Suite("Units in the commands") struct UnitsCommandTests {
     private func tracker(_ folder: TemporaryFolder, _ arguments: [String], now: String = "2026-06-15T12:00:00Z")
         async throws -> Program.Result
@@ -145,7 +144,7 @@ import Testing
         #expect(poll.output.contains("/ 84.5 oz"), "\(poll.output)\(poll.error)")
     }
 
-    /// The unit chosen at setup applies to the day, and a drink of yesterday is shown as such.
+    /// A drink of yesterday is shown as such.
     @Test
     func `setup has the selected units`() async throws {
         let folder = try TemporaryFolder()
@@ -161,7 +160,6 @@ import Testing
         #expect(try await tracker(plain, ["status"]).output.contains("0 ml / 2,500 ml"))
     }
 
-    /// Both doctors report another program at the page's port.
     @Test(arguments: [true, false])
     func `doctor reports the owner of the page's address`(_ isOurs: Bool) async throws {
         let pair = try await Pair()

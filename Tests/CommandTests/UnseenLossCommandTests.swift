@@ -46,7 +46,6 @@ import Testing
         try await poll(pair, until: { $0 == 0 }, sips: kept, limit: 3)
     }
 
-    /// Records that arrive truncated first and complete later in one poll are reported once.
     @Test func `records resolved in a poll are reported once`() async throws {
         let pair = try await Pair(["--profile", "retail", "--faults", "split=20,drop=3", "--seed", "3"])
         for ml in 100..<115 { try await pair.sip(ml) }

@@ -2,7 +2,6 @@ import Foundation
 import Support
 import Testing
 
-/// `waterh-tracker why` explains every reminder and its absence.
 @Suite struct WhyCommandTests {
     private let folder: TemporaryFolder
 

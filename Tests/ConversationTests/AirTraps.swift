@@ -58,7 +58,6 @@ import Testing
         #expect(observed.drops == [.retransmission: 2])
     }
 
-    /// After a missed packet, two different packets can have the same sequence number.
     @Test func `a missed packet is not a retransmission`() {
         #expect(
             pdus([connectInd(), data(2, "0400 0400 1b220001", .received), data(2, "0400 0400 1b220002", .received)])
@@ -182,8 +181,8 @@ import Testing
             ]) == ["1b220001", "1b220002"])
     }
 
-    /// The direction follows from the response after 150 µs, the start of the connection event, and the sequence bits.
-    /// Both ends are servers here.
+    /// From the response after 150 µs, the start of the connection event, and the sequence bits. Both ends are servers
+    /// here.
     @Test func `the direction follows from timing`() {
         var time = Duration.seconds(50)
         var packets = [connectInd()]

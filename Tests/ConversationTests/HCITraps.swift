@@ -134,7 +134,6 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(seen.drops == [.cutRecord: 1, .continuationWithoutStart: 1])
     }
 
-    /// The truncated packet is a continuation: its frame is lost, the next one is not.
     @Test func `a truncated continuation drops its frame`() {
         let whole = HCI.l2cap("1b 22 00 01 02 03 04 05")
         #expect(
@@ -279,7 +278,6 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
             kept * 100 >= all * (size == 251 ? 100 : size == 27 ? 45 : 60), "parts of \(size): \(kept) of \(all) PDUs")
     }
 
-    /// Both frames could have the first two fragments. The next one fits only one assignment.
     @Test func `later fragments determine the direction of earlier ones`() {
         let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e"),
             up = HCI.l2cap("52 22 00 41 42 43 44 45 46 47")
@@ -302,7 +300,6 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(Observed(packets: packets.dropLast(3)).drops == [.unfinishedAtEnd: 2])
     }
 
-    /// Two ambiguous fragments of one length: both frames are lost, the next ones are not.
     @Test func `ambiguous fragments drop only their own frames`() {
         let down = HCI.l2cap("1b 22 00 01 02 03 04 05 06 07 08"), up = HCI.l2cap("52 22 00 41 42 43 44 45 46")
         func pair(_ split: Int) -> [(CapturePacket, [UInt8])] {

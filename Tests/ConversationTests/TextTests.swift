@@ -1,7 +1,6 @@
 import Bluetooth
 import Testing
 
-/// Values from text become PDUs, with the discovery that the text omits.
 @Suite struct TextTests {
     private static let peer = BluetoothAddress(0xA4C1_3801_0203)
 

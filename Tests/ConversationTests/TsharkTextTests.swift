@@ -3,7 +3,6 @@ import Replay
 import Support
 import Testing
 
-/// The output of tshark, read again, has the same ATT PDUs.
 @Suite struct TsharkTextTests {
     static let shipped = ["boost_two-days.btsnoop", "vita_reports-inside-log.pcapng"].map {
         "\(Program.repository)/captures/\($0)"

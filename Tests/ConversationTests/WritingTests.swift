@@ -5,7 +5,6 @@ import Replay
 import Support
 import Testing
 
-/// Wireshark and our reader read our output.
 @Suite struct WritingTests {
     /// Both byte orders, in addition to the named formats.
     static let formats =
@@ -40,7 +39,6 @@ import Testing
         #expect(ours.events.contains { if case .disconnected(_, reason: 0x13) = $0 { true } else { false } })
     }
 
-    /// The check itself must be able to fail.
     @Test func `a damaged conversation is reported`() async throws {
         var damaged = Conversation()
         damaged.pdus = [(.received, bytes("1b 22"))]

@@ -104,7 +104,6 @@ import Testing
         await server.close()
     }
 
-    /// A handler can change the objects and call the connection during a call.
     @Test func `a handler can change the object tree`() async throws {
         let server = server
         await server.export(
@@ -147,7 +146,6 @@ import Testing
         await server.close()
     }
 
-    /// The bus disconnects the sender of invalid bytes, and the service continues.
     @Test func `malformed messages do not reach handlers`() async throws {
         let program = try #require(Program(system: "python3"), "this test needs python3")
         let path = bus.address.replacingOccurrences(of: "unix:path=", with: "")
@@ -173,7 +171,6 @@ import Testing
         await server.close()
     }
 
-    /// Well-formed messages with invalid content, sent directly.
     @Test(arguments: [
         ["/test/cup0", "test.Cup", "Fill"], ["/test/cup0", "test.Cup", "Fill", "s", "x"],
         ["/test/cup0", "org.freedesktop.DBus.Properties", "Get"],

@@ -30,7 +30,6 @@ import Testing
     }
 }
 
-/// A value after a round trip through libdbus and the daemon.
 @Suite struct DBusValueTests {
     static let values: [DBusValue] = [
         .byte(255), .boolean(true), .boolean(false), .int16(.min), .uint16(.max), .int32(.min), .uint32(.max),

@@ -6,7 +6,6 @@ import TrackerCore
 
 @testable import Notifications
 
-/// The session-bus object as busctl sees it.
 @Suite("The session-bus object", .timeLimit(.minutes(2)))
 struct SessionObjectTests {
     struct NoSession: Problem {

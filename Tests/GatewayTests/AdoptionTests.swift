@@ -52,7 +52,7 @@ import TrackerCore
         #expect(report.failure == nil && report.isAdopted && rig.journal.own == [[Self.address]], "\(report)")
     }
 
-    /// A poll is killed after any effect: the adoption precedes the acknowledgement.
+    /// The adoption precedes the acknowledgement.
     @Test func `whoever was told to forget is the store's own`() throws {
         var (isThrough, effects) = (false, 0)
         while !isThrough {

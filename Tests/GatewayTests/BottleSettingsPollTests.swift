@@ -4,7 +4,6 @@ import GatewaySupport
 import Testing
 import TrackerCore
 
-/// Two bottles of one store, each read with its own settings once it is identified.
 @Suite struct BottleSettingsPollTests {
     private static let address = "A4:C1:38:01:02:03"
 

@@ -6,7 +6,6 @@ import TrackerCore
 
 @testable import Gateway
 
-/// A computer without a battery-backed clock: off by weeks until it gets the time from the network.
 @Suite struct ClockTrustTests {
     private static let day = 86_400.0
 

@@ -127,7 +127,6 @@ private struct Shelf {
         #expect(shelf.polls(of: one, from: 112).count <= 5, "\(shelf.polls)")
     }
 
-    /// Frequent temperature notifications must not trigger a reading each.
     @Test func `a bottle that chatters is asked every few seconds`() {
         var shelf = Shelf()
         shelf.watched[one.id] = 100...200

@@ -5,7 +5,6 @@ import GatewaySupport
 import Testing
 import TrackerCore
 
-/// Unusual peers that users reported and that a poll must support.
 @Suite struct OddPeerTests {
     /// A bottle with modified answers.
     private struct Odd: ScriptedPeer {

@@ -7,7 +7,7 @@ import Testing
 import TrackerCore
 
 @Suite struct PromiseTests {
-    /// No record that the journal rejects is acknowledged, for every write that can fail.
+    /// For every write that can fail.
     @Test(arguments: 0..<6) func `guarantee 1: the journal is written before the acknowledgement`(_ failing: Int) throws
     {
         for profile in BottleProfile.allCases {
@@ -28,7 +28,6 @@ import TrackerCore
         }
     }
 
-    /// The same drink in another delivery, transfer, connection or poll is the same drink.
     @Test func `guarantee 2: a drink's identity comes from the bottle`() throws {
         let journal = MemoryJournal()
         for round in 0..<4 {
@@ -45,7 +44,6 @@ import TrackerCore
         #expect(journal.entries.count == 10)
     }
 
-    /// The counts of a report and all totals can be computed from the journal, whose entries keep their bytes.
     @Test func `guarantee 3: the journal is the truth`() throws {
         let records =
             drinks(30) + [
@@ -65,7 +63,6 @@ import TrackerCore
         #expect(rebuilt.reduce(0, +) == expected)
     }
 
-    /// A new gateway polls to the end after the kill.
     @Test func `a poll killed after any effect loses no drink`() throws {
         for profile in BottleProfile.allCases {
             for cut in 0..<60 {
@@ -84,8 +81,7 @@ import TrackerCore
         }
     }
 
-    /// One notification is lost or repeated, at every position: each drink is in the journal once or still in the
-    /// bottle.
+    /// At every position; or still in the bottle.
     @Test(arguments: [1, 3, 8], [2, 16, 5000]) func `a lost or repeated notification loses and doubles no drink`(
         entry: Int, frame: Int
     ) throws {

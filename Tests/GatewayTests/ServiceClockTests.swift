@@ -4,7 +4,6 @@ import Synchronization
 import Testing
 import TrackerCore
 
-/// The service's check of its own wall clock, in simulated time.
 @Suite struct ServiceClockTests {
     /// A monotonic clock that advances only by sleeping, and a wall clock that is set at planned times.
     final class Time: Sendable {

@@ -85,7 +85,6 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         #expect(polled(machine.handle(.plans(own, [bottle(1).id: .every(seconds: 60)]), at: at(70))) == bottle(1).id)
     }
 
-    /// A bottle that was another person's is new when it is adopted: it is polled at once.
     @Test func `a bottle adopted later is polled at once`() {
         var machine = ServiceMachine()
         let alone = BottlePlan.plans(wanted: [], own: [OwnBottle(identities: [bottle(2).id])])

@@ -46,7 +46,6 @@ private struct Person {
     }
 }
 
-/// The service's state machine over a simulated week, with the engine and two bottles on one adapter.
 @Suite struct ServiceWeekTests {
     @Test(arguments: [1, 2] as [UInt64])
     func `two bottles on one adapter are polled for a week`(seed: UInt64) throws {

@@ -148,7 +148,6 @@ import TrackerCore
         }
     }
 
-    /// Readings of 16 and 15 s. Records in pieces are stored only when readings agree.
     @Test(arguments: [5000, 20]) func `a poll acknowledges a log that takes longer than its time limit`(
         pieceSize: Int
     ) throws {
@@ -162,7 +161,6 @@ import TrackerCore
         #expect(report.duration > .seconds(30) && report.duration < .seconds(120))
     }
 
-    /// A log with readings of 40 s.
     @Test func `a poll ends when the log arrives for too long, and stores what came`() throws {
         var bottle = ScriptedBottle(records: drinks(250))
         (bottle.recordsPerFrame, bottle.spacing) = (8, .milliseconds(1250))
@@ -173,7 +171,7 @@ import TrackerCore
         #expect(rig.journal.entries.count == 250 && report.duration <= .seconds(123), "\(report)")
     }
 
-    /// 60 records, newest first: read completely in the correct order, and only then acknowledged.
+    /// 60 records.
     @Test func `a log with the newest packet first is read to its end`() throws {
         var bottle = ScriptedBottle(.draft, records: drinks(60), properties: [.read])
         bottle.givesNewestFirst = true
@@ -189,7 +187,6 @@ import TrackerCore
         }
     }
 
-    /// One packet, the same at each read: it might not be the whole log.
     @Test func `a packet that stays after its acknowledgement stops acknowledging`() throws {
         var bottle = ScriptedBottle(.draft, records: drinks(8), properties: [.read])
         bottle.repeatsLastPacket = true

@@ -8,7 +8,6 @@ import TrackerService
 
 @testable import WebServer
 
-/// Lifetime and number of uses of access codes, and the effect of a lost response.
 @Suite struct AccessCodeTests {
     /// Access codes with a clock that the test sets. The first code has zeros only, the second ones, and so on.
     private final class Bench: Sendable {

@@ -233,7 +233,6 @@ import TrackerService
         }
     }
 
-    /// A malformed body is not an internal error (500).
     @Test(arguments: ["zz\r\n{\"ml\": 100}\r\n0\r\n\r\n", "a\n{\"ml\":100}\n0\n\n"], ["drinks", "import"])
     func `an invalid chunked body is a client error`(body: String, path: String) async throws {
         try await ServedHousehold.serve { house async throws in
@@ -250,7 +249,6 @@ import TrackerService
         }
     }
 
-    /// A compressed body must not be read as plain text.
     @Test(arguments: [
         ("Transfer-Encoding: gzip, chunked", 501, "transferEncoding"),
         ("Transfer-Encoding: chunked\r\nContent-Encoding: gzip", 415, "contentEncoding"),

@@ -4,7 +4,6 @@ import Hummingbird
 import NIOCore
 import Testing
 
-/// Timeouts and limits of connections.
 @Suite struct ConnectionTests {
     /// 2,600 sockets whose requests are answered before their bodies arrive must not block other clients.
     @Test(arguments: [

@@ -3,7 +3,6 @@ import Foundation
 import Hummingbird
 import Testing
 
-/// The routes and the description of the API agree, and the program contains every file of the pages.
 @Suite struct DescriptionTests {
     @Test func `the OpenAPI description has every route and no other`() throws {
         let file = try #require(PageFile.named("openapi.json"))

@@ -4,7 +4,6 @@ import Support
 import Testing
 import TrackerService
 
-/// The list of recorded failed polls, and the clients with access to it.
 @Suite(.timeLimit(.minutes(2))) struct KeptPollTests {
     /// A store with recorded polls in the service recorder's format.
     private struct Kept {

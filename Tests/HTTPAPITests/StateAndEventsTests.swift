@@ -18,7 +18,6 @@ import TrackerService
         }
     }
 
-    /// Repeated, contradictory and unknown parameters are rejected.
     @Test(arguments: [
         ("history?day=2026-02-01&day=2026-02-02", "repeatedParameter"),
         ("history?day=2026-02-01&month=2026-02", "severalParameters"),

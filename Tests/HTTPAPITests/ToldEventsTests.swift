@@ -153,7 +153,6 @@ import TrackerService
         #expect(try await replayed(shares: true, away: true) == later)
     }
 
-    /// More than the stored number, or an id of another store: the client gets the state and a gap event.
     @Test func `a client that is too late receives a gap`() async throws {
         let day = try CheckedDay()
         try day.set("08:00")
@@ -227,7 +226,7 @@ import TrackerService
         }
     }
 
-    /// US-029: open pages, widgets, and other programs on the store.
+    /// US-029: pages, widgets, and other programs on the store.
     @Test func `the end of a session reaches every client within two seconds`() async throws {
         let day = try CheckedDay()
         try day.set("20:00")

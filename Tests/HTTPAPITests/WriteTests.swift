@@ -6,7 +6,6 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// Permissions, idempotency and validation of writes.
 @Suite struct WriteTests {
     @Test func `a request repeated during a restart counts once`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-http-\(UUID().uuidString)")
@@ -311,7 +310,6 @@ import TrackerService
         }
     }
 
-    /// A retry with the same key must revoke the token.
     @Test func `a failed revocation can be repeated`() async throws {
         try await ServedHousehold.serve { house async throws in
             let tokens = try (0..<20).map { _ in try house.token(.log) }

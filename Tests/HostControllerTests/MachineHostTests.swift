@@ -48,7 +48,6 @@ struct MachineHostTests {
         monitor.close()
     }
 
-    /// Both ends of the raw link, including advertisement and address.
     @Test func `an L2CAP link carries a session`() async throws {
         for name in ["hci0", "hci1"] { try HostAdapter(name).switchOn() }
         let application = GATTApplication(

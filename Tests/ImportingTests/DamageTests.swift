@@ -91,7 +91,6 @@ import TrackerCore
         }
     }
 
-    /// The sizes of rows, entries and headers are limited.
     @Test(arguments: [
         "startDate,value_ml\n\"", "[\"", "{\"", "{\"drinks\":[[", "<!DOCTYPE a [", "<!-- ", "<HealthData a=\"", " ",
     ])

@@ -210,7 +210,6 @@ import TrackerCore
         }
     }
 
-    /// Any split into chunks gives the same result.
     @Test(arguments: [
         """
         \"startDate\",value_ml,\"uuid\",note\r\n2026-11-20 10:00:00 +0100,200,\"a\"\"1\",\"two\nlines, \

@@ -6,7 +6,6 @@ import Testing
 
 @testable import CommandSupport
 
-/// The doctor's findings on the machine's Bluetooth, fault by fault.
 @Suite struct DiagnosisTests {
     /// Debian with two adapters on and no fault.
     static let healthy: BluetoothFacts = {
@@ -218,7 +217,6 @@ import Testing
         #expect(try Self.findings(facts).allSatisfy { !$0.found.contains("\u{1B}") })
     }
 
-    /// Faults with a command line that fixes them; the others have advice only.
     @Test(
         arguments: [
             ("a kernel without Bluetooth", ["modprobe", "bluetooth"], true),

@@ -62,7 +62,6 @@ struct DiscoveryTests {
         }
     }
 
-    /// Home Assistant's rules for valid combinations.
     @Test func `entities have Home Assistant's units`() throws {
         let units: [String: (unit: String?, states: Set<String?>)] = [
             "volume": ("mL", ["total", "total_increasing"]), "water": ("L", ["total", "total_increasing"]),

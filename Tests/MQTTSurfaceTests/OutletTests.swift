@@ -7,7 +7,6 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// Against a real mosquitto.
 @Suite("A day at a broker")
 struct OutletTests {
     @Test func `drinks are published and the state is retained`() async throws {
@@ -163,7 +162,6 @@ struct OutletTests {
         await rig.stop()
     }
 
-    /// Entries that the broker accepted without a confirmation are resent with the same id.
     @Test func `unconfirmed drinks are published again`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
@@ -471,7 +469,6 @@ struct OutletTests {
         await rig.stop()
     }
 
-    /// Without a subscriber the notifications wait, and the first subscriber gets them in order.
     @Test func `undelivered notifications reach a later subscriber`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
@@ -546,7 +543,6 @@ struct OutletTests {
         await rig.stop()
     }
 
-    /// The store is not polled, and changes of other programs are published at once.
     @Test func `changes of other programs are published at once`() async throws {
         let (broker, folder) = (try await Broker(), try TemporaryFolder())
         let (store, other) = (
@@ -659,7 +655,6 @@ struct OutletTests {
         await rig.stop()
     }
 
-    /// The broker keeps the topics of the other bottle only.
     @Test func `a released bottle is removed from the broker`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)
@@ -773,7 +768,6 @@ struct OutletTests {
         await again.stop()
     }
 
-    /// Two stores with one prefix: each reports it, also in its status, until one of them stops.
     @Test func `another store with the same topics is reported`() async throws {
         let broker = try await Broker()
         let (first, second) = (try OutletRig(broker), try OutletRig(broker))

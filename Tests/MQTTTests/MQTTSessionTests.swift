@@ -5,7 +5,6 @@ import Testing
 
 @testable import HomeAssistant
 
-/// Against a real mosquitto.
 @Suite("A connection with a broker")
 struct MQTTSessionTests {
     private func options(_ broker: Broker, _ id: String = "bench") throws -> MQTTOptions {
@@ -111,7 +110,6 @@ struct MQTTSessionTests {
         func change(_ body: @Sendable (inout Value) -> Void) { held.withLock { body(&$0) } }
     }
 
-    /// The client acknowledges a message after it is processed, and not if that fails. A killed client gets it again.
     @Test func `a message is confirmed when it was processed`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
         let began = Box(0)

@@ -4,7 +4,6 @@ import Testing
 
 @testable import TrackerService
 
-/// Outgoing HTTP requests to a real server in another process.
 @Suite("The way out over HTTP")
 struct OutgoingTests {
     private let client = OutgoingClient(limit: .seconds(5))

@@ -7,7 +7,6 @@ import TrackerService
 
 @testable import Notifications
 
-/// Notifications that a timer showed while the service was stopped.
 @Suite("What the pocket was not there for") struct CatchingUpTests {
     /// A sink that accepts everything, as the desktop of a timer's check.
     private struct Screen: NotificationSink {
@@ -73,7 +72,6 @@ import TrackerService
         await last.stop()
     }
 
-    /// Earlier notifications precede it, also if the queue was not read yet.
     @Test func `new notifications follow missed ones`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
@@ -124,7 +122,6 @@ import TrackerService
         await rig.stop()
     }
 
-    /// A new server gets later notifications only.
     @Test func `a new channel receives later notifications only`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])

@@ -7,7 +7,6 @@ import TrackerService
 
 @testable import Notifications
 
-/// Notifications to a phone through a real server.
 @Suite("Notifications in the pocket") struct PocketTests {
     private func titles(_ seen: [WebPeer.Seen]) -> [String] {
         seen.filter { $0.method == "POST" }.map { $0.json["message"] as? String ?? "?" }
@@ -29,7 +28,6 @@ import TrackerService
         await rig.stop()
     }
 
-    /// Deliveries are stored: none is repeated, and pending ones are sent by the next service.
     @Test func `a restarted service continues the deliveries`() async throws {
         let peer = try await WebPeer()
         let first = try PocketRig.ntfy(peer)
@@ -48,7 +46,6 @@ import TrackerService
         await second.stop()
     }
 
-    /// The disk is full when the delivery is stored: it is stored later, and the notification is not sent again.
     @Test func `a delivery that cannot be stored is not repeated`() async throws {
         let (peer, folder) = (try await WebPeer(), try TemporaryFolder())
         let store = try TrackerStore(path: folder.file("s.sqlite"), hostZone: "UTC")
@@ -140,7 +137,6 @@ import TrackerService
         await rig.stop()
     }
 
-    /// A permanently rejected notification is reported and not retried. The next one is sent.
     @Test func `a rejected notification is not sent again`() async throws {
         let peer = try await WebPeer()
         try await peer.answers(#"[{"status": 413}]"#)
@@ -154,8 +150,6 @@ import TrackerService
         await rig.stop()
     }
 
-    /// After a week without the server the backlog is not sent, and a later notification replaces an earlier one of its
-    /// kind.
     @Test func `old notifications are dropped`() async throws {
         let peer = try await WebPeer()
         try await peer.rule(#"{"status": 503}"#)
@@ -330,7 +324,6 @@ import TrackerService
         await rig.stop()
     }
 
-    /// The clock is a year fast when the notification is sent and correct when the button is pressed.
     @Test func `a button sent by a fast clock acts`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
@@ -349,7 +342,6 @@ import TrackerService
         await rig.stop()
     }
 
-    /// "End Now" of an ended session must not end the next one.
     @Test func `a button of an ended session does not affect the next`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])

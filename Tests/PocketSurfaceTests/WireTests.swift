@@ -6,7 +6,6 @@ import TrackerCore
 
 @testable import Notifications
 
-/// Messages according to the public protocol documentation.
 @Suite("The shape of what is sent to a phone") struct WireTests {
     private func plan(_ service: NotificationChannel, _ changes: [(name: String, text: String)], person: String? = nil)
         throws
@@ -54,7 +53,6 @@ import TrackerCore
         #expect(try json(request.body) == expected)
     }
 
-    /// Discreet texts have no revealing fields, and without a reachable service there are no buttons.
     @Test func `an ntfy message omits empty fields`() throws {
         let plan = try #require(try plan(.ntfy, [("ntfy.url", "http://h:80/t/")], person: "anna"))
         let body = try json(

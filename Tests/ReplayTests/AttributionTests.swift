@@ -7,7 +7,6 @@ import Support
 import Testing
 
 @Suite struct AttributionTests {
-    /// With many advertisers, those without a connection are dropped, and bottles are kept.
     @Test func `advertisers without a connection are dropped`() throws {
         var talk = Conversation()
         talk.discoverRetail()
@@ -171,7 +170,6 @@ import Testing
         #expect(try talk.commands().map(\.meaning) == ["ask for the drink log (draft, 01)"])
     }
 
-    /// A bottle with a reset clock writes invalid dates: they hide no drink with a valid one.
     @Test(arguments: [[0], [4], [0, 1, 2, 3], [0, 1, 2, 4]])
     func `a record whose date cannot be hides no log that nobody discovered`(lost: [Int]) throws {
         var talk = Conversation()

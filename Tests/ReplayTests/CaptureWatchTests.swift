@@ -5,7 +5,6 @@ import Replay
 import Support
 import Testing
 
-/// Drinks and requests in live traffic, from several recorders.
 @Suite struct CaptureWatchTests {
     private static let source = RewritingTests.folder + "/boost_two-days.btsnoop"
 
@@ -37,7 +36,6 @@ import Testing
         #expect(ask != nil && drink != nil && (ask ?? 0) < (drink ?? 0), "in the order in which they passed")
     }
 
-    /// An adapter and a sniffer receive the same bottle: the drink counts once.
     @Test func `a drink received by two adapters is printed once`() throws {
         let (lines, watch) = try Self.watch(true, from: [0, 1])
         #expect(watch.tally.drinks == 40)

@@ -62,14 +62,12 @@ import Testing
         }
     }
 
-    /// Everything without the start of the connection, given three times.
     @Test func `a bottle without an address is identified by its records`() throws {
         let folder = try TemporaryFolder()
         let parts = try Self.halves(folder, at: 12)
         #expect(try Self.drinks([parts[1], parts[1], Self.source]).count == 40)
     }
 
-    /// A part without request and discovery has no owner; a later bottle with the same records has the address.
     @Test func `a part without identification belongs to the bottle with its log`() throws {
         let log = (0..<12).map { record(600 + $0, 200 + $0) }
         var talk = Conversation(peer: nil)

@@ -4,7 +4,6 @@ import Replay
 import Support
 import Testing
 
-/// The shipped captures and conversions of them.
 @Suite struct RewritingTests {
     static let folder = Program.repository + "/captures"
     static let shipped =

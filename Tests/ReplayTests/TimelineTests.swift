@@ -6,7 +6,6 @@ import Replay
 import Support
 import Testing
 
-/// The timeline of a capture is bounded and complete.
 @Suite struct TimelineTests {
     private static func read(_ times: [Duration?], pdu: [UInt8] = [0x1B, 0x06, 0x00, 1]) throws -> Timeline {
         let timeline = Timeline()

@@ -2,7 +2,6 @@ import Bluetooth
 import Replay
 import Testing
 
-/// The PDUs that a filter passes, by record number.
 @Suite struct TrafficFilterTests {
     /// 2–5 discovery, 6–7 a read, 8–9 a write, 10 a command, 11 a notification, 12–13 an indication, 14–15 a rejected
     /// read; 17 another device.
@@ -73,7 +72,6 @@ import Testing
         #expect(found == frames)
     }
 
-    /// The drink reader uses the discovery although the filter drops it.
     @Test func `drinks in a time range use an earlier discovery`() throws {
         var talk = Conversation()
         talk.discoverRetail()

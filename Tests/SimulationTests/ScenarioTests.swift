@@ -2,7 +2,6 @@ import Simulation
 import Testing
 import TrackerCore
 
-/// The named scenarios with the gateway's poll and the product's store.
 @Suite struct ScenarioTests {
     private static func play(_ scenario: Scenario) throws -> World {
         var world = try World(scenario) { try StoreJournal(zone: scenario.zone.id) }

@@ -3,7 +3,6 @@ import Simulation
 import Testing
 import TrackerCore
 
-/// Shrinking with a faulty journal that breaks an invariant.
 @Suite struct ShrinkingTests {
     /// Confirms every drink of more than 250 ml without storing it.
     private final class ForgetfulJournal: ScenarioJournal {

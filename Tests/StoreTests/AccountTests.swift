@@ -61,7 +61,7 @@ import TrackerCore
         #expect(try keys("waterh.sqlite-drinks.csv") == stored())
     }
 
-    /// Service, poll and commands update the files after their commits, concurrently. No drink may be in them twice.
+    /// Service, poll and commands update the files concurrently after their commits.
     @Test func `health files written by several processes have each drink once`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let path = scratch.path

@@ -8,7 +8,6 @@ import TrackerCore
 
 @testable import Store
 
-/// A backup is a consistent copy of the whole store.
 @Suite struct BackupTests {
     let scratch: ScratchStore
     var folder: URL { scratch.directory }
@@ -289,7 +288,6 @@ import TrackerCore
 
     // MARK: - What a restore does not rewind
 
-    /// The delivery, the revocation and the number are later than the backup.
     @Test func `a restore rewinds no delivery, no revocation and no number`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let store = try TrackerStore(path: scratch.path)
@@ -350,7 +348,6 @@ import TrackerCore
         #expect(try names().isEmpty)
     }
 
-    /// A poll that writes the files during a purge must not create them again.
     @Test func `a purge waits for writers of health files`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let store = try TrackerStore(path: scratch.path)

@@ -162,7 +162,6 @@ import TrackerCore
         #expect(try goals(used) == [2500, 2500, 2500, 2500, 2500, 3000, 3000])
     }
 
-    /// For a past time later drinks do not count. A bottle's drink that is slightly ahead of the host's clock does.
     @Test func `later drinks do not count with --now in the past`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 250, berlin("10:00"))
@@ -196,8 +195,6 @@ import TrackerCore
                 && store.streak(today: day, knownAt: asked("14:00").asked) == 1)
     }
 
-    /// Drinks from before the host's clock was set back still count, and the session continues. Only a query for an
-    /// earlier time ignores them.
     @Test func `a clock set back removes no drink`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 1800, berlin("17:00"))

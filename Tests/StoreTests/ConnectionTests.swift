@@ -5,7 +5,6 @@ import Support
 import Testing
 import TrackerCore
 
-/// The result of the last poll (tracker spec A8).
 @Suite struct ConnectionTests {
     private static let problems: [ConnectionProblem] = [
         .bottleNotFound, .bluetoothOff, .permissionDenied, .noAdapter, .failedToConnect("le-connection-abort-by-local"),

@@ -42,7 +42,6 @@ import TrackerCore
         #expect(Set(try store.notifications().map(\.id)).count == 10)
     }
 
-    /// K-B15: a decision that no sink accepted does not count and is offered again with the same id.
     @Test func `rejected decisions are offered again`() throws {
         let store = try TrackerStore(path: scratch.path)
         let noon = try #require(Instant(iso: "2026-06-15T12:00:00+02:00"))
@@ -59,7 +58,6 @@ import TrackerCore
         #expect(try store.look(berlin(noon.advanced(seconds: 62))).snapshot.remindersSent == 1)
     }
 
-    /// The file's bytes stay the same.
     @Test func `a repeated evaluation changes nothing`() throws {
         let store = try TrackerStore(path: scratch.path)
         let noon = try berlin(try #require(Instant(iso: "2026-06-15T12:00:00+02:00")))
@@ -118,7 +116,6 @@ import TrackerCore
         #expect(try store.append([entry("mine"), entry("A4:C1:38:00:00:01")]) == [.duplicate, .duplicate])
     }
 
-    /// A removed alias is no longer shown and still identifies the bottle.
     @Test func `an alias can be removed`() throws {
         let store = try TrackerStore(path: scratch.path)
         try store.adopt(BottleNames("A4:C1:38:00:00:01"))

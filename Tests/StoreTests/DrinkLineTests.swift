@@ -6,7 +6,6 @@ import Synchronization
 import Testing
 import TrackerCore
 
-/// The changes of drinks after a given position.
 @Suite struct DrinkLineTests {
     let scratch: ScratchStore
     let store: TrackerStore

@@ -38,7 +38,6 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
         try store.drinks(on: LocalDay(day) ?? LocalDay(daysSince1970: 0)).reduce(0) { $0 + $1.ml }
     }
 
-    /// A6, steps 1 to 7.
     @Test func `scenario A6: ingest, delete, repeat`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let first = [try sip("2026-02-03T16:00:00", 100), try sip("2026-02-03T17:00:00", 200)]

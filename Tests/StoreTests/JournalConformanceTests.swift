@@ -106,7 +106,6 @@ import TrackerCore
         #expect(try journal.append([read(as: strict)]) == [.duplicate])
     }
 
-    /// 1,350 records of 2027 in the strict dialect, and then in the calendar dialect.
     @Test(arguments: Kind.allCases) func `records that a dialect refuses are rows like any other, without a limit`(
         _ kind: Kind
     ) throws {

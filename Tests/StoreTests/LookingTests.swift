@@ -124,7 +124,6 @@ import TrackerCore
         for suffix in ["", "-wal", "-shm"] { #expect(mode(path + suffix) == 0o600, "\(suffix)") }
     }
 
-    /// A store of an older version, with the log of a killed program.
     @Test func `the mode of a readable store is tightened, its folder's is not`() throws {
         do { _ = try TrackerStore(path: scratch.path).append([entry()]) }
         let writer = try TrackerStore(path: scratch.path)

@@ -8,7 +8,7 @@ import TrackerCore
 
 @testable import Store
 
-/// The error names the path, the cause and an action, and the file is unchanged.
+/// The error names the path, the cause and an action. The file is unchanged.
 @Suite struct OpeningTests {
     let scratch: ScratchStore
 
@@ -170,7 +170,6 @@ import TrackerCore
         #expect(throws: StoreError.self) { _ = try store.append([entry(hour: 4)]) }
     }
 
-    /// A user who moves the file back and retries must not get the entry twice.
     @Test func `a rejected write is not in the moved file`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.logDrink(ml: 100, try context("2026-02-02T12:00:00Z"))
@@ -270,7 +269,6 @@ import TrackerCore
         #expect(try TrackerStore(path: path).journalCounts().drinks == 9)
     }
 
-    /// SQLite's page limit simulates a full disk.
     @Test func `a full disk rejects the batch and loses nothing`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.append([entry()])

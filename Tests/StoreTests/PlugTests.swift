@@ -9,8 +9,8 @@ import TrackerCore
 
 @testable import Store
 
-/// Copies the files before every SQL statement, which is the state after SIGKILL. The copy must open and show the state
-/// before or after the write.
+/// Copies the files before every SQL statement: the state after SIGKILL. The copy must show the state before or after
+/// the write.
 @Suite struct PlugTests {
     let scratch: ScratchStore
 

@@ -4,7 +4,6 @@ import TrackerCore
 
 @testable import Store
 
-/// Bottles that are given away or broken.
 @Suite struct ReleaseTests {
     private let old = "A4:C1:38:00:00:01"
     private let new = "A4:C1:38:00:00:02"

@@ -4,7 +4,6 @@ import Support
 import Testing
 
 @Suite("Folders for copies") struct ScratchFolderTests {
-    /// The temporary folder of a killed restore has a copy of the store, which a purge must delete.
     @Test
     func `temporary files of a killed process are removed`() throws {
         let busy = try ScratchFolder()

@@ -4,7 +4,6 @@ import Testing
 
 @testable import Store
 
-/// Files with a size limit, read without blocking.
 @Suite struct SmallFileTests {
     @Test(.timeLimit(.minutes(1))) func `only a regular file is read`() throws {
         let folder = try TemporaryFolder()

@@ -5,7 +5,6 @@ import Synchronization
 import Testing
 import TrackerCore
 
-/// Notifications of the kernel about writes to a store.
 @Suite("A store that is watched", .timeLimit(.minutes(3)))
 struct StoreWatchTests {
     /// Counts the notifications.

@@ -124,7 +124,6 @@ import TrackerCore
 
     // MARK: - Rewrites
 
-    /// The health files must not have both versions of a drink.
     @Test func `an imported correction rewrites the health files`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         try store.changeSettings([("health.enabled", "true")], now)

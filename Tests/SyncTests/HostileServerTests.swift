@@ -110,7 +110,6 @@ import TrackerCore
         #expect(try store.activeSession(at: context(5).now)?.logs.map(\.id) == ["good"])
     }
 
-    /// Any values in any columns, at any time.
     @Test(arguments: 1...8) func `an invalid row does not stop the sync`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let values = [
@@ -156,7 +155,6 @@ import TrackerCore
         }
     }
 
-    /// Rows with an invalid time.
     @Test func `rejected rows are counted and reported`() async throws {
         let server = try await SyncServer.start()
         let session = try session(server)
@@ -228,7 +226,6 @@ import TrackerCore
         #expect(refusal.map { !"\($0)".contains("s3cret") } == true, "\(String(describing: refusal))")
     }
 
-    /// The settings of the original requirements belong to the user.
     @Test func `settings sync with the user`() async throws {
         let server = try await SyncServer.start()
         _ = try session(server)

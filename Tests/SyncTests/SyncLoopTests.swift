@@ -5,7 +5,6 @@ import Synchronization
 import Testing
 import TrackerCore
 
-/// The service's sync loop in simulated time, with a closure as the server.
 @Suite struct SyncLoopTests {
     /// The requests and messages of the loop.
     final class Stage: Sendable {

@@ -4,7 +4,6 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// The named methods on a store in memory, as every interface calls them.
 @Suite("One desk for all surfaces")
 struct DeskTests {
     let fixture: DeskFixture

@@ -3,7 +3,6 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// The requests for each bottle's light: only changes, by the settings of that bottle.
 @Suite struct LightTests {
     private static let (red, blue) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
 

@@ -4,7 +4,6 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// Errors have a code, a category and a sentence for every interface.
 @Suite("Problems have one shape")
 struct ProblemTests {
     struct Case: Sendable, CustomTestStringConvertible {

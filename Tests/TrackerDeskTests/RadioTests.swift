@@ -7,8 +7,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// Each row of tracker spec A8 from the poll to the displayed state: the text, the hint, and that the next successful
-/// poll clears both. The drinks stay.
+/// Each row of tracker spec A8: the text, the hint, and that the next successful poll clears both.
 @Suite("When the radio fails")
 struct RadioTests {
     struct Row: Sendable, CustomTestStringConvertible {

@@ -174,7 +174,6 @@ struct TellingTests {
         #expect(try fixture.store.notifications().map(\.sinks) == [["desktop"]])
     }
 
-    /// Tracker spec, section 8: the badge counts notifications that were not seen.
     @Test
     func `unread notifications are those since the last view`() async throws {
         try await fixture.desk("12:00").tell([Sink("desktop")])
@@ -191,7 +190,6 @@ struct TellingTests {
         #expect(try printed.desk("12:01").state().unread == 0, "a person read it where it was printed")
     }
 
-    /// A view while the clock was a year fast does not mark later notifications as seen.
     @Test
     func `a view by a fast clock hides no later notification`() async throws {
         try await fixture.desk("12:00").tell([Sink("desktop")])

@@ -4,7 +4,6 @@ import Testing
 import TrackerCore
 import TrackerService
 
-/// The import of another store's journal.
 @Suite struct WireImportTests {
     private static let sip = """
         {"at":1770070875000,"bottle":"A4:C1:38:00:00:01","gateway":"g","ml":300,\

@@ -41,7 +41,6 @@ struct FaultTests {
         #expect(try poll(plan).values != poll(plan, seed: 8).values)
     }
 
-    /// With any fault a correct receiver keeps all drinks.
     @Test(arguments: BottleFaultWord.all.map(\.example))
     func `no fault makes a correct receiver acknowledge missing records`(_ word: String) throws {
         for profile in BottleProfile.allCases {

@@ -5,7 +5,6 @@ import Support
 import Testing
 import Emulator
 
-/// `waterh-replay clone` and `waterh-emulator run --gadget` with the built programs.
 @Suite struct GadgetCommandTests {
     static let replay = Program("waterh-replay")
     static let capture = Program.repository + "/captures/boost_two-days.btsnoop"

@@ -23,7 +23,6 @@ import Emulator
 
     private static let reads = [1, 2, 3].map { Exchange(.read, handle: 6, response: .init(value: [$0])) }
 
-    /// The values of five reads.
     @Test(arguments: [
         (GadgetMachine.Mode.once, ["01", "02", "03", "03", "03"]), (.loop, ["01", "02", "03", "01", "02"]),
         (.strict, ["01", "02", "03", "14", "14"]), (.new, ["01", "02", "03", "03", "03"]),

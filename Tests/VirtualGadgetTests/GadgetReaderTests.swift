@@ -135,7 +135,6 @@ import Emulator
         #expect(gadget.gaps.contains("2 of 2 characteristics seen and not discovered"))
     }
 
-    /// A file built to be slow: values at every handle, and discoveries that name every handle.
     @Test(.timeLimit(.minutes(1)), arguments: 0..<4)
     func `as many attributes as there are handles take no longer each than a few do`(kind: Int) throws {
         var talk = Talk()

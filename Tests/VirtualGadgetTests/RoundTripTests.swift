@@ -4,7 +4,6 @@ import Support
 import Testing
 import Emulator
 
-/// Cloning the recording of an emulated device profile gives the same profile.
 @Suite struct RoundTripTests {
     /// Discovers the table and repeats all recorded exchanges.
     static func replay(_ gadget: Gadget, _ mode: GadgetMachine.Mode) throws -> (

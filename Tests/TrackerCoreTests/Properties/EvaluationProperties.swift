@@ -3,7 +3,6 @@ import Testing
 
 @testable import TrackerCore
 
-/// Ground rule 5: evaluation is idempotent for all settings and times.
 @Suite struct EvaluationProperties {
     private func world(_ seed: Int, _ random: inout SeededGenerator) throws -> World {
         let zones = worldZones + ["America/Havana", "Antarctica/Troll", "Africa/Casablanca", "Asia/Kathmandu"]
@@ -22,8 +21,7 @@ import Testing
         return world
     }
 
-    /// `World.evaluate` evaluates twice and compares; here over random days with drinks, entries, rejections and
-    /// restarts, and days with 23 and 25 hours.
+    /// Days with 23 and 25 hours among them. `World.evaluate` evaluates twice and compares.
     @Test(arguments: 1...48) func `a repeated evaluation changes nothing`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         var world = try world(seed, &random)

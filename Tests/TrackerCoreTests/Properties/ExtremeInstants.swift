@@ -85,7 +85,6 @@ import Testing
         _ = WriteStamp.wins(WriteStamp(updatedAt: now, device: "a"), over: WriteStamp(updatedAt: other, device: "b"))
     }
 
-    /// The whole evaluation, with a session and drinks, at every pair of times.
     @Test(arguments: 1...8) func `evaluations at extreme instants do not trap`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let zone = try Zone(Self.zones[seed % Self.zones.count])

@@ -78,7 +78,6 @@ import Testing
         }
     }
 
-    /// Wall clock and instant are inverse to each other, also in repeated hours.
     @Test(arguments: 1...40) func `local times convert back to their instants`(seed: Int) throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let zones = [

@@ -1,7 +1,6 @@
 import Testing
 import TrackerCore
 
-/// The light on a day without drinks until the goal, minute by minute.
 @Suite struct BottleLightTests {
     /// Wall times at which the light changes.
     private func day(_ changes: [(String, String)], drinks: [(String, Int)] = []) throws -> [String] {

@@ -3,7 +3,6 @@ import Testing
 
 @testable import TrackerCore
 
-/// The state for other programs (B7, A12).
 @Suite struct SnapshotTests {
     private func evaluation(_ drinks: [(String, Int)] = [], at now: String, settings: Settings = Settings()) throws
         -> Evaluation
