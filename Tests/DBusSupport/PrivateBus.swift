@@ -34,7 +34,6 @@ package final class PrivateBus: Sendable {
 
     package func stop() { daemon.send(signal: SIGTERM) }
 
-    /// Runs busctl or gdbus against this bus.
     package func run(_ tool: String, _ arguments: [String]) async throws -> Program.Result {
         let program = try Self.program(tool, "apt-get install systemd libglib2.0-bin")
         let address = ["busctl": ["--address=\(address)"], "dbus-send": ["--bus=\(address)"]][tool] ?? []
@@ -49,7 +48,6 @@ package final class PrivateBus: Sendable {
     }
 }
 
-/// A required program is not installed.
 private struct Missing: Error, CustomStringConvertible {
     let description: String
 }
@@ -62,7 +60,6 @@ package final class Collected<Item: Sendable>: @unchecked Sendable {
     package var items: [Item] { lock.withLock { held } }
     package func add(_ item: Item) { lock.withLock { held.append(item) } }
 
-    /// Waits until there are `count` items.
     package func wait(for count: Int, limit: Double = 20) async -> [Item] {
         await event(within: limit) { self.items.count >= count ? self.items : nil } ?? items
     }

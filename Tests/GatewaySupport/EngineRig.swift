@@ -16,7 +16,6 @@ package struct EngineRig<Peer: ScriptedPeer> {
     package let journal: MemoryJournal
     package private(set) var now = MonotonicInstant(nanoseconds: 0)
     package let start: Instant
-    /// Effects in the order of execution.
     package private(set) var effects: [PollEffect] = []
     package var todayTotal: Int?
     /// The requested light of the bottle; `nil`: unchanged.
@@ -37,7 +36,6 @@ package struct EngineRig<Peer: ScriptedPeer> {
         self.start = start
     }
 
-    /// The poll, if it kept its connection.
     package var held: Poll? { engine.isHolding ? engine : nil }
     package var wall: Instant { Instant(milliseconds: start.milliseconds + now.nanoseconds / 1_000_000) }
     package var requests: [CentralRequest] {

@@ -62,7 +62,6 @@ package final class MemoryJournal: Journal {
     /// Every record with its current reading and date.
     package var entries: [JournalEntry] { state.withLock { $0.rows.filter { !$0.isSuperseded }.map(\.entry) } }
     package var polls: [PollRecord] { state.withLock { $0.polls } }
-    /// Bytes that are not a record.
     package var quarantine: [[UInt8]] { state.withLock { $0.quarantine } }
     package var appends: Int { state.withLock { $0.appends } }
 
@@ -111,7 +110,6 @@ package final class MemoryJournal: Journal {
         state.withLock { state in state.known(bottle).map { state.bottles[$0].isOwn = false } }
     }
 
-    /// Identities and aliases of the journal's own bottles.
     package var own: [Set<String>] { state.withLock { $0.bottles.filter(\.isOwn).map(\.names) } }
 
     package func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
@@ -158,7 +156,6 @@ package final class MemoryJournal: Journal {
         }
     }
 
-    /// Runs a transaction.
     private func write<Result: Sendable>(_ body: (inout sending State) throws -> sending Result) throws -> Result {
         try state.withLock { state in
             let before = state

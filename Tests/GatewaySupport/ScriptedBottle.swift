@@ -37,7 +37,6 @@ package struct ScriptedBottle: ScriptedPeer {
     package var pieceSize = 5000
     /// The numbers of lost notifications, from 0, over the lifetime of the bottle.
     package var lost: Set<Int> = []
-    /// The numbers of repeated notifications.
     package var doubled: Set<Int> = []
     /// The connection ends before the notification with this number.
     package var hangsUpBefore: Int?
@@ -51,7 +50,6 @@ package struct ScriptedBottle: ScriptedPeer {
     package var subscribeFails: LinkError?
     /// Draft: a read without a next packet returns the last one again, or an empty frame.
     package var repeatsLastPacket = false
-    /// The commands that the bottle received.
     package private(set) var commands: [HostCommand] = []
     package private(set) var connections = 0
     /// Capacity of the ring in records; the oldest are overwritten.

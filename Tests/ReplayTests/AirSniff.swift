@@ -13,11 +13,9 @@ struct AirSniff {
         var refused = 0.0
         /// Maximum payload of a data packet: 27, or 251 with data length extension.
         var longest = 251
-        /// Whether the capture has the start of the connection.
         var hasBeginning = true
         /// Resolution of the timestamps in microseconds.
         var grain = 1
-        /// Whether the capture has empty packets.
         var keepsEmpty = true
         /// The numbers of damaged packets with content, and of packets whose response is lost.
         var damagedAt: Set<Int> = []
@@ -112,7 +110,6 @@ struct AirSniff {
         var heardParts: Set<String> = []
 
         while idle < 6 {
-            // The next value, once no fragment is in transit.
             if central.isIdle, peripheral.isIdle {
                 if next < values.count {
                     let frame = Self.le(UInt32(values[next].pdu.count), 2) + [4, 0] + values[next].pdu
@@ -128,7 +125,6 @@ struct AirSniff {
                     idle += 1
                 }
             }
-            // One connection event.
             let start = time
             channel = channel >= 36 ? 3 : channel + 7
             for _ in 0..<4 {
@@ -154,7 +150,6 @@ struct AirSniff {
 
     private static func part(_ fragment: Fragment, _ value: Int) -> String { "\(value) \(fragment.payload)" }
 
-    /// Processes a received packet at one end.
     private static func receive(_ end: inout End, sn: UInt8, expected: UInt8, isRefused: Bool) {
         if expected != end.sn {
             end.sn ^= 1

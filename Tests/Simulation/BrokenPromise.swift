@@ -8,7 +8,6 @@ package struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
     package init(code: Code, sentence: String) { (self.code, self.sentence) = (code, sentence) }
 
     package enum Code: String, Hashable, Sendable, CaseIterable {
-        /// The run did not end.
         case endless
         case slowPoll
         /// The counts of a report contradict each other or the bottle.
@@ -21,7 +20,6 @@ package struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
         case invented
         /// A drink counts at a wrong time, or does not count although it could.
         case misdated
-        /// Totals differ from the actual drinks.
         case totals
         /// The broker does not have the current state of a drink.
         case unheard

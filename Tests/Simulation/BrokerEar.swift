@@ -63,7 +63,6 @@ package struct BrokerEar: Sendable {
         return broken
     }
 
-    /// The unmet expectations of a scenario for the broker.
     package func broken(_ promise: ScenarioPromise) -> [String] {
         var broken: [String] = []
         if let heard = promise.heard, heard != first.count {

@@ -28,7 +28,6 @@ struct BrokerLine {
 
     init(_ outlet: any ScenarioOutlet, latency: Duration) { (self.outlet, self.latency) = (outlet, latency) }
 
-    /// The time of the next event.
     var nextDeadline: MonotonicInstant? {
         switch state {
         case .closed(let at): isAway ? nil : at

@@ -1,8 +1,6 @@
 import GatewaySupport
 
-/// Concurrent runs of many seeds.
 package struct Campaign: Sendable {
-    /// The sum of the results of all runs.
     package struct Outcome: Sendable {
         package var seeds: UInt64 = 0
         package var polls = 0

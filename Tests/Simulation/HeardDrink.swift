@@ -14,7 +14,6 @@ package struct HeardDrink: Hashable, Sendable {
         (self.sequence, self.id, self.ml, self.at, self.isDeleted) = (sequence, id, ml, at, isDeleted)
     }
 
-    /// Whether both messages have the same content.
     func says(theSameAs other: HeardDrink) -> Bool {
         id == other.id && ml == other.ml && at == other.at && isDeleted == other.isDeleted
     }

@@ -3,12 +3,9 @@ import Bluetooth
 import Support
 import Emulator
 
-/// Draws a scenario from one seed.
 extension Scenario {
-    /// Drinks during one poll.
     private static let sipsInPoll = 3
 
-    /// A random day.
     package init(seed: UInt64) {
         self.init(title: "Seed \(seed) of the simulation", seed: seed)
         var random = SeededGenerator(seed: seed)

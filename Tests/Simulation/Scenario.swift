@@ -38,7 +38,6 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
         return (lines + steps.map { "  \($0)" }).joined(separator: "\n")
     }
 
-    /// A day without events.
     package init(title: String, seed: UInt64 = 0) {
         self.title = title
         self.seed = seed

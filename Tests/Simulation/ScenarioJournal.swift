@@ -2,7 +2,6 @@ import TrackerCore
 
 /// A journal with read access, so that the simulation can check it.
 package protocol ScenarioJournal: Journal {
-    /// Every record with its current reading and date.
     var entries: [JournalEntry] { get }
     /// The amount of a day in millilitres. Each poll reads it, so a journal with a sum of its own overrides it.
     func total(on day: LocalDay, in calendar: DayCalendar) -> Int

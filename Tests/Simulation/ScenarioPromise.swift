@@ -13,15 +13,12 @@ package struct ScenarioPromise: Hashable, Sendable {
     package var doubted: Int?
     /// Pieces of bytes that are not a record, over all polls.
     package var quarantined: Int?
-    /// Records that the gateway's polls acknowledged.
     package var acknowledged: Int?
     /// Records that the ring overwrote before a central read them.
     package var lost: Int?
     /// Records that another central acknowledged.
     package var elsewhere: Int?
-    /// Failed polls of the gateway.
     package var failedPolls: Int?
-    /// Drinks that the broker received.
     package var heard: Int?
     /// Messages that repeated the state of a drink at the broker.
     package var heardAgain: Int?

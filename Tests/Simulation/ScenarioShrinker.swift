@@ -42,7 +42,6 @@ package struct ScenarioShrinker {
         let isOver: () -> Bool
         let play: (Scenario) throws -> [BrokenPromise]
 
-        /// Accepts a simpler day if it breaks the same invariant.
         mutating func tries(_ candidate: Scenario) throws -> Bool {
             guard left > 0, candidate != best else { return false }
             guard !isOver() else {

@@ -14,7 +14,6 @@ package struct ScenarioStep: Hashable, Sendable {
     package enum Act: Hashable, Sendable {
         /// A drink, ml.
         case sip(ml: Int)
-        /// A central reads the bottle's log.
         case poll(Poll)
         /// The bottle loses power briefly: its clock restarts at zero, its flash stays.
         case powerLoss
@@ -28,7 +27,6 @@ package struct ScenarioStep: Hashable, Sendable {
         case drop
         /// The bottle is unreachable for this time: out of range, or connected to a phone.
         case away(Duration)
-        /// Kills the gateway's process at any point; the store remains.
         case kill
         /// The host restarts: the process ends, and the kernel's clock starts again.
         case reboot
@@ -37,17 +35,13 @@ package struct ScenarioStep: Hashable, Sendable {
         case disk(isFull: Bool)
         /// The broker is unreachable for this time.
         case brokerAway(Duration)
-        /// The host's time zone changes.
         case zone(String)
     }
 
-    /// One poll with its faults.
     package struct Poll: Hashable, Sendable {
-        /// The faults of its link.
         package var link: FaultPlan
         /// The central: `nil` is the gateway; any other has a journal of its own.
         package var other: String?
-        /// Acknowledges nothing.
         package var keeps: Bool
         /// Kills the gateway after this number of effects.
         package var killAfter: Int?
