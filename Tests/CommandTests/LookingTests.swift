@@ -142,7 +142,7 @@ import Testing
         #expect(try find(configuration, flag: "/f", ["WATERH_STORE": "/e"]) == StorePlace(path: "/f", origin: .flag))
     }
 
-    /// After a purge, which keeps the folder, other users must be able to use a store of their own.
+    /// After a purge, which keeps the drinks, other users must be able to use a store of their own.
     @Test func `the store of a removed service is not used`() throws {
         let home = try TemporaryFolder()
         let own = home.file("own/waterh.sqlite")

@@ -2,8 +2,8 @@ import Cryptography
 import Testing
 @testable import ESPHome
 
-/// Against PyPI's noiseprotocol 0.3.1 with the same keys: the device's static key 00…1F, our ephemeral one 32 times 11,
-/// the device's ephemeral one 32 times 22.
+/// Against PyPI's noiseprotocol 0.3.1 with the same keys: pre-shared key 00…1F, our ephemeral key 32 times 11,
+/// the device's 32 times 22.
 @Suite struct NoiseSessionTests {
     static let hello =
         "7b4e909bbe7ffe44c465a220037d608ee35897d31ef972f07f74892cb0f73f13d1bc1a38b6793685dc7e2ffdf8ea0933"

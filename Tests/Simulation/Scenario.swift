@@ -53,8 +53,8 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
             || steps.contains { if case .brokerAway = $0.act { true } else { false } }
     }
 
-    /// Whether dates are compared with the true times instead of the bottle's. The host's clock is off by a day or more
-    /// for a while, the zones of the two clocks differ, or the bottle writes no year.
+    /// Whether the dates that the bottle wrote are expected in the journal; otherwise the true times are. `false` if the
+    /// host's clock jumps by a day or more, the zone is not UTC or changes, the host sleeps, or the dialect is strict.
     var isDated: Bool {
         zone == .utc && bottle.dialect != .strict
             && !steps.contains {
