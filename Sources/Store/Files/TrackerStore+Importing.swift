@@ -239,17 +239,17 @@ private struct ImportTable {
         let isNew =
             keyed > 0
             ? """
-            WHERE uuid IS NULL OR NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.uuid)
-                AND NOT EXISTS (SELECT 1 FROM temp.sample AS ours WHERE ours.key = sample.uuid AND ours.uuid IS NULL)
-            """ : "WHERE true"
+            AND (uuid IS NULL OR NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.uuid)
+                AND NOT EXISTS (SELECT 1 FROM temp.sample AS ours WHERE ours.key = sample.uuid AND ours.uuid IS NULL))
+            """ : ""
         let last = try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0
         try db.execute(
             sql: """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, instead, born, place)
                 SELECT key, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml, \
                 COALESCE(source, ?), ?, nullif(instead, key), ? + rowid, ? + rowid
-                FROM temp.sample
-                \(isNew)
+                FROM temp.sample -- A conflict would use up a number of AUTOINCREMENT.
+                WHERE NOT EXISTS (SELECT 1 FROM drink AS known WHERE known.key = sample.key) \(isNew)
                 ORDER BY sample.rowid
                 ON CONFLICT DO NOTHING
                 """,
