@@ -54,8 +54,6 @@ enum ChangedRow: Codable {
     func isUntouched(_ db: Database) throws -> Bool {
         switch self {
         case .drink(let number, _, let after): try after == nil || Self.drinkFields(number, db) == after
-        // Undoing an addition deletes the entry, even if its values have changed.
-        case .log(let seq, nil, _): try Self.logFields(seq, db)?.deleted == false
         case .log(let seq, _, let after): try after == nil || Self.logFields(seq, db) == after
         case .excluded: true
         }
