@@ -144,7 +144,7 @@ import Testing
         link.perform(.startScan)
         #expect(await wait(events) { if case .advertised = $0 { true } else { false } }, "\(events.items)")
         link.perform(.forget(peer))
-        #expect(await wait(events) { $0 == .recovered("bluetoothd has forgotten \(self.peer)") }, "\(events.items)")
+        #expect(await wait(events) { $0 == .recovered("bluetoothd removed \(self.peer)") }, "\(events.items)")
         await link.close()
         await daemon.stop()
     }

@@ -186,7 +186,7 @@ private struct Client {
         guard case .writeFailed(handle: 9, let error)? = client.events.last else {
             Issue.record("\(client.events)"); return
         }
-        #expect(error.sentence.contains("the most is 20"))
+        #expect(error.sentence.contains("the maximum is 20"))
         #expect(client.ask(.write(handle: 9, value: Array(repeating: 0, count: 513), withResponse: true)) == "")
         #expect(client.events.count == 5)
     }

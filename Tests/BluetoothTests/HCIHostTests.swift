@@ -154,7 +154,7 @@ import Testing
 
     @Test func `a stream that is not HCI is reported and ignored`() {
         var (host, _) = Self.ready()
-        #expect(host.handle(.received([0x47, 0x45])) == [.broken("a packet of type 71 came, which is no HCI")])
+        #expect(host.handle(.received([0x47, 0x45])) == [.broken("received an HCI packet of the unknown type 71")])
         #expect(host.handle(.received(Self.connected())) == [])
     }
 

@@ -150,7 +150,7 @@ private final class RawCentral: Sendable {
         do {
             _ = try await open("/tmp/no-such-directory-\(UInt32.random(in: 0...(.max)))/s"); Issue.record("opened")
         } catch let error as LinkError {
-            #expect(error.code == .notFound && error.sentence.contains("no directory"))
+            #expect(error.code == .notFound && error.sentence.contains("the directory of the socket"))
         }
     }
 

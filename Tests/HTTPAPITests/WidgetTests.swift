@@ -177,8 +177,8 @@ import TrackerCore
             let key = try #require(page.firstMatch(of: /name="key" value="([0-9A-F-]+)"/)).1
             for _ in 0..<2 {
                 let reply = try await visit.house.ask(
-                    "POST", "/widget/large?token=t", "key=\(key)&press=cup", headers: headers)
-                #expect(reply.status == 303 && reply.headers["location"] == "large?token=t", "\(reply.body)")
+                    "POST", "/widget/large?theme=t", "key=\(key)&press=cup", headers: headers)
+                #expect(reply.status == 303 && reply.headers["location"] == "large?theme=t", "\(reply.body)")
             }
             #expect(try await visit.state()["dailyTotalMl"] as? Int == 250)
             for form in ["press=cup", "key=\(key)&press=purge", "key=1&press=cup", ""] {

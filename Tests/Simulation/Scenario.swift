@@ -53,8 +53,9 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
             || steps.contains { if case .brokerAway = $0.act { true } else { false } }
     }
 
-    /// Whether the dates that the bottle wrote are expected in the journal; otherwise the true times are. `false` if the
-    /// host's clock jumps by a day or more, the zone is not UTC or changes, the host sleeps, or the dialect is strict.
+    /// Whether the dates that the bottle wrote are expected in the journal; otherwise the true times are. `false` if
+    /// the host's clock jumps by a day or more, the zone is not UTC or changes, the host sleeps, or the dialect is
+    /// strict.
     var isDated: Bool {
         zone == .utc && bottle.dialect != .strict
             && !steps.contains {

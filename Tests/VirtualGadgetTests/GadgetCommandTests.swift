@@ -226,8 +226,8 @@ import Emulator
         let folder = try TemporaryFolder()
         let emulator = Program("waterh-emulator")
         for (arguments, code, words) in [
-            (["--gadget", "g.json", "--name", "x"], 2, "--name is a bottle's"),
-            (["--gadget-mode", "loop"], 2, "--gadget-mode is for a --gadget FILE"),
+            (["--gadget", "g.json", "--name", "x"], 2, "--name cannot be used with --gadget"),
+            (["--gadget-mode", "loop"], 2, "--gadget-mode requires --gadget FILE"),
             (["--gadget", folder.file("absent.json")], 1, "cannot be read: No such file or directory"),
             (["--gadget", Self.capture], 4, "is no JSON"),
         ] {

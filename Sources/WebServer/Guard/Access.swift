@@ -30,8 +30,8 @@ struct Caller: Sendable {
     }
 }
 
-/// Reads the credential of a request: a bearer token, the cookie of a signed-in browser, or the service's socket. Client
-/// addresses grant no access, and neither do headers with an address or an origin.
+/// Reads the credential of a request: a bearer token, the cookie of a signed-in browser, or the service's socket.
+/// Client addresses grant no access, and neither do headers with an address or an origin.
 struct Access: Sendable {
     /// The name of the cookie with a browser's token.
     static let cookie = "waterh"
