@@ -135,7 +135,7 @@ import Testing
             #expect((capture["trouble"] as? String != nil) == (name == "cut"))
             guard let dom = try await shown(folder.file("\(name).html")) else { continue }
             // The last part is present: the script ran to its end.
-            #expect(dom.contains("<section id=\"latency\">"), "\(name)")
+            #expect(dom.contains("<section id=\"course\">"), "\(name)")
             if name == "backwards" { #expect(dom.contains("Times go backwards 2 times")) }
             if name == "empty" { #expect(dom.contains("The capture has no ATT PDU.")) }
         }

@@ -85,18 +85,18 @@ local WHOLE = {
 }
 local ONE = {
     [5] = "set the goal to %s ml",
-    [4] = "show %s ml as today's amount",
+    [4] = "set today's amount to %s ml",
     [3] = "set the clock to %s",
     [38] = "set the reminder to %s",
     [251] = "set the reminder light to %s",
     [27] = "set the language to %s",
 }
 local SETTINGS = "set the goal to %s ml, the clock to %s, the reminder to %s"
-local ACKNOWLEDGE = { one = "acknowledge 1 record of the log (%s bytes)", many = "acknowledge %s records of the log (%s bytes)", broken = "acknowledge %s bytes of the log, which are no whole records" }
+local ACKNOWLEDGE = { one = "acknowledge 1 record of the log (%s bytes)", many = "acknowledge %s records of the log (%s bytes)", broken = "acknowledge %s bytes of the log (not a multiple of a record)" }
 local GET = "ask for entry type 0x%02X"
 local PUT = "put %s"
-local NOTHING = { put = "put nothing", bytes = "nothing" }
-local UNKNOWN = "not understood: %s"
+local NOTHING = { put = "put without entries", bytes = "nothing" }
+local UNKNOWN = "unknown: %s"
 
 local waterh = Proto("waterh", "WaterH bottle")
 
