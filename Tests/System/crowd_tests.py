@@ -238,7 +238,7 @@ class Crowd(unittest.TestCase):
             while piece := client.recv(65536):
                 answer += piece
             client.close()
-            self.assertRegex(answer[:40], rb"^HTTP/1.1 (400|404|414|422) ", path[:60])
+            self.assertRegex(answer[:40], rb"^HTTP/1.1 (400|401|404|414|422) ", path[:60])
             self.assertNotIn(b"root:", answer)
         self.all_is_well(40)
 

@@ -265,13 +265,6 @@ async def hangs_up_at_every_step():
             expect(new == 12 and not bottle.records, f"{step}: {new} new, {len(bottle.records)} left: {answer} {said}")
 
 
-async def a_gadget_with_the_same_services():
-    """FFE0 is shared by countless gadgets: by name it is no bottle."""
-    async with Bottle(name="HM-10 Gadget"):
-        code, answer, said = await gateway(store())
-        expect(code != 0 and answer.get("new", 0) == 0, f"{code} {answer} {said}")
-
-
 async def a_long_name():
     for name in ("WaterH" + "x" * 20, "WaterH" + "y" * 242):
         async with Bottle(name=name):
@@ -282,5 +275,5 @@ async def a_long_name():
 if __name__ == "__main__":
     run_tests([
         drained_and_acknowledged, order_and_repeats_do_not_matter, lies_are_not_acknowledged, other_services_under_the_same_name,
-        hangs_up_at_every_step, a_gadget_with_the_same_services, a_long_name,
+        hangs_up_at_every_step, a_long_name,
     ])
