@@ -117,9 +117,9 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         """Bumble's controllers do not pass scan responses on, so the gateway chooses the bottle by its address."""
         process = await asyncio.create_subprocess_exec(
             f"{PRODUCTS}/waterh-gateway", "scan", "--link", host, "--seconds", "3", "--json",
-            stdout=asyncio.subprocess.PIPE, env=self.environment)
+            stdout=asyncio.subprocess.PIPE, env=self.environment | {"WATERH_BOTTLE": ""})
         output, _ = await asyncio.wait_for(process.communicate(), LIMIT)
-        self.environment["WATERH_BOTTLE"] = next(each["address"] for each in map(json.loads, output.splitlines()) if each["bottle"])
+        self.environment["WATERH_BOTTLE"] = json.loads(output.splitlines()[0])["address"]
 
     async def test_our_bottle_and_our_gateway(self):
         bottle = await self.controller("bottle")

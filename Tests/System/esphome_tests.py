@@ -403,7 +403,7 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
         _, encrypted = await self.proxy(is_encrypted=True)
         plain = await Proxy(self.bottle).open()
         other = base64.b64encode(bytes(32)).decode()
-        for link, key, words in ((encrypted, None, "is encrypted"), (encrypted, other, "key is not that of"), (plain, KEY, "may not be encrypted"), (encrypted, "short", "32 bytes in Base64")):
+        for link, key, words in ((encrypted, None, "requires an encryption key"), (encrypted, other, "wrong encryption key"), (plain, KEY, "it might not use encryption"), (encrypted, "short", "32 bytes in Base64")):
             with self.subTest(words):
                 said = await self.poll(link, 5, key=key)
                 self.assertIn(words, said)
