@@ -158,10 +158,10 @@ import TrackerCore
     }
 
     /// Writes to an unlinked file are lost when it is closed, so they must fail.
-    @Test func `a removed store rejects writes`() throws {
+    @Test(arguments: ["", "-wal"]) func `a removed store rejects writes`(suffix: String) throws {
         let store = try TrackerStore(path: scratch.path)
         #expect(try store.append([entry()]) == [.stored])
-        try FileManager.default.removeItem(atPath: scratch.path)
+        try FileManager.default.removeItem(atPath: scratch.path + suffix)
         let error = try #require(throws: StoreError.self) { _ = try store.append([entry(hour: 3)]) }
         #expect(error.kind == .cannotOpen && error.code == "storeWasRemoved", "\(error)")
         #expect(throws: StoreError.self) { _ = try store.isOwn(entry().bottle) }
@@ -187,6 +187,32 @@ import TrackerCore
         try store.checkPlace()
         _ = try store.logDrink(ml: 200, try context("2026-02-02T12:10:00Z"))
         #expect(try store.allDrinks().map(\.ml) == [100, 200])
+    }
+
+    /// If only the file is replaced, its WAL is next to the other file.
+    @Test func `a store that replaces an open one is not read with its WAL`() throws {
+        let files = FileManager.default
+        let (away, copy) = (scratch.path + "-away", scratch.path + "-copy")
+        let other = try TrackerStore(path: scratch.path + "-other")
+        for ml in [1, 2] { _ = try other.logDrink(ml: ml, try context("2026-02-02T12:0\(ml):00Z")) }
+        try other.backUp(to: copy)
+        let store = try TrackerStore(path: scratch.path)
+        for ml in 100..<140 { _ = try store.logDrink(ml: ml, try context("2026-02-02T12:00:00Z")) }
+        try files.moveItem(atPath: scratch.path, toPath: away)
+        try files.moveItem(atPath: copy, toPath: scratch.path)
+        #expect(throws: StoreError.self) { _ = try store.allDrinks() }
+        let next = try TrackerStore(path: scratch.path)
+        _ = try next.logDrink(ml: 3, try context("2026-02-02T12:10:00Z"))
+        // The WAL of the new store must not be removed.
+        #expect(throws: StoreError.self) { _ = try store.allDrinks() }
+        #expect(try next.allDrinks().map(\.ml) == [1, 2, 3])
+        #expect(try next.integrityProblems().isEmpty)
+        // The first store has no WAL any more, so it must be opened again.
+        try files.moveItem(atPath: scratch.path, toPath: scratch.path + "-next")
+        try files.moveItem(atPath: away, toPath: scratch.path)
+        #expect(throws: StoreError.self) { try store.checkPlace() }
+        try files.moveItem(atPath: scratch.path, toPath: away)
+        #expect(try TrackerStore(path: away, for: .looking).allDrinks().count == 40)
     }
 
     /// `restore /etc/passwd` must not change the permissions before it detects that the file is not a store.

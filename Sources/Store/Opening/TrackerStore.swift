@@ -34,8 +34,8 @@ package struct TrackerStore: Sendable {
     /// The names of settings that the conversion from 0.9 deleted.
     package let removedSettings: [String]
     let database: any DatabaseWriter
-    /// The identity of the file that was opened for writing; `nil` in memory and for `Access.looking`.
-    private let file: FileIdentity?
+    /// The file and its WAL that were opened for writing; `nil` in memory and for `Access.looking`.
+    private let files: Files?
     private let shared: Shared
     /// A request that the next write executes once.
     var errand: Errand?
@@ -84,7 +84,7 @@ package struct TrackerStore: Sendable {
     ) {
         (self.path, self.access, shared) = (path, access, Shared(hostZone, beforeStatement))
         (database, found, removedSettings) = (opened.database, opened.found, opened.removedSettings)
-        file = access == .writing && path != ":memory:" ? FileIdentity(path) : nil
+        files = access == .writing && path != ":memory:" ? Files(path) : nil
     }
 
     /// The IANA id for "system" in the settings; `nil`: each drink uses the time zone of its entry.
@@ -162,11 +162,27 @@ package struct TrackerStore: Sendable {
         return result
     }
 
-    /// - Throws: `StoreError` with the code `storeWasRemoved` if the file was deleted or replaced. SQLite would
-    ///   continue to write to the deleted file.
+    private struct Files: Hashable {
+        let store, log: FileIdentity?
+
+        init(_ path: String) {
+            (store, log) = (FileIdentity(path), FileIdentity(StoreFile.target(of: path) + "-wal"))
+        }
+    }
+
+    /// - Throws: `StoreError` with the code `storeWasRemoved` if the file or its WAL was deleted or replaced. SQLite
+    ///   would continue to write to the deleted file.
     package func checkPlace() throws {
-        guard let file, FileIdentity(path) != file else { return }
+        guard let files, case let found = Files(path), found != files else { return }
+        if found.store != nil, found.store != files.store, found.log == files.log { removeLog() }
         throw StoreError(.cannotOpen, "Store file missing or replaced", at: path, code: "storeWasRemoved")
+    }
+
+    /// Moves the commits of the WAL to the file that was opened, and removes the WAL. SQLite would apply it to the file
+    /// that now has the path.
+    private func removeLog() {
+        guard (try? database.writeWithoutTransaction({ try $0.checkpoint(.truncate) })) != nil else { return }
+        for suffix in ["-wal", "-shm"] { unlink(StoreFile.target(of: path) + suffix) }
     }
 
     private func mustWrite() throws {
