@@ -83,7 +83,7 @@ import Testing
             try Data(config.utf8).write(to: folder.url("waterh.toml"))
             try set(DayInAllSinksTests.begin)
             for line in [
-                "settings set hydration.goalMl 2000 waterline.discreet false reminders.backOnTrack true", "token",
+                "setup --yes --goal 2000", "settings set waterline.discreet false reminders.backOnTrack true", "token",
             ] { try await tracker(line) }
         }
 
@@ -326,6 +326,7 @@ import Testing
             var id: String
             var decidedAt: Int
             var isOnDesktop: Bool
+            var isUrgent: Bool
             /// The reason why it was not shown.
             var reason: String?
 
@@ -344,13 +345,13 @@ import Testing
             try await sql(
                 """
                 SELECT id, json_extract(decision, '$.decidedAt.milliseconds'), ',' || sinks || ',' LIKE '%,desktop,%', \
-                replace(coalesce(missed, ''), 'desktop=', '')
+                replace(coalesce(missed, ''), 'desktop=', ''), json_extract(decision, '$.urgency') = 2
                 FROM notification WHERE kind <> 'waterlineLive' ORDER BY place
                 """
             ).map {
                 Told(
                     id: String($0[0]), decidedAt: Int($0[1]) ?? 0, isOnDesktop: $0[2] == "1",
-                    reason: $0[3].isEmpty ? nil : String($0[3]))
+                    isUrgent: $0[4] == "1", reason: $0[3].isEmpty ? nil : String($0[3]))
             }
         }
 
@@ -382,6 +383,10 @@ import Testing
             case "quietHours"?:
                 let isHeld = one.id.hasPrefix("hydration-reminder/") || one.id.hasPrefix("hydration-back-on-track/")
                 return isHeld && now >= DayInAllSinksTests.begin + 15 * 3600 ? "quiet hours" : nil
+            case "overtaken"?:
+                let index = all.firstIndex { $0.id == one.id } ?? all.count
+                return all[index...].dropFirst().contains { $0.isUrgent && $0.isOnDesktop }
+                    ? "an urgent one came first" : nil
             default: return nil
             }
         }

@@ -247,6 +247,7 @@ import Testing
         }
         _ = await event { served.service.error.contains("Next poll") ? true : nil }
         _ = try await tracker("settings set bottle.hold never day.zone \(zone)")
+        _ = try await tracker("setup --yes")
         func open() throws -> RunningProgram {
             try Program(path: "/usr/bin/curl").start([
                 "-sS", "-N", "--max-time", "60", served.signedIn[0], served.signedIn[1],

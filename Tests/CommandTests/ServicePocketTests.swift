@@ -24,6 +24,8 @@ import Testing
                 \(more)
                 """
             try Data(text.utf8).write(to: config)
+            let setup = try await Program("waterh-tracker").run(["setup", "--yes", "--config", config.path])
+            #expect(setup.exitCode == 0, "\(setup.error)")
         }
 
         func serve() throws -> RunningProgram {
