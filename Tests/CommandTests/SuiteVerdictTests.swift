@@ -190,63 +190,6 @@ import Testing
         #expect(verdict.output.contains("1 min 01 s  build, 2 min 00 s of processors"))
     }
 
-    /// Each test runs until two have started. With three lanes they would take turns. With one lane the two would wait
-    /// for each other.
-    @Test func `two lanes run at once`() async throws {
-        let bench = try Bench()
-        let script = """
-            #!/usr/bin/env python3
-            import sys
-            def say(word):
-                with open(\(bench.folder.file("told").debugDescription), "a") as file: file.write(word)
-            say("b")
-            while open(\(bench.folder.file("told").debugDescription)).read().count("b") < 2: pass
-            open(sys.argv[sys.argv.index("--event-stream-output-path") + 1], "w").close()
-            say("e")
-            """
-        try Data(script.utf8).write(to: bench.folder.url("runner"))
-        let python = try #require(Program(system: "python3"))
-        _ = try await bench.suite([
-            "tests", "a part", "--lane=a", "--lane=b", "--lane=c", "--workers=2", bench.report, "--", python.path,
-            bench.folder.file("runner"),
-        ])
-        let told = try String(contentsOf: bench.folder.url("told"), encoding: .utf8)
-        #expect(
-            told.count == 6 && told.reduce(into: [0]) { $0.append($0[$0.count - 1] + ($1 == "b" ? 1 : -1)) }.max() == 2,
-            "\(told)")
-        #expect(try await bench.verdict().exitCode == 0)
-    }
-
-    @Test func `a concurrent part counts once and names flaky tests`() async throws {
-        let bench = try Bench()
-        _ = try await bench.suite([
-            "part", "pages", "--beside", bench.report, "--", "bash", "-c",
-            "sleep 1; echo 'flaky: Today.test_a'; echo 'not flaky: x y'",
-        ])
-        _ = try await bench.suite(["time", "build", "61", "120.5", bench.report])
-        let verdict = try await bench.verdict()
-        #expect(
-            verdict.exitCode == 0 && verdict.output.contains("pages, beside others")
-                && verdict.output.contains("1 min 01 s  in all"), "\(verdict.output)")
-        #expect(verdict.output.contains("flaky (red, then green alone): Today.test_a\n"))
-    }
-
-    /// A shell replaces itself by its last command, and the CPU time of its earlier children remains with that process.
-    @Test func `the time of a part excludes earlier work`() async throws {
-        let bench = try Bench()
-        let script = """
-            import os, subprocess, sys
-            subprocess.run([sys.executable, "-c", "import time\\nwhile time.process_time() < 2: pass"])
-            os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
-            """
-        let python = try #require(Program(system: "python3"))
-        _ = try await python.run([
-            "-c", script, Program.repository + "/Tests/System/suite.py", "part", "esphome", bench.report, "--", "true",
-        ])
-        let verdict = try await bench.verdict()
-        #expect(verdict.output.contains("esphome, 0 min 00 s of processors"), "\(verdict.output)")
-    }
-
     /// A script instead of chaos, with these exit codes, one per run.
     private func late(_ bench: Bench, _ codes: [Int]) async throws {
         let script = """
