@@ -120,7 +120,7 @@ class Chaos:
     def empty(self):
         child = None
         for _ in range(LAST_POLLS):
-            child = self.one("last-poll", "waterh-gateway", "poll", "--link", f"unix:{self.bottle.link}", "--json", limit=150)
+            child = self.one("last-poll", "waterh-gateway", "poll", "--link", f"unix:{self.bottle.link}", "--trust-clock", "--json", limit=150)
             try:
                 report = json.loads(child.output())
             except ValueError:
