@@ -213,15 +213,4 @@ import Testing
         #expect(verdict.exitCode == status)
         #expect(verdict.output.contains(line), "\(verdict.output)")
     }
-
-    @Test func `a passed run clears the flaky record of its part only`() async throws {
-        let bench = try Bench()
-        try await late(bench, [75, 0])
-        try await bench.part(["pf", "pp"])
-        try await bench.part(["pp"])
-        try await bench.part(["pf", "pp"])
-        #expect(try await bench.verdict().exitCode == 0, "a green run lay between")
-        try await late(bench, [75, 0])
-        #expect(try await bench.verdict().exitCode == 1, "twice in a row")
-    }
 }
