@@ -2,8 +2,7 @@ import BottleProtocol
 import Support
 import Testing
 
-@Suite("The reassembly rules of protocol law P3.4")
-struct AssemblerTests {
+@Suite struct AssemblerTests {
     static let one = hex("50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00")
     static let report = hex("52 54 00 04 03 28 00 D2")
 

@@ -2,8 +2,7 @@ import BottleProtocol
 import Support
 import Testing
 
-@Suite("Frames, entries, commands and answers: protocol law P2")
-struct FrameTests {
+@Suite struct FrameTests {
     static let clock = BottleClock(yearByte: 26, month: 2, day: 2, hour: 22, minute: 21, second: 15)
     static let reminder = ReminderSetting(
         mode: 1, wakeHour: 7, wakeMinute: 30, sleepHour: 22, sleepMinute: 15, intervalMinutes: 45)

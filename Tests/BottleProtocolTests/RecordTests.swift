@@ -2,8 +2,7 @@ import BottleProtocol
 import Support
 import Testing
 
-@Suite("The 13-byte record: tracker law A1 and protocol law P3")
-struct RecordTests {
+@Suite struct RecordTests {
     struct Vector: Sendable, CustomTestStringConvertible {
         let id: String
         let bytes: String

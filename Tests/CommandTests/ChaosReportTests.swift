@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-@Suite("Reports of chaos") struct ChaosReportTests {
+@Suite struct ChaosReportTests {
     private func report(_ checks: String, _ call: String) async throws -> Program.Result {
         let python = try #require(Program(system: "python3"))
         let script =

@@ -3,8 +3,7 @@ import CommandSupport
 import Foundation
 import Testing
 
-@Suite("CommandKit: exit codes, JSON, paths")
-struct CommandKitTests {
+@Suite struct CommandKitTests {
     struct Sample: AsyncParsableCommand {
         static let configuration = CommandConfiguration(commandName: "sample", version: "1")
         @Option var fail: Int32?

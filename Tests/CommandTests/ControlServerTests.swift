@@ -4,7 +4,7 @@ import Glibc
 import Support
 import Testing
 
-@Suite("The control socket") struct ControlServerTests {
+@Suite struct ControlServerTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }

@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-@Suite("doctor --fix") struct DoctorFixTests {
+@Suite struct DoctorFixTests {
     private func doctor(_ folder: TemporaryFolder, _ more: [String], link: String = "unix") async throws -> [String:
         Any]
     {

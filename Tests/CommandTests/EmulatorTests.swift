@@ -33,8 +33,7 @@ private struct Bottle {
     }
 }
 
-@Suite("waterh-emulator")
-struct EmulatorTests {
+@Suite struct EmulatorTests {
     @Test
     func `the flow of the original app reads the newest drinks first`() async throws {
         let bottle = try Bottle()

@@ -5,8 +5,7 @@ import Testing
 import TrackerCore
 
 /// CLI spec C2.
-@Suite("Exit codes: one table for every command")
-struct ExitReasonTests {
+@Suite struct ExitReasonTests {
     @Test
     func `each reason has its exit code`() {
         let codes = Dictionary(uniqueKeysWithValues: ExitReason.allCases.map { ($0.rawValue, $0.status.rawValue) })

@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-@Suite("Polls that went wrong") struct FlightRecorderTests {
+@Suite struct FlightRecorderTests {
     @Test(.timeLimit(.minutes(1)))
     func `the trace of a failed poll is kept`() async throws {
         let pair = try await Pair(["--faults", "mtu=23"])

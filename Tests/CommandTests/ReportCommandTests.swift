@@ -3,7 +3,7 @@ import Foundation
 import Support
 import Testing
 
-@Suite("A report of a fault") struct ReportCommandTests {
+@Suite struct ReportCommandTests {
     /// Personal data of the user.
     private static let planted = [
         "A4:C1:38:0A:0B:0C", "A4C1380A0B0C", "a4_c1_38_0a_0b_0c", "Annegret", "annegrets-topic", "annegrets-folder",

@@ -2,7 +2,7 @@ import Foundation
 import Support
 import Testing
 
-@Suite("Units in the commands") struct UnitsCommandTests {
+@Suite struct UnitsCommandTests {
     private func tracker(_ folder: TemporaryFolder, _ arguments: [String], now: String = "2026-06-15T12:00:00Z")
         async throws -> Program.Result
     {

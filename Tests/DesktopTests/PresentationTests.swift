@@ -10,7 +10,7 @@ import TrackerService
 @testable import Notifications
 
 /// Tracker spec C, its rows and its checks (2) to (4), against a server on a private bus.
-@Suite("Notifications on the desktop", .timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)))
 struct PresentationTests {
     /// Another channel that accepts everything.
     struct Page: NotificationSink {

@@ -3,8 +3,7 @@ import Testing
 
 @testable import Notifications
 
-@Suite("Where the session's bus is")
-struct SessionBusTests {
+@Suite struct SessionBusTests {
     @Test(
         arguments: [
             (["DBUS_SESSION_BUS_ADDRESS": "unix:path=/a"], [], "unix:path=/a"),

@@ -6,7 +6,7 @@ import TrackerCore
 
 @testable import Notifications
 
-@Suite("The session-bus object", .timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)))
 struct SessionObjectTests {
     struct NoSession: Problem {
         let code = "noActiveSession"

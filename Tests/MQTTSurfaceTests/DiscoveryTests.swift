@@ -7,8 +7,7 @@ import TrackerService
 @testable import HomeAssistant
 
 /// Discovery messages. `hardware/bench homeassistant` tests them with a real Home Assistant.
-@Suite("Discovery")
-struct DiscoveryTests {
+@Suite struct DiscoveryTests {
     private func message(_ device: HomeDevice) throws -> [String: Any] {
         try #require(try JSONSerialization.jsonObject(with: Data(TrackerDesk.json(device).utf8)) as? [String: Any])
     }

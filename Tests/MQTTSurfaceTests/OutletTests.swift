@@ -7,8 +7,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@Suite("A day at a broker")
-struct OutletTests {
+@Suite struct OutletTests {
     @Test func `drinks are published and the state is retained`() async throws {
         let broker = try await Broker()
         let rig = try OutletRig(broker)

@@ -6,8 +6,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@Suite("Topics, payloads and commands")
-struct WireTests {
+@Suite struct WireTests {
     @Test func `a stored answer hides a session that is no longer shared`() throws {
         let kept =
             #"""

@@ -5,8 +5,7 @@ import Testing
 
 @testable import HomeAssistant
 
-@Suite("A connection with a broker")
-struct MQTTSessionTests {
+@Suite struct MQTTSessionTests {
     private func options(_ broker: Broker, _ id: String = "bench") throws -> MQTTOptions {
         MQTTOptions(address: try MQTTAddress(broker.url), clientID: id)
     }

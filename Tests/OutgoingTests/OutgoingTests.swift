@@ -4,8 +4,7 @@ import Testing
 
 @testable import TrackerService
 
-@Suite("The way out over HTTP")
-struct OutgoingTests {
+@Suite struct OutgoingTests {
     private let client = OutgoingClient(limit: .seconds(5))
 
     @Test func `a request and its response are transferred`() async throws {

@@ -7,7 +7,7 @@ import TrackerService
 
 @testable import Notifications
 
-@Suite("What the pocket was not there for") struct CatchingUpTests {
+@Suite struct CatchingUpTests {
     /// A sink that accepts everything, as the desktop of a timer's check.
     private struct Screen: NotificationSink {
         let name = "desktop"

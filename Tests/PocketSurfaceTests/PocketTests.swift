@@ -7,7 +7,7 @@ import TrackerService
 
 @testable import Notifications
 
-@Suite("Notifications in the pocket") struct PocketTests {
+@Suite struct PocketTests {
     private func titles(_ seen: [WebPeer.Seen]) -> [String] {
         seen.filter { $0.method == "POST" }.map { $0.json["message"] as? String ?? "?" }
     }

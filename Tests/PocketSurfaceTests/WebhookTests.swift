@@ -6,7 +6,7 @@ import TrackerCore
 
 @testable import Notifications
 
-@Suite("The shape of what a webhook is told") struct WebhookTests {
+@Suite struct WebhookTests {
     private let message = QueuedNotification(
         sequence: 1,
         announcement: notice(1, .pace, "\"Quoted\" \\ title\n", "Drink 500ml 💧", urgency: .critical).announcement,

@@ -6,7 +6,7 @@ import TrackerCore
 
 @testable import Notifications
 
-@Suite("The shape of what is sent to a phone") struct WireTests {
+@Suite struct WireTests {
     private func plan(_ service: NotificationChannel, _ changes: [(name: String, text: String)], person: String? = nil)
         throws
         -> NotificationTarget?

@@ -7,7 +7,7 @@ import TrackerCore
 @testable import Store
 
 /// Publishers read drinks by position, without copies.
-@Suite("Outlets") struct OutletTests {
+@Suite struct OutletTests {
     private let store: TrackerStore
     private let now = Instant(iso: "2026-06-15T12:00:00Z")!
 

@@ -3,7 +3,7 @@ import Store
 import Support
 import Testing
 
-@Suite("Folders for copies") struct ScratchFolderTests {
+@Suite struct ScratchFolderTests {
     @Test
     func `temporary files of a killed process are removed`() throws {
         let busy = try ScratchFolder()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TrackerCore
 
-@Suite("In what amounts are shown") struct AmountUnitsTests {
+@Suite struct AmountUnitsTests {
     @Test(arguments: [
         (0, "0 ml", "0 l", "0 oz", "0.0L", "0oz"), (237, "237 ml", "0.237 l", "8 oz", "0.2L", "8oz"),
         (250, "250 ml", "0.25 l", "8.5 oz", "0.2L", "8oz"), (710, "710 ml", "0.71 l", "24 oz", "0.7L", "24oz"),

@@ -4,8 +4,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@Suite("One desk for all surfaces")
-struct DeskTests {
+@Suite struct DeskTests {
     let fixture: DeskFixture
 
     init() throws { fixture = try DeskFixture() }

@@ -8,7 +8,7 @@ import TrackerCore
 @testable import TrackerService
 
 /// The state is read when the store was written and when time changes it, and not otherwise.
-@Suite("The day as it changes", .timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(3)))
 struct FollowingTests {
     /// A pause that a test ends.
     private final class Pauses: Sendable {

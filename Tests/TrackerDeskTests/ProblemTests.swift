@@ -4,8 +4,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@Suite("Problems have one shape")
-struct ProblemTests {
+@Suite struct ProblemTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var code: String
         var category: ProblemCategory

@@ -8,8 +8,7 @@ import TrackerCore
 import TrackerService
 
 /// Each row of tracker spec A8: the text, the hint, and that the next successful poll clears both.
-@Suite("When the radio fails")
-struct RadioTests {
+@Suite struct RadioTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var error: String

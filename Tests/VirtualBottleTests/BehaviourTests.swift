@@ -3,8 +3,7 @@ import Bluetooth
 import Testing
 import Emulator
 
-@Suite("The bottle's answers, clock, connection and hands")
-struct BehaviourTests {
+@Suite struct BehaviourTests {
     static let reminder = ReminderSetting(
         mode: 1, wakeHour: 7, wakeMinute: 30, sleepHour: 22, sleepMinute: 0, intervalMinutes: 45)
     static let clock = BottleClock(yearByte: 26, month: 11, day: 21, hour: 13, minute: 14, second: 15)

@@ -3,8 +3,7 @@ import Bluetooth
 import Testing
 import Emulator
 
-@Suite("The fault plan")
-struct FaultTests {
+@Suite struct FaultTests {
     @Test
     func `every fault is parsed and listed once`() throws {
         #expect(Set(BottleFaultWord.all.map(\.name)).count == BottleFaultWord.all.count)
@@ -169,8 +168,7 @@ struct FaultTests {
     }
 }
 
-@Suite("The two fault plans of an emulator")
-struct FaultVocabularyTests {
+@Suite struct FaultVocabularyTests {
     @Test
     func `bottle faults and link faults have different names`() {
         #expect(BottleFaultWord.all.filter { FaultPlan.knows($0.name) }.map(\.name) == [])

@@ -2,8 +2,7 @@ import BottleProtocol
 import Testing
 @testable import Emulator
 
-@Suite("The bottle's calendar")
-struct LocalTimeTests {
+@Suite struct LocalTimeTests {
     @Test("every day of 2000-2255 there and back")
     func days() {
         var expected = (year: 2000, month: 1, day: 1)

@@ -3,8 +3,7 @@ import Bluetooth
 import Testing
 import Emulator
 
-@Suite("The bottle's log: ring, dump, acknowledgement")
-struct LogTests {
+@Suite struct LogTests {
     @Test
     func `a retail dump is a response and one frame with entries of 8 records`() throws {
         var bench = try Bench()
@@ -172,8 +171,7 @@ struct LogTests {
     }
 }
 
-@Suite("The draft profile")
-struct DraftTests {
+@Suite struct DraftTests {
     private func bench(_ count: Int) throws -> Bench {
         var bench = try Bench(BottleIdentity(profile: .draft))
         bench.sip(Array(1...count))

@@ -3,8 +3,7 @@ import Bluetooth
 import Testing
 import Emulator
 
-@Suite("Answers of a recorded bottle")
-struct RecordedAnswersTests {
+@Suite struct RecordedAnswersTests {
     /// A recording in which the host sent two unknown requests, one of them twice, and set the clock.
     private func bench(_ mode: RecordedAnswers.Mode) throws -> Bench {
         let exchanges: [(request: [UInt8], values: [[UInt8]])] = [
