@@ -26,13 +26,7 @@ import TrackerService
         }
     }
 
-    @Test(
-        """
-        what is kept is listed newest first, as described, with its story, and its capture is a file; a clock that \
-        was wrong puts nothing first
-        """
-    )
-    func listed() async throws {
+    @Test func `kept polls are listed newest first with story and capture`() async throws {
         let kept = try Kept([
             (
                 "20281001T120000000", "Bottle not found.\nNobody advertises.\nbottle: none was met\n",
@@ -89,9 +83,8 @@ import TrackerService
     }
 
     @Test(
-        "only who looks after the bottle sees them",
         arguments: ["/api/v1/polls/kept", "/api/v1/polls/kept/20260615T115900123"])
-    func rights(path: String) async throws {
+    func `kept polls require an administrator`(path: String) async throws {
         let kept = try Kept([("20260615T115900123", "Bottle not found.\n", "btsnoop")])
         try await ServedHousehold.serve(kept.store) { house async throws in
             for scope in [Scope.read, .log, .control] {
@@ -103,9 +96,7 @@ import TrackerService
         }
     }
 
-    @Test(
-        "of a store that is no file, and of one of which nothing is kept, there is nothing; sixteen are listed at most")
-    func nothingAndMuch() async throws {
+    @Test func `at most sixteen kept polls are listed`() async throws {
         try await ServedHousehold.serve { house async throws in
             #expect(
                 try await house.ask("GET", "/api/v1/polls/kept", headers: house.page).json["kept"] as? [String] == [])

@@ -29,8 +29,7 @@ import TrackerCore
         return world
     }
 
-    @Test("what was under way when the broker went is told again, all the rest once, in order, with its own time")
-    func cutOff() throws {
+    @Test func `a broker outage repeats pending messages and sends the rest once in order`() throws {
         let world = try Self.play(Self.day)
         #expect(world.violations == [])
         #expect(world.outcome.heard == 25)
@@ -41,8 +40,7 @@ import TrackerCore
         #expect(world.story.contains { $0.line == "The broker has 25 drinks more." }, "\(world.story)")
     }
 
-    @Test("a process that dies in the middle of it tells again, too; a host that sleeps tells when it wakes")
-    func diesAndSleeps() throws {
+    @Test func `a killed process and a host that slept repeat pending messages`() throws {
         var day = Self.day
         day.steps = day.steps.map { step in
             if case .brokerAway = step.act { ScenarioStep(step.at, .kill) } else { step }
@@ -59,8 +57,7 @@ import TrackerCore
         #expect(told.at >= .seconds(13 * 3600), "\(slept.story)")
     }
 
-    @Test("who is taken away twice, the second time while it is away, comes back from the second")
-    func twice() throws {
+    @Test func `a second kill continues from the second position`() throws {
         var day = Self.day
         day.steps.insert(ScenarioStep(.seconds(13 * 3600 + 1800), .brokerAway(.seconds(4 * 3600))), at: day.steps.count)
         let world = try Self.play(day)
@@ -69,22 +66,20 @@ import TrackerCore
         #expect(told.at >= .seconds(17 * 3600 + 1800 + 60), "\(world.story)")
     }
 
-    @Test("an outlet that forgets, repeats, tells otherwise or invents is found", arguments: SpoiltOutlet.Sin.allCases)
-    func spoilt(sin: SpoiltOutlet.Sin) throws {
+    @Test(arguments: SpoiltOutlet.Sin.allCases)
+    func `a publisher that drops, repeats, changes or invents is found`(sin: SpoiltOutlet.Sin) throws {
         let world = try Self.play(Self.day) { SpoiltOutlet($0, sin) }
         let codes = Set(world.violations.map(\.code))
         #expect(codes.contains(sin.shows), "\(world.violations)")
     }
 
-    @Test("a journal that tells nobody has no such day")
-    func noOutlet() {
+    @Test func `a scenario without a publisher has no broker`() {
         #expect(throws: (any Error).self) {
             try World(Self.day) { SpoiltJournal(try StoreJournal(zone: "UTC"), { _ in nil }) }
         }
     }
 
-    @Test("without a broker nothing is told, and nothing is asked")
-    func noBroker() throws {
+    @Test func `a publisher without a broker sends nothing`() throws {
         var day = Self.day
         day.promise = ScenarioPromise()
         day.steps.removeAll { if case .brokerAway = $0.act { true } else { false } }

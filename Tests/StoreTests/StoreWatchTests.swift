@@ -56,8 +56,7 @@ struct StoreWatchTests {
             makeID: { UUID().uuidString })
     }
 
-    @Test("every write by anybody is heard, and who only looks is not")
-    func writes() async throws {
+    @Test func `a watch reports writes of all programs, and no reads`() async throws {
         let path = folder.file("s.sqlite")
         let store = try TrackerStore(path: path)
         let ear = try Ear(path)
@@ -74,8 +73,7 @@ struct StoreWatchTests {
         #expect(await event(within: 0.3) { ear.heard > before ? true : nil } == nil)
     }
 
-    @Test("several who listen to one watch hear every write, and one that leaves takes the word from nobody")
-    func severalListeners() async throws {
+    @Test func `several listeners of one watch receive every write`() async throws {
         let path = folder.file("s.sqlite")
         let store = try TrackerStore(path: path)
         let watch = try #require(StoreWatch(path))
@@ -97,8 +95,7 @@ struct StoreWatchTests {
         #expect(StoreWatch(folder.file("none/s.sqlite")) == nil)
     }
 
-    @Test("a link to a store elsewhere")
-    func link() async throws {
+    @Test func `a store behind a symbolic link is watched`() async throws {
         try FileManager.default.createDirectory(atPath: folder.file("real"), withIntermediateDirectories: true)
         let store = try TrackerStore(path: folder.file("real/s.sqlite"))
         try FileManager.default.createSymbolicLink(

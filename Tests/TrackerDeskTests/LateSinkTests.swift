@@ -66,8 +66,7 @@ import TrackerService
         try fixture.store.notifications().reduce(into: [:]) { $0[$1.id] = $1.missed["desktop"] }
     }
 
-    @Test("what is still so comes when it is back, once, as it was told")
-    func stillSo() async throws {
+    @Test func `a missed notification that is still valid is shown once later`() async throws {
         desktop.isThere = false
         try await look("08:00")
         #expect(phone.kinds == [.pace] && desktop.shown.isEmpty)
@@ -79,8 +78,7 @@ import TrackerService
         #expect(desktop.shown.count == 1)
     }
 
-    @Test("a later one takes the place of an earlier, and what was answered by a drink is over")
-    func replacedAndAnswered() async throws {
+    @Test func `a later notification replaces an earlier one, and a drink ends it`() async throws {
         desktop.isThere = false
         try await look("08:00")
         try await look("11:00")
@@ -99,8 +97,7 @@ import TrackerService
         #expect(try missed()[phone.shown[2].notificationId] == "answered")
     }
 
-    @Test("what was shown by a program that died before it could say so was not missed")
-    func shownAndNotSaid() async throws {
+    @Test func `a notification shown by a program that was killed was not missed`() async throws {
         desktop.isThere = false
         try await look("08:00")
         _ = try fixture.desk("08:10").logDrink(.ml(300))
@@ -111,8 +108,7 @@ import TrackerService
         #expect(try fixture.store.notifications().map(\.sinks) == [["phone", "desktop"]] && missed().isEmpty)
     }
 
-    @Test("of a day that is over, and in quiet hours, nothing is shown afterwards")
-    func over() async throws {
+    @Test func `no notification of a past day or in quiet hours is shown late`() async throws {
         desktop.isThere = false
         try await look("21:00")
         desktop.isThere = true
@@ -128,8 +124,7 @@ import TrackerService
         #expect(try missed()["hydration-goal-reached/2026-06-15/1"] == "over")
     }
 
-    @Test("what was noted as missed while the clock ran fast is looked at again when it is set right, and shown once")
-    func clockRanFast() async throws {
+    @Test func `a notification missed while the clock was ahead is shown once`() async throws {
         let sink = LateSink(desktop, desk: { [self] in try fixture.desk(now.withLock { $0 }) })
         func tell(_ wall: String) async throws {
             now.withLock { $0 = wall }
@@ -170,8 +165,7 @@ import TrackerService
         #expect(try missed() == answered && answered.values.contains("answered") && desktop.shown.count == 2)
     }
 
-    @Test("a session's reminders are shown as long as it runs and no water came")
-    func session() async throws {
+    @Test func `reminders of a session are shown while it runs without water`() async throws {
         _ = try fixture.desk("06:30").set([
             ("waterline.discreet", "false"), ("reminders.enabled", "false"), ("waterline.warningThreshold", "2"),
         ])
@@ -202,13 +196,7 @@ import TrackerService
         #expect(try missed().contains { $0.key.hasPrefix("waterline-per-drink") && $0.value == "over" })
     }
 
-    @Test(
-        """
-        a person who is not to be disturbed is shown it afterwards; what is urgent does not wait, and then nothing \
-        older comes behind it
-        """
-    )
-    func notDisturbed() async throws {
+    @Test func `do not disturb delays a notification, and an urgent one passes`() async throws {
         desktop.accepts = false
         try await look("08:00")
         #expect(phone.kinds == [.pace] && desktop.shown.isEmpty)
@@ -226,8 +214,7 @@ import TrackerService
         #expect(try missed()["hydration-back-on-track/2026-06-15/1"] == "over", "it is behind again")
     }
 
-    @Test("a place that is new begins with what is told from now on")
-    func isNew() async throws {
+    @Test func `a new channel begins with the next notification`() async throws {
         let other = try DeskFixture()
         let (late, first) = (Place("desktop", isThere: false), Place("phone"))
         try await other.desk("08:00").tell([LateSink(late, desk: { try other.desk("08:00") }), first])
@@ -236,8 +223,7 @@ import TrackerService
         #expect(first.shown.count == 1 && late.shown.isEmpty)
     }
 
-    @Test("a crowd of old ones ends with one of each kind")
-    func bounded() async throws {
+    @Test func `many missed notifications end with one of each kind`() async throws {
         desktop.isThere = false
         _ = try fixture.desk("06:30").set([("reminders.dailyLimit", "false")])
         for hour in 8...20 {

@@ -50,8 +50,8 @@ import TrackerService
         Row("the whole poll took too long", "Bottle did not answer") { $0.spacing = .seconds(40) },
     ]
 
-    @Test("the words of each row stand until a poll succeeds", arguments: rows)
-    func rowStandsUntilAPollSucceeds(_ row: Row) throws {
+    @Test(arguments: rows)
+    func `an error is shown until a poll succeeds`(_ row: Row) throws {
         let fixture = try DeskFixture()
         _ = try fixture.desk("10:00").logDrink(.ml(250))
         let desk = try fixture.desk("12:00")

@@ -3,8 +3,7 @@ import Testing
 @testable import Emulator
 
 @Suite struct LocalTimeTests {
-    @Test("every day of 2000-2255 there and back")
-    func days() {
+    @Test func `every day from 2000 to 2255 is converted and back`() {
         var expected = (year: 2000, month: 1, day: 1)
         for number in 0..<93_500 {
             let date = LocalTime.date(day: number)
@@ -21,11 +20,10 @@ import Testing
     }
 
     @Test(
-        "known instants",
         arguments: [
             (0, "2000-01-01T00:00:00"), (825_459_675_999, "2026-02-26T22:21:15"), (-1, "2255-12-31T23:59:59"),
         ])
-    func instants(_ milliseconds: Int64, _ text: String) {
+    func `known instants are converted`(_ milliseconds: Int64, _ text: String) {
         let clock = LocalTime(milliseconds: milliseconds).clock
         #expect(clock.description == text)
         if milliseconds >= 0 { #expect(LocalTime(clock)?.milliseconds == milliseconds / 1000 * 1000) }

@@ -218,13 +218,7 @@ import Emulator
         #expect(FoundingPacket.records(in: value).map(\.amountMl) == Array(1...12))
     }
 
-    @Test(
-        """
-        the founding app over three days: it reads once a poll, acknowledges nothing, and sees every sip, the \
-        fresh ones at once
-        """
-    )
-    func foundingDays() throws {
+    @Test func `the original app reads every sip and acknowledges nothing`() throws {
         var bench = try Bench(BottleIdentity(profile: .draft))
         var seen: Set<[UInt8]> = []
         for sip in 1...90 {

@@ -20,16 +20,14 @@ import Emulator
         return bench
     }
 
-    @Test("model: what it does not know is ignored")
-    func model() throws {
+    @Test func `the mode model ignores unknown requests`() throws {
         var bench = try bench(.model)
         #expect(
             bench.write(hex("47 54 00 01 77")).isEmpty && bench.write([0xAA]).isEmpty
                 && bench.write(.snapshot).count == 1)
     }
 
-    @Test("capture: what the model does not know is answered as recorded, in turn; the rest by the model")
-    func capture() throws {
+    @Test func `the mode capture answers unknown requests from the recording in turn`() throws {
         var bench = try bench(.capture)
         #expect(bench.write(hex("47 54 00 01 77")) == [hex("52 50 00 03 02 77 01"), hex("52 50 00 03 02 77 02")])
         #expect(bench.write(hex("47 54 00 01 77")) == [hex("52 50 00 03 02 77 03")])
@@ -38,8 +36,7 @@ import Emulator
         #expect(bench.write(.snapshot).count == 1 && bench.status.central != nil)
     }
 
-    @Test("strict: what the recording never saw ends the connection; other numbers in the same request do not")
-    func strict() throws {
+    @Test func `the mode strict disconnects at an unknown request`() throws {
         var bench = try bench(.strict)
         #expect(bench.write([0xAA]) == [[0xBB]])
         #expect(bench.write(.clock(BehaviourTests.clock)).count == 1 && bench.status.clock == BehaviourTests.clock)
