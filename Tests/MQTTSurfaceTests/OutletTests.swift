@@ -301,9 +301,11 @@ import TrackerService
             rig.words.withLock {
                 $0.contains { if case .ignored(let words) = $0 { words.contains("(h/cmd/log)") } else { false } }
             })
-        #expect(
+        let isPublished: Bool? = await event {
             object(ear.payloads(at: "h/state").last)["dailyTotalMl"] != nil
-                && ear.payloads(at: "h/availability").last == "online")
+                && ear.payloads(at: "h/availability").last == "online" ? true : nil
+        }
+        #expect(isPublished == true, "\(ear.output)")
         await rig.stop()
     }
 

@@ -23,11 +23,12 @@ package final class Broker: @unchecked Sendable {
         guard let program = Program(system: "mosquitto") else {
             throw Missing(description: "mosquitto is not installed: hardware/bench setup test")
         }
+        // Not 0: with it, mosquitto 2.0.16 and Debian's 2.0.11 disconnect a client after each rejected message.
         let always = [
             "listener \(port) 127.0.0.1", "persistence true", "persistence_location \(folder.path)/",
             "autosave_interval 1", "autosave_on_changes true",
-            "max_queued_messages 0", "user \(NSUserName())", "log_dest stderr", "log_type error", "log_type warning",
-            "log_type notice", "log_type subscribe",
+            "max_queued_messages 100000", "user \(NSUserName())", "log_dest stderr", "log_type error",
+            "log_type warning", "log_type notice", "log_type subscribe",
         ]
         try (always + lines).joined(separator: "\n").write(
             to: folder.url("mosquitto.conf"), atomically: true, encoding: .utf8)
@@ -52,18 +53,18 @@ package final class Broker: @unchecked Sendable {
 
     /// Starts a subscriber, which prints a line `R TOPIC PAYLOAD` for each message; R is 1 for a retained one. Returns
     /// after the subscription is active.
-    package func listen(_ filter: String = "#", as id: String? = nil, more: [String] = []) async throws
-        -> RunningProgram
-    {
+    package func listen(_ filter: String = "#", as id: String? = nil, qos: Int = 1) async throws -> RunningProgram {
         guard let program = Program(system: "mosquitto_sub") else {
             throw Missing(description: "mosquitto_sub is not installed: hardware/bench setup test")
         }
         let remembered = id.map { ["-i", $0, "-c"] } ?? []
-        let before = subscriptions(filter)
+        let before = subscriptions(filter, qos)
         let ear = try program.start(
-            ["-h", "127.0.0.1", "-p", "\(port)", "-q", "1", "-F", "%r %t %p", "-t", filter] + remembered + more)
+            ["-h", "127.0.0.1", "-p", "\(port)", "-q", "\(qos)", "-F", "%r %t %p", "-t", filter] + remembered)
         guard running != nil else { return ear }
-        let isHeard: Bool? = await event { self.subscriptions(filter) > before ? true : ear.isRunning ? nil : false }
+        let isHeard: Bool? = await event {
+            self.subscriptions(filter, qos) > before ? true : ear.isRunning ? nil : false
+        }
         guard isHeard == true else {
             throw Missing(description: "mosquitto_sub did not subscribe: \(ear.error) \(running?.error ?? "")")
         }
@@ -97,9 +98,9 @@ package final class Broker: @unchecked Sendable {
         package init(description: String) { self.description = description }
     }
 
-    /// The number of subscriptions to these topics in the broker's log: `1795468583: CLIENT 1 TOPICS`.
-    private func subscriptions(_ filter: String) -> Int {
-        running?.error.split(separator: "\n").count { $0.hasSuffix(" 1 \(filter)") } ?? 0
+    /// The number of subscriptions to these topics in the broker's log: `1795468583: CLIENT QOS TOPICS`.
+    private func subscriptions(_ filter: String, _ qos: Int) -> Int {
+        running?.error.split(separator: "\n").count { $0.hasSuffix(" \(qos) \(filter)") } ?? 0
     }
 
     private var isListening: Bool {

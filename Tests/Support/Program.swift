@@ -93,9 +93,13 @@ package final class RunningProgram: @unchecked Sendable {
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
         try Data(input).write(to: folder.url("input"))
         for name in ["output", "error"] { try Data().write(to: folder.url(name)) }
-        process.standardInput = try FileHandle(forReadingFrom: folder.url("input"))
-        process.standardOutput = try FileHandle(forWritingTo: folder.url("output"))
-        process.standardError = try FileHandle(forWritingTo: folder.url("error"))
+        let files = [
+            try FileHandle(forReadingFrom: folder.url("input")), try FileHandle(forWritingTo: folder.url("output")),
+            try FileHandle(forWritingTo: folder.url("error")),
+        ]
+        // Foundation keeps them open after the end of the program.
+        defer { for file in files { try? file.close() } }
+        (process.standardInput, process.standardOutput, process.standardError) = (files[0], files[1], files[2])
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         ended = stream
         process.terminationHandler = { _ in continuation.finish() }
