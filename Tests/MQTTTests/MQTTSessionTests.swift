@@ -109,15 +109,18 @@ import Testing
         func change(_ body: @Sendable (inout Value) -> Void) { held.withLock { body(&$0) } }
     }
 
-    @Test func `a message is confirmed when it was processed`() async throws {
+    private struct Unprocessed: Error {}
+
+    @Test func `a message is confirmed when it was processed, otherwise the broker sends it again`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
-        let began = Box(0)
+        let (began, fails) = (Box(0), Box(false))
         let goesOn = DispatchSemaphore(value: 0)
         func connect() throws -> MQTTConnection {
             try MQTTConnection(options(broker)) { message in
                 guard message.topic == "c/x" else { return }
                 began.change { $0 += 1 }
                 goesOn.wait()
+                if fails.value { throw Unprocessed() }
             }
         }
         func acknowledged() -> Int {
@@ -134,7 +137,18 @@ import Testing
         goesOn.signal()
         #expect(await event { acknowledged() == 1 ? true : nil } == true, "\(broker.log)")
 
-        await session.close()
+        fails.change { $0 = true }
+        try await broker.publish("c/x", "2")
+        #expect(await event { began.value == 2 ? true : nil } == true)
+        goesOn.signal()
+        #expect(await session.ended().kind == .closed && acknowledged() == 1, "\(broker.log)")
+        fails.change { $0 = false }
+        let again = try connect()
+        #expect(await event { began.value == 3 ? true : nil } == true, "\(broker.log)")
+        #expect(try await again.connected())
+        goesOn.signal()
+        #expect(await event { acknowledged() == 2 ? true : nil } == true, "\(broker.log)")
+        await again.close()
     }
 
     /// Messages posted for a processed message fail, because the connection is closed. No thread blocks.
@@ -156,8 +170,7 @@ import Testing
         #expect(await session.ended().kind == .lost)
     }
 
-    /// Of 2,000 queued commands each must be acknowledged in time. Otherwise the broker disconnects the client and
-    /// resends them.
+    /// Each command must be acknowledged before the next one runs. Otherwise a killed service runs commands twice.
     @Test func `queued messages are processed one at a time`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
         let first = try MQTTConnection(options(broker)) { _ in }

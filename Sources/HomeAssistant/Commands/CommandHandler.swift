@@ -17,12 +17,15 @@ struct CommandHandler: Sendable {
     let sharesWaterline: @Sendable () -> Bool
 
     /// Executes a command on the store, once for each transaction.
-    func perform(_ request: CommandRequest) -> CommandAnswer {
+    /// - Throws: an error if the store is locked, because the command can succeed later.
+    func perform(_ request: CommandRequest) throws -> CommandAnswer {
         do {
             return try once(request, try desk().seeing(waterline: sharesWaterline())) { desk in
                 var request = request
                 return try act(&request, desk)
             }
+        } catch let error as any Problem where error.category == .busy {
+            throw error
         } catch {
             return CommandAnswer(error, transaction: request.transaction)
         }

@@ -22,6 +22,7 @@ final class CommandInbox: Sendable {
     private let state: Mutex<State>
     private let plan: MQTTPlan
     private let handler: CommandHandler
+    private let denials: Denials
     private let say: @Sendable (MQTTPublisher.Word) -> Void
     private let changed: @Sendable () -> Void
 
@@ -29,10 +30,10 @@ final class CommandInbox: Sendable {
     ///   - id: the store's id at brokers.
     ///   - changed: called after a message that changes what is published.
     init(
-        _ plan: MQTTPlan, _ handler: CommandHandler, id: String, say: @escaping @Sendable (MQTTPublisher.Word) -> Void,
-        changed: @escaping @Sendable () -> Void
+        _ plan: MQTTPlan, _ handler: CommandHandler, _ denials: Denials, id: String,
+        say: @escaping @Sendable (MQTTPublisher.Word) -> Void, changed: @escaping @Sendable () -> Void
     ) {
-        (self.plan, self.handler, self.say, self.changed) = (plan, handler, say, changed)
+        (self.plan, self.handler, self.denials, self.say, self.changed) = (plan, handler, denials, say, changed)
         state = Mutex(State(other: OtherStore(plan.topics, own: id)))
         (outside, queue) = AsyncStream.makeStream(
             of: CommandRequest.self, bufferingPolicy: .bufferingOldest(Self.outsideLimit))
@@ -60,7 +61,8 @@ final class CommandInbox: Sendable {
     }
 
     /// Runs on the connection's thread.
-    func take(_ message: MQTTMessage) {
+    /// - Throws: an error if the broker must send the message again.
+    func take(_ message: MQTTMessage) throws {
         let isOurs = state.withLock { state in
             guard state.other.take(message) else { return false }
             // Another store that stops publishes "offline" here.
@@ -86,22 +88,26 @@ final class CommandInbox: Sendable {
         guard let name = plan.topics.commandName(of: message.topic) else {
             return warn("?", "\(message.topic.prefix(200)) is not a command.")
         }
-        do {
-            let request = try CommandRequest(name: name, payload: message.payload)
-            guard CommandHandler.outside.contains(name) else {
-                answer(name, handler.perform(request))
-                return changed()
-            }
-            guard case .dropped = queue.yield(request) else { return }
-            throw Refusal("busy", "Too many commands wait for the bottle.", category: .busy)
-        } catch {
-            let transaction = try? CommandRequest(name: name, payload: message.payload).transaction
-            answer(name, CommandAnswer(error, transaction: transaction ?? nil))
+        let request: CommandRequest
+        do { request = try CommandRequest(name: name, payload: message.payload) } catch {
+            return answer(name, CommandAnswer(error, transaction: nil))
         }
+        guard CommandHandler.outside.contains(name) else {
+            do { answer(name, try handler.perform(request)) } catch {
+                // Only the sender of a message with QoS 0 gets this: another one is sent again.
+                answer(name, CommandAnswer(error, transaction: request.transaction))
+                throw error
+            }
+            return changed()
+        }
+        guard case .dropped = queue.yield(request) else { return }
+        let refusal = Refusal("busy", "Too many commands wait for the bottle.", category: .busy)
+        answer(name, CommandAnswer(refusal, transaction: request.transaction))
     }
 
     func answer(_ name: String, _ answer: CommandAnswer) {
-        state.withLock { $0.connection }?.post([MQTTMessage(plan.topics.response(name), answer.text)])
+        let message = MQTTMessage(plan.topics.response(name), answer.text)
+        state.withLock { $0.connection }?.post([message]) { [denials] in denials.note($0, $1) }
     }
 
     private func warn(_ about: String, _ sentence: String) {

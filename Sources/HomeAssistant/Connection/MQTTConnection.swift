@@ -5,7 +5,8 @@ import Synchronization
 /// One connection with a broker, from CONNECT to its end. The broker keeps the session of the client ID, so that the
 /// next connection receives what came in the meantime.
 ///
-/// libmosquitto runs the connection on its own thread (`mosquitto_loop_start`).
+/// The connection has its own thread. It runs the library's loop itself, because `mosquitto_loop_start` can read the
+/// next message before it writes the PUBACK of the last one.
 package final class MQTTConnection: Sendable {
     /// The maximum number of unacknowledged outgoing messages.
     private static let sendMaximum: Int32 = 100
@@ -20,6 +21,8 @@ package final class MQTTConnection: Sendable {
         var admission: Result<Bool, MQTTFailure>?
         var isRetainAvailable = true
         var maximumQoS: Int32 = 1
+        /// Whether `receive` runs.
+        var isReceiving = false
         var end: MQTTFailure?
         /// Expected acknowledgements by packet identifier.
         var replies: [Int32: Reply] = [:]
@@ -29,25 +32,30 @@ package final class MQTTConnection: Sendable {
         var waitsForEnd: [@Sendable (MQTTFailure) -> Void] = []
     }
 
-    /// The address of the library's client; 0 after the end. It has its own lock, because callbacks hold the other.
-    private let client: Mutex<Int>
+    /// The address of the library's client while it is connected, else 0. It has its own lock, because callbacks hold
+    /// the other.
+    private let client = Mutex(0)
     private let state = Mutex(State())
     /// The last error that the library logged, which has the reason of a TLS failure.
     private let complaint = Mutex<String?>(nil)
     private let options: MQTTOptions
-    private let receive: @Sendable (MQTTMessage) -> Void
+    private let receive: @Sendable (MQTTMessage) throws -> Void
 
     /// Starts to connect.
     /// - Parameter receive: called for each message on the connection's thread; the broker gets its PUBACK afterwards.
+    ///   If it throws, the connection ends, and the broker sends the message again.
     /// - Throws: `MQTTFailure` if the options cannot be used.
-    package init(_ options: MQTTOptions, receive: @escaping @Sendable (MQTTMessage) -> Void) throws(MQTTFailure) {
+    package init(_ options: MQTTOptions, receive: @escaping @Sendable (MQTTMessage) throws -> Void) throws(MQTTFailure)
+    {
         let made = try MosquittoClient.make(options, sendMaximum: Self.sendMaximum)
         (self.options, self.receive) = (options, receive)
-        client = Mutex(Int(bitPattern: made))
-        mosquitto_user_data_set(made, Unmanaged.passRetained(self).toOpaque())
+        // The thread retains the connection longer than the client.
+        mosquitto_user_data_set(made, Unmanaged.passUnretained(self).toOpaque())
         Self.listen(made)
-        // DNS resolution blocks.
-        DispatchQueue.global().async { self.connect() }
+        let address = Int(bitPattern: made)
+        let thread = Thread { if let made = OpaquePointer(bitPattern: address) { self.run(made) } }
+        thread.name = "mqtt"
+        thread.start()
         fail(after: options.limit, "did not answer") { $0.admission == nil }
     }
 
@@ -55,7 +63,7 @@ package final class MQTTConnection: Sendable {
     /// - Parameter made: called with each connection before its first message.
     package static func open(
         _ options: MQTTOptions, made: (MQTTConnection) -> Void = { _ in },
-        receive: @escaping @Sendable (MQTTMessage) -> Void
+        receive: @escaping @Sendable (MQTTMessage) throws -> Void
     ) async throws(MQTTFailure) -> MQTTConnection {
         var options = options
         while true {
@@ -101,29 +109,22 @@ package final class MQTTConnection: Sendable {
 
     /// Publishes messages in this order, and waits until the broker has answered for each of them.
     package func publish(_ messages: [MQTTMessage]) async throws(MQTTFailure) -> [MQTTDelivery] {
-        let (retains, qos) = state.withLock { ($0.isRetainAvailable, $0.maximumQoS) }
-        let codes = try await acknowledged(messages.count) { client, index, number in
-            let message = messages[index]
-            // Without retained messages there is nothing to clear.
-            guard retains || !message.payload.isEmpty else { return MQTTDelivery.nothingToDo }
-            return message.payload.withUnsafeBytes {
-                mosquitto_publish(
-                    client, &number, message.topic, Int32($0.count), $0.baseAddress, qos, message.isRetained && retains)
-            }
-        }
+        let codes = try await acknowledged(messages.count) { send(messages[$1], $0, &$2) }
         return codes.map(MQTTDelivery.init(code:))
     }
 
     /// Publishes without waiting. Can be called by `receive`.
-    package func post(_ messages: [MQTTMessage]) {
-        let (retains, qos) = state.withLock { ($0.isRetainAvailable, $0.maximumQoS) }
+    /// - Parameter answered: called with the topic and the broker's answer, if it comes.
+    package func post(
+        _ messages: [MQTTMessage], answered: @escaping @Sendable (String, MQTTDelivery) -> Void = { _, _ in }
+    ) {
         client.withLock { client in
             guard let client = OpaquePointer(bitPattern: client) else { return }
             for message in messages {
-                _ = message.payload.withUnsafeBytes {
-                    mosquitto_publish(
-                        client, nil, message.topic, Int32($0.count), $0.baseAddress, qos,
-                        message.isRetained && retains)
+                var number: Int32 = 0
+                guard send(message, client, &number) == 0 else { continue }
+                expect(number) { result in
+                    if case .success(let code) = result { answered(message.topic, MQTTDelivery(code: code)) }
                 }
             }
         }
@@ -156,31 +157,38 @@ package final class MQTTConnection: Sendable {
         }
     }
 
-    /// Disconnects after everything was sent. The broker does not publish the last will.
-    package func close() async {
+    /// Disconnects after everything was sent, without waiting. The broker does not publish the last will, and sends
+    /// messages that were not received again at the next connection.
+    package func disconnect() {
         client.withLock { _ = OpaquePointer(bitPattern: $0).map { mosquitto_disconnect($0) } }
-        let limit = Task {
-            try? await Task.sleep(for: Self.closingLimit)
-            end(MQTTFailure(.closed, "The connection was closed."))
-        }
+    }
+
+    /// Disconnects, and waits for the end. A message that is being processed is finished first, because the broker
+    /// would send it again at the next connection.
+    package func close() async {
+        disconnect()
+        fail(after: Self.closingLimit, "did not end the connection") { $0.end == nil }
         _ = await ended()
-        limit.cancel()
     }
 
     // MARK: - Parts
 
-    private func connect() {
-        let trouble = client.withLock { client -> MQTTFailure? in
-            guard let client = OpaquePointer(bitPattern: client) else { return nil }
-            let code = mosquitto_connect_async(client, options.address.host, Int32(options.address.port), 30)
-            guard code == 0 else { return failure(code, errno) }
-            guard mosquitto_socket(client) < Self.descriptorLimit else {
-                return MQTTFailure(.tooMuch, "The process has too many open files for libmosquitto")
-            }
-            let started = mosquitto_loop_start(client)
-            return started == 0 ? nil : failure(started, errno)
+    /// Runs the connection until its end, and releases the client.
+    private func run(_ made: OpaquePointer) {
+        // DNS resolution blocks.
+        var code = mosquitto_connect_async(made, options.address.host, Int32(options.address.port), 30)
+        if code == 0, mosquitto_socket(made) >= Self.descriptorLimit {
+            end(MQTTFailure(.tooMuch, "The process has too many open files for libmosquitto"))
         }
-        if let trouble { end(trouble) }
+        if code == 0 { client.withLock { $0 = Int(bitPattern: made) } }
+        while code == 0, failure == nil {
+            code = mosquitto_loop(made, 1000, 1)
+            // Before the next message is read.
+            if code == 0 { code = mosquitto_loop_write(made, 1) }
+        }
+        end(failure(code, errno))
+        client.withLock { $0 = 0 }
+        mosquitto_destroy(made)
     }
 
     /// Sends packets, and waits for the reason codes of their acknowledgements.
@@ -201,12 +209,7 @@ package final class MQTTConnection: Sendable {
                         batch.set(index, isLost ? .failure(failure(code, errno)) : .success(-code))
                         continue
                     }
-                    let known = state.withLock { state in
-                        if let early = state.early.removeValue(forKey: number) { return early as Int32? }
-                        if state.end == nil { state.replies[number] = { batch.set(index, $0) } }
-                        return nil
-                    }
-                    if let known { batch.set(index, .success(known)) }
+                    expect(number) { batch.set(index, $0) }
                 }
                 return true
             }
@@ -217,18 +220,40 @@ package final class MQTTConnection: Sendable {
         return try result.get()
     }
 
-    /// Ends the connection after a timeout if the broker's response is still missing.
+    /// - Returns: the library's error code.
+    private func send(_ message: MQTTMessage, _ client: OpaquePointer, _ number: inout Int32) -> Int32 {
+        let (retains, qos) = state.withLock { ($0.isRetainAvailable, $0.maximumQoS) }
+        // Without retained messages there is nothing to clear.
+        guard retains || !message.payload.isEmpty else { return MQTTDelivery.nothingToDo }
+        return message.payload.withUnsafeBytes {
+            mosquitto_publish(
+                client, &number, message.topic, Int32($0.count), $0.baseAddress, qos, message.isRetained && retains)
+        }
+    }
+
+    /// - Parameter reply: called with the reason code of the acknowledgement.
+    private func expect(_ number: Int32, _ reply: @escaping Reply) {
+        let known = state.withLock { state in
+            if let early = state.early.removeValue(forKey: number) { return early as Int32? }
+            if state.end == nil { state.replies[number] = reply }
+            return nil
+        }
+        if let known { reply(.success(known)) }
+    }
+
+    /// Ends the connection after a timeout if the broker's response is still missing. While a message is processed the
+    /// response cannot be read.
     private func fail(after limit: Duration, _ what: String, if isMissing: @escaping @Sendable (State) -> Bool) {
         let failure = MQTTFailure(
             .noAnswer, "The broker at \(options.address) \(what) in \(limit.components.seconds) s")
         Task { [weak self] in
-            try? await Task.sleep(for: limit)
+            repeat { try? await Task.sleep(for: limit) } while self?.state.withLock({ $0.isReceiving }) == true
             guard let self, state.withLock({ isMissing($0) }) else { return }
             end(failure)
         }
     }
 
-    /// Ends all waits with the failure, and releases the library's client.
+    /// Ends all waits with the failure. The thread disconnects, and ends.
     private func end(_ failure: MQTTFailure) {
         let old = state.withLock { state -> State? in
             guard state.end == nil else { return nil }
@@ -242,20 +267,7 @@ package final class MQTTConnection: Sendable {
         for wait in old.waitsForAdmission { wait(.failure(failure)) }
         for reply in old.replies.values { reply(.failure(failure)) }
         for wait in old.waitsForEnd { wait(failure) }
-        let address = client.withLock { client in
-            defer { client = 0 }
-            return client
-        }
-        guard address != 0 else { return }
-        // Not on the library's thread, which must end first.
-        DispatchQueue.global().async {
-            let ended = OpaquePointer(bitPattern: address)
-            mosquitto_disconnect(ended)
-            mosquitto_loop_stop(ended, false)
-            let owner = mosquitto_userdata(ended)
-            mosquitto_destroy(ended)
-            owner.map { Unmanaged<MQTTConnection>.fromOpaque($0).release() }
-        }
+        disconnect()
     }
 
     private final class Batch: Sendable {
@@ -311,10 +323,8 @@ extension MQTTConnection {
             MQTTConnection.of(owner)?.answered(
                 code, isKnown: flags & 1 != 0, retains: retains != 0, qos: Int32(min(1, qos)))
         }
-        mosquitto_disconnect_callback_set(client) { client, owner, code in
+        mosquitto_disconnect_callback_set(client) { _, owner, code in
             let number = errno
-            // Otherwise the library reconnects.
-            mosquitto_disconnect(client)
             guard let connection = MQTTConnection.of(owner) else { return }
             connection.end(connection.failure(code, number))
         }
@@ -324,13 +334,26 @@ extension MQTTConnection {
         mosquitto_subscribe_callback_set(client) { _, owner, number, count, granted in
             MQTTConnection.of(owner)?.acknowledged(number, (0..<Int(count)).map { granted?[$0] ?? 128 }.max() ?? 128)
         }
-        mosquitto_message_callback_set(client) { _, owner, message in
-            guard let message = message?.pointee, let name = message.topic,
+        mosquitto_message_callback_set(client) { client, owner, message in
+            guard let connection = MQTTConnection.of(owner), let message = message?.pointee, let name = message.topic,
                 let topic = String(validatingCString: name)
             else { return }
             let bytes = UnsafeRawBufferPointer(
                 start: message.payload, count: min(max(0, Int(message.payloadlen)), MQTTMessage.incomingLimit + 1))
-            MQTTConnection.of(owner)?.receive(MQTTMessage(topic, Array(bytes), isRetained: message.retain))
+            connection.state.withLock { $0.isReceiving = true }
+            let result = Result {
+                try connection.receive(MQTTMessage(topic, Array(bytes), isRetained: message.retain))
+            }
+            connection.state.withLock { $0.isReceiving = false }
+            // The broker sends a message with QoS 0 only once.
+            guard message.qos > 0 else { return }
+            if case .failure(let error) = result {
+                // The library cannot write the PUBACK any more.
+                shutdown(mosquitto_socket(client), Int32(SHUT_RDWR))
+                connection.end(MQTTFailure(.closed, "A message was not processed: \(error)"))
+            }
+            // Ends `mosquitto_loop_read`, which otherwise reads several messages before a PUBACK is written.
+            errno = EAGAIN
         }
         mosquitto_log_callback_set(client) { _, owner, level, text in
             guard level == 0x08 /* MOSQ_LOG_ERR */, let text else { return }

@@ -15,8 +15,8 @@ enum MosquittoClient {
             try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, version), "the version of MQTT")
             if !options.isVersion3 { try request(client, isTemporary: options.isTemporary) }
             try check(mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, sendMaximum), "the send maximum")
-            // So that a command is confirmed before the broker sends the next one.
-            try check(mosquitto_int_option(client, MOSQ_OPT_RECEIVE_MAXIMUM, 1), "the receive maximum")
+            // The receive maximum stays: each message that is too large for us uses up one of it in mosquitto.
+            try check(mosquitto_threaded_set(client, true), "threads")
             try check(mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1), "TCP_NODELAY")
             if let user = options.user {
                 try check(mosquitto_username_pw_set(client, user, options.password), "user and password")

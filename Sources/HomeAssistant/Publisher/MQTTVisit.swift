@@ -54,7 +54,7 @@ struct MQTTVisit {
         await owner.sayWhatStays(except: plan)
         let handler = CommandHandler(
             desk: around.desk, service: around.service, sharesWaterline: around.sharesWaterline)
-        let inbox = CommandInbox(plan, handler, id: outlet.id, say: around.say) {
+        let inbox = CommandInbox(plan, handler, owner.denials, id: outlet.id, say: around.say) {
             Task {
                 await owner.poke()
                 await around.wrote()
@@ -70,7 +70,7 @@ struct MQTTVisit {
         }
         // The first message can arrive with CONNACK.
         let connection = try await MQTTConnection.open(
-            plan.options(id: outlet.id), made: { inbox.connect($0) }, receive: { inbox.take($0) })
+            plan.options(id: outlet.id), made: { inbox.connect($0) }, receive: { try inbox.take($0) })
         do {
             owner.channel.connect(
                 MQTTChannel.Link(
