@@ -78,14 +78,21 @@ struct MQTTVisit {
             let name = await owner.connected(plan, connection)
             var visit = MQTTVisit(
                 owner, plan, outlet, connection, inbox, name, kept: try store.keptTopics(of: outlet.name))
-            try await visit.publishUntilTheEnd()
+            let offline = [
+                MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#),
+                MQTTMessage(plan.topics.availability, "offline", isRetained: true),
+            ]
+            try await withTaskCancellationHandler {
+                try await visit.publishUntilTheEnd()
+            } onCancel: {
+                // At once: the commands that wait at the broker are for the next connection.
+                connection.post(offline)
+                connection.disconnect()
+            }
             if try owner.isDone(with: plan) || !visit.isStillOurs() {
                 try await visit.clear()
             } else {
-                connection.post([
-                    MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#),
-                    MQTTMessage(plan.topics.availability, "offline", isRetained: true),
-                ])
+                connection.post(offline)
             }
         } catch {
             await connection.close()
