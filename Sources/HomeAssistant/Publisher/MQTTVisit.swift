@@ -141,11 +141,13 @@ struct MQTTVisit {
     private func isStillOurs() throws -> Bool { try around.desk().store.identity(of: outlet.name)?.id == outlet.id }
 
     private func subscribe(_ filters: [String], isOwnIgnored: Bool = false) async throws {
+        let what = "a subscription to \(filters[0])"
         do throws(MQTTFailure) {
             try await connection.subscribe(filters, isOwnIgnored: isOwnIgnored)
+            denials.note(what, nil)
         } catch {
             guard error.kind == .refused, let code = error.code else { throw error }
-            denials.note("a subscription to \(filters[0])", MQTTDelivery.words(code))
+            denials.note(what, MQTTDelivery.words(code))
         }
     }
 
@@ -284,14 +286,15 @@ struct MQTTVisit {
     }
 
     private mutating func publishHealth() async throws {
-        guard lastHealth.map({ ContinuousClock.now - $0 >= Self.healthEvery }) ?? true else { return }
-        let isFirst = lastHealth == nil
+        let isDue = lastHealth.map { ContinuousClock.now - $0 >= Self.healthEvery } ?? true
+        guard isDue || denials.isDue([topics.bridgeState, topics.bridgeHealth]) else { return }
+        let saysOnline = lastHealth == nil || denials.isDenied(topics.bridgeState)
         lastHealth = .now
         let health = await BridgeHealth(
             uptime: Int((ContinuousClock.now - owner.began).components.seconds), connections: owner.connections,
             published: owner.published, received: inbox.received,
             waiting: try around.desk().store.waiting(for: outlet.name))
-        let state = isFirst ? [MQTTMessage(topics.bridgeState, #"{"state":"online"}"#)] : []
+        let state = saysOnline ? [MQTTMessage(topics.bridgeState, #"{"state":"online"}"#)] : []
         _ = try await publish(state + [MQTTMessage(topics.bridgeHealth, try TrackerDesk.json(health))])
     }
 
