@@ -266,10 +266,11 @@ package actor MQTTPublisher {
         let words = MQTTAdvice.words(error, plan, isRepeated: isRepeated)
         guard words != lastTrouble, !Task.isCancelled else { return }
         lastTrouble = words
-        noteTrouble()
         around.say(
             isCopy(error)
                 ? .copied(words) : words.contains(MQTTAdvice.otherClient) ? .nameShared(words) : .trouble(words))
+        // Last, because it can wait for the store.
+        noteTrouble()
     }
 
     /// Waits until the time has passed or the settings change.
