@@ -6,12 +6,12 @@ enum BrokerAdvice {
         switch word {
         case .copied:
             """
-            Was it moved here: waterh-gateway identity keep --store \(store). Is it a copy: give it another prefix \
+            If it was moved here: waterh-gateway identity keep --store \(store). If it is a copy: set another prefix \
             (mqtt.prefix) first, then waterh-gateway identity new --store \(store).
             """
         case .nameShared:
             """
-            Is this store a copy: give it another prefix (mqtt.prefix), then waterh-gateway identity new --store \
+            If this store is a copy: set another prefix (mqtt.prefix), then waterh-gateway identity new --store \
             \(store).
             """
         case .prefixShared:
@@ -42,8 +42,8 @@ enum BrokerAdvice {
 
     static let nameTaken =
         """
-        Only one of them is heard there. Stop the other; is one a copy, give it a prefix of its own (mqtt.prefix), \
-        then a name: waterh-gateway identity new.
+        A broker accepts only one of them: stop the other. If this store is a copy: set another prefix (mqtt.prefix), \
+        then waterh-gateway identity new.
         """
 
     /// - Parameters:

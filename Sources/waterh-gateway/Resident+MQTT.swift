@@ -26,8 +26,8 @@ extension Resident {
                     throw Refusal(
                         "mqttNameTaken",
                         """
-                        Another service speaks to brokers as \(client): it keeps this store, or one of which this \
-                        one is a copy. \(BrokerAdvice.nameTaken)
+                        Another service uses the MQTT client ID \(client): it publishes this store, or one of which \
+                        this one is a copy. \(BrokerAdvice.nameTaken)
                         """,
                         category: .busy)
                 }

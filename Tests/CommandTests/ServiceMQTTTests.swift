@@ -98,7 +98,9 @@ import Testing
             _ = try await service.finish()
         } else {
             #expect(
-                await event(within: 60) { service.error.contains("to send a message again") ? true : nil } == true,
+                await event(within: 60) {
+                    service.error.contains("A message was not processed: Another process held the store") ? true : nil
+                } == true,
                 "\(service.error)")
         }
         holder.send(signal: SIGKILL)
@@ -190,11 +192,11 @@ import Testing
             #expect(copied.exitCode == 0, "\(copied.error)")
         }
         let second = try start(isCopy ? "b.sqlite" : "a.sqlite", "two")
-        let words = isCopy ? "MQTT: This store was made from " : "MQTT: Another service speaks to brokers as waterh-"
+        let words = isCopy ? "MQTT: This store is a copy" : "MQTT: Another service uses the MQTT client ID waterh-"
         #expect(await event { second.error.contains(words) ? true : nil } == true, "\(second.error)")
         #expect(second.error.contains("Another service keeps this store") != isCopy, "\(second.error)")
         #expect(
-            !first.error.contains("hung up") && !second.error.contains("MQTT: connected"),
+            !first.error.contains("disconnected") && !second.error.contains("MQTT: connected"),
             "\(first.error) \(second.error)")
         first.send(signal: SIGTERM)
         #expect(try await first.finish(limit: 20).exitCode == 0)
@@ -210,7 +212,7 @@ import Testing
                 "identity", "new", "--store", folder.file("a.sqlite"),
             ])
             #expect(
-                needless.exitCode == 3 && needless.error.contains("keeps its name"),
+                needless.exitCode == 3 && needless.error.contains("keeps its client ID"),
                 "\(needless.output)\(needless.error)")
             let own = try await identity(folder.file("b.sqlite"), "new")
             #expect(
@@ -299,7 +301,7 @@ import Testing
         for (name, service) in zip(["a", "b"], services) {
             #expect(
                 await event {
-                    service.error.contains("is published at hydration/…, too")
+                    service.error.contains("publishes at hydration/…, too")
                         && service.error.contains("settings set mqtt.prefix NAME --store \(folder.file(name)).sqlite")
                         ? true : nil
                 } == true, "\(service.error)")
