@@ -98,7 +98,8 @@ import Testing
             _ = try await service.finish()
         } else {
             #expect(
-                await event(within: 60) {
+                // The store has one writer, and each of the publishers before this one waits for 15 s.
+                await event(within: 120) {
                     service.error.contains("A message was not processed: Another process held the store") ? true : nil
                 } == true,
                 "\(service.error)")
