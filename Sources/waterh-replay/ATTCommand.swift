@@ -4,9 +4,9 @@ import Replay
 
 struct ATTCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "att", abstract: "Every ATT PDU, in order: whose, which way, what it is, its bytes.")
+        commandName: "att", abstract: "List ATT PDUs")
 
-    @Argument(help: "A capture of any format; - for standard input.", completion: .file())
+    @Argument(help: "Capture of any format (- for standard input)", completion: .file())
     var file: String
 
     @OptionGroup var filter: FilterArguments
@@ -16,14 +16,14 @@ struct ATTCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            What is told of each PDU, in this order, with commas between; for people with tabs: \
+            Columns, in this order, separated by commas (text output has tabs): \
             \(ATTColumn.allCases.map(\.rawValue).joined(separator: ",")).
             """,
             valueName: "names"),
         transform: Self.columns)
     var columns: [ATTColumn]?
 
-    @Flag(help: "One JSON object a line.")
+    @Flag(help: "Print one JSON object per line")
     var json = false
 
     private static func columns(_ text: String) throws -> [ATTColumn] {
@@ -31,7 +31,7 @@ struct ATTCommand: ParsableCommand {
             guard let column = ATTColumn(rawValue: String(name)) else {
                 throw ValidationError(
                     """
-                    there is no column '\(name)'; there are \
+                    unknown column '\(name)': expected \
                     \(ATTColumn.allCases.map(\.rawValue).joined(separator: ", "))
                     """
                 )
@@ -62,10 +62,10 @@ struct ATTCommand: ParsableCommand {
             run.note(
                 seen > 0
                     ? """
-                    none of the \(count(seen, "ATT PDU")) of this capture is what was asked for; 'waterh-replay \
-                    stats' tells what there is
+                    none of the \(count(seen, "ATT PDU")) of this capture matches the filter; see waterh-replay \
+                    stats
                     """
-                    : "no ATT traffic is in this capture; 'waterh-replay info' tells what is in it")
+                    : "no ATT traffic in this capture; see waterh-replay info")
         }
         try run.finish()
     }

@@ -31,10 +31,10 @@ extension BottleModel: ExpressibleByArgument {}
 
 /// The handles of a bottle's characteristics, for captures without discovery.
 struct AttributionArguments: ParsableArguments {
-    @Option(help: "Handle of the command characteristic (decimal or 0x hex), where the capture holds no discovery.")
+    @Option(help: "Handle of the command characteristic (decimal or 0x hex), if the capture has no discovery")
     var commandHandle: HandleArgument?
 
-    @Option(help: "Handle of the response characteristic, where the capture holds no discovery.")
+    @Option(help: "Handle of the response characteristic, if the capture has no discovery")
     var responseHandle: HandleArgument?
 
     var given: GivenHandles { GivenHandles(command: commandHandle?.value, response: responseHandle?.value) }
@@ -47,9 +47,9 @@ struct AttributionArguments: ParsableArguments {
 }
 
 struct RecordArguments: ParsableArguments {
-    @Option(help: "How byte 0 of a record is read: calendar (year - 2000) or strict (must be 1A).")
+    @Option(help: "Byte 0 of a record: calendar (year - 2000) or strict (must be 1A)")
     var dialect: RecordDialect = .calendar
 
-    @Option(help: "The bottle's model, where the capture does not tell: boost or vita.")
+    @Option(help: "Model of the bottle, if the capture does not show it: boost or vita")
     var model: BottleModel?
 }

@@ -42,8 +42,9 @@ final class CaptureRun {
 
     /// Rejects an output file that is also an input, because it might be the user's only copy.
     static func refuse(writing output: String, over inputs: [String]) throws {
-        guard output != "-", let same = inputs.first(where: { isSame($0, output) }) else { return }
-        throw CommandFailure(.wrongUse, "\(same) and \(output) are one file", advice: "Name another file to write.")
+        guard output != "-", inputs.contains(where: { isSame($0, output) }) else { return }
+        throw CommandFailure(
+            .wrongUse, "input and output are the same file: \(output)", advice: "Name another file to write.")
     }
 
     private static func isSame(_ one: String, _ other: String) -> Bool {
@@ -114,9 +115,9 @@ final class CaptureRun {
                 try body(&file)
             }
             switch growth.end {
-            case .replaced?: note("\(part.name) is another file now: it is read from its beginning")
-            case .overwritten?: note("\(part.name) was written anew: it is read from its beginning")
-            case .cut(let size)?: note("\(part.name) was cut to \(size) bytes: it is read from its beginning")
+            case .replaced?: note("\(part.name) was replaced: reading from the start")
+            case .overwritten?: note("\(part.name) was rewritten: reading from the start")
+            case .cut(let size)?: note("\(part.name) was truncated to \(size) bytes: reading from the start")
             case .grown?, .unread?, nil: return isWhole
             }
         }
@@ -179,7 +180,7 @@ final class CaptureRun {
                 var ready = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 poll(&ready, 1, 1000)
             } else if errno != EINTR {
-                throw CommandFailure(.failed, "standard output cannot be written: \(String(cString: strerror(errno)))")
+                throw CommandFailure(.failed, "writing standard output failed: \(String(cString: strerror(errno)))")
             }
         }
     }

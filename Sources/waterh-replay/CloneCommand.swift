@@ -8,48 +8,46 @@ import Emulator
 struct CloneCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clone",
-        abstract: "Make a gadget of a capture: any Bluetooth LE peripheral, for 'waterh-emulator run --gadget'.",
+        abstract: "Create a peripheral profile",
         discussion: """
-            Takes what the capture shows of one peripheral: advertisement, GATT table (as it was discovered, or put \
-            together from what was seen),
-            values, and conversations: what was written, what came back, after how long. What is not in the capture is \
-            told, and stands in the file.
-            Several captures of one peripheral make one gadget.
+            Copies one peripheral from captures: advertisement, GATT table, values, and conversations with their \
+            delays. Gaps of the captures are printed and listed in the file. Emulate the profile with: \
+            waterh-emulator run --gadget FILE
             """)
 
-    @Argument(help: "Captures of any format; - for standard input.", completion: .file())
+    @Argument(help: "Captures of any format (- for standard input)", completion: .file())
     var files: [String]
 
     @Option(
         help: ArgumentHelp(
-            "Which peripheral, where the captures hold several: its address, or its number in the list.",
+            "Peripheral, if the captures have several: its address, or its number in the list",
             valueName: "address"))
     var device: String?
 
     @Option(
         help: ArgumentHelp(
             """
-            Conversations from this moment on, as 'waterh-replay att' takes it; the table is taken from the whole \
-            capture.
+            Start of the conversations, in the form of 'waterh-replay att'; the table comes from the whole \
+            capture
             """,
             valueName: "time"))
     var from: MomentArgument?
 
-    @Option(help: ArgumentHelp("Conversations before this moment.", valueName: "time"))
+    @Option(help: ArgumentHelp("End of the conversations", valueName: "time"))
     var to: MomentArgument?
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("The file to write; - for standard output.", valueName: "file"),
+        name: .shortAndLong, help: ArgumentHelp("File to write (- for standard output)", valueName: "file"),
         completion: .file())
     var output: String
 
     func validate() throws {
         if let device, Int(device) == nil, BluetoothAddress(device) == nil {
             throw ValidationError(
-                "--device takes an address like A4:C1:38:01:02:03, or a number of the list that is printed without it")
+                "invalid --device: expected an address such as A4:C1:38:01:02:03, or a number of the printed list")
         }
         if case .absolute(let from)? = from?.value, case .absolute(let to)? = to?.value, from >= to {
-            throw ValidationError("--from is not before --to: nothing lies between them")
+            throw ValidationError("invalid --from: must be before --to")
         }
     }
 
@@ -109,14 +107,14 @@ struct CloneCommand: ParsableCommand {
         if let only = listed.first, listed.count == 1 { return only }
         guard !listed.isEmpty else {
             throw CommandFailure(
-                .badInput, "no Bluetooth LE peripheral is in \(Self.names(files))",
-                advice: "'waterh-replay info' tells what is.")
+                .badInput, "no Bluetooth LE peripheral in \(Self.names(files))",
+                advice: "List the contents: waterh-replay info FILE")
         }
         throw CommandFailure(
             .wrongUse,
             """
             \(Self.names(files)) \(files.count == 1 ? "holds" : "hold") \
-            \(count(listed.count, "peripheral"))\(speakers.isEmpty ? ", and none of them was heard to answer" : "")
+            \(count(listed.count, "peripheral"))\(speakers.isEmpty ? ", none of which sent a response" : "")
             """,
             advice: "Name one with --device: \(Self.list(listed)).")
     }

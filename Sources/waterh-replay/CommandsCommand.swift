@@ -4,9 +4,9 @@ import Replay
 
 struct CommandsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "commands", abstract: "What the host wrote to the bottle, with its meaning.")
+        commandName: "commands", abstract: "List commands sent to the bottle")
 
-    @Argument(help: "A capture of any format; - for standard input.", completion: .file())
+    @Argument(help: "Capture of any format (- for standard input)", completion: .file())
     var file: String
 
     @OptionGroup var attribution: AttributionArguments
@@ -14,7 +14,7 @@ struct CommandsCommand: ParsableCommand {
     @OptionGroup var following: FollowArguments
     @OptionGroup var colors: ColorArguments
 
-    @Flag(help: "One JSON object a line.")
+    @Flag(help: "Print one JSON object per line")
     var json = false
 
     func run() throws {

@@ -7,22 +7,21 @@ import Replay
 struct ConvertCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "convert",
-        abstract: "Rewrite a capture in another format.",
+        abstract: "Convert a capture",
         discussion: """
-            Without --format the output's suffix decides. Between HCI, air and text the conversation is carried over, \
-            and packets are
-            made around it; what is no ATT traffic stays behind then. So it is where --device, --handle, --from, --to \
-            or --only choose; the discovery stays,
-            so that the characteristics are known. Formats: \(CaptureFormat.named.map(\.name).joined(separator: " "))
+            Without --format, the output's suffix decides. Between HCI, air and text, and with a filter, the ATT \
+            conversation is kept and its packets are created again; other traffic is left out. The discovery is \
+            kept, so that the characteristics are known. Formats: \
+            \(CaptureFormat.named.map(\.name).joined(separator: " "))
             """)
 
-    @Argument(help: "The capture to read; - for standard input.", completion: .file())
+    @Argument(help: "Capture to read (- for standard input)", completion: .file())
     var input: String
 
-    @Argument(help: "The file to write; - for standard output.", completion: .file())
+    @Argument(help: "File to write (- for standard output)", completion: .file())
     var output: String
 
-    @Option(help: "The format to write.", completion: .list(CaptureFormat.named.map(\.name)))
+    @Option(help: "Format to write", completion: .list(CaptureFormat.named.map(\.name)))
     var format: String?
 
     @OptionGroup var filter: FilterArguments
@@ -82,14 +81,14 @@ struct ConvertCommand: ParsableCommand {
         if let format {
             guard let known = CaptureFormat(name: format) else {
                 throw CommandFailure(
-                    .wrongUse, "there is no format '\(format)'",
+                    .wrongUse, "unknown format '\(format)'",
                     advice: "Formats: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
             }
             return known
         }
         guard let known = CaptureFormat(suffixOf: output) else {
             throw CommandFailure(
-                .wrongUse, "the name \(output) does not tell the format",
+                .wrongUse, "the suffix of \(output) is not that of a format",
                 advice: "Name it with --format: \(CaptureFormat.named.map(\.name).joined(separator: " "))")
         }
         return known

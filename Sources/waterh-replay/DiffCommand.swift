@@ -6,10 +6,10 @@ import Replay
 struct DiffCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "What two captures say differently of a bottle: drinks, deliveries and commands.",
-        discussion: "Record numbers, capture times and formats may differ. Exit code 4 when something else does.")
+        abstract: "Compare two captures",
+        discussion: "Compares drinks, deliveries and commands, not numbers and times. Exit code 4: they differ.")
 
-    @Argument(help: "A capture of any format.", completion: .file())
+    @Argument(help: "Capture of any format", completion: .file())
     var first: String
 
     @Argument(help: "Another.", completion: .file())

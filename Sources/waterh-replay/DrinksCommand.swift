@@ -7,14 +7,13 @@ import Replay
 struct DrinksCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drinks",
-        abstract: "The drinks in captures, each once.",
+        abstract: "List drinks",
         discussion: """
-            The same drink counts once, however often it was delivered, also in several captures of one bottle. A log \
-            that was cut goes on in
-            the next file: the parts are read in the order of their times.
+            A drink counts once, even if it was delivered several times or is in several captures of one bottle. Files \
+            are read in the order of their times.
             """)
 
-    @Argument(help: "Captures of any format; - for standard input.", completion: .file())
+    @Argument(help: "Captures of any format (- for standard input)", completion: .file())
     var files: [String]
 
     @OptionGroup var records: RecordArguments
@@ -23,14 +22,14 @@ struct DrinksCommand: ParsableCommand {
     @OptionGroup var following: FollowArguments
     @OptionGroup var colors: ColorArguments
 
-    @Flag(help: "Every delivery, with whether it is a duplicate; bookkeeping entries too.")
+    @Flag(help: "Print every delivery, also duplicates and bookkeeping entries")
     var raw = false
 
-    @Flag(help: "One JSON object a line.")
+    @Flag(help: "Print one JSON object per line")
     var json = false
 
     func validate() throws {
-        if following.follow, files.count > 1 { throw ValidationError("--follow reads one capture; name only that") }
+        if following.follow, files.count > 1 { throw ValidationError("--follow requires exactly one capture") }
     }
 
     func run() throws {
@@ -70,7 +69,7 @@ struct DrinksCommand: ParsableCommand {
         guard tally.drinks > 0 else { return "no drinks\n" }
         var text = "\(count(tally.drinks, "drink")), \(tally.millilitres) ml"
         if tally.duplicates > 0 {
-            text += "; \(count(tally.duplicates, "delivery", "deliveries")) of drinks known already"
+            text += "; \(count(tally.duplicates, "delivery", "deliveries")) of known drinks"
         }
         if tally.suspects > 0 { text += "; \(tally.suspects) suspect, not in the sum" }
         if tally.bookkeeping > 0 {

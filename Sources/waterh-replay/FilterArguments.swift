@@ -8,29 +8,29 @@ import Replay
 struct FilterArguments: ParsableArguments {
     @Option(
         name: [.customLong("device"), .customLong("bottle")],
-        help: ArgumentHelp("Only what passed between the host and this address.", valueName: "address"))
+        help: ArgumentHelp("Only traffic between the host and this address", valueName: "address"))
     var device: AddressArgument?
 
     @Option(
         name: .customLong("handle"),
-        help: ArgumentHelp("Only this attribute (decimal or 0x hex); may be repeated.", valueName: "handle"))
+        help: ArgumentHelp("Only this attribute (decimal or 0x hex); repeatable", valueName: "handle"))
     var handles: [HandleArgument] = []
 
     @Option(
         help: ArgumentHelp(
             """
-            From this moment on: 2026-02-02T22:21:20 (UTC, or with +01:00), 22:21 on the capture's first day, +90 \
-            seconds after its beginning, or seconds since 1970.
+            Start: 2026-02-02T22:21:20 (UTC, or with +01:00), 22:21 on the capture's first day, +90 seconds after its \
+            start, or seconds since 1970
             """,
             valueName: "time"))
     var from: MomentArgument?
 
-    @Option(help: ArgumentHelp("Before this moment.", valueName: "time"))
+    @Option(help: ArgumentHelp("End, in the same form", valueName: "time"))
     var to: MomentArgument?
 
     @Option(
         help: ArgumentHelp(
-            "Only PDUs of this kind; may be repeated: \(TrafficKind.allCases.map(\.rawValue).joined(separator: ", ")).",
+            "Only PDUs of this kind; repeatable: \(TrafficKind.allCases.map(\.rawValue).joined(separator: ", "))",
             valueName: "kind"))
     var only: [TrafficKind] = []
 
@@ -46,7 +46,7 @@ struct FilterArguments: ParsableArguments {
 
     func validate() throws {
         if case .absolute(let from)? = from?.value, case .absolute(let to)? = to?.value, from >= to {
-            throw ValidationError("--from is not before --to: nothing lies between them")
+            throw ValidationError("invalid --from: must be before --to")
         }
     }
 }

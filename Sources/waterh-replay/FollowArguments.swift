@@ -5,8 +5,8 @@ struct FollowArguments: ParsableArguments {
     @Flag(
         help:
             """
-            Read on while the file grows, until Ctrl-C; when another file takes its name or it is cut, that is \
-            told and read from its beginning.
+            Continue while the file grows, until Ctrl-C. A file that is replaced or truncated is read from the start \
+            again.
             """
     )
     var follow = false

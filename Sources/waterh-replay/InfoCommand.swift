@@ -6,16 +6,16 @@ import Replay
 
 struct InfoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "info", abstract: "What a capture is and what is in it.")
+        commandName: "info", abstract: "Summarise a capture")
 
-    @Argument(help: "A capture of any format; - for standard input.", completion: .file())
+    @Argument(help: "Capture of any format (- for standard input)", completion: .file())
     var file: String
 
     @OptionGroup var records: RecordArguments
     @OptionGroup var attribution: AttributionArguments
     @OptionGroup var filter: FilterArguments
 
-    @Flag(help: "One JSON object.")
+    @Flag(help: "Print one JSON object")
     var json = false
 
     func run() throws {

@@ -8,40 +8,38 @@ import Foundation
 struct PlayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "play",
-        abstract: "Let a capture answer as a bottle, until Ctrl-C.",
+        abstract: "Emulate the recorded bottle",
         discussion: """
-            Answers by request: what the capture's host asked gets the answer recorded for it. What the capture never \
-            saw is answered by
-            the model (--mode once), or ends the connection with a message that shows both sides (--mode strict; exit \
-            code 3 at the end).
-            The bottle's own links have other names: give --bottle where a capture holds several.
+            Answers each request with the recorded response. Other requests are answered by the model (--mode \
+            once), or end the connection with a message that shows both sides (--mode strict; exit code 3 at the \
+            end). If a capture has several bottles, use --bottle. Runs until Ctrl-C.
             """)
 
-    @Argument(help: "A capture of any format.", completion: .file())
+    @Argument(help: "Capture of any format", completion: .file())
     var file: String
 
     @Option(
-        help: ArgumentHelp("unix:PATH, stream:PATH, bluez, bluez:hci1, l2cap:hci1 or hci:HOST:PORT.", valueName: "link")
+        help: ArgumentHelp("unix:PATH, stream:PATH, bluez, bluez:hci1, l2cap:hci1 or hci:HOST:PORT", valueName: "link")
     )
     var link: LinkArgument = LinkArgument(.bluez(adapter: nil))
 
-    @Option(help: "How many times as fast as recorded.")
+    @Option(help: "Speed, as a multiple of the recorded one")
     var speed: Double = 1
 
-    @Flag(help: "Answer at once.")
+    @Flag(help: "Answer without delay")
     var flush = false
 
-    @Option(help: "once or strict.")
+    @Option(help: "once or strict")
     var mode: AnsweringMachine.Mode = .once
 
     @OptionGroup var attribution: AttributionArguments
 
-    @Option(help: ArgumentHelp("Only the bottle with this address.", valueName: "address"))
+    @Option(help: ArgumentHelp("Bottle of the capture, by its address", valueName: "address"))
     var bottle: AddressArgument?
 
     func validate() throws {
         guard speed > 0, speed.isFinite else {
-            throw ValidationError("--speed is a number above 0; --flush answers at once")
+            throw ValidationError("invalid --speed: expected a number above 0")
         }
         if case .capture = link.name {
             throw ValidationError("capture:FILE answers a gateway; play answers on unix:PATH, bluez or l2cap:ADAPTER")
@@ -111,9 +109,9 @@ struct PlayCommand: AsyncParsableCommand {
             throw CommandFailure(.badInput, "\(file): \(error)")
         } catch let error as AnsweringScriptError {
             throw CommandFailure(
-                .badInput, error.description, advice: "'waterh-replay info \(file)' tells what is in it.")
+                .badInput, error.description, advice: "List the contents: waterh-replay info \(file)")
         }
-        if let trouble = found.trouble { Diagnostics.warning("\(file): \(trouble); what comes before it is played") }
+        if let trouble = found.trouble { Diagnostics.warning("\(file): \(trouble); the part before it is played") }
         let wanted = bottle?.value
         let fitting = found.scripts.filter { wanted == nil || $0.address == wanted }
         guard let script = fitting.max(by: { $0.records.count < $1.records.count }) else {
@@ -125,7 +123,7 @@ struct PlayCommand: AsyncParsableCommand {
         if fitting.count > 1 {
             Diagnostics.warning(
                 """
-                \(file) holds \(fitting.count) bottles; \
+                \(file) has \(fitting.count) bottles; \
                 \(script.address?.description ?? "the one without an address") answers, name another with --bottle
                 """
             )

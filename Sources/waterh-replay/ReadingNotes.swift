@@ -28,7 +28,7 @@ final class ReadingNotes {
         guard refusals[record.raw] == 1 else { return }
         run.note(
             """
-            frame \(record.frame): record \(hexText(record.raw)) of \(record.bottle.label) is refused: \
+            frame \(record.frame): record \(hexText(record.raw)) of \(record.bottle.label) is rejected: \
             \(record.reason)
             """
         )
@@ -60,11 +60,11 @@ final class ReadingNotes {
             run.note(
                 """
                 \(name): \(count(encrypted, "connection")) of the capture \(encrypted == 1 ? "is" : "are") \
-                encrypted: what came after encryption began cannot be read
+                encrypted: encrypted traffic cannot be read
                 """
             )
         }
-        if tellsRefusals > 0 { run.note("\(name): \(count(tellsRefusals, "more record")) refused") }
+        if tellsRefusals > 0 { run.note("\(name): \(count(tellsRefusals, "more record")) rejected") }
         if tally.unfinishedTransfers > 0 {
             run.note(
                 """
@@ -77,15 +77,14 @@ final class ReadingNotes {
             run.note(
                 """
                 \(name): \(count(tally.malformed, "value")) of the response characteristic \
-                \(tally.malformed == 1 ? "is no frame" : "are no frames")
+                \(tally.malformed == 1 ? "is not a frame" : "are not frames")
                 """
             )
         }
         if !peers.contains(where: \.isBottle) {
             run.note(
                 """
-                \(name): no WaterH bottle speaks in this capture (\(count(pdus, "ATT PDU"))); 'waterh-replay info' \
-                tells what is in it
+                \(name): no WaterH bottle in this capture (\(count(pdus, "ATT PDU"))); see waterh-replay info
                 """
             )
         }

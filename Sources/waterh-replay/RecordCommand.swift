@@ -9,27 +9,29 @@ import Replay
 struct RecordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
-        abstract: "Record an adapter's traffic live, while anything else uses it.",
+        abstract: "Record an adapter",
         discussion: """
-            From the kernel's HCI monitor channel, until Ctrl-C: needs root or CAP_NET_RAW. btsnoop, or pcapng by \
-            suffix; both for Wireshark.
-            With --bottle only what concerns that bottle is kept, from its next connection on.
+            Records the kernel's HCI monitor channel until Ctrl-C: requires root or CAP_NET_RAW. The format is \
+            btsnoop, or pcapng by the suffix; Wireshark reads both. With --bottle, the recording has only the traffic \
+            of that bottle, from its next connection on.
             """)
 
-    @Option(help: ArgumentHelp("The adapter, hci0 or its address.", valueName: "adapter"))
+    @Option(help: ArgumentHelp("Adapter: hci0 or its address", valueName: "adapter"))
     var adapter = "hci0"
 
-    @Option(help: ArgumentHelp("The file to write; - for standard output.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("File to write (- for standard output)", valueName: "file"), completion: .file())
     var output: String
 
-    @Option(help: ArgumentHelp("Only the traffic with this bottle.", valueName: "address"))
+    @Option(help: ArgumentHelp("Record only the traffic with this bottle", valueName: "address"))
     var bottle: AddressArgument?
 
-    @Option(help: ArgumentHelp("End after so many seconds.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Duration in seconds", valueName: "seconds"))
     var seconds: Double?
 
     func validate() throws {
-        if let seconds, !(seconds > 0 && seconds.isFinite) { throw ValidationError("--seconds is a number above 0") }
+        if let seconds, !(seconds > 0 && seconds.isFinite) {
+            throw ValidationError("invalid --seconds: expected a number above 0")
+        }
     }
 
     func run() async throws {
@@ -45,7 +47,7 @@ struct RecordCommand: AsyncParsableCommand {
             let advice =
                 error.code == .permissionDenied
                 ? "Run it as root."
-                : "Plug an adapter in, or use the bench machine (waterh-bench-vm; in a checkout hardware/bench vm)."
+                : "Plug an adapter in, or use the test VM (waterh-bench-vm; in a checkout hardware/bench vm)."
             throw CommandFailure(.noLink, "\(error)", advice: advice)
         }
         let signals = StopSignals.stream()
@@ -80,7 +82,7 @@ struct RecordCommand: AsyncParsableCommand {
             progress.clear()
             ending.cancel()
             try destination.commit()
-            throw CommandFailure(.failed, "\(error)", advice: "What was recorded before is in \(output).")
+            throw CommandFailure(.failed, "\(error)", advice: "The recording until then is in \(output).")
         } catch is OutputFile.NobodyReads {
             progress.clear()
             return ending.cancel()

@@ -8,25 +8,22 @@ struct ReportCommand: ParsableCommand {
         commandName: "report",
         abstract:
             """
-            A capture as a page to look at: its course, latencies, throughput, drinks, tables, and what is not as \
-            it should be.
+            Write an HTML report
             """,
         discussion: """
-            The page is one file that needs nothing else, no network and no program but a browser. With a second \
-            capture both stand side by side.
-            Of a large capture the page holds all counts, but single PDUs only of the beginning, and later ones that \
-            were errors or late: it
-            says how many it leaves out. --from, --to, --device, --handle and --only choose.
+            The report is one HTML file for any browser; it needs no network. With a second capture, it compares \
+            both. For a large capture, it has all counts, the first PDUs, and later errors and late PDUs. It shows \
+            the number of omitted PDUs.
             """)
 
-    @Argument(help: "A capture of any format; - for standard input.", completion: .file())
+    @Argument(help: "Capture of any format (- for standard input)", completion: .file())
     var file: String
 
-    @Argument(help: "Another one, to compare it with.", completion: .file())
+    @Argument(help: "Second capture, to compare with", completion: .file())
     var other: String?
 
     @Option(
-        name: [.short, .long], help: "The page to write; - for standard output.",
+        name: [.short, .long], help: "File to write (- for standard output)",
         completion: .file(extensions: ["html"]))
     var output: String
 
@@ -45,7 +42,7 @@ struct ReportCommand: ParsableCommand {
         let parts = try ([file] + (other.map { [$0] } ?? [])).flatMap { try run.parts($0) }
         guard parts.count <= 2 else {
             throw CommandFailure(
-                .badInput, "there are \(parts.count) captures in that, and a page shows two at most",
+                .badInput, "the archive has \(parts.count) captures; a report has at most two",
                 advice: "Unpack it, and name one or two: \(parts.prefix(8).map(\.name).joined(separator: ", ")).")
         }
         for part in parts {

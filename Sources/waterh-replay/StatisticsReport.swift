@@ -22,7 +22,7 @@ struct StatisticsReport {
         var lines = [head]
         let total = statistics.total
         guard total.pdus > 0 else {
-            lines.append("no ATT PDU is in it, or none that was asked for")
+            lines.append("no ATT PDU, or none that matches the filter")
             return (lines + anomalies).map { TerminalText.safe($0) }
         }
         lines.append("PDUs: " + total.opcodes.map { "\($0.count) × \($0.opcode)" }.joined(separator: ", "))
@@ -65,7 +65,7 @@ struct StatisticsReport {
         if counts.timeouts > 0 { parts.append(count(counts.timeouts, "time-out")) }
         if counts.unanswered > 0 { parts.append("\(counts.unanswered) without an answer") }
         if counts.backwardAnswers > 0 {
-            parts.append("\(counts.backwardAnswers) answered before they were asked, by the recorder's clock")
+            parts.append("\(counts.backwardAnswers) answered before the request, by the recorder's clock")
         }
         return parts.joined(separator: ", ")
     }
@@ -136,12 +136,12 @@ struct StatisticsReport {
         } else if let error = readings.error {
             parts.append("wrong by \(SummaryWords.duration(error < .zero ? .zero - error : error))")
         } else {
-            parts.append("not told")
+            parts.append("not reported")
         }
         if let rate = readings.rate {
             parts.append("\(Int(rate.rounded())) millionths \(rate >= 0 ? "fast" : "slow")".replacing("-", with: ""))
         }
-        if readings.count > 0 { parts.append("told \(readings.count == 1 ? "once" : "\(readings.count) times")") }
+        if readings.count > 0 { parts.append("reported \(readings.count == 1 ? "once" : "\(readings.count) times")") }
         if readings.settings > 0 {
             parts.append("set \(readings.settings == 1 ? "once" : "\(readings.settings) times")")
         }

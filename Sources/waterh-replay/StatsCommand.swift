@@ -7,32 +7,29 @@ struct StatsCommand: ParsableCommand {
         commandName: "stats",
         abstract:
             """
-            What passed, counted: requests and how long they took, values, errors, what was lost; per connection \
-            and per characteristic.
+            Count traffic and latencies
             """,
         discussion: """
-            Latency is the time from a request to its answer: median, the value that 95 % do not exceed, and the \
-            worst. Of more than 256 answers
-            the first two are up to 1.6 % off; the worst is exact. A rate counts the time in which something passed: \
-            pauses over a second are left
-            out. What is not as it should be is told in sentences at the end.
+            Latency is the time from a request to its response: median, 95th percentile and maximum. With more \
+            than 256 responses, the first two are accurate to 1.6 %. A rate leaves out pauses of more than a \
+            second. Anomalies are listed at the end.
             """)
 
-    @Argument(help: "Captures of any format; - for standard input.", completion: .file())
+    @Argument(help: "Captures of any format (- for standard input)", completion: .file())
     var files: [String]
 
     @OptionGroup var filter: FilterArguments
     @OptionGroup var attribution: AttributionArguments
     @OptionGroup var colors: ColorArguments
 
-    @Flag(help: "One JSON object a line, one line a capture.")
+    @Flag(help: "Print one JSON object per line, one per capture")
     var json = false
 
-    @Flag(help: "One table: a line for the whole, each kind of request, each connection, each characteristic.")
+    @Flag(help: "Print a table: one line each for the total, request kinds, connections and characteristics")
     var csv = false
 
     func validate() throws {
-        if json, csv { throw ValidationError("--json and --csv ask for two outputs; name one") }
+        if json, csv { throw ValidationError("--json cannot be used with --csv") }
     }
 
     func run() throws {

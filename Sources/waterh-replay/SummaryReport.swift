@@ -42,11 +42,11 @@ struct SummaryReport {
     }
 
     private var span: String? {
-        guard let first = summary.firstTime, let last = summary.lastTime else { return "time: the capture keeps none" }
+        guard let first = summary.firstTime, let last = summary.lastTime else { return "time: none in the capture" }
         var text = "time: \(moment(first)) to \(moment(last)) (\(SummaryWords.duration(last - first)))"
         // Bluetooth LE exists since 2010.
         if last < .seconds(1_262_304_000) {
-            text += "; no date of a capture: whoever recorded it had no clock, or counted from its own start"
+            text += "; not a real date: the recorder had no clock, or counted from its own start"
         }
         return text
     }
@@ -55,7 +55,7 @@ struct SummaryReport {
         guard !summary.bottles.isEmpty else {
             return [
                 summary.trouble == nil
-                    ? "bottles: none. This capture is fine to look at, but no WaterH bottle speaks in it"
+                    ? "bottles: none. The capture can be read, but has no WaterH bottle"
                     : "bottles: none in what could be read"
             ]
         }

@@ -9,7 +9,7 @@ enum SummaryWords {
                 : "discovered (the capture holds the bottle's GATT table)"
         case .carriedOver: "carried over from another connection to the same address"
         case .given: "given by hand"
-        case .guessed: "guessed from the frames' own shape, no discovery is in the capture"
+        case .guessed: "guessed from the form of the frames, no discovery is in the capture"
         }
     }
 
@@ -29,9 +29,9 @@ enum SummaryWords {
             switch reason {
             case 0x05: "authentication failed"
             case 0x08: "the link was lost"
-            case 0x13: "one side hung up"
+            case 0x13: "one side disconnected"
             case 0x14, 0x15: "one side switched off"
-            case 0x16: "the host hung up"
+            case 0x16: "the host disconnected"
             case 0x22: "an answer of the link layer was missing"
             case 0x28: "an instant was missed"
             case 0x3B: "connection parameters were not acceptable"

@@ -7,34 +7,32 @@ import Foundation
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Every capture of a folder against the expectation beside it.",
+        abstract: "Compare captures with expected results",
         discussion: """
-            The expectation of FILE is FILE.expected.jsonl: a line for the capture, one for each command, one for each \
-            delivery of a drink.
-            Lines may leave out keys. --update writes them anew from what is read now; look at the change before you \
-            keep it.
-            Exit code 4 when anything differs.
+            The expected results of FILE are in FILE.expected.jsonl: one line each for the capture, for each command \
+            and for each delivery of a drink. Lines can omit keys. --update writes them from the current results: \
+            check the changes before you keep them. Exit code 4: something differs.
             """)
 
-    @Argument(help: "The folder with the captures.", completion: .directory)
+    @Argument(help: "Directory of the captures", completion: .directory)
     var directory: String
 
-    @Flag(help: "Write the expectations anew.")
+    @Flag(help: "Write the expected results again")
     var update = false
 
     @Option(
-        help: ArgumentHelp("Write the result as JUnit's XML, too: a test case for each capture.", valueName: "file"),
+        help: ArgumentHelp("Also write the result as JUnit XML, one test case per capture", valueName: "file"),
         completion: .file())
     var junit: String?
 
-    @Flag(help: "Print the result as TAP (Test Anything Protocol, version 13).")
+    @Flag(help: "Print the result as TAP (Test Anything Protocol, version 13)")
     var tap = false
 
     private static let suffix = ".expected.jsonl"
 
     func validate() throws {
         guard !update || (junit == nil && !tap) else {
-            throw ValidationError("--update compares nothing; leave out --junit and --tap")
+            throw ValidationError("--update cannot be used with --junit or --tap")
         }
     }
 
@@ -43,7 +41,7 @@ struct VerifyCommand: ParsableCommand {
         let files = try captures()
         guard !files.isEmpty else {
             throw CommandFailure(
-                .badInput, "there is no capture in \(directory)", advice: "Name the folder that holds the captures.")
+                .badInput, "no captures in \(directory)", advice: "Name the directory of the captures.")
         }
         // Report an error before hours of reading.
         let place = try junit.map { try OutputFile($0, mode: CaptureRun.mode) }
@@ -78,7 +76,7 @@ struct VerifyCommand: ParsableCommand {
     private func captures() throws -> [String] {
         guard isFolder(directory) else {
             throw CommandFailure(
-                .badInput, "\(directory) is no folder", advice: "Name the folder that holds the captures.")
+                .badInput, "not a directory: \(directory)", advice: "Name the directory of the captures.")
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
         let orphans = names.filter {
@@ -103,7 +101,8 @@ struct VerifyCommand: ParsableCommand {
         do {
             let parts = try CaptureOpener().open(path(name)).parts
             guard let part = parts.first, parts.count == 1 else {
-                throw CommandFailure(.badInput, "it holds \(parts.count) captures, and an expectation is of one")
+                throw CommandFailure(
+                    .badInput, "\(path(name)) has \(parts.count) captures; an expectation file describes one")
             }
             return try CaptureReading(
                 of: part.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
@@ -116,13 +115,13 @@ struct VerifyCommand: ParsableCommand {
 
     private func check(_ name: String) throws -> [String] {
         guard let text = try? String(contentsOfFile: path(name) + Self.suffix, encoding: .utf8) else {
-            return ["there is no expectation \(name)\(Self.suffix) beside it; --update writes it"]
+            return ["\(name)\(Self.suffix) is missing; --update writes it"]
         }
         do {
             let expected = try CaptureReading(expectation: text)
             return ReadingComparison().differences(expected, try reading(name)).map(\.description)
         } catch let error as ExpectationError {
-            return ["the expectation cannot be used: \(error)"]
+            return ["the expectation file is not valid: \(error)"]
         } catch let error as CommandFailure {
             return [error.sentence]
         }

@@ -9,16 +9,14 @@ import Replay
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Tell drinks and requests as they pass, while anything else talks to the bottle.",
+        abstract: "Decode live traffic",
         discussion: """
-            SOURCE is an adapter (hci0, or its address), all for every adapter, a capture that somebody is writing, or \
-            the pipe that a sniffer writes
-            to (nRF's extcap, Ubertooth); several at once are one conversation. - is standard input. Adapters need \
-            root or CAP_NET_RAW. Ends at
-            Ctrl-C, and when all pipes have ended and no adapter is named.
+            SOURCE is an adapter (hci0, or its address), all (every adapter), a growing capture, or the pipe of a \
+            sniffer (nRF's extcap, Ubertooth); - is standard input. Several sources are one conversation. Adapters \
+            require root or CAP_NET_RAW. Runs until Ctrl-C, or until all pipes have ended if no adapter is named.
             """)
 
-    @Argument(help: ArgumentHelp("Adapters, all, pipes or files.", valueName: "source"), completion: .file())
+    @Argument(help: ArgumentHelp("Adapters, all, pipes or files", valueName: "source"), completion: .file())
     var sources: [String]
 
     @OptionGroup var records: RecordArguments
@@ -26,13 +24,13 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup var filter: FilterArguments
     @OptionGroup var colors: ColorArguments
 
-    @Flag(help: "Every ATT PDU, too.")
+    @Flag(help: "Print every ATT PDU, too")
     var att = false
 
-    @Flag(help: "One JSON object a line, as drinks, commands and att write it.")
+    @Flag(help: "Print one JSON object per line, as drinks, commands and att do")
     var json = false
 
-    @Option(help: ArgumentHelp("End after so many seconds.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Duration in seconds", valueName: "seconds"))
     var seconds: Double?
 
     /// The maximum number of files and pipes, each of which has a thread.
@@ -40,7 +38,7 @@ struct WatchCommand: AsyncParsableCommand {
 
     func validate() throws {
         if let seconds, !(seconds > 0 && seconds <= 1e9) {
-            throw ValidationError("--seconds is a number above 0, and at most a thousand million")
+            throw ValidationError("invalid --seconds: expected a number above 0 and at most 1000000000")
         }
         if Set(sources).count != sources.count { throw ValidationError("a source is named twice") }
         if sources.count > Self.mostSources {
@@ -131,8 +129,8 @@ struct WatchCommand: AsyncParsableCommand {
                 BluetoothAddress(source) != nil || source.hasPrefix("hci") && UInt16(source.dropFirst(3)) != nil
             guard isAdapter else {
                 throw CommandFailure(
-                    .failed, "\(source) is no adapter, and there is no such file",
-                    advice: "Adapters are called hci0, hci1; 'all' is every adapter.")
+                    .failed, "\(source) is neither an adapter nor a file",
+                    advice: "Adapters are named hci0, hci1; 'all' is every adapter.")
             }
             do {
                 adapters.append(try HostAdapter(source))
@@ -156,7 +154,7 @@ struct WatchCommand: AsyncParsableCommand {
         let advice =
             error.code == .permissionDenied
             ? "Run it as root."
-            : "Plug an adapter in, or use the bench machine (waterh-bench-vm; in a checkout hardware/bench vm)."
+            : "Plug an adapter in, or use the test VM (waterh-bench-vm; in a checkout hardware/bench vm)."
         return CommandFailure(.noLink, "\(error)", advice: advice)
     }
 

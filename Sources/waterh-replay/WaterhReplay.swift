@@ -5,13 +5,11 @@ import CommandSupport
 struct WaterhReplay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "waterh-replay",
-        abstract: "Captures of a WaterH bottle as test material: read them, compare them, and let them answer.",
+        abstract: "Read, compare and replay captures of a WaterH bottle",
         discussion: """
-            Any capture will do: btsnoop (Android, btmon), pcap and pcapng (Wireshark, sniffers), PacketLogger \
-            (Apple), hex text,
-            nRF Connect's log, dumps of tshark and hcidump. It may be packed (gzip, bzip2, xz, zstd, lz4), or lie in a \
-            zip or tar: a bug report of an Android phone is read as
-            it is. FILE may be - for standard input.
+            Formats: btsnoop (Android, btmon), pcap and pcapng (Wireshark, sniffers), PacketLogger (Apple), hex text, \
+            nRF Connect's log, dumps of tshark and hcidump. A capture can be compressed (gzip, bzip2, xz, zstd, lz4), \
+            or be in a zip or tar, for example an Android bug report. FILE can be - for standard input.
 
             \(ExitStatus.help)
             """,

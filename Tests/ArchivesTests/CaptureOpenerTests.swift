@@ -96,7 +96,7 @@ import Testing
             let opened = try Opened(cut, in: folder)
             #expect(opened.parts.first?.packets == own.parts.first?.packets, "\(missing) bytes are missing")
             #expect(
-                opened.parts.first?.trouble?.contains("gzip file is damaged or cut") == true,
+                opened.parts.first?.trouble?.contains("gzip file is damaged or truncated") == true,
                 "\(missing) bytes are missing")
         }
     }
@@ -111,7 +111,7 @@ import Testing
             damaged[place] ^= 0x10
             let opened = try Opened(damaged, in: folder)
             #expect(opened.parts.map(\.packets) == [whole])
-            #expect(opened.parts.first?.trouble?.contains("gzip file is damaged or cut") == true, "byte \(place)")
+            #expect(opened.parts.first?.trouble?.contains("gzip file is damaged or truncated") == true, "byte \(place)")
         }
         for seed in UInt64(1)...120 {
             var generator = SeededGenerator(seed: seed)
@@ -131,7 +131,7 @@ import Testing
         file[file.count - 8] ^= 1
         let opened = try Opened(file, in: folder)
         #expect(opened.parts.map(\.packets) == [try Self.packets()])
-        #expect(opened.remarks.contains { $0.contains("damaged or cut") } || opened.parts.first?.trouble != nil)
+        #expect(opened.remarks.contains { $0.contains("damaged or truncated") } || opened.parts.first?.trouble != nil)
     }
 
     /// libarchive drops the last block of such a file.
@@ -143,7 +143,7 @@ import Testing
         ] {
             let opened = try Opened(Array(file.dropLast(missing)), in: folder)
             let told = [opened.failure, opened.parts.first?.trouble].compactMap(\.self) + opened.remarks
-            #expect(told.contains { $0.contains("damaged or cut") }, "\(told)")
+            #expect(told.contains { $0.contains("damaged or truncated") }, "\(told)")
         }
     }
 
@@ -273,7 +273,7 @@ import Testing
         let two = try Opened(try await Self.zip([("one.zip", one), ("plain.log", Self.bytes())]), in: folder)
         #expect(two.parts.map(\.name) == [": plain.log"])
         #expect(
-            two.remarks.contains { $0.contains("one.zip: log.gz: it is packed in more than 2 archives") },
+            two.remarks.contains { $0.contains("one.zip: log.gz: more than 2 nested archives") },
             "\(two.remarks)")
         let twice = try await Self.packed(try await Self.packed(try Self.bytes(), "gzip"), "gzip")
         #expect(try Opened(twice, in: folder).failure?.contains("packed more than once") == true)
@@ -296,7 +296,7 @@ import Testing
             let at = try #require(encrypted.indices.first { encrypted[$0...].starts(with: Array(mark.utf8)) })
             encrypted[at + (mark.hasSuffix("\u{4}") ? 6 : 8)] |= 1
         }
-        #expect(try Opened(encrypted, in: folder).failure?.contains("a.btsnoop: it is encrypted") == true)
+        #expect(try Opened(encrypted, in: folder).failure?.contains("a.btsnoop: encrypted") == true)
     }
 
     @Test func `names in an archive cannot play with a terminal`() async throws {
@@ -330,11 +330,11 @@ import Testing
         #expect(bomb.count < 100_000)
         let small = ArchiveLimits(bytes: 16 << 20)
         #expect(
-            try Opened(bomb, in: folder, limits: small).failure?.contains("more than 16 MiB come out of it") == true)
+            try Opened(bomb, in: folder, limits: small).failure?.contains("more than 16 MiB unpacked") == true)
         let narrow = ArchiveLimits(ratio: 100, freeBytes: 1 << 20)
         #expect(
             try Opened(bomb, in: folder, limits: narrow).failure?.contains(
-                "more than 100 bytes come out of each of its own") == true)
+                "more than 100 unpacked bytes for each packed byte") == true)
         // The limit applies to the sum of an archive.
         let many = try await Self.zip((0..<8).map { ("\($0).gz", bomb) })
         #expect(
@@ -342,11 +342,11 @@ import Testing
                 "more than 60 MiB") == true)
         #expect(
             try Opened(bomb, in: folder, limits: ArchiveLimits(time: .zero)).failure?.contains(
-                "takes more than 0 seconds") == true)
+                "more than 0 seconds to unpack") == true)
         let crowd = try await Self.zip((0..<30).map { ("\($0).txt", [65]) })
         #expect(
             try Opened(crowd, in: folder, limits: ArchiveLimits(members: 20)).failure?.contains(
-                "more than 20 files are in it") == true)
+                "more than 20 files") == true)
         let captures = try await Self.zip((0..<5).map { ("\($0).log", try Self.bytes()) })
         let few = try Opened(captures, in: folder, limits: ArchiveLimits(captures: 3))
         #expect(few.parts.count == 3)

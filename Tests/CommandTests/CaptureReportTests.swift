@@ -49,7 +49,7 @@ import Testing
             ["convert", capture, link],
         ] {
             let result = try await replay.run(arguments)
-            #expect(result.exitCode == 2 && result.error.contains("are one file"), "\(arguments): \(result.error)")
+            #expect(result.exitCode == 2 && result.error.contains("are the same file"), "\(arguments): \(result.error)")
         }
         #expect(
             try Data(contentsOf: URL(fileURLWithPath: capture)) == Data(contentsOf: URL(fileURLWithPath: Self.twoDays)))

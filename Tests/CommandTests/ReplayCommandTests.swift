@@ -44,7 +44,7 @@ import Testing
         #expect(calendar.output.contains(#""at":"2027-02-02T22:21:15""#))
         let strict = try await replay.run(["drinks", "-", "--json", "--dialect", "strict"], input: Array(text.utf8))
         #expect(strict.output == "")
-        #expect(strict.error.contains("1B 02 02 16 15 0F 00 10 00 00 01 61 00 of A4:C1:38:01:02:03 is refused"))
+        #expect(strict.error.contains("1B 02 02 16 15 0F 00 10 00 00 01 61 00 of A4:C1:38:01:02:03 is rejected"))
         #expect(strict.exitCode == 0)
     }
 

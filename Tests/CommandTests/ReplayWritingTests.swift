@@ -94,10 +94,10 @@ import Testing
         let hollow = try await replay.run(["info", "-"], input: [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 3])
         #expect(hollow.exitCode == 4)
         #expect(
-            hollow.error.hasPrefix("error: standard input: this is a gzip file, damaged or cut in its very beginning"),
+            hollow.error.hasPrefix("error: standard input: this is a gzip file, damaged or truncated at its start"),
             "\(hollow.error)")
         let cut = try await replay.run(["info", "-"], input: Array(whole.prefix(100)))
-        #expect(!cut.output.contains("fine to look at"))
+        #expect(!cut.output.contains("can be read"))
     }
 
     @Test func `a log given in parts counts each drink once`() async throws {

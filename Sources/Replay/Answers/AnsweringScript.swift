@@ -47,7 +47,7 @@ package struct AnsweringScript: Sendable {
         let scripts = try builder.finish()
         guard !scripts.isEmpty else {
             if let trouble { throw AnsweringScriptError(sentence: "\(path): \(trouble)") }
-            throw AnsweringScriptError(sentence: "no WaterH bottle speaks in \(path): there is nothing to answer with")
+            throw AnsweringScriptError(sentence: "no WaterH bottle in \(path): nothing to replay")
         }
         return (scripts, trouble)
     }

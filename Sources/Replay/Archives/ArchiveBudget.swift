@@ -17,24 +17,24 @@ final class ArchiveBudget {
     /// - Throws: `CaptureError` if a limit is exceeded.
     func spend(_ count: Int) throws(CaptureError) {
         bytes += count
-        guard bytes <= limits.bytes else { throw Self.refusal("more than \(Self.size(limits.bytes)) come out of it") }
+        guard bytes <= limits.bytes else { throw Self.refusal("more than \(Self.size(limits.bytes)) unpacked") }
         guard bytes <= limits.freeBytes || bytes / max(1, packed) <= limits.ratio else {
             throw Self.refusal(
-                "more than \(limits.ratio) bytes come out of each of its own, as of a file that was made to fill disks")
+                "more than \(limits.ratio) unpacked bytes for each packed byte")
         }
         guard begun.duration(to: .now) <= limits.time else {
-            throw Self.refusal("unpacking it takes more than \(limits.time.components.seconds) seconds")
+            throw Self.refusal("more than \(limits.time.components.seconds) seconds to unpack")
         }
     }
 
     func spendMember() throws(CaptureError) {
         members += 1
-        guard members <= limits.members else { throw Self.refusal("more than \(limits.members) files are in it") }
+        guard members <= limits.members else { throw Self.refusal("more than \(limits.members) files") }
         try spend(0)
     }
 
     private static func refusal(_ why: String) -> CaptureError {
-        CaptureError(.unsupported, at: 0, "this archive is not read: \(why). Unpack it yourself, and name the capture")
+        CaptureError(.unsupported, at: 0, "archive rejected: \(why). Unpack it manually and pass the capture")
     }
 
     private static func size(_ bytes: Int) -> String {

@@ -27,7 +27,7 @@ final class ArchiveReader {
         self.kind = kind
         stream = kind == .gzip ? InflateStream(.gzip, descriptor) : nil
         guard let handle = archive_read_new() else {
-            throw CaptureError(.broken, at: 0, "this \(kind.title) file cannot be unpacked: there is no memory for it")
+            throw CaptureError(.broken, at: 0, "this \(kind.title) file cannot be unpacked: out of memory")
         }
         self.handle = handle
         support()
@@ -113,10 +113,10 @@ final class ArchiveReader {
         let filters = archive_filter_count(handle) - 1 + (stream == nil ? 0 : 1)
         guard filters <= 1 else {
             throw CaptureError(
-                .unsupported, at: 0, "this file is packed more than once: unpack it yourself, and name the capture")
+                .unsupported, at: 0, "this file is packed more than once: unpack it manually and pass the capture")
         }
         if !kind.holdsMembers, filters == 0 || stream.map({ !$0.hasGiven && $0.failure != nil }) == true {
-            throw CaptureError(.broken, at: 0, "this is a \(kind.title) file, damaged or cut in its very beginning")
+            throw CaptureError(.broken, at: 0, "this is a \(kind.title) file, damaged or truncated at its start")
         }
     }
 
@@ -126,6 +126,6 @@ final class ArchiveReader {
             return CaptureError(.broken, at: 0, sentence)
         }
         let why = archive_error_string(handle).map { String(cString: $0) } ?? "for no reason given"
-        return CaptureError(.broken, at: 0, "this \(kind.title) file is damaged or cut: \(why)")
+        return CaptureError(.broken, at: 0, "this \(kind.title) file is damaged or truncated: \(why)")
     }
 }

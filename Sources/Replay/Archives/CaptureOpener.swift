@@ -53,7 +53,7 @@ package struct CaptureOpener: Sendable {
             guard names.count <= Self.mostInFolder else {
                 throw CaptureError(
                     .unsupported, at: 0,
-                    "this folder holds more than \(Self.mostInFolder) files: name the one that holds the captures")
+                    "this directory has more than \(Self.mostInFolder) files: name the directory of the captures")
             }
         }
         var opened = Opened(parts: [])
@@ -62,7 +62,7 @@ package struct CaptureOpener: Sendable {
             var status = stat()
             guard lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
             guard opened.parts.count < limits.captures else {
-                throw CaptureError(.unsupported, at: 0, "this folder holds more than \(limits.captures) captures")
+                throw CaptureError(.unsupported, at: 0, "this directory has more than \(limits.captures) captures")
             }
             let found = try? open(file)
             if let found, found.parts.contains(where: { $0.order.kind != nil }) {
@@ -72,8 +72,10 @@ package struct CaptureOpener: Sendable {
                 leftOut += 1
             }
         }
-        guard !opened.parts.isEmpty else { throw CaptureError(.unrecognised, at: 0, "this folder holds no capture") }
-        if leftOut > 0 { opened.remarks.append("\(leftOut) \(leftOut == 1 ? "file" : "files") in it are no captures") }
+        guard !opened.parts.isEmpty else { throw CaptureError(.unrecognised, at: 0, "this directory has no captures") }
+        if leftOut > 0 {
+            opened.remarks.append("\(leftOut) \(leftOut == 1 ? "file is not a capture" : "files are not captures")")
+        }
         return Opened(parts: Self.sorted(opened.parts), remarks: opened.remarks)
     }
 

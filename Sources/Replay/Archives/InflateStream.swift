@@ -47,7 +47,7 @@ final class InflateStream {
         stream.initialize(to: z_stream())
         let window: CInt = format == .gzip ? 31 : 15
         if inflateInit2_(stream, window, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) != Z_OK {
-            end("there is no memory to unpack it")
+            end("out of memory")
         }
     }
 
@@ -73,7 +73,7 @@ final class InflateStream {
                 let why = stream.pointee.msg.map { String(cString: $0) } ?? "error \(code)"
                 end(
                     why.hasPrefix("incorrect")
-                        ? "its checksum does not fit (\(why)), so what it holds is not what was packed" : why)
+                        ? "its checksum is wrong (\(why))" : why)
             }
         }
         let filled = plain.count - Int(stream.pointee.avail_out)
@@ -83,7 +83,7 @@ final class InflateStream {
     }
 
     private func end(_ why: String) {
-        failure = "this gzip file is damaged or cut: \(why)"
+        failure = "this gzip file is damaged or truncated: \(why)"
         isOver = true
     }
 

@@ -15,14 +15,14 @@ enum PackedLog {
     /// - Throws: an error with a sentence if it is not such a log.
     static func deflated(_ log: [UInt8]) throws(PackedLogError) -> [UInt8] {
         guard log.count >= headerLength + 6 else {
-            throw PackedLogError(sentence: "the packed log has \(log.count) bytes, fewer than its own header")
+            throw PackedLogError(sentence: "invalid packed log: \(log.count) bytes, fewer than its own header")
         }
         guard log[0] == 1 || log[0] == 2 else {
-            throw PackedLogError(sentence: "the packed log says version \(log[0]), only 1 and 2 are known")
+            throw PackedLogError(sentence: "invalid packed log: version \(log[0]), expected 1 or 2")
         }
         let (method, flags) = (log[headerLength], log[headerLength + 1])
         guard method & 0x0F == 8, (Int(method) << 8 | Int(flags)) % 31 == 0, flags & 0x20 == 0 else {
-            throw PackedLogError(sentence: "the packed log is not deflated as it should be")
+            throw PackedLogError(sentence: "invalid packed log: not deflate data")
         }
         return Array(log[headerLength...])
     }
@@ -62,7 +62,7 @@ enum PackedLog {
             }
             at += headerLength + length - 1
         }
-        return (file, end < records.count ? "the packed log ends in the middle of its record \(count + 1)" : nil)
+        return (file, end < records.count ? "the packed log ends in the middle of record \(count + 1)" : nil)
     }
 
     /// H4's type byte and btsnoop's flags: bit 0 received, bit 1 command or event.

@@ -94,7 +94,7 @@ struct PackedLogScanner {
             case UInt8(ascii: "/"), UInt8(ascii: "_"): value = 63
             case 0x20, 0x09, 0x0D, UInt8(ascii: "="): continue
             default:
-                log.trouble = "a line of the packed log is no base64"
+                log.trouble = "invalid Base64 in the packed log"
                 return
             }
             bits = bits << 6 | UInt32(value)
@@ -103,7 +103,7 @@ struct PackedLogScanner {
             bitCount -= 8
             log.bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
         }
-        if log.bytes.count > Self.longestLog { log.trouble = "the packed log is longer than any phone's" }
+        if log.bytes.count > Self.longestLog { log.trouble = "the packed log is larger than the limit" }
     }
 
     /// Whether the line has the mark within its first words: some tools write a time before it.

@@ -67,7 +67,7 @@ final class Unpacker {
                 member = try reader.next()
             } catch {
                 guard depth > 1 || !found.isEmpty else { throw error }
-                refuse("\(place.isEmpty ? "" : "\(place): ")\(error.sentence); what comes before is read")
+                refuse("\(place.isEmpty ? "" : "\(place): ")\(error.sentence); the part before it is read")
                 return
             }
             guard let member else { return }
@@ -77,7 +77,7 @@ final class Unpacker {
                 ? place : place.isEmpty ? Self.printable(member.name) : "\(place): \(Self.printable(member.name))"
             guard member.isFile else { continue }
             if member.isEncrypted {
-                refuse("\(name): it is encrypted: unpack it yourself")
+                refuse("\(name): encrypted: unpack it manually")
                 continue
             }
             let isAlone = member.name.isEmpty
@@ -96,7 +96,7 @@ final class Unpacker {
         case .capture(let packets, let order) where packets > 0 || isOnly:
             guard found.count < budget.limits.captures else {
                 refuse(
-                    "\(place): more than \(budget.limits.captures) captures are in it; this and later ones are not read"
+                    "\(place): more than \(budget.limits.captures) captures; this and later ones are not read"
                 )
                 break
             }
@@ -107,7 +107,7 @@ final class Unpacker {
             return
         case .packed(let kind):
             guard depth < budget.limits.nesting else {
-                refuse("\(place): it is packed in more than \(budget.limits.nesting) archives: unpack it yourself")
+                refuse("\(place): more than \(budget.limits.nesting) nested archives: unpack it manually")
                 break
             }
             let file = try SpoolFile(for: path)
@@ -202,11 +202,11 @@ final class Unpacker {
             while let piece = stream.next() {
                 try budget.spend(piece.count)
                 guard records.count + piece.count <= PackedLog.longest else {
-                    throw PackedLogError(sentence: "more comes out of the packed log than any phone keeps")
+                    throw PackedLogError(sentence: "the unpacked packed log is larger than the limit")
                 }
                 records += piece
             }
-            if stream.failure != nil { trouble = "the packed log is damaged or cut" }
+            if stream.failure != nil { trouble = "the packed log is damaged or truncated" }
         }
         let (file, end) = PackedLog.btsnoop(head: Array(log.bytes.prefix(PackedLog.headerLength)), records: records)
         return (file, end ?? trouble)

@@ -117,7 +117,7 @@ extension CaptureStatistics {
         if counts.timeouts > 0 {
             add(
                 .timeouts, "\(Words.count(counts.timeouts, "request")) had no answer within 30 seconds.",
-                "After that ATT allows no further request on the connection: a host should hang up and begin anew.",
+                "After that ATT allows no further request on the connection: a host must disconnect.",
                 counts.timeouts)
         }
         if counts.unanswered > 0 {
@@ -201,7 +201,7 @@ extension CaptureStatistics {
                 Anomaly(
                     kind: .errors,
                     sentence: "\(name) refused \(Words.count(characteristic.counts.errorCount, "request")): \(errors).",
-                    explanation: "The server's own reason stands in the answer.",
+                    explanation: "The server's own reason is in the response.",
                     count: characteristic.counts.errorCount, frame: nil))
         }
         return found
