@@ -236,7 +236,7 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         process = await self.emulator(f"hci:127.0.0.1:{port}")
         transport.server.close()
         transport.sink.transport.abort()
-        await self.line(process, "off the air")
+        await self.line(process, "not advertising")
         self.link = LocalLink()
         transport = await open_transport(f"tcp-server:127.0.0.1:{port}")
         self.addCleanup(transport.server.close)

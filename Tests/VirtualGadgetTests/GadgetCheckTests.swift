@@ -43,7 +43,7 @@ import Emulator
             characteristic(4, 6), "",
             "services[0].characteristics[0]: the value has the handle 6, and its service ends at 5"
         ),
-        (characteristic(2, 70000), "", "services[0].characteristics[0].handle: 0 to 65535 belongs here, not 70000"),
+        (characteristic(2, 70000), "", "services[0].characteristics[0].handle: 0 to 65535 expected, not 70000"),
         (
             characteristic(2, 3, #", "value": "0g""#), "",
             "services[0].characteristics[0].value: bytes are pairs of hex digits"
@@ -68,7 +68,7 @@ import Emulator
             "", #", "conversations": [{"exchanges": [{"request": "read", "handle": 3, "response": {"afterMs": -1}}]}]"#,
             "conversations[0].exchanges[0].response: afterMs is 0 to 86400000, not -1"
         ),
-        ("", #", "rules": [{"name": "a", "then": "b"}]"#, "rules[0]: then names 'b', and no rule is called so"),
+        ("", #", "rules": [{"name": "a", "then": "b"}]"#, "rules[0]: then names 'b', and no rule has this name"),
         (
             "", #", "rules": [{"pattern": "a5 * 00"}]"#,
             "rules[0].pattern: a pattern is hex digits, ?? for any byte, and * at its end for any rest"

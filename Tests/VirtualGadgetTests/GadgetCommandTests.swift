@@ -229,7 +229,7 @@ import Emulator
             (["--gadget", "g.json", "--name", "x"], 2, "--name cannot be used with --gadget"),
             (["--gadget-mode", "loop"], 2, "--gadget-mode requires --gadget FILE"),
             (["--gadget", folder.file("absent.json")], 1, "cannot be read: No such file or directory"),
-            (["--gadget", Self.capture], 4, "is no JSON"),
+            (["--gadget", Self.capture], 4, "is not valid JSON of a device profile"),
         ] {
             let result = try await emulator.run(["run", "--link", "unix:" + folder.file("s")] + arguments)
             #expect(result.exitCode == Int32(code) && result.error.contains(words), "\(arguments): \(result.error)")

@@ -40,7 +40,7 @@ import Emulator
         #expect(
             world.told
                 == (mode == .strict
-                    ? Array(repeating: "the host read 6 (FF01); the capture's host asked nothing more here", count: 2)
+                    ? Array(repeating: "the host read 6 (FF01); the capture has no further request here", count: 2)
                     : []))
     }
 
@@ -56,10 +56,10 @@ import Emulator
         #expect(try host.read(6).get() == [9])
         #expect(
             world.logged.contains(
-                "the host wrote 05 to 6 (FF01), which is not in the capture: accepted, and nothing comes of it"))
+                "the host wrote 05 to 6 (FF01), which is not in the capture: accepted without effect"))
         #expect(
             world.logged.contains(
-                "the host read 3 (2A19), which is not in the capture: refused, because its value is not in the capture")
+                "the host read 3 (2A19), which is not in the capture: rejected: its value is not in the capture")
         )
     }
 
@@ -123,7 +123,7 @@ import Emulator
         #expect(try world.recorded().conversations.flatMap(\.exchanges) == [request])
         #expect(
             world.machine.remarks == [
-                "FF01 at 6 notifies although it does not offer to, as recorded; bluetoothd would not let it"
+                "FF01 at 6 notifies without the property, as recorded; bluetoothd does not support this"
             ])
     }
 
@@ -181,7 +181,7 @@ import Emulator
         let world = try World(Self.gadget([], rules: Self.rules), .new)
         let host = world.connect()
         #expect(try host.request(.writeRequest(handle: 6, value: [0xEE])) == .writeResponse)
-        #expect(world.logged.contains("rules follow each other 64 times after one request: that is enough"))
+        #expect(world.logged.contains("stopped after 64 chained rules for one request"))
         #expect(try host.read(3).get() == [0x4D])
     }
 
@@ -242,6 +242,6 @@ import Emulator
         #expect(application.services[0].characteristics[0].descriptors.map(\.handle) == [4])
         #expect(remarks == ["2A19 at 3 is subscribed to at 4, a guess: the capture does not show where"])
         gadget.services[0].characteristics[1].declaration = 4
-        #expect(gadget.application().remarks == ["nobody can subscribe to 2A19 at 3: no handle is free for it"])
+        #expect(gadget.application().remarks == ["2A19 at 3 cannot be subscribed to: no free handle"])
     }
 }

@@ -11,15 +11,15 @@ package enum ControlMessages {
     }
 
     package static let actions: [(words: String, meaning: String)] = [
-        ("sip ML", "somebody drinks: a record with the bottle's clock, and live reports"),
-        ("refill", "the bottle is full again"),
-        ("battery PERCENT", "the battery's charge"),
-        ("charging on|off", "on its cradle or not"),
-        ("clock YYYY-MM-DDThh:mm:ss", "sets the bottle's clock"),
-        ("power-loss", "the battery is out for a moment: the clock starts at zero"),
-        ("drop", "drops the connection"),
-        ("press", "presses the button: confirms a registration"),
-        ("status", "how the bottle is"),
+        ("sip ML", "add a drink: a record with the bottle's clock, and live reports"),
+        ("refill", "fill the bottle"),
+        ("battery PERCENT", "set the battery's charge"),
+        ("charging on|off", "put it on its cradle, or take it off"),
+        ("clock YYYY-MM-DDThh:mm:ss", "set the bottle's clock"),
+        ("power-loss", "interrupt the power: the clock starts at zero"),
+        ("drop", "drop the connection"),
+        ("press", "press the button: confirms a registration"),
+        ("status", "show the bottle's state"),
     ]
 
     package static func action(_ word: String, _ value: String?) throws(Malformed) -> ControlAction {
@@ -38,9 +38,9 @@ package enum ControlMessages {
         }
         guard let known = actions.first(where: { $0.words.split(separator: " ").first.map(String.init) == word }) else {
             throw Malformed(
-                description: "'\(word)' is no action: there are \(actions.map(\.words).joined(separator: ", "))")
+                description: "unknown action '\(word)': expected \(actions.map(\.words).joined(separator: ", "))")
         }
-        throw Malformed(description: "write it as: \(known.words)")
+        throw Malformed(description: "invalid value: expected \(known.words)")
     }
 
     /// Parses `2026-12-31T23:59:50`, also with a space instead of the T and without seconds. Years 2000–2255.
@@ -66,9 +66,10 @@ package enum ControlMessages {
         do {
             request = try JSONDecoder().decode(Request.self, from: line)
         } catch DecodingError.typeMismatch(_, let context) where context.codingPath.first?.stringValue == "value" {
-            throw Malformed(description: "a value is a text or a number")
+            throw Malformed(description: "invalid value: expected a text or a number")
         } catch {
-            throw Malformed(description: #"a request is one JSON object a line, such as {"do":"sip","value":"120"}"#)
+            throw Malformed(
+                description: #"invalid request: expected a JSON object per line, such as {"do":"sip","value":"120"}"#)
         }
         return try action(request.do, request.value?.text)
     }

@@ -24,12 +24,12 @@ package enum ControlSocket {
     static func listen(_ path: String) throws(Failure) -> Int32 {
         let descriptor = socket(
             AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        guard descriptor >= 0 else { throw failure("no socket can be made") }
+        guard descriptor >= 0 else { throw failure("cannot create a socket") }
         var status = stat()
         if lstat(path, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFSOCK else {
                 close(descriptor)
-                throw Failure(isInUse: true, description: "\(path) is there and is no socket")
+                throw Failure(isInUse: true, description: "\(path) exists and is not a socket")
             }
             // Only a socket without a process refuses a connection. Another kind of socket gives another error and is
             // not replaced.
@@ -39,7 +39,7 @@ package enum ControlSocket {
                     isInUse: true,
                     description:
                         """
-                        somebody listens at \(path): another emulator, or a socket of another kind such as a \
+                        another process listens at \(path): an emulator, or a socket of another kind such as a \
                         bottle's link
                         """
                 )
@@ -51,7 +51,7 @@ package enum ControlSocket {
             defer { umask(before) }
             try withAddress(path) { (address, length) throws(Failure) in
                 guard bind(descriptor, address, length) == 0, Glibc.listen(descriptor, 8) == 0 else {
-                    throw failure("\(path) can not be listened at")
+                    throw failure("cannot listen at \(path)")
                 }
             }
             return descriptor
@@ -65,7 +65,7 @@ package enum ControlSocket {
     private static func probe(_ path: String) throws(Failure) -> Int32 {
         let descriptor = socket(
             AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        guard descriptor >= 0 else { throw failure("no socket can be made") }
+        guard descriptor >= 0 else { throw failure("cannot create a socket") }
         defer { close(descriptor) }
         var answer: Int32 = 0
         try withAddress(path) { (address, length) throws(Failure) in
@@ -76,10 +76,10 @@ package enum ControlSocket {
 
     static func dial(_ path: String) throws(Failure) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw failure("no socket can be made") }
+        guard descriptor >= 0 else { throw failure("cannot create a socket") }
         do {
             try withAddress(path) { (address, length) throws(Failure) in
-                guard connect(descriptor, address, length) == 0 else { throw failure("nobody listens at \(path)") }
+                guard connect(descriptor, address, length) == 0 else { throw failure("no process listens at \(path)") }
             }
             return descriptor
         } catch {
@@ -96,14 +96,14 @@ package enum ControlSocket {
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
         let bytes = Array((line + "\n").utf8)
         guard send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
-            throw failure("\(path) takes nothing")
+            throw failure("cannot send to \(path)")
         }
         var answer = Data()
         var buffer = [UInt8](repeating: 0, count: 4096)
         while !answer.contains(UInt8(ascii: "\n")), answer.count < 1 << 20 {
             let count = read(descriptor, &buffer, buffer.count)
             if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { throw Failure(isInUse: false, description: "\(path) gave no answer in \(limit) s") }
+            guard count > 0 else { throw Failure(isInUse: false, description: "\(path) did not respond in \(limit) s") }
             answer.append(contentsOf: buffer.prefix(count))
         }
         return answer.prefix { $0 != UInt8(ascii: "\n") }
@@ -117,7 +117,7 @@ package enum ControlSocket {
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
         guard path.utf8.count < capacity else {
             throw Failure(
-                isInUse: false, description: "\(path) is too long for a socket: \(capacity - 1) bytes at most")
+                isInUse: false, description: "\(path) is too long for a socket (at most \(capacity - 1) bytes)")
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
         let result = withUnsafePointer(to: &address) { pointer in

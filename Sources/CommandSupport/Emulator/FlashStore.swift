@@ -27,7 +27,7 @@ package final class FlashStore: Sendable {
         var status = stat()
         let exists = stat(path, &status) == 0
         guard !exists || status.st_mode & S_IFMT == S_IFREG else {
-            throw Failure(isBadContent: false, description: "\(path) is no ordinary file: name another")
+            throw Failure(isBadContent: false, description: "not a regular file: \(path)")
         }
         let target = exists ? realpath(path, nil) : nil
         defer { free(target) }
@@ -38,14 +38,14 @@ package final class FlashStore: Sendable {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         } catch {
             throw Failure(
-                isBadContent: false, description: "\(directory.path) can not be made: \(error.localizedDescription)")
+                isBadContent: false, description: "cannot create \(directory.path): \(error.localizedDescription)")
         }
         lock = Glibc.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard lock >= 0 else { throw Self.failure("\(path).lock can not be opened") }
+        guard lock >= 0 else { throw Self.failure("\(path).lock cannot be opened") }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             let why =
                 errno == EWOULDBLOCK
-                ? "another emulator uses \(path)" : Self.failure("\(path).lock can not be locked").description
+                ? "another emulator uses \(path)" : Self.failure("\(path).lock cannot be locked").description
             close(lock)
             throw Failure(isBadContent: false, description: why)
         }
@@ -60,12 +60,13 @@ package final class FlashStore: Sendable {
             content = try JSONDecoder().decode(Content.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
         } catch {
             throw Failure(
-                isBadContent: true, description: "\(path) is no bottle's flash: move it away, or name another file")
+                isBadContent: true,
+                description: "\(path) is not an emulator's flash: move it away, or name another file")
         }
         guard content.version == 1 else {
             throw Failure(
                 isBadContent: true,
-                description: "\(path) is of version \(content.version), and this emulator reads version 1")
+                description: "\(path) has version \(content.version): this emulator supports version 1")
         }
         return content.flash
     }
@@ -76,7 +77,7 @@ package final class FlashStore: Sendable {
         let data = try encoder.encode(Content(flash: flash))
         let temporary = path + ".new"
         let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.failure("\(temporary) can not be written") }
+        guard descriptor >= 0 else { throw Self.failure("\(temporary) cannot be written") }
         var isWritten = data.withUnsafeBytes { buffer in
             var rest = buffer[...]
             while let base = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
@@ -88,10 +89,10 @@ package final class FlashStore: Sendable {
             return true
         }
         isWritten = isWritten && fsync(descriptor) == 0
-        let failure = Self.failure("\(temporary) can not be written")
+        let failure = Self.failure("\(temporary) cannot be written")
         close(descriptor)
         guard isWritten else { throw failure }
-        guard rename(temporary, path) == 0 else { throw Self.failure("\(path) can not be replaced") }
+        guard rename(temporary, path) == 0 else { throw Self.failure("\(path) cannot be replaced") }
         try forceDirectory()
     }
 
@@ -99,9 +100,9 @@ package final class FlashStore: Sendable {
     private func forceDirectory() throws(Failure) {
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.failure("\(directory) can not be opened") }
+        guard descriptor >= 0 else { throw Self.failure("\(directory) cannot be opened") }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw Self.failure("\(directory) can not be forced to the disk") }
+        guard fsync(descriptor) == 0 else { throw Self.failure("\(directory) cannot be synchronised to the disk") }
     }
 
     private static func failure(_ what: String) -> Failure {

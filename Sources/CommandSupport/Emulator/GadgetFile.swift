@@ -21,7 +21,7 @@ package enum GadgetFile {
             let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
             guard size <= largest else {
                 throw Failure(
-                    path: path, sentence: "has \(size >> 20) MiB; a gadget has at most \(largest >> 20)",
+                    path: path, sentence: "has \(size >> 20) MiB: the limit is \(largest >> 20)",
                     isBadContent: true)
             }
             data = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -33,7 +33,7 @@ package enum GadgetFile {
                 sentence:
                     """
                     cannot be read: \
-                    \(access(path, R_OK) == 0 ? "it is no ordinary file" : String(cString: strerror(errno)))
+                    \(access(path, R_OK) == 0 ? "not a regular file" : String(cString: strerror(errno)))
                     """,
                 isBadContent: false)
         }
@@ -53,7 +53,7 @@ package enum GadgetFile {
             throw Failure(path: path, sentence: words(error), isBadContent: true)
         } catch {
             throw Failure(
-                path: path, sentence: "is no JSON: \((error as NSError).localizedDescription)", isBadContent: true)
+                path: path, sentence: "is not JSON: \((error as NSError).localizedDescription)", isBadContent: true)
         }
     }
 
@@ -73,12 +73,12 @@ package enum GadgetFile {
         return switch error {
         case .keyNotFound(let key, let context): place(context.codingPath) + "the key '\(key.stringValue)' is missing"
         case .typeMismatch(_, let context):
-            place(context.codingPath) + "something else belongs here (\(context.debugDescription))"
-        case .valueNotFound(_, let context): place(context.codingPath) + "null does not belong here"
+            place(context.codingPath) + "invalid type (\(context.debugDescription))"
+        case .valueNotFound(_, let context): place(context.codingPath) + "null is not allowed here"
         case .dataCorrupted(let context) where context.codingPath.isEmpty:
             """
-            is no JSON that could be a \
-            gadget\(context.underlyingError.map { ": \(($0 as NSError).localizedDescription)" } ?? "")
+            is not valid JSON of a device \
+            profile\(context.underlyingError.map { ": \(($0 as NSError).localizedDescription)" } ?? "")
             """
         case .dataCorrupted(let context): place(context.codingPath) + context.debugDescription
         @unknown default: "\(error)"

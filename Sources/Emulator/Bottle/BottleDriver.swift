@@ -41,7 +41,7 @@ package actor BottleDriver {
         await link.caughtUp()
         lastControl += 1
         feed(.control(action, id: lastControl))
-        return replies.removeValue(forKey: lastControl) ?? .refused("The bottle did not answer.")
+        return replies.removeValue(forKey: lastControl) ?? .refused("the emulated bottle did not respond")
     }
 
     /// Whether no deadline of the state machine is overdue by more than `grace`.
@@ -60,7 +60,7 @@ package actor BottleDriver {
                 link.perform(.respond(token: token, .error(unlikelyError)))
             case .link(let request): link.perform(request)
             case .reply(let id, let reply):
-                replies[id] = isSaved ? reply : .refused("The bottle's flash could not be saved.")
+                replies[id] = isSaved ? reply : .refused("saving the bottle's flash failed")
             case .log(let line): log(line)
             }
         }
@@ -72,7 +72,7 @@ package actor BottleDriver {
             try save(flash)
             return true
         } catch {
-            log("the flash could not be saved: \(error)")
+            log("saving the flash failed: \(error)")
             return false
         }
     }

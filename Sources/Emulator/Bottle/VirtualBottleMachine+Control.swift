@@ -57,7 +57,7 @@ extension VirtualBottleMachine {
         case .sip(let ml):
             let limit = identity.dialect == .strict ? 255 : 65_535
             guard (0...limit).contains(ml) else {
-                return .refused("A sip of \(ml) ml can not be written: the record holds 0 to \(limit) ml.")
+                return .refused("invalid sip: \(ml) ml (expected 0–\(limit)).")
             }
             sip(UInt16(ml), at: now)
         case .refill:
@@ -65,7 +65,7 @@ extension VirtualBottleMachine {
             reportSensors()
         case .battery(let percent):
             guard (0...100).contains(percent) else {
-                return .refused("The battery holds 0 to 100 percent, not \(percent).")
+                return .refused("invalid battery: \(percent) percent (expected 0–100).")
             }
             change { $0.batteryPercent = UInt8(percent) }
             report(Frame(.report, [Entry(.battery, [UInt8(percent)])]))
@@ -74,12 +74,12 @@ extension VirtualBottleMachine {
             change { $0.charging = state.rawValue }
             report(Frame(.report, [Entry(.charging, [state.rawValue])]))
         case .clock(let clock):
-            guard setClock(clock.encoded, at: now) else { return .refused("\(clock) is no date and time that exists.") }
+            guard setClock(clock.encoded, at: now) else { return .refused("invalid date and time: \(clock).") }
         case .powerLoss:
             clock.losePower(at: now)
             change { _ in }
         case .drop:
-            guard let central = session?.central else { return .refused("Nobody is connected.") }
+            guard let central = session?.central else { return .refused("no central is connected.") }
             emit(.link(.disconnect(central)))
         case .press: press()
         case .status: break

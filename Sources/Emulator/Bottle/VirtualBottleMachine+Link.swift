@@ -28,10 +28,10 @@ extension VirtualBottleMachine {
         case .unavailable(let error):
             if session != nil { disconnect(at: now) }
             offAir = error
-            log("off the air: \(error)")
+            log("not advertising: \(error)")
         case .available:
             offAir = nil
-            log("on the air again")
+            log("advertising again")
         case .disconnected, .mtuChanged, .subscribed, .unsubscribed, .notified: break
         }
     }
@@ -39,13 +39,13 @@ extension VirtualBottleMachine {
     /// The bottle accepts one connection. It stops advertising and disconnects further centrals.
     private mutating func connect(_ central: CentralID, at now: MonotonicInstant) {
         guard session == nil else {
-            log("\(central) is refused: \(session?.central.text ?? "somebody") is connected")
+            log("\(central) rejected: \(session?.central.text ?? "another central") is connected")
             return emit(.link(.disconnect(central)))
         }
         offAir = nil
         connections += 1
         guard connections > plan.refuse else {
-            log("\(central) is dropped: fault 'refuse', connection \(connections)")
+            log("\(central) disconnected: fault 'refuse', connection \(connections)")
             return emit(.link(.disconnect(central)))
         }
         session = Session(central, identity.profile.profiles[0], at: now)
@@ -102,10 +102,10 @@ extension VirtualBottleMachine {
             guard [[0x01], [0x01, 0x00], [0xFF]].contains(value) else {
                 return respond(token, .error(writeNotPermitted))
             }
-            log("\(central) wrote to the response characteristic: the bottle hangs up")
+            log("disconnecting \(central): it wrote to the response characteristic")
             emit(.link(.disconnect(central)))
         case GATTShape.firmwareUpdate:
-            log("\(central) wrote \(value.count) bytes to the firmware update, which does nothing here")
+            log("\(central) wrote \(value.count) bytes to the firmware update, which is not emulated")
             respond(token, .value([]))
         default:
             respond(token, .error(writeNotPermitted))
@@ -153,13 +153,13 @@ extension VirtualBottleMachine {
         }
         if session.isListening {
             guard session.outbox.count + values.count <= Session.capacity else {
-                return log("\(session.central) asks more than it takes; an answer is dropped")
+                return log("too many unsent responses to \(session.central): a response is dropped")
             }
             self.session?.outbox += waiting
         } else if session.profile == .draft, session.readable.count + values.count <= Session.capacity {
             self.session?.readable += waiting
         } else {
-            log("an answer is lost: \(session.central) has not subscribed to \(outlet)")
+            log("a response is lost: \(session.central) has not subscribed to \(outlet)")
         }
     }
 
@@ -181,7 +181,7 @@ extension VirtualBottleMachine {
         tellUnasked(at: now)
         if let until = session?.inFlightUntil, until <= now {
             session?.inFlightUntil = nil
-            log("the link did not say in 30 s that a notification has left; the next one follows")
+            log("no send confirmation within 30 s: sending the next notification")
         }
         rubbish(at: now)
         while let session, session.inFlightUntil == nil, let next = session.outbox.first,
@@ -194,7 +194,7 @@ extension VirtualBottleMachine {
             guard session.notifications + 1 != dropAt else {
                 self.session?.outbox = []
                 self.session?.isEndless = false
-                log("the connection drops: fault 'hang-up', notification \(session.notifications + 1)")
+                log("dropping the connection: fault 'hang-up', notification \(session.notifications + 1)")
                 return emit(.link(.disconnect(session.central)))
             }
             self.session?.inFlightUntil = now.advanced(by: Self.stall)
@@ -217,7 +217,7 @@ extension VirtualBottleMachine {
     private mutating func tellUnasked(at now: MonotonicInstant) {
         guard let due = session?.unaskedAt, due <= now else { return }
         session?.unaskedAt = nil
-        log("the listener asks nothing and is told state and log, habit 'unasked'")
+        log("sending state and log without a request (quirk 'unasked')")
         tellState(at: now)
     }
 

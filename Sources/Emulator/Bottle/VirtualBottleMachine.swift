@@ -116,7 +116,7 @@ package struct VirtualBottleMachine: Sendable {
         if let deadline = registrationDeadline, deadline <= now {
             registrationDeadline = nil
             report(Frame(.report, [Entry(.registration, [RegistrationCode.failed.rawValue])]))
-            log("registration failed: nobody pressed the button in 30 s")
+            log("registration failed: button not pressed within 30 s")
         }
     }
 }

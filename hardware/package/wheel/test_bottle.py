@@ -37,5 +37,5 @@ def test_two_recorded_days(bottle):
 
 
 def test_what_it_cannot_do_it_says(bottle):
-    with pytest.raises(BottleError, match="no action"):
+    with pytest.raises(BottleError, match="unknown action"):
         bottle.tell("fly")

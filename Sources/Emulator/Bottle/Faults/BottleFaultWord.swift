@@ -28,63 +28,62 @@ package struct BottleFaultWord: Sendable {
 
     package static var all: [BottleFaultWord] {
         [
-            BottleFaultWord("drop", \.drop, percent, 5, "that many percent of the notifications never leave"),
-            BottleFaultWord("twice", \.twice, percent, 10, "that many percent of the notifications leave twice"),
-            BottleFaultWord("slow", \.slow, milliseconds, 300, "each answer comes that many milliseconds late"),
-            BottleFaultWord("gap", \.gap, milliseconds, 50, "that many milliseconds pass between two notifications"),
+            BottleFaultWord("drop", \.drop, percent, 5, "N percent of the notifications are lost"),
+            BottleFaultWord("twice", \.twice, percent, 10, "N percent of the notifications are sent twice"),
+            BottleFaultWord("slow", \.slow, milliseconds, 300, "each response is N ms late"),
+            BottleFaultWord("gap", \.gap, milliseconds, 50, "N ms between two notifications"),
             BottleFaultWord(
                 "ignore", \.ignore, percent, 20,
-                "that many percent of the commands are ignored; 100: the bottle never answers"),
+                "N percent of the commands are ignored; 100: the bottle never responds"),
             BottleFaultWord(
                 "early", \.early, milliseconds, 500,
-                "commands are ignored for that many milliseconds after the subscription (a real bottle's habit)"),
+                "commands are ignored for N ms after the subscription (a quirk of a real bottle)"),
             BottleFaultWord(
                 "unasked", \.unasked, milliseconds, 500,
                 """
-                who subscribes and asks nothing for that many milliseconds is told state and log (a real bottle's \
-                habit)
+                sends state and log to a subscriber without requests after N ms (a quirk of a real bottle)
                 """
             ),
             BottleFaultWord(
-                "hang-up", \.hangUp, 1...1_000_000, 12, "each connection drops instead of its N-th notification"),
+                "hang-up", \.hangUp, 1...1_000_000, 12, "each connection is dropped instead of its N-th notification"),
             BottleFaultWord(
                 "hang-up-once", \.hangUpOnce, 1...1_000_000, 12,
-                "the first connection drops instead of its N-th notification"),
+                "the first connection is dropped instead of its N-th notification"),
             BottleFaultWord(
                 "refuse", \.refuse, 0...1_000_000, 2,
-                "the first N connections drop at once (the table may have been read by then)"),
-            BottleFaultWord("cut", \.cut, percent, 5, "that many percent of the notifications lack their last bytes"),
+                "the first N connections are dropped at once (the table might have been read by then)"),
+            BottleFaultWord("cut", \.cut, percent, 5, "N percent of the notifications lack their last bytes"),
             BottleFaultWord(
-                "split", \.split, 1...512, 20, "everything goes out in pieces of at most N bytes, cut anywhere"),
-            BottleFaultWord("shuffle", \.shuffle, "log entries go out in any order, as parallel bearers deliver them"),
+                "split", \.split, 1...512, 20, "all data is sent in pieces of at most N bytes, split anywhere"),
+            BottleFaultWord("shuffle", \.shuffle, "log entries are sent in any order, as over parallel bearers"),
             BottleFaultWord(
-                "restart", \.restart, percent, 50, "that many percent of the log transfers begin anew in the middle"),
+                "restart", \.restart, percent, 50, "N percent of the log transfers restart in the middle"),
             BottleFaultWord(
                 "interleave", \.interleave, percent, 30,
-                "that many percent of the log's notifications have a report before them"),
+                "N percent of the log's notifications follow a report"),
             BottleFaultWord(
-                "length", \.length, percent, 10, "the length field of that many percent of the frames lies"),
+                "length", \.length, percent, 10, "N percent of the frames have a wrong length field"),
             BottleFaultWord(
-                "entry", \.entry, percent, 10, "the size byte of that many percent of the log's entries lies"),
+                "entry", \.entry, percent, 10, "N percent of the log's entries have a wrong size byte"),
             BottleFaultWord(
-                "lie", \.lie, percent, 50, "that many percent of the log answers say the opposite of what is stored"),
+                "lie", \.lie, percent, 50, "N percent of the log responses contradict the stored log"),
             BottleFaultWord(
                 "foreign", \.foreign, percent, 20,
-                "that many percent of the answers are words of another maker's bottle"),
-            BottleFaultWord("endless", \.endless, "rubbish is notified after the log for as long as somebody listens"),
+                "N percent of the responses are those of another maker's bottle"),
+            BottleFaultWord("endless", \.endless, "invalid data is sent after the log while a central is subscribed"),
             BottleFaultWord(
                 "forget", \.forget, percent, 50,
-                "that many percent of the acknowledgements are forgotten: those records come again"),
+                "N percent of the acknowledgements are ignored: those records are sent again"),
             BottleFaultWord(
                 "counts", \.counts,
-                "an acknowledgement drops the N oldest records there are when it comes, whatever was sent"),
+                "an acknowledgement of N records deletes the N oldest ones, whatever was sent"),
             BottleFaultWord(
                 "frame", \.frame, 0...4680, 16,
-                "the retail log goes out in frames of at most N records (one frame without this word)"),
+                "the retail log is sent in frames of at most N records (one frame without this fault)"),
             BottleFaultWord(
                 "resend", \.resend, 0...500, 8, "the last N acknowledged records are sent again with the next ones"),
             BottleFaultWord(
-                "ring", \.ring, 1...5000, 20, "the log holds N records and loses its oldest (500 without this word)"),
+                "ring", \.ring, 1...5000, 20, "the log holds N records and loses its oldest (500 without this fault)"),
             BottleFaultWord(
                 "drift", \.drift, -100_000...100_000, 200, "the clock is N millionths fast, or slow if negative"),
             BottleFaultWord(

@@ -46,17 +46,17 @@ package struct BottleFaults: Hashable, Sendable {
                 $0.filter { $0 != " " }
             }
             guard let name = pieces.first, let word = BottleFaultWord.all.first(where: { $0.name == name }) else {
-                throw Malformed(description: "'\(part)' is no fault of a bottle")
+                throw Malformed(description: "unknown fault '\(part)'")
             }
             switch (word.kind, pieces.count > 1 ? Int(pieces[1]) : nil) {
             case (.plain(let path), _) where pieces.count == 1: self[keyPath: path] = true
             case (.number(let path, let range), let number?) where range.contains(number): self[keyPath: path] = number
-            case (.plain, _): throw Malformed(description: "'\(name)' takes no number: write '\(name)'")
+            case (.plain, _): throw Malformed(description: "'\(name)' must not have a number")
             case (.number(_, let range), _):
                 throw Malformed(
                     description:
                         """
-                        '\(name)' takes a number from \(range.lowerBound) to \(range.upperBound): for example \
+                        '\(name)' requires a number from \(range.lowerBound) to \(range.upperBound), for example \
                         '\(word.example)'
                         """
                 )

@@ -51,7 +51,8 @@ extension CharacteristicProperties: Codable {
                 throw DecodingError.dataCorruptedError(
                     in: container,
                     debugDescription:
-                        "'\(word.prefix(40))' is no property: \(Self.words.map(\.1).joined(separator: ", "))")
+                        "'\(word.prefix(40))' is not a property: \(Self.words.map(\.1).joined(separator: ", "))"
+                )
             }
             insert(known.0)
         }
@@ -78,7 +79,7 @@ extension KeyedDecodingContainer {
     private func narrow<Number: FixedWidthInteger>(_ number: Int, _ key: Key) throws -> Number {
         guard let fitting = Number(exactly: number) else {
             throw DecodingError.dataCorruptedError(
-                forKey: key, in: self, debugDescription: "0 to \(Number.max) belongs here, not \(number)")
+                forKey: key, in: self, debugDescription: "0 to \(Number.max) expected, not \(number)")
         }
         return fitting
     }

@@ -89,7 +89,7 @@ extension Gadget {
             try check(response.value, place + ".response")
             try check(response.afterMs, place + ".response")
             if response.error == 0 {
-                throw GadgetFault(place + ".response", "0 is no ATT error; leave it out where the answer is yes")
+                throw GadgetFault(place + ".response", "0 is not an ATT error; omit it for success")
             }
         }
         for (index, value) in (values ?? []).enumerated() {
@@ -127,7 +127,7 @@ extension Gadget {
         for (index, rule) in rules.enumerated() {
             let place = "rules[\(index)]"
             if let then = rule.then, !names.contains(then) {
-                throw GadgetFault(place, "then names '\(then.prefix(60))', and no rule is called so")
+                throw GadgetFault(place, "then names '\(then.prefix(60))', and no rule has this name")
             }
             try check(rule.response, rule.values, place)
         }

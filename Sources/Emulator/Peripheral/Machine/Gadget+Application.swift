@@ -62,8 +62,8 @@ extension Gadget {
                 for (uuid, handle) in loud where bold.contains(handle) {
                     remarks.append(
                         """
-                        \(uuid) at \(handle) notifies although it does not offer to, as recorded; bluetoothd would \
-                        not let it
+                        \(uuid) at \(handle) notifies without the property, as recorded; bluetoothd does not support \
+                        this
                         """
                     )
                 }
@@ -112,7 +112,7 @@ extension Gadget {
                 )
             } else {
                 remarks.append(
-                    "nobody can subscribe to \(local.uuid) at \(characteristic.handle): no handle is free for it")
+                    "\(local.uuid) at \(characteristic.handle) cannot be subscribed to: no free handle")
             }
         }
         return local

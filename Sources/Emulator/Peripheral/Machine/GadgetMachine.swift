@@ -130,8 +130,8 @@ package struct GadgetMachine: Sendable {
         case .notified: inFlightUntil = nil
         case .unavailable(let error):
             disconnect()
-            log("off the air: \(error)")
-        case .available: log("on the air again")
+            log("not advertising: \(error)")
+        case .available: log("advertising again")
         case .disconnected, .subscribed, .unsubscribed, .mtuChanged: break
         }
     }
@@ -142,7 +142,7 @@ package struct GadgetMachine: Sendable {
 
     private mutating func connect(_ id: CentralID, at now: MonotonicInstant) {
         guard central == nil else {
-            log("\(id) is refused: \(central?.text ?? "somebody") is connected")
+            log("\(id) rejected: \(central?.text ?? "another central") is connected")
             return effects.append(.link(.disconnect(id)))
         }
         central = id
@@ -238,7 +238,7 @@ package struct GadgetMachine: Sendable {
         case nil:
             if let value = values[handle] { return respond(token, .value(value)) }
             let mayRead = properties[handle]?.contains(.read) == true
-            tell(key, mayRead ? "refused, because its value is not in the capture" : "refused, it offers no reading")
+            tell(key, mayRead ? "rejected: its value is not in the capture" : "rejected: not readable")
             respond(token, .error(mayRead ? unlikelyError : readNotPermitted))
         }
     }
@@ -260,7 +260,7 @@ package struct GadgetMachine: Sendable {
         case nil:
             let wanted: CharacteristicProperties = token == nil ? .writeWithoutResponse : .write
             let mayWrite = properties[handle]?.contains(wanted) == true
-            tell(key, mayWrite ? "accepted, and nothing comes of it" : "refused, it offers no such writing")
+            tell(key, mayWrite ? "accepted without effect" : "rejected: not writable in this way")
             respond(token, mayWrite ? .value([]) : .error(writeNotPermitted))
         }
     }
@@ -354,7 +354,7 @@ package struct GadgetMachine: Sendable {
 
     private mutating func play(_ rule: Gadget.Rule, depth: Int, at now: MonotonicInstant) {
         guard depth <= Self.longestChain else {
-            return log("rules follow each other \(Self.longestChain) times after one request: that is enough")
+            return log("stopped after \(Self.longestChain) chained rules for one request")
         }
         play(ValuePlayer(rule.values ?? [], at: now, then: rule.then, depth: depth))
     }
@@ -362,7 +362,7 @@ package struct GadgetMachine: Sendable {
     private mutating func play(_ player: ValuePlayer) {
         if players.count >= Self.mostPlayers {
             players.removeFirst()
-            log("more is asked than is answered: the values of the oldest request are left out")
+            log("too many concurrent requests: dropping the values of the oldest")
         }
         players.append(player)
     }
@@ -371,7 +371,7 @@ package struct GadgetMachine: Sendable {
     private mutating func pump(at now: MonotonicInstant) {
         if let until = inFlightUntil, until <= now {
             inFlightUntil = nil
-            log("the link did not say in 30 s that a value has left; the next one follows")
+            log("no send confirmation within 30 s: sending the next value")
         }
         while inFlightUntil == nil, let place = players.indices.min(by: { players[$0].due < players[$1].due }),
             players[place].due <= now
@@ -413,13 +413,13 @@ package struct GadgetMachine: Sendable {
         let line = "the host \(words(key)), which is not in the capture: \(outcome)"
         effects.append(mode == .new ? .told(line) : .log(line))
         if unknown.count == Self.mostUnknown {
-            log("\(Self.mostUnknown) requests were not in the capture; further ones are not told")
+            log("\(Self.mostUnknown) requests were not in the capture; further ones are not logged")
         }
     }
 
     private mutating func mismatch(_ done: String) {
         guard cursor < end else {
-            return effects.append(.told("the host \(done); the capture's host asked nothing more here"))
+            return effects.append(.told("the host \(done); the capture has no further request here"))
         }
         let next = index.exchanges[cursor]
         let expected = words(
