@@ -47,7 +47,7 @@ import Testing
         #expect(
             !rounded.isTold && rounded.by == ["deficitLargeEnough"]
                 && rounded.facts.contains(
-                    "23 ml behind, rounded to 0 ml where it is shown; a reminder comes from 50 ml on"),
+                    "23 ml behind, shown as 0 ml; reminders start at 50 ml"),
             "\(rounded)")
         // One per day: amber is sent at 14:00, and red is suppressed.
         #expect(try await tracker("settings set reminders.maxPerDay 1").exitCode == 0)
@@ -72,7 +72,8 @@ import Testing
         // On pace, the text has no missing amount.
         let ahead = try await tracker("why --all --now 2026-06-15T06:00")
         #expect(
-            ahead.output.contains("  + On pace it is not asked how much is missing (reminders.minDeficitMl).\n")
+            ahead.output.contains(
+                "  + While the day is on pace, the deficit is not checked (reminders.minDeficitMl).\n")
                 && !ahead.output.contains("0 ml behind"), "\(ahead.output)")
         let silent = try await tracker("why --now 2026-06-15T23:30")
         #expect(
@@ -84,7 +85,7 @@ import Testing
                 change it: Active hours, from 07:00 on.
                 """
             ))
-        #expect(!silent.output.contains("  + ") && silent.output.contains("No notification would be seen from here"))
+        #expect(!silent.output.contains("  + ") && silent.output.contains("Notifications cannot be shown from here"))
         let all = try await tracker("why --all --now 2026-06-15T12:00")
         #expect(
             all.output.contains("Behind pace              told\n  + Reminders are on (reminders.enabled).\n"),

@@ -30,7 +30,9 @@ struct ReminderWords {
                 \(ml(pace.dailyTotalMl)) of \(ml(pace.dailyGoalMl)): the goal is \
                 \(isReached ? "reached" : "not reached yet").
                 """,
-                isReached ? "A higher goal, a drink taken back, or the next day." : "\(ml(hydration.remainingMl)) more."
+                isReached
+                    ? "A higher goal, a drink that you undo, or the next day."
+                    : "\(ml(hydration.remainingMl)) more."
             )
         case .activeHours:
             let hours = "\(settings.wake) to \(settings.sleep)"
@@ -62,19 +64,19 @@ struct ReminderWords {
             }
             return (
                 """
-                \(hydration.state.remindersSent) of \(settings.maxPerDay) reminders of this day were told \
+                \(hydration.state.remindersSent) of \(settings.maxPerDay) reminders of this day were sent \
                 (reminders.maxPerDay).
                 """,
                 holds
-                    ? "\(settings.maxPerDay - hydration.state.remindersSent) more that are told."
+                    ? "\(settings.maxPerDay - hydration.state.remindersSent) more reminders today."
                     : "A higher reminders.maxPerDay, or the next day."
             )
         case .noOtherWord:
             return (
                 holds
-                    ? "Nothing that matters more is told at the same moment."
-                    : "Something that matters more is told at the same moment.",
-                holds ? "Something that matters more." : "A moment at which nothing else is told."
+                    ? "No more important notification is due now."
+                    : "A more important notification is due now.",
+                holds ? "A more important notification." : "A time when no other notification is due."
             )
         case .behindPace, .onPace:
             let isBehind = pace.urgency > .onTrack
@@ -85,20 +87,20 @@ struct ReminderWords {
             )
         case .urgencyRisen:
             guard let last = hydration.state.lastNotified else {
-                return ("Nothing was told since the day was on pace.", "A reminder that is told.")
+                return ("No reminder was sent since the day was on pace.", "A reminder.")
             }
             let next =
                 last == .overdue
-                ? "Only once the day was on pace again, it comes again."
-                : "It comes again in red, or once the day was on pace again."
+                ? "It is sent again only after the day was on pace."
+                : "It is sent again in red, or after the day was on pace."
             return (
                 "The last reminder of this day said \(last.colour); now it is \(pace.urgency.colour).",
-                holds ? "A reminder that is told." : next
+                holds ? "A reminder." : next
             )
         case .deficitLargeEnough:
             guard pace.urgency > .onTrack else {
                 return (
-                    "On pace it is not asked how much is missing (reminders.minDeficitMl).",
+                    "While the day is on pace, the deficit is not checked (reminders.minDeficitMl).",
                     "A day that is less than \(ml(settings.minDeficitMl)) behind."
                 )
             }
@@ -106,8 +108,8 @@ struct ReminderWords {
             let (raw, shown) = (ml(pace.deficitMl), settings.amountUnits.behind(pace.deficitMl))
             return (
                 """
-                \(raw) behind\(holds || shown == raw ? "" : ", rounded to \(shown) where it is shown"); a reminder \
-                comes from \(ml(settings.minDeficitMl)) on (reminders.minDeficitMl).
+                \(raw) behind\(holds || shown == raw ? "" : ", shown as \(shown)"); reminders start \
+                at \(ml(settings.minDeficitMl)) (reminders.minDeficitMl).
                 """,
                 holds
                     ? "A drink, or a higher reminders.minDeficitMl."
@@ -116,8 +118,8 @@ struct ReminderWords {
         case .drinkDue: return drinkDue
         case .drinkUntold:
             return (
-                holds ? "That was not told yet." : "That was told already: once for each drink.",
-                holds ? "A reminder that is told." : "The next drink."
+                holds ? "It was not sent yet." : "It was already sent: once for each drink.",
+                holds ? "A reminder." : "The next drink."
             )
         case .pauseLongEnough:
             let hours = "\(Amounts.decimal(settings.adaptiveIntervalHours)) h"
@@ -134,44 +136,44 @@ struct ReminderWords {
         case .pauseUntold:
             return (
                 holds
-                    ? "That was not told yet."
-                    : "That was told already: once every \(Amounts.decimal(settings.adaptiveIntervalHours)) h.",
+                    ? "It was not sent yet."
+                    : "It was already sent: once every \(Amounts.decimal(settings.adaptiveIntervalHours)) h.",
                 holds
-                    ? "A reminder that is told."
+                    ? "A reminder."
                     : "The next \(Amounts.decimal(settings.adaptiveIntervalHours)) h without a drink."
             )
         case .goalUntold:
             return (
                 holds
-                    ? "That was not told on this day."
-                    : "That was told on this day already, or reminders were off when the goal was reached.",
-                holds ? "A word that is told." : "The next day."
+                    ? "It was not sent on this day."
+                    : "It was already sent on this day, or reminders were off when the goal was reached.",
+                holds ? "This notification." : "The next day."
             )
         case .recovered:
             return (
                 holds
                     ? "A drink brought the day back on pace after a reminder."
-                    : "No drink has brought the day back on pace since the last reminder, or that was told already.",
+                    : "No drink has brought the day back on pace since the last reminder, or it was already sent.",
                 holds
-                    ? "The word is told, or the day falls behind again."
-                    : "A reminder, and then a drink that makes up for it."
+                    ? "This notification, or a day that falls behind again."
+                    : "A reminder, then a drink that catches up."
             )
         case .backOnTrackOn:
             return (
                 "reminders.backOnTrack is \(holds ? "on" : "off").",
                 "Switch reminders.backOnTrack \(holds ? "off" : "on")."
             )
-        case .sessionRuns: return ("No Waterline session runs.", "Start one.")
+        case .sessionRuns: return ("No Waterline session is running.", "Start one.")
         case .timeRemindersOn, .gridPointCome, .gridPointUntold, .stillLogging, .drinkLogged, .waterOwed,
             .thresholdCrossed, .valueHigh, .openForLong, .questionUnasked:
-            return ("No Waterline session runs.", "Start one.")
+            return ("No Waterline session is running.", "Start one.")
         }
     }
 
     private var drinkDue: (fact: String, change: String) {
         let next = hydration.nextDrink
         return switch next.phase {
-        case .alerting: ("A drink is due since \(next.due.map(time) ?? "now").", "A drink.")
+        case .alerting: ("A drink has been due since \(next.due.map(time) ?? "now").", "A drink.")
         case .counting: ("The next drink is due at \(next.due.map(time) ?? "--").", "No drink until then.")
         case .outsideHours:
             (
@@ -182,7 +184,7 @@ struct ReminderWords {
                 "Those hours."
             )
         case .goalReached:
-            ("The goal is reached: nothing more is due.", "A higher goal, a drink taken back, or the next day.")
+            ("The goal is reached: nothing more is due.", "A higher goal, a drink that you undo, or the next day.")
         }
     }
 
@@ -193,7 +195,7 @@ struct ReminderWords {
         switch found.name {
         case .sessionRuns:
             guard holds else { return nil }
-            return ("A session runs since \(time(session.session.startTime)).", "End it.")
+            return ("A session has been running since \(time(session.session.startTime)).", "End it.")
         case .timeRemindersOn:
             return (
                 "Reminders by time are \(holds ? "on" : "off") (waterline.timeReminders).",
@@ -205,22 +207,22 @@ struct ReminderWords {
                 session.grid.point(at: session.now).map { "the last one was at \(time($0))" }
                 ?? "the first one is at \(next)"
             let told =
-                found.name == .gridPointCome ? "" : holds ? ", and was not told" : ", and was told or passed in silence"
+                found.name == .gridPointCome ? "" : holds ? ", and was not sent" : ", and was sent or skipped"
             return (
                 "They come \(every) (waterline.intervalMinutes); \(point)\(told).",
-                holds ? "A reminder that is told." : "The next one is at \(next)."
+                holds ? "A reminder." : "The next one is at \(next)."
             )
         case .stillLogging:
             return (
                 holds
                     ? "Something was logged in the 90 minutes before."
-                    : "Nothing was logged for 90 minutes: the session may be over.",
+                    : "Nothing was logged for 90 minutes: the session might be over.",
                 holds ? "90 minutes without an entry." : "An entry."
             )
         case .drinkLogged:
             return (
                 holds ? "A drink was logged since the last reminder." : "No drink was logged since the last reminder.",
-                holds ? "A reminder that is told." : "A drink."
+                holds ? "A reminder." : "A drink."
             )
         case .waterOwed:
             return (
@@ -235,14 +237,14 @@ struct ReminderWords {
         case .thresholdCrossed:
             return (
                 holds
-                    ? "The value came to the warning's threshold since the last look."
-                    : "The value did not come to the warning's threshold since the last look.",
-                holds ? "A warning that is told." : "A value that is below it, and then drinks."
+                    ? "The value reached the warning threshold since the last check."
+                    : "The value did not reach the warning threshold since the last check.",
+                holds ? "A warning." : "A value below it, then drinks."
             )
         case .valueHigh:
             return (
                 """
-                The value is \(Amounts.decimal(session.engine.value)); the warning begins at \
+                The value is \(Amounts.decimal(session.engine.value)); the warning starts at \
                 \(settings.warningThreshold) (waterline.warningThreshold).
                 """,
                 holds ? "A water." : "Drinks without water, or a lower waterline.warningThreshold."
@@ -250,17 +252,17 @@ struct ReminderWords {
         case .openForLong:
             return (
                 """
-                The session runs since \
+                The session has been running since \
                 \(time(session.session.startTime))\
-                \(session.state.keepGoingAt.map { " and was told to go on at \(time($0))" } ?? ""); \
-                after 12 h it is asked about.
+                \(session.state.keepGoingAt.map { " and was continued at \(time($0))" } ?? ""); \
+                the question is sent after 12 h.
                 """,
-                holds ? "Let it go on, or end it." : "12 h."
+                holds ? "Continue it, or end it." : "12 h."
             )
         case .questionUnasked:
             return (
-                holds ? "It was not asked about yet." : "It was asked about already.",
-                holds ? "A question that is told." : "Let it go on: then it is asked again after 12 h."
+                holds ? "The question was not sent yet." : "The question was already sent.",
+                holds ? "The question." : "Continue it: the question is sent again after 12 h."
             )
         default:
             return nil
