@@ -97,7 +97,7 @@ import TrackerCore
         #expect(
             troubles == [
                 """
-                The health files beside the store could not be written (the store is right): Not a directory, at \
+                Writing the health files failed (the store is not affected): Not a directory, at \
                 \(scratch.directory.path)/health
                 """
             ])

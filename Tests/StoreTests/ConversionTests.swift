@@ -193,7 +193,7 @@ import TrackerCore
         let copy = StoreCopy.beforeConversion(of: scratch.path) + ".new"
         try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
         let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path) }
-        #expect(error?.what.contains("A copy of the store cannot be written or deleted") == true)
+        #expect(error?.what.contains("Writing or deleting a copy of the store failed") == true)
         #expect(try version() == Schema.release09)
         try FileManager.default.removeItem(atPath: copy)
         #expect(try TrackerStore(path: scratch.path).allDrinks().count == 3964)

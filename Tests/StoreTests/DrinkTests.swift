@@ -109,7 +109,7 @@ func sip(_ wall: String, _ ml: Int, bottle: String = "b1", zone: String = "UTC")
             try store.editDrink("d\(logged.number)", time: TimeOfDay("00:10"), now)
         }
         #expect(
-            refusal?.sentence == "00:10 is before 04:00: on this day that is the morning after, and lies in the future."
+            refusal?.sentence == "00:10 is before 04:00: on this day, that is the next morning, which is in the future."
         )
         #expect(throws: Refusal.self) { try store.editDrink("d\(logged.number)", time: TimeOfDay("23:55"), now) }
     }

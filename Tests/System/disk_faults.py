@@ -105,7 +105,7 @@ class Verb:
         found = place.amounts()
         if code == 0 and found != self.after:
             yield f"ended with 0, and {found} counts"
-        elif code > 0 and found != self.before and "cannot be known" not in said:
+        elif code > 0 and found != self.before and "might be lost" not in said:
             yield f"ended with {code}, and {found} counts"
         elif found not in (self.before, self.after):
             yield f"half done: {found} counts"
@@ -215,7 +215,7 @@ class Restore(Verb):
         is_whole = [place.amounts(file) == self.before for file in kept]
         if 101 in place.amounts() and 102 in place.amounts() and not any(is_whole):
             yield f"replaced, and what was there is not kept: {said[:300]}"
-        if code > 0 and kept and "cannot be known" not in said:
+        if code > 0 and kept and "might be lost" not in said:
             yield f"failed, and left {len(kept)} files beside the store"
         if code != KILLED and not all(is_whole):
             yield "kept half of what was there"

@@ -10,10 +10,10 @@ EXIT_CODES = {0, 1, 2, 3, 4, 5, 130}
 CRASH = re.compile(r"Fatal error|Program crashed|AddressSanitizer|SIGILL|SIGSEGV|SIGABRT|SIGTRAP|malloc\(\)|free\(\):|Traceback \(most recent")
 DAMAGE = re.compile(r"malformed|not a database|is damaged|disk image|database of another program|later version", re.I)
 # What a machine that is too busy brings about, too: nobody promised how long a neighbour's turn takes.
-LATE = re.compile(r"Another process held the store for more than")
+LATE = re.compile(r"Another process locked the store for more than")
 # Why a program may fail here and still be right: what was done to it says so.
 EXCUSES = {
-    "disk": re.compile(r"full|no space|disk I/O|cannot be written|could not be written|kept no room|ENOSPC", re.I),
+    "disk": re.compile(r"full|no space|disk I/O|cannot be written|could not be written|Writing .* failed|kept no room|ENOSPC", re.I),
     "busy": re.compile(r"busy|locked|another program|another process|in use|SQLITE_BUSY", re.I),
     "sync": re.compile(r"server", re.I),
     "bottle": re.compile(r"did not answer|not found|unexpected bottle response|failed to connect|cannot be reached|hung up|connection", re.I),

@@ -75,7 +75,7 @@ extension TrackerStore {
     package func revokeTokens(_ beginning: String?, _ context: WriteContext) throws -> Int {
         // Ids are hexadecimal. SQLite would stop at a NUL byte, and an empty prefix would match all.
         guard beginning?.isEmpty != true, beginning?.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) ?? true else {
-            throw Refusal("noSuchToken", "There is no such token that is still valid.", category: .notFound)
+            throw Refusal("noSuchToken", "No valid token has this ID.", category: .notFound)
         }
         return try write { db in
             try db.execute(
@@ -87,12 +87,12 @@ extension TrackerStore {
                 arguments: [context.now.milliseconds, beginning, beginning, beginning])
             let count = db.changesCount
             guard count > 0 else {
-                throw Refusal("noSuchToken", "There is no such token that is still valid.", category: .notFound)
+                throw Refusal("noSuchToken", "No valid token has this ID.", category: .notFound)
             }
             guard count == 1 || beginning == nil else {
                 throw Refusal(
                     "severalTokens",
-                    "\(count) tokens begin so: name more of the one that is meant, as the list of tokens shows it.")
+                    "\(count) tokens have an ID that begins so. Give more characters of the ID.")
             }
             return count
         }

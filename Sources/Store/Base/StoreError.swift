@@ -54,7 +54,7 @@ package struct StoreError: Problem, Hashable {
 
 extension StoreError {
     init(_ error: DatabaseError, at path: String) {
-        let said = "SQLite says: \(error.message ?? "nothing") (code \(error.extendedResultCode.rawValue))"
+        let said = "SQLite: \(error.message ?? "nothing") (code \(error.extendedResultCode.rawValue))"
         // A full disk has several error codes, because the shared-memory file fails with an I/O error. Check the disk.
         let outOfSpace =
             error.resultCode == .SQLITE_FULL
@@ -73,7 +73,7 @@ extension StoreError {
             self.init(
                 .inputOutput,
                 """
-                The disk failed while the store was written, and whether the last change is kept cannot be known; \
+                The disk failed while the store was written, and the last change might be lost; \
                 \(said)
                 """,
                 at: path, code: "perhapsKept")
@@ -82,7 +82,7 @@ extension StoreError {
         case .SQLITE_CANTOPEN:
             self.init(.cannotOpen, "The store cannot be opened; \(said)", at: path)
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
-            self.init(.busy, "Another process held the store for more than \(Int(Self.busySeconds)) s", at: path)
+            self.init(.busy, "Another process locked the store for more than \(Int(Self.busySeconds)) s", at: path)
         case .SQLITE_NOTADB:
             self.init(.damaged, "The file is not a SQLite database", at: path, code: "notADatabase")
         case .SQLITE_CORRUPT:
@@ -90,7 +90,7 @@ extension StoreError {
         case .SQLITE_IOERR:
             self.init(.inputOutput, "The disk failed while reading or writing the store; \(said)", at: path)
         default:
-            self.init(.other, "The store could not do that; \(said)", at: path)
+            self.init(.other, "The operation failed; \(said)", at: path)
         }
     }
 

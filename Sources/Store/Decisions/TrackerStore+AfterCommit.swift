@@ -8,14 +8,14 @@ extension TrackerStore {
         do {
             _ = try evaluate(context, sinks: [])
         } catch {
-            troubles.append("The change is stored; the reminders take it up at the next check: \(error)")
+            troubles.append("The change is stored. Updating the reminders failed and is retried: \(error)")
         }
         do {
             try updateHealthFiles()
         } catch {
             troubles.append(
                 """
-                The health files beside the store could not be written (the store is right): \
+                Writing the health files failed (the store is not affected): \
                 \(FileTrouble.words(error))
                 """
             )

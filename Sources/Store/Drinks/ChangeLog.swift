@@ -116,7 +116,7 @@ extension TrackerStore {
                 if let asOf, try row.instant("at") > asOf {
                     throw Refusal(
                         "changedSince",
-                        "Something was changed after this was asked for, so nothing was taken back: \(what).")
+                        "Not undone: a newer change was made: \(what).")
                 }
                 guard try rows.allSatisfy({ try isOpen($0, db) }) else {
                     try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])

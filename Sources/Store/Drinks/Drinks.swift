@@ -84,7 +84,7 @@ package struct StoredDrink: Hashable, Sendable {
     init(row: Row) throws {
         number = try row.checked("id", at: 0)
         let day: String = try row.checked("localDay", at: 4)
-        guard let localDay = LocalDay(day) else { throw row.unreadable("localDay is \"\(day)\", which is no date") }
+        guard let localDay = LocalDay(day) else { throw row.unreadable("localDay is \"\(day)\", which is not a date") }
         drink = Drink(
             key: try row.checked("key", at: 1), at: try row.instant("instant", at: 2),
             zone: try row.checked("zone", at: 3), localDay: localDay,

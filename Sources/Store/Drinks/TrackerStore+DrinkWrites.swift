@@ -38,8 +38,8 @@ extension TrackerStore {
                 throw Refusal(
                     "notInTheFuture",
                     """
-                    \(time) is before \(TimeOfDay(hour: calendar.boundaryHour)): on this day that is the morning \
-                    after, and lies in the future.
+                    \(time) is before \(TimeOfDay(hour: calendar.boundaryHour)): on this day, that is the next \
+                    morning, which is in the future.
                     """
                 )
             }
@@ -148,7 +148,7 @@ extension TrackerStore {
             throw Refusal(
                 "notInTheFuture",
                 """
-                \(wall.dateText) \(wall.timeText.prefix(5)) lies in the future: a drink is logged when it has been \
+                \(wall.dateText) \(wall.timeText.prefix(5)) is in the future: a drink is logged after it was \
                 drunk.
                 """
             )

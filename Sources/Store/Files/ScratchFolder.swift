@@ -23,7 +23,7 @@ package final class ScratchFolder: Sendable {
         var name = Array("\(place)/\(Self.prefix)XXXXXX".utf8CString)
         guard mkdtemp(&name) != nil else {
             throw Refusal(
-                "noScratch", "There is no place for a copy: \(String(cString: strerror(errno))).",
+                "noScratch", "Creating a temporary directory failed: \(String(cString: strerror(errno))).",
                 category: errno == ENOSPC ? .diskFull : .failed)
         }
         path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

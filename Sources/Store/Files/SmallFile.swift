@@ -42,7 +42,7 @@ package enum SmallFile {
         switch mode & S_IFMT {
         case S_IFREG: nil
         case S_IFDIR: Trouble(words: "is a folder")
-        case S_IFIFO: Trouble(words: "is a pipe, which may never end")
+        case S_IFIFO: Trouble(words: "is a pipe, which might never end")
         case S_IFSOCK: Trouble(words: "is a socket")
         default: Trouble(words: "is a device")
         }

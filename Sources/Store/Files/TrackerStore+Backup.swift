@@ -88,7 +88,7 @@ extension TrackerStore {
         // The backup can be a store in use by another process.
         let source = try TrackerStore(path: file, for: .looking)
         guard source.found != .nothing else {
-            throw StoreError(.foreign, "There is no backup in the file", at: file)
+            throw StoreError(.foreign, "The file is not a backup", at: file)
         }
         defer { try? source.database.close() }
         try source.copy(to: copy)
@@ -210,7 +210,7 @@ enum StoreCopy {
     private static func trouble(_ file: String) -> StoreError {
         let reason = String(cString: strerror(errno))
         return StoreError(
-            errno == ENOSPC ? .diskFull : .inputOutput, "A copy of the store cannot be written or deleted: \(reason)",
+            errno == ENOSPC ? .diskFull : .inputOutput, "Writing or deleting a copy of the store failed: \(reason)",
             at: file)
     }
 

@@ -135,7 +135,7 @@ private enum WrittenFiles {
                 rmdir(file)
             } else if found.st_mode & S_IFMT == S_IFREG, unlink(file) != 0, errno != ENOENT {
                 throw StoreError(
-                    .inputOutput, "A file beside the store cannot be deleted: \(String(cString: strerror(errno)))",
+                    .inputOutput, "Deleting a file next to the store failed: \(String(cString: strerror(errno)))",
                     at: file, code: "healthFileStays")
             }
         }

@@ -77,8 +77,8 @@ extension TrackerStore {
         throw Refusal(
             "notInTheFuture",
             """
-            A sample of the file is of \(sample.at), which is still to come: nothing of the file was taken in. Put \
-            its date right, or this machine's clock.
+            A sample of the file is dated in the future (\(sample.at)). Nothing was imported. Correct its date, or \
+            this machine's clock.
             """
         )
     }

@@ -57,6 +57,6 @@ enum StateFile {
     }
 
     static func failure(_ code: Int32, _ file: String) -> StoreError {
-        StoreError(.inputOutput, "The state's file cannot be written: \(String(cString: strerror(code)))", at: file)
+        StoreError(.inputOutput, "Writing the state file failed: \(String(cString: strerror(code)))", at: file)
     }
 }

@@ -98,8 +98,8 @@ extension TrackerStore {
                 throw Refusal(
                     "recordIsNoDrink",
                     """
-                    r\(id) is no drink: it has \(record.amountMl) \
-                    ml\(record.raw.last == 0 ? "" : " and the flag of bookkeeping").
+                    r\(id) is not a drink: it has \(record.amountMl) \
+                    ml\(record.raw.last == 0 ? "" : " and the bookkeeping flag").
                     """
                 )
             }

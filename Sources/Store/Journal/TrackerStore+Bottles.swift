@@ -74,7 +74,7 @@ extension TrackerStore {
             try BottleTable.setOwn(bottle, db)
             if known == bottle { return !isOwn }
             guard known == nil else {
-                throw Refusal("bottleNameTaken", "\"\(identity)\" already is another bottle with a history of its own.")
+                throw Refusal("bottleNameTaken", "\"\(identity)\" is already another bottle with its own history.")
             }
             try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [identity, bottle])
             return true

@@ -30,11 +30,11 @@ struct StoreFile {
             switch errno {
             case EACCES:
                 throw StoreError(
-                    .cannotOpen, "The store cannot be reached: you may not look into its folder", at: given,
+                    .cannotOpen, "The store cannot be reached: no permission for its directory", at: given,
                     code: "folderIsClosed")
             case ENAMETOOLONG, ELOOP:
                 throw StoreError(
-                    .cannotOpen, "The store's path is too long or leads in a circle", at: given,
+                    .cannotOpen, "The store's path is too long or has a loop of links", at: given,
                     code: "pathLeadsNowhere")
             default:
                 (exists, isEmpty, logBytes, hasOtherNames) = (false, true, nil, false)
@@ -47,7 +47,7 @@ struct StoreFile {
             throw StoreError(.cannotOpen, "The store's path is a directory", at: given, code: "pathIsDirectory")
         default:
             throw StoreError(
-                .cannotOpen, "The store's path is no ordinary file (a pipe, a socket or a device)", at: given,
+                .cannotOpen, "The store's path is not a regular file (a pipe, a socket or a device)", at: given,
                 code: "notAnOrdinaryFile")
         }
         guard access(path, R_OK) == 0 else {
@@ -74,8 +74,8 @@ struct StoreFile {
             throw StoreError(
                 .cannotOpen,
                 """
-                The store's file is mounted by itself, without the folder that it lies in: its log would be kept \
-                beside this name, where who uses the other one does not look
+                The store's file is mounted without its directory: programs that use its other path would not find \
+                its WAL
                 """,
                 at: given, code: "isMounted")
         }
@@ -83,8 +83,8 @@ struct StoreFile {
         throw StoreError(
             .cannotOpen,
             """
-            The store's file has another name too (a hard link), and two programs that use one name each would \
-            lose what they write
+            The store's file has another name (a hard link): two programs that use different names would lose \
+            data
             """,
             at: given, code: "hasOtherNames")
     }
@@ -148,7 +148,8 @@ struct StoreFile {
             status.st_mode & S_IFMT == S_IFDIR
         else {
             throw StoreError(
-                .cannotOpen, "The directory for the store cannot be made", at: folder, code: "folderCannotBeMade")
+                .cannotOpen, "Creating the store's directory failed: \(String(cString: strerror(errno)))", at: folder,
+                code: "folderCannotBeMade")
         }
     }
 }

@@ -51,7 +51,8 @@ enum StoreOpening {
         }
         throw problem
             ?? StoreError(
-                .readOnly, "The store cannot be read without writing beside it", at: path, code: "logLeftBehind")
+                .readOnly, "The store cannot be read: SQLite cannot create its WAL next to it", at: path,
+                code: "logLeftBehind")
     }
 
     /// A commit is on disk when it returns. With NORMAL, a power failure loses the last commits.
@@ -136,7 +137,7 @@ enum StoreOpening {
             guard !db.configuration.readonly else { return }
             try refuseForeign(db, path: path)
             guard try String.fetchAll(db, sql: "PRAGMA journal_mode = WAL") == ["wal"] else {
-                throw StoreError(.cannotOpen, "The store cannot have a log beside it here", at: path)
+                throw StoreError(.cannotOpen, "SQLite cannot create a WAL next to the store", at: path)
             }
             if let beforeStatement { db.trace(options: .statement) { [unowned db] _ in beforeStatement(db) } }
         }

@@ -188,7 +188,7 @@ package struct TrackerStore: Sendable {
     private func mustWrite() throws {
         guard access == .writing else {
             throw StoreError(
-                .readOnly, "The store was opened to look only, nothing was changed", at: path, code: "openedToLook")
+                .readOnly, "The store was opened read-only, nothing was changed", at: path, code: "openedToLook")
         }
         try checkPlace()
     }
@@ -205,7 +205,7 @@ package struct TrackerStore: Sendable {
             // Messages must not contain the rest of the row.
             let problem = "\(value)".split(separator: ", row: ", maxSplits: 1).first.map(String.init) ?? ""
             throw StoreError(
-                .damaged, "A value of the store is of another kind than its column holds (\(problem))", at: path,
+                .damaged, "A value of the store has the wrong type (\(problem))", at: path,
                 code: "unreadableRow")
         }
     }

@@ -70,7 +70,7 @@ extension TrackerStore {
             var sessions = Set<String>()
             for element in elements {
                 guard case .row(let row) = element else {
-                    outcome.refuse(entity, "", "it is no object of plain values")
+                    outcome.refuse(entity, "", "not an object of plain values")
                     continue
                 }
                 var id = ""
@@ -243,9 +243,9 @@ struct RemoteRow {
         try number(
             "standardDrinkEstimate", from: StandardDrinks.range.lowerBound, through: StandardDrinks.range.upperBound)
         try number("amountOz", above: 0, through: 100)
-        if let preset = try optionalText("presetId"), !Self.isName(preset) { throw UnfitRow("presetId is no name") }
+        if let preset = try optionalText("presetId"), !Self.isName(preset) { throw UnfitRow("presetId is not valid") }
         guard try name("source") != LogSource.bottle.rawValue else {
-            throw UnfitRow("waters derived from sips do not travel")
+            throw UnfitRow("waters derived from sips are not synchronised")
         }
     }
 

@@ -74,7 +74,7 @@ enum Schema {
         }
         guard version >= 0 else {
             throw StoreError(
-                .damaged, "The store says that its schema is \(version), which no version of this program ever wrote",
+                .damaged, "The store has the unknown schema \(version)",
                 at: path, code: "schemaIsWrong")
         }
         let migrator = migrator(path: path)
@@ -162,7 +162,7 @@ enum Schema {
 
     static func wrongTable(_ table: String, path: String) -> StoreError {
         StoreError(
-            .damaged, "The store's tables are not as this program makes them (\(table))", at: path,
+            .damaged, "The store's tables are not those of this program (\(table))", at: path,
             code: "schemaIsWrong")
     }
 }

@@ -206,7 +206,7 @@ enum DayGoals {
     /// - Throws: `UnreadableRow`.
     static func goal(_ row: Row) throws -> (LocalDay, Int) {
         let text: String = try row.checked("localDay")
-        guard let day = LocalDay(text) else { throw row.unreadable("localDay is \"\(text)\", which is no date") }
+        guard let day = LocalDay(text) else { throw row.unreadable("localDay is \"\(text)\", which is not a date") }
         return (day, try row.checked("goalMl"))
     }
 

@@ -46,7 +46,7 @@ enum BottleTable {
         guard !new.isEmpty, taken == nil || taken == id else {
             throw Refusal(
                 "bottleNameTaken",
-                "\"\(new)\" already is another bottle with a history of its own. Choose another name.")
+                "\"\(new)\" is already another bottle with its own history. Choose another name.")
         }
         if try identified(new, db) != id {
             guard !isAddress(new) else {

@@ -5,6 +5,6 @@ package struct ReleasedBottle: Error, Hashable, Sendable, CustomStringConvertibl
     package init(_ bottle: String) { self.bottle = bottle }
 
     package var description: String {
-        "\(bottle) was let go from this store while it was polled: nothing more is taken from it."
+        "\(bottle) was released during the poll. No more records are imported."
     }
 }

@@ -106,9 +106,9 @@ extension WireEntry: Codable {
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: Key.self)
         let version = try fields.decode(Int.self, forKey: .version)
-        guard version >= 1 else { throw Malformed(description: "there is no version \(version) of an entry") }
+        guard version >= 1 else { throw Malformed(description: "invalid version \(version)") }
         guard version <= Self.version else {
-            throw Malformed(description: "it is of version \(version), and this program reads up to \(Self.version)")
+            throw Malformed(description: "version \(version) is not supported (expected 1–\(Self.version))")
         }
         let verdict: JournalEntry.Verdict
         switch try fields.decode(String.self, forKey: .verdict) {
@@ -117,19 +117,19 @@ extension WireEntry: Codable {
             verdict = .drink(at: try Self.instant(fields.decode(Int64.self, forKey: .at), .at), zone: zone)
         case "notADrink": verdict = .notADrink(reason: try Self.text(fields, .reason))
         case "quarantined": verdict = .quarantined(reason: try Self.text(fields, .reason))
-        case let other: throw Malformed(description: "\"\(other.prefix(32))\" is no verdict")
+        case let other: throw Malformed(description: "\"\(other.prefix(32))\" is not a valid verdict")
         }
         let wall = try fields.decodeIfPresent(String.self, forKey: .wall)
         guard let raw = Self.bytes(try fields.decode(String.self, forKey: .raw)) else {
             throw Malformed(description: "raw is not \(JournalEntry.length) bytes in hexadecimal")
         }
         let ml = try fields.decode(Int.self, forKey: .ml)
-        guard (0...0xFFFF).contains(ml) else { throw Malformed(description: "\(ml) ml fit no record") }
+        guard (0...0xFFFF).contains(ml) else { throw Malformed(description: "\(ml) ml is not a valid amount") }
         let wallTime = try wall.map { text in
-            guard let time = WallTime(text) else { throw Malformed(description: "wall is no date and time") }
+            guard let time = WallTime(text) else { throw Malformed(description: "wall is not a valid date and time") }
             return time
         }
-        if case .drink = verdict, ml == 0 { throw Malformed(description: "a drink of 0 ml is none") }
+        if case .drink = verdict, ml == 0 { throw Malformed(description: "0 ml is not a valid drink") }
         entry = JournalEntry(
             bottle: try Self.text(fields, .bottle), raw: raw, wall: wallTime, amountMl: ml,
             received: try Self.instant(fields.decode(Int64.self, forKey: .received), .received), verdict: verdict,
@@ -142,7 +142,7 @@ extension WireEntry: Codable {
         guard names.count <= Self.namesLimit, names.allSatisfy(Self.isText) else {
             throw Malformed(
                 description:
-                    "names are not at most \(Self.namesLimit) texts of 1 to \(Self.textLimit) printable characters")
+                    "names must be at most \(Self.namesLimit) texts of 1 to \(Self.textLimit) printable characters")
         }
         guard fields.contains(.edit) else {
             edit = nil
@@ -153,13 +153,13 @@ extension WireEntry: Codable {
             key: try Self.text(parts, .key), ml: try parts.decode(Int.self, forKey: .ml),
             at: try Self.instant(parts.decode(Int64.self, forKey: .at), .at), zone: try Self.zone(parts))
         guard case .drink = verdict, isDeleted, edit.map({ Drink.manualMl.contains($0.ml) }) ?? true else {
-            throw Malformed(description: "edit puts nothing that can be drunk in the place of a drink that was deleted")
+            throw Malformed(description: "edit must replace a deleted drink with a valid amount")
         }
     }
 
     private static func zone(_ fields: KeyedDecodingContainer<Key>) throws -> String {
         let zone = try text(fields, .zone)
-        guard (try? Zone(zone)) != nil else { throw Malformed(description: "there is no time zone \"\(zone)\"") }
+        guard (try? Zone(zone)) != nil else { throw Malformed(description: "\"\(zone)\" is not a valid time zone") }
         return zone
     }
 
@@ -178,7 +178,7 @@ extension WireEntry: Codable {
     private static func instant(_ milliseconds: Int64, _ key: Key) throws -> Instant {
         let instant = Instant(milliseconds: milliseconds)
         guard Instant.storable.contains(instant) else {
-            throw Malformed(description: "\(key.rawValue) is outside of the years that can be stored")
+            throw Malformed(description: "\(key.rawValue) is outside the years that can be stored")
         }
         return instant
     }
