@@ -45,7 +45,7 @@ final class Adapter: Sendable {
                     }
                     let report = await driver.poll(options, for: party)
                     if let trouble = flight.end(report, keptBeside: path, clock) {
-                        resident.log.warning("The capture of this poll is not kept: \(trouble)")
+                        resident.log.warning("Saving the capture of this poll failed: \(trouble)")
                     }
                     await resident.board.end(report, isPoll: options.job == .poll, at: Machine.now())
                     return report

@@ -23,38 +23,39 @@ struct BenchDayCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where everything goes; made, and empty if it is there. Default: bench-day- and the date.",
+            "Output directory, created if missing, otherwise empty (default: bench-day- and the date)",
             valueName: "folder"), completion: .directory)
     var folder: String?
 
     @Option(
         help: ArgumentHelp(
-            "The store that takes the bottle's drinks before they are acknowledged. Default: one in the folder.",
+            "Store for the bottle's drinks before they are acknowledged (default: one in the folder)",
             valueName: "file"), completion: .file())
     var store: String?
 
     @Option(
         help: ArgumentHelp(
-            "TOML. Default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml.", valueName: "file"),
+            "Configuration in TOML (default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml)",
+            valueName: "file"),
         completion: .file())
     var config: String?
 
     @Option(
         help: ArgumentHelp(
             """
-            The time zone of the bottle's clock. Default: $WATERH_ZONE, else what waterh.toml says, else the \
-            system's.
+            Time zone of the bottle's clock (default: $WATERH_ZONE, else waterh.toml, else the \
+            system's)
             """,
             valueName: "zone"))
     var zone: String?
 
     @Option(
         help: ArgumentHelp(
-            "Nobody is asked: the person's part is played at this control socket of a waterh-emulator.",
+            "Control socket of a waterh-emulator that answers the questions, for a rehearsal",
             valueName: "unix:PATH"))
     var rehearse: String?
 
-    @Flag(help: "The findings as one JSON object on standard output.")
+    @Flag(help: "Print the findings as one JSON object")
     var json = false
 
     func run() async throws {
@@ -62,7 +63,8 @@ struct BenchDayCommand: AsyncParsableCommand {
         var link = link
         link.fill(file)
         if case .capture = try link.name {
-            throw CommandFailure(.wrongUse, "A recording is no bottle.", advice: "Look at it with waterh-replay info.")
+            throw CommandFailure(
+                .wrongUse, "a capture is not a bottle", advice: "List its contents: waterh-replay info FILE")
         }
         let control = try rehearse.map(Self.path)
         try await BenchDayMachine.check(link)
@@ -90,7 +92,7 @@ struct BenchDayCommand: AsyncParsableCommand {
                         ?? BottleClock(yearByte: 0, month: 1, day: 1, hour: 0, minute: 0, second: 0)
                 },
                 pace: control == nil ? 1 : 0.2))
-        Diagnostics.line("Everything goes to \(folder.path).")
+        Diagnostics.line("Recording to \(folder.path).")
         let (outcome, stopped) = await Interruptible.stoppable { () -> (any Error)? in
             do {
                 try await session.run()
@@ -105,7 +107,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         let written = Result { try folder.write(day, isComplete: outcome == nil) }
         show(day, folder, isComplete: outcome == nil)
         if let outcome, stopped == nil {
-            if case .failure(let error) = written { Diagnostics.line("The findings are not in the folder: \(error)") }
+            if case .failure(let error) = written { Diagnostics.line("Writing the findings failed: \(error)") }
             throw Self.failure(outcome, link, folder)
         }
         try written.get()
@@ -128,7 +130,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         if store == nil, FileManager.default.fileExists(atPath: folder.store) {
             out.line(
                 """
-                The drinks are in the folder's store; into your own day with: waterh-tracker export \
+                The drinks are in the folder's store. Copy them to your store with: waterh-tracker export \
                 --format json --output drinks.json --store \(Escaping.shellWord(folder.store)) && \
                 waterh-tracker import drinks.json
                 """
@@ -143,15 +145,16 @@ struct BenchDayCommand: AsyncParsableCommand {
         // The session ends before anything is stored or acknowledged.
         let advice =
             error.code == .disconnected
-            ? "Nothing was acknowledged: the bottle has it all. Bring it nearer, and begin the day again." : usual
+            ? "Nothing was acknowledged: the bottle still has its log. Bring it nearer, and begin a new session."
+            : usual
         return CommandFailure(
-            .noLink, "\(sentence(error.description)) What was recorded until then is in \(folder.path).", advice: advice
+            .noLink, "\(sentence(error.description)) The recording until then is in \(folder.path).", advice: advice
         )
     }
 
     private static func path(_ text: String) throws -> String {
         guard case .unix(let path)? = try? LinkName(text) else {
-            throw CommandFailure(.wrongUse, "'\(text)' is no place of a control socket.", advice: "Write unix:PATH.")
+            throw CommandFailure(.wrongUse, "'\(text)' is not a valid control socket path", advice: "Use unix:PATH.")
         }
         return path
     }

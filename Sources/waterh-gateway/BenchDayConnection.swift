@@ -42,7 +42,7 @@ actor BenchDayConnection {
             }
         }
         link.perform(.stopScan)
-        mtu = try await request(.connect(found.peer, limit: .seconds(10)), "the connection was not made") {
+        mtu = try await request(.connect(found.peer, limit: .seconds(10)), "connecting failed") {
             switch $0 {
             case .connected(_, let mtu): .success(mtu)
             case .connectFailed(let error): .failure(error)
@@ -71,7 +71,7 @@ actor BenchDayConnection {
                 else { return nil }
                 return Table(profile: profile, command: command, response: response)
             }.first
-        guard let table else { throw LinkError(.protocolViolation, "It has the characteristics of neither profile.") }
+        guard let table else { throw LinkError(.protocolViolation, "It does not have a bottle's characteristics.") }
         var texts: [String?] = []
         for uuid: UInt16 in [0x2A25, 0x2A00] {
             guard let found = find(uuid), let bytes = try? await read(found) else { texts.append(nil); continue }

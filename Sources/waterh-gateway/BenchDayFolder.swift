@@ -17,8 +17,8 @@ struct BenchDayFolder: Sendable {
         do {
             if let there = try? FileManager.default.contentsOfDirectory(atPath: path), !there.isEmpty {
                 throw CommandFailure(
-                    .wrongUse, "\(path) is not empty.",
-                    advice: "Name another with --folder: what an earlier day recorded stays.")
+                    .wrongUse, "\(path) is not empty",
+                    advice: "Name another with --folder: an earlier recording is not replaced.")
             }
             try FileManager.default.createDirectory(
                 atPath: path + "/captures", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -27,7 +27,8 @@ struct BenchDayFolder: Sendable {
             throw failure
         } catch {
             throw CommandFailure(
-                .failed, "\(path) cannot be made: \(error.localizedDescription)", advice: "Name another with --folder.")
+                .failed, "creating \(path) failed: \(error.localizedDescription)", advice: "Name another with --folder."
+            )
         }
     }
 
@@ -62,7 +63,7 @@ struct BenchDayFolder: Sendable {
     private static func failure(_ file: String) -> CommandFailure {
         CommandFailure(
             .failed, "\(file) cannot be written: \(String(cString: strerror(errno))).",
-            advice: "Nothing was acknowledged since. Free some space, and begin a new day.")
+            advice: "Nothing was acknowledged since. Free some space, and begin a new session.")
     }
 
     func write(_ day: BenchDayRecord, isComplete: Bool) throws {

@@ -19,9 +19,9 @@ enum BenchDayMachine {
         let usual = [Paths.store, Paths.serviceStore]
         if let busy = usual.first(where: { ServiceSocket(path: ServiceSocket.path(forStore: $0)).isAnswering }) {
             throw CommandFailure(
-                .refused, "A service keeps \(busy), and would take the bottle's log and acknowledge it.",
+                .refused, "a running service would read and acknowledge the log (store \(busy))",
                 advice:
-                    "Stop it for the day: systemctl stop waterh-gateway, or systemctl --user stop waterh-gateway-user.")
+                    "Stop it first: systemctl stop waterh-gateway, or systemctl --user stop waterh-gateway-user")
         }
     }
 }

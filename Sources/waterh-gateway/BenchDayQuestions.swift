@@ -34,12 +34,12 @@ struct BenchDayQuestion: Sendable {
         ) { day in
             guard let first = day.records("log-after-sips"), let second = day.records("log-again"), !first.isEmpty
             else {
-                return unknown("There were not two whole logs with records.")
+                return unknown("Two complete logs with records are missing.")
             }
             let missing = first.filter { !second.contains($0) }
             return Finding(
                 answer: missing.isEmpty ? .yes : .no,
-                words: "\(first.count) records came, then \(second.count); \(missing.count) did not come again.",
+                words: "\(first.count) records came, then \(second.count); \(missing.count) were not sent again.",
                 evidence: missing.map(hex))
         },
         BenchDayQuestion(
@@ -61,7 +61,7 @@ struct BenchDayQuestion: Sendable {
         ) { day in
             guard let step = day.step("read") else { return unknown("It was not tried.") }
             guard let value = step.values.first else {
-                return Finding(answer: .no, words: step.failure ?? "Nothing came.")
+                return Finding(answer: .no, words: step.failure ?? "There was no response.")
             }
             return Finding(
                 answer: .yes, words: "The value has \(value.bytes.count) bytes.", evidence: [hex(value.bytes)])
@@ -87,7 +87,7 @@ struct BenchDayQuestion: Sendable {
         BenchDayQuestion(
             point: "amount", rule: "P3.2", text: "Are bytes 6 and 7 of a record the amount in ml?"
         ) { day in
-            guard let records = sipped(day) else { return unknown("No record of a known amount came.") }
+            guard let records = sipped(day) else { return unknown("No record of a known amount was received.") }
             let amounts = records.map { Int($0[6]) << 8 | Int($0[7]) }
             // The tolerance between a measuring cup and the bottle's sensor.
             let isSo = zip(day.sips, amounts).allSatisfy { abs($0 - $1) <= max(20, $0 * 15 / 100) }
@@ -102,7 +102,7 @@ struct BenchDayQuestion: Sendable {
         ) { day in
             guard let record = sipped(day)?.last, let model = day.model,
                 let snapshot = day.snapshots.first(where: { $0.step.part == "3-known-sips" })?.snapshot
-            else { return unknown("No record of a known sip came with a snapshot.") }
+            else { return unknown("No record of a known sip was received with a snapshot.") }
             let measured = model == .boost ? snapshot.batteryPercent : snapshot.temperatureC
             guard let measured else { return unknown("The snapshot has no such value.") }
             let isSo =

@@ -49,6 +49,6 @@ actor BenchDayRecorders {
     private func mayGoOn() throws {
         guard let trouble = trouble ?? air?.trouble else { return }
         throw CommandFailure(
-            .failed, "The recording is not whole: \(trouble).", advice: "Free some space, and begin a new day.")
+            .failed, "The recording is incomplete: \(trouble).", advice: "Free some space, and begin a new session.")
     }
 }

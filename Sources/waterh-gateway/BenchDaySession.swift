@@ -197,7 +197,7 @@ actor BenchDaySession {
                 throw Skip(reason: "the log is not empty, and a record of a wrong year must not stay among others")
             }
         case .setClock(let isNextYear):
-            guard await maySetClock() else { throw Skip(reason: "the bottle's clock is not to be set") }
+            guard await maySetClock() else { throw Skip(reason: "the clock must not be set") }
             let command = HostCommand.clock(isNextYear ? nextYear : surroundings.wall())
             step.sent = command.encoded
             try await bottle.write(command.encoded)
@@ -260,8 +260,8 @@ actor BenchDaySession {
             (shown.milliseconds - host.milliseconds).magnitude > 86_400_000
         else { return true }
         let text = """
-            The bottle's clock says \(clock), this computer's \(last.step.at). Set the bottle's clock by this \
-            computer's?
+            The bottle's clock says \(clock), this computer's \(last.step.at). Set the bottle's clock to this \
+            computer's time?
             """
         return await surroundings.person.answer(BenchDayPrompt("clock", text, .yesNo(false)))?.hasPrefix("y") ?? false
     }

@@ -109,7 +109,7 @@ struct BenchDayPart: Sendable {
         BenchDayPart(
             name: acknowledgementsName,
             prompt: BenchDayPrompt(
-                "acknowledge", "The log is stored now, and then the bottle is told to drop what was stored. Continue?",
+                "acknowledge", "The log is stored now and then acknowledged, so that the bottle deletes it. Continue?",
                 .yesNo(true)),
             steps: [
                 BenchDayStep("acknowledge-without-log", .acknowledge(.one)),

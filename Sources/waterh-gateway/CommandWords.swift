@@ -28,9 +28,9 @@ enum CommandWords {
             if let form = forms.first(where: {
                 $0.split(separator: " ").first.map(String.init) == words.first?.lowercased()
             }) {
-                throw wrong("'\(words.joined(separator: " "))' is to be written so: \(form).")
+                throw wrong("'\(words.joined(separator: " "))' is not valid: expected \(form).")
             }
-            throw wrong("'\(words.joined(separator: " "))' is no command.")
+            throw wrong("'\(words.joined(separator: " "))' is not a command.")
         }
     }
 
@@ -42,7 +42,7 @@ enum CommandWords {
 
     private static func millilitres(_ text: String) throws -> UInt16 {
         guard let ml = Amounts.typed(text).flatMap(UInt16.init(exactly:)) else {
-            throw wrong("'\(text)' is no amount: 0 to 65535 ml (2,216 oz), or with a unit, as 64oz or 2l.")
+            throw wrong("'\(text)' is not a valid amount: expected 0–65535 ml (2,216 oz), or with a unit: 64oz or 2l.")
         }
         return ml
     }
@@ -50,12 +50,12 @@ enum CommandWords {
     private static func clock(_ text: String?, zone: Zone, now: Instant) throws -> BottleClock {
         guard let text, text != "now" else {
             guard let clock = BottleClock(zone.wall(at: now)) else {
-                throw wrong("this machine's clock cannot be set on a bottle.")
+                throw wrong("a bottle cannot store the time of this machine's clock.")
             }
             return clock
         }
         guard let wall = WallTime(text), wall.isPossible, let clock = BottleClock(wall) else {
-            throw wrong("'\(text)' is no date and time: write 2026-12-31T23:59:50.")
+            throw wrong("'\(text)' is not a valid date and time: expected 2026-12-31T23:59:50.")
         }
         return clock
     }
@@ -63,7 +63,7 @@ enum CommandWords {
     private static func reminder(_ words: [String]) throws -> ReminderSetting {
         var setting = ReminderSetting.standard
         guard let mode = ["off", "periodic", "smart"].firstIndex(of: words[0]) else {
-            throw wrong("a reminder is off, periodic or smart.")
+            throw wrong("'\(words[0])' is not a valid reminder: expected off, periodic or smart.")
         }
         setting.mode = UInt8(mode)
         for word in words.dropFirst() {
@@ -73,7 +73,7 @@ enum CommandWords {
             }
             let times = word.split(separator: "-").compactMap { TimeOfDay(String($0)) }
             guard times.count == 2 else {
-                throw wrong("'\(word)' is neither hours (08:00-20:00) nor minutes (1 to 255).")
+                throw wrong("'\(word)' is not valid: expected hours (08:00-20:00) or minutes (1–255).")
             }
             (setting.wakeHour, setting.wakeMinute) = (UInt8(times[0].minutes / 60), UInt8(times[0].minutes % 60))
             (setting.sleepHour, setting.sleepMinute) = (UInt8(times[1].minutes / 60), UInt8(times[1].minutes % 60))
@@ -83,9 +83,9 @@ enum CommandWords {
 
     private static func light(_ words: [String]) throws -> ReminderLight {
         let named = ReminderLight.modeNames.first { $0.name == words[0].lowercased() }?.mode
-        guard let mode = named ?? UInt8(words[0]) else { throw wrong("'\(words[0])' is no light.") }
+        guard let mode = named ?? UInt8(words[0]) else { throw wrong("'\(words[0])' is not a light.") }
         let colour = try words.count > 1 ? hex(words[1]) : [0, 0, 0xFF]
-        guard colour.count == 3 else { throw wrong("a colour is six hex digits, RRGGBB.") }
+        guard colour.count == 3 else { throw wrong("'\(words[1])' is not a colour: expected six hex digits (RRGGBB).") }
         return ReminderLight(mode: mode, red: colour[0], green: colour[1], blue: colour[2])
     }
 
@@ -93,11 +93,11 @@ enum CommandWords {
     private static func hex(_ text: String) throws -> [UInt8] {
         let digits = Array(text.filter { $0 != " " && $0 != ":" }.utf8)
         guard !digits.isEmpty, digits.count % 2 == 0, digits.count <= 1024 else {
-            throw wrong("'\(text)' is no row of hex bytes (1 to 512).")
+            throw wrong("'\(text)' is not a sequence of hex bytes (1–512).")
         }
         return try stride(from: 0, to: digits.count, by: 2).map { index in
             guard let byte = UInt8(String(decoding: digits[index..<(index + 2)], as: UTF8.self), radix: 16) else {
-                throw wrong("'\(text)' is no row of hex bytes.")
+                throw wrong("'\(text)' is not a sequence of hex bytes.")
             }
             return byte
         }

@@ -55,8 +55,8 @@ struct Demo: AsyncParsableCommand {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         } catch {
             throw CommandFailure(
-                .failed, "No temporary directory can be made: \(error.localizedDescription)",
-                advice: "Set TMPDIR to a directory that can be written.")
+                .failed, "creating a temporary directory failed: \(error.localizedDescription)",
+                advice: "Set TMPDIR to a writable directory.")
         }
         let store = StorePlace(path: folder.appendingPathComponent("waterh.sqlite").path)
         let bottle = try await DemoBottle(capture: capture)
@@ -77,7 +77,7 @@ struct Demo: AsyncParsableCommand {
 
     private static func path(_ text: String) throws -> String {
         guard case .unix(let path)? = try? LinkName(text) else {
-            throw CommandFailure(.wrongUse, "'\(text)' is no place for a control socket.", advice: "Write unix:PATH.")
+            throw CommandFailure(.wrongUse, "'\(text)' is not a valid control socket path", advice: "Use unix:PATH.")
         }
         return path
     }
@@ -86,7 +86,7 @@ struct Demo: AsyncParsableCommand {
     private func show(_ bottle: DemoBottle, _ store: StorePlace) async throws {
         let gateway = DemoGateway(bottle.central, try Depot(store, zone: nil))
         let out = TextOutput.standard
-        out.line("A bottle that does not exist, \(bottle.origin).")
+        out.line("An emulated bottle, \(bottle.origin).")
         do {
             out.line("First poll:")
             let first = try await gateway.poll()

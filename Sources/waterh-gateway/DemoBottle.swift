@@ -33,9 +33,9 @@ final class DemoBottle: Sendable {
                 (records, model) = (fill.records, fill.model)
             } catch {
                 throw CommandFailure(
-                    .badInput, sentence("\(error)"), advice: "Name another capture with --capture, or leave it out.")
+                    .badInput, sentence("\(error)"), advice: "Name another capture with --capture, or omit it.")
             }
-            origin = "filled from \((file as NSString).lastPathComponent) (its last drink made now)"
+            origin = "filled from \((file as NSString).lastPathComponent) (shifted so that its last drink is now)"
         } else {
             records = Self.morning()
             origin = "with a morning of drinks in it (no shipped capture was found near the program)"

@@ -71,7 +71,7 @@ struct DemoService: Sendable {
     private func told(_ socket: String, _ out: TextOutput) {
         if speed > 1 {
             out.line(
-                "Time runs \(Amounts.decimal(speed)) times as fast there (--speed), and the bottle drinks by itself.")
+                "Time runs \(Amounts.decimal(speed)) times as fast (--speed), and drinks are added automatically.")
         }
         let option = control == nil ? "" : " --control unix:\(socket)"
         out.line("Or try in another terminal: \(Self.emulator) control\(option) sip 120    (Ctrl-C ends)")
@@ -98,8 +98,8 @@ struct DemoService: Sendable {
             } catch {
                 guard port == nil, candidate != 0 else {
                     throw CommandFailure(
-                        .failed, "The page cannot be shown at 127.0.0.1:\(candidate): \(error).",
-                        advice: "Give another --port, or 0 for one that is free.")
+                        .failed, "cannot serve the page at 127.0.0.1:\(candidate): \(error)",
+                        advice: "Use another --port, or 0 for a free one.")
                 }
             }
         }

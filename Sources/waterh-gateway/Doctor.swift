@@ -110,7 +110,7 @@ extension DoctorChecks {
             var status = stat()
             guard stat(place, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 != 0 else { return nil }
             return Finding(
-                "privacy", .note, "\(place) may be read by others (mode \(String(status.st_mode & 0o777, radix: 8)))",
+                "privacy", .note, "\(place) is readable by others (mode \(String(status.st_mode & 0o777, radix: 8)))",
                 advice: "chmod \(mode) \(Escaping.shellWord(place))",
                 remedy: Remedy(["chmod", mode, place], needsRoot: false))
         }
@@ -136,11 +136,11 @@ enum DoctorChecks {
             if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
                 return [
                     Finding(
-                        "store", .bad, "\(path) is a link to \(target), and nothing is there",
+                        "store", .bad, "\(path) is a link to \(target), which does not exist",
                         advice:
                             """
-                            Bring back what it leads to (a disk that is not mounted?), or remove the link: a poll \
-                            would begin another day at its end.
+                            Restore its target (a disk that is not mounted?), or remove the link: a poll would create \
+                            another store there.
                             """
                     )
                 ]
@@ -152,8 +152,8 @@ enum DoctorChecks {
             let isWritable = access(parent.path, W_OK) == 0
             return [
                 Finding(
-                    "store", isWritable ? .good : .bad, "\(path) does not exist; the first poll makes it",
-                    advice: isWritable ? nil : "\(parent.path) takes no writes: name another place with --store.")
+                    "store", isWritable ? .good : .bad, "\(path) does not exist; the first poll creates it",
+                    advice: isWritable ? nil : "\(parent.path) is not writable: name another store with --store.")
             ]
         }
         do {
@@ -167,15 +167,15 @@ enum DoctorChecks {
             let words =
                 switch store.found {
                 case .store: held
-                case .older: "\(held); of an earlier version, the next poll brings it up to date"
-                case .nothing: "\(path) is empty; the first poll makes a store of it"
+                case .older: "\(held); from an earlier version, the next poll updates it"
+                case .nothing: "\(path) is empty; the first poll creates a store in it"
                 }
             let trouble = StorePlace.writingTrouble(path)
             var findings = [
                 trouble.map { Finding("store", .bad, $0.words, advice: $0.advice) } ?? Finding("store", .good, words)
             ]
             if let other = place.beside {
-                findings.append(Finding("service", .note, "a system service keeps another day in \(other)"))
+                findings.append(Finding("service", .note, "a system service uses another store: \(other)"))
             }
             let day = (try? Depot.zones(zone, place))?.day ?? .utc
             for trouble in try store.outletTroubles() {
@@ -198,7 +198,7 @@ enum DoctorChecks {
     static func zone(_ given: String?, _ place: StorePlace) -> Finding {
         guard let zones = try? Depot.zones(given, place) else {
             return Finding(
-                "time zone", .bad, "\(given ?? "the system's") is no IANA name",
+                "time zone", .bad, "\(given ?? "the system's") is not an IANA name",
                 advice: "Set TZ or the setting day.zone, e.g. Europe/Berlin.")
         }
         let bottle =
@@ -282,8 +282,8 @@ enum DoctorChecks {
                     isOwn.map { $0 ? "this store's own bottle" : "a bottle that is not this store's" } ?? "a bottle"
                 finding = Finding(
                     check, isOwn == false ? .note : .good,
-                    "\(kind) is there: \(sighting.name ?? sighting.identity ?? seen.peer.text)",
-                    advice: isOwn == false ? "Polls leave it alone. If it is yours: \(sighting.adoption)" : nil)
+                    "\(kind) is in range: \(sighting.name ?? sighting.identity ?? seen.peer.text)",
+                    advice: isOwn == false ? "Polls ignore it. If it is yours: \(sighting.adoption)" : nil)
                 // The store's bottle might still appear.
                 if isOwn != false { break look }
             case .scanFailed(let error), .unavailable(let error):

@@ -111,28 +111,28 @@ final class FlightRecorder: Sendable {
     /// The reason to keep a poll; `nil` if it was normal.
     static func reason(_ report: PollReport) -> String? {
         if let failure = report.failure { return failure.kind == .interrupted ? nil : failure.kind.text }
-        if report.quarantined > 0 { return "Bytes that could not be understood" }
-        if report.unconfirmed > 0 { return "Nobody saw whether the bottle forgot what it was told to" }
+        if report.quarantined > 0 { return "Unreadable bytes" }
+        if report.unconfirmed > 0 { return "Acknowledgement not confirmed" }
         return nil
     }
 
     private static func story(_ report: PollReport, _ reason: String, isCut: Bool) -> String {
         var lines = [reason + "."]
         if let failure = report.failure { lines.append(failure.sentence) }
-        lines.append("bottle: \(report.bottle ?? "none was met")\(report.profile.map { ", \($0.rawValue)" } ?? "")")
+        lines.append("bottle: \(report.bottle ?? "none found")\(report.profile.map { ", \($0.rawValue)" } ?? "")")
         // On a separate line, so that a report can redact it.
         if let name = report.name { lines.append(KeptFlights.nameMark + name.filter { !$0.isNewline }) }
         lines.append(
             """
-            received \(report.received), new \(report.new), known \(report.duplicates), in doubt \
-            \(report.suspect), unreadable \(report.quarantined), acknowledged \(report.acknowledged), perhaps \
+            received \(report.received), new \(report.new), known \(report.duplicates), suspect \
+            \(report.suspect), unreadable \(report.quarantined), acknowledged \(report.acknowledged), possibly \
             acknowledged \(report.unconfirmed)
             """
         )
         lines += report.recovery.map {
             "recovery: \($0.rung.rawValue): \($0.reason)\($0.outcome.map { ": \($0)" } ?? "")"
         }
-        if isCut { lines.append("More passed than the capture has.") }
+        if isCut { lines.append("The capture is truncated.") }
         return lines.joined(separator: "\n")
     }
 }

@@ -15,23 +15,23 @@ struct Invite: ParsableCommand {
 
     @OptionGroup var place: StoreOptions
 
-    @Option(help: "Scope: read, log, control or admin, each with the ones before it (default control).")
+    @Option(help: "Scope: read, log, control or admin, each with the ones before it (default: control)")
     var scope: String?
 
-    @Flag(help: "The same as --scope admin.")
+    @Flag(help: "The same as --scope admin")
     var admin = false
 
-    @Option(help: "Label in the list of tokens (default browser).")
+    @Option(help: "Label in the list of tokens")
     var label = "browser"
 
-    @Option(help: ArgumentHelp("Base address of the page, for proxies and mapped ports.", valueName: "base"))
+    @Option(help: ArgumentHelp("Base address of the page, for proxies and mapped ports", valueName: "base"))
     var url: String?
 
-    @Flag(help: "One JSON object on standard output.")
+    @Flag(help: "Print one JSON object")
     var json = false
 
     func validate() throws {
-        guard scope == nil || !admin else { throw ValidationError("Give --scope or --admin, not both.") }
+        guard scope == nil || !admin else { throw ValidationError("--scope cannot be used with --admin") }
         guard ["read", "log", "control", "admin"].contains(scope ?? "control") else {
             throw ValidationError("invalid --scope: expected read, log, control or admin")
         }
@@ -61,7 +61,7 @@ struct Pair: ParsableCommand {
 
     func run() throws {
         throw CommandFailure(
-            .wrongUse, "\"waterh-gateway pair\" is named \"waterh-gateway invite\" now.",
+            .wrongUse, "waterh-gateway pair was renamed to waterh-gateway invite",
             advice: "waterh-gateway invite")
     }
 }
@@ -90,14 +90,14 @@ struct Invitation: Decodable {
                 "/api/v1/access-codes", ["scope": .string(scope), "label": .string(label)])
         } catch let failure as CommandFailure where failure.code == "noService" && isClosed(path) {
             throw CommandFailure(
-                .refused, "No access to the service: its socket is open to the group waterh only.",
+                .refused, "no access to the service: its socket is open to the group waterh only",
                 advice: """
                     sudo waterh-gateway open
-                    To need no sudo after your next login: sudo adduser $USER waterh
+                    To use it without sudo after your next login: sudo adduser $USER waterh
                     """)
         }
         guard var invitation = try? JSONDecoder().decode(Invitation.self, from: data) else {
-            throw CommandFailure(.failed, "The service's answer cannot be read.")
+            throw CommandFailure(.failed, "the service sent an invalid response")
         }
         invitation.json = String(decoding: data, as: UTF8.self)
         return invitation

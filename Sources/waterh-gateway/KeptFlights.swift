@@ -72,6 +72,6 @@ struct KeptFlights {
         let parts = stores.enumerated().flatMap { number, store in
             (KeptFlights(store: store)?.stories ?? []).map { "store \(number + 1), \($0.capture)\n\($0.story)" }
         }
-        return parts.isEmpty ? "No poll went wrong that is still kept." : parts.joined(separator: "\n")
+        return parts.isEmpty ? "No failed polls are kept." : parts.joined(separator: "\n")
     }
 }

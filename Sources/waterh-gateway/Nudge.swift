@@ -5,7 +5,7 @@ struct Nudge: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nudge",
         abstract: "Ask the running service to poll now",
-        discussion: "The service of the same store polls. Its result is in the day a moment later.")
+        discussion: "The service of the same store polls. The result is stored a moment later.")
 
     @OptionGroup var place: LocationOptions
 

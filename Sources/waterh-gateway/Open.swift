@@ -16,7 +16,7 @@ struct Open: ParsableCommand {
 
     @OptionGroup var place: StoreOptions
 
-    @Option(help: ArgumentHelp("Base address of the page, for proxies and mapped ports.", valueName: "base"))
+    @Option(help: ArgumentHelp("Base address of the page, for proxies and mapped ports", valueName: "base"))
     var url: String?
 
     func validate() throws { try Invitation.check(url) }
@@ -25,7 +25,7 @@ struct Open: ParsableCommand {
         let invitation = try Invitation.make(place, scope: "admin", label: "browser")
         guard let base = url ?? invitation.localUrl else {
             throw CommandFailure(
-                .refused, "The page is off (listen = \"off\").",
+                .refused, "the page is off (listen = \"off\")",
                 advice: "Set an address in waterh.toml, as in listen = \"127.0.0.1:8077\", and restart the service.")
         }
         let (out, link) = (TextOutput.standard, invitation.link(base))

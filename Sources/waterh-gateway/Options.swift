@@ -28,7 +28,7 @@ struct LinkOptions: ParsableArguments {
     @Flag(help: "Switch the adapter off and on as a last resort. Other programs that use it are disconnected.")
     var allowPowerCycle = false
 
-    @Flag(help: "Log what happens to standard error")
+    @Flag(help: "Log each step to standard error")
     var verbose = false
 
     /// The link: the option, the environment, or the default.
@@ -51,7 +51,7 @@ struct LinkOptions: ParsableArguments {
         if notifications != nil {
             guard case .bluez = name else {
                 throw CommandFailure(
-                    .wrongUse, "--notifications requires --link bluez", advice: "Leave it out, or use --link bluez."
+                    .wrongUse, "--notifications requires --link bluez", advice: "Omit it, or use --link bluez."
                 )
             }
         }
@@ -73,19 +73,19 @@ struct LinkOptions: ParsableArguments {
         var status = stat()
         guard stat(file, &status) == 0 else {
             return CommandFailure(
-                .wrongUse, "There is no capture \(file): \(String(cString: strerror(errno))).",
-                advice: "Name a recording that is there: --link capture:FILE. captures/ has some.")
+                .wrongUse, "cannot open the capture \(file): \(String(cString: strerror(errno)))",
+                advice: "Name an existing capture: --link capture:FILE. The directory captures/ has examples.")
         }
         guard access(file, R_OK) == 0 else {
             return CommandFailure(
-                .failed, "The capture \(file) cannot be read: \(String(cString: strerror(errno))).",
-                advice: "Look who may read it (ls -l).")
+                .failed, "cannot read the capture \(file): \(String(cString: strerror(errno)))",
+                advice: "Check its permissions: ls -l \(file)")
         }
         let said =
             error.sentence.hasPrefix(file + ": ") ? String(error.sentence.dropFirst(file.count + 2)) : error.sentence
         return CommandFailure(
-            .badInput, "The capture \(file) cannot answer: \(said)\(said.hasSuffix(".") ? "" : ".")",
-            advice: "'waterh-replay info \(file)' tells what is in it.")
+            .badInput, "cannot replay the capture \(file): \(said)",
+            advice: "List its contents: waterh-replay info \(file)")
     }
 
     var wantedBottle: String? { Configuration().bottle(flag: bottle) }

@@ -12,8 +12,8 @@ enum PollAdvice {
     /// A service of the same store is running.
     static let besideService =
         """
-        The service of this store is running and may have the bottle: ask it instead, with waterh-gateway nudge or \
-        on its page, or stop it first.
+        The service of this store is running and might use the bottle. Poll with waterh-gateway nudge or on its \
+        page, or stop the service first.
         """
 
     /// The diagnostic and its advice.
@@ -31,25 +31,25 @@ enum PollAdvice {
         if let code = values["linkError"] { return link.about(LinkError.Code(code)) }
         switch failure.code {
         case "noBottle": return "Name the bottle (--bottle NAME or ADDRESS), or record the connection and report it."
-        case "otherBottleThanNamed": return "Leave --bottle out, or name this one."
+        case "otherBottleThanNamed": return "Omit --bottle, or name this one."
         case "tooManyNotifications": return link.about(.protocolViolation)
         case "smallMTU": return link.smallMTU(values["mtu"] ?? "more")
         case "notTheProtocol":
-            return "Run waterh-gateway poll again; if it stays so, record the connection and report it."
+            return "Run waterh-gateway poll again. If the problem persists, record the connection and report it."
         case "saidNothing": return link.silent
-        case "logBrokeOff": return link.brokenOff("what was whole is stored, and nothing uncertain was acknowledged.")
+        case "logBrokeOff": return link.brokenOff("complete records are stored, nothing uncertain was acknowledged.")
         case "outOfTime": return link.brokenOff("what is not acknowledged is still in the bottle.")
         case "cannotStore":
-            return "What was not stored was not acknowledged: the bottle still has it. Mend the store and poll again."
-        case "storeCannotBeRead": return "Nothing was taken from the bottle."
-        case "interrupted": return "What had arrived is stored; poll again for the rest."
+            return "What was not stored was not acknowledged: the bottle has it. Fix the store and poll again."
+        case "storeCannotBeRead": return "Nothing was read from the bottle."
+        case "interrupted": return "The received records are stored. Poll again for the rest."
         case "clockDoubtful":
             return
                 """
-                Nothing was acknowledged and no clock was set. Look at the date of this computer (timedatectl); \
-                the next poll with a right clock goes on 
+                Nothing was acknowledged and no clock was set. Check the date of this computer (timedatectl); \
+                the next poll with a right clock continues 
                 """
-                    + "by itself. If it is right and the bottle is wrong: waterh-gateway poll --trust-clock"
+                    + "automatically. If it is right and the bottle is wrong: waterh-gateway poll --trust-clock"
         case "elsewhere": return "Release it in the store of that gateway first (adopt --release)."
         case "notOurs":
             let (identity, own) = (values["identity"] ?? "ADDRESS", values["own"] ?? "another")

@@ -39,33 +39,33 @@ struct PollFigures: Sendable {
         func counter(_ name: String, _ help: String, _ value: (PollFigures) -> Int) {
             family("waterh_records_\(name)_total", "counter", help) { [("", [], "\(value($0))")] }
         }
-        family("waterh_polls_total", "counter", "Polls that are over, by how they went.") { figures in
+        family("waterh_polls_total", "counter", "Completed polls by result.") { figures in
             figures.results.sorted { $0.key < $1.key }.map { ("", [("result", $0.key)], "\($0.value)") }
         }
-        counter("received", "Records that bottles sent.", \.received)
+        counter("received", "Records received from bottles.", \.received)
         counter("new", "Records that were stored for the first time.", \.new)
-        counter("duplicate", "Records that were known.", \.duplicates)
+        counter("duplicate", "Records that were already stored.", \.duplicates)
         counter("suspect", "Records that are kept and not counted.", \.suspect)
-        counter("acknowledged", "Records that bottles were told to forget.", \.acknowledged)
-        family("waterh_poll_duration_seconds", "histogram", "How long polls took.") { figures in
+        counter("acknowledged", "Records that were acknowledged to bottles.", \.acknowledged)
+        family("waterh_poll_duration_seconds", "histogram", "Duration of polls.") { figures in
             let polls = "\(figures.results.values.reduce(0, +))"
             return figures.buckets.map { ("_bucket", [("le", "\($0.end)")], "\($0.count)") }
                 + [("_bucket", [("le", "+Inf")], polls), ("_sum", [], "\(figures.seconds)"), ("_count", [], polls)]
         }
-        family("waterh_link_connected", "gauge", "Whether a bottle's connection is kept right now.") {
+        family("waterh_link_connected", "gauge", "1 while a connection to a bottle is open, else 0.") {
             [("", [], $0.isConnected ? "1" : "0")]
         }
-        family("waterh_link_seconds_total", "counter", "How long connections with a bottle have stood.") {
+        family("waterh_link_seconds_total", "counter", "Total duration of connections to bottles.") {
             [("", [], "\($0.linkSeconds)")]
         }
-        family("waterh_rssi_dbm", "gauge", "How strongly a bottle was heard before it was connected with last.") {
+        family("waterh_rssi_dbm", "gauge", "Signal strength of a bottle before the last connection.") {
             figures in
             figures.rssi.sorted { $0.key < $1.key }.map { ("", [("bottle", $0.key)], "\($0.value)") }
         }
-        family("waterh_store_bytes", "gauge", "The size of the store's file, with what is not merged into it yet.") {
+        family("waterh_store_bytes", "gauge", "Size of the store file and its WAL.") {
             $0.storeBytes.map { [("", [], "\($0)")] } ?? []
         }
-        family("waterh_outbox_depth", "gauge", "Changes that a sync server has not got yet.") {
+        family("waterh_outbox_depth", "gauge", "Changes that wait for the sync server.") {
             $0.waiting.map { [("", [], "\($0)")] } ?? []
         }
         family("waterh_battery_ratio", "gauge", "A bottle's battery, 0 to 1.") { figures in

@@ -105,11 +105,11 @@ enum PollText {
         var parts = ["\(report.new) new", "\(report.duplicates) known"]
         if report.suspect > 0 { parts.append("\(report.suspect) suspect (kept, not counted)") }
         if report.quarantined > 0 {
-            parts.append("\(counted(report.quarantined, "piece")) of bytes not understood (kept)")
+            parts.append("\(counted(report.quarantined, "piece")) of unreadable bytes (kept)")
         }
         parts.append("\(report.acknowledged) acknowledged")
         if report.unconfirmed > 0 {
-            parts.append("\(report.unconfirmed) more told to go, and not seen whether they went (the next poll shows)")
+            parts.append("\(report.unconfirmed) more acknowledged without confirmation (the next poll shows)")
         }
         if !report.complete { parts.append("log not read to its end") }
         return "\(report.received) received: " + parts.joined(separator: ", ")
@@ -124,7 +124,7 @@ enum PollText {
             let word: String =
                 switch entry.verdict {
                 case .drink: ""
-                case .notADrink(let reason): "  (no drink: \(reason))"
+                case .notADrink(let reason): "  (not a drink: \(reason))"
                 case .quarantined(let reason): "  (suspect: \(reason))"
                 }
             let amount = units == .ml ? "\(entry.amountMl) ml" : units.text(entry.amountMl)

@@ -26,10 +26,10 @@ struct Repair {
         guard let name = remedy.words.first, let program = OtherProgram(name) else {
             return Repair(
                 check: check, isDone: false,
-                words: "\(line) (there is no \(remedy.words.first ?? "such program") here: install it first)")
+                words: "\(line) (\(remedy.words.first ?? "this program") is not installed: install it first)")
         }
         guard let result = await program.run(Array(remedy.words.dropFirst())) else {
-            return Repair(check: check, isDone: false, words: "\(line) (it did not end)")
+            return Repair(check: check, isDone: false, words: "\(line) (timed out)")
         }
         let said = result.output.split(separator: "\n").first.map { ": \($0)" } ?? ""
         return result.exitCode == 0

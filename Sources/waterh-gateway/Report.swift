@@ -60,7 +60,7 @@ struct Report: AsyncParsableCommand {
         TextOutput.standard.line("\(path): \(parts.map(\.name).joined(separator: ", "))")
         TextOutput.standard.line(
             """
-            Addresses, names, credentials and amounts are blurred. Look before you send it: tar -xzOf \
+            Addresses, names, credentials and amounts are redacted. Check it before you send it: tar -xzOf \
             \(Escaping.shellWord(path)) | less
             """
         )

@@ -7,7 +7,7 @@ enum ReportArchive {
     /// - Throws: `CommandFailure`; then the file is removed.
     static func write(_ parts: [(name: String, text: String)], to path: String, sparing: [String]) async throws {
         guard let tar = OtherProgram("tar") else {
-            throw CommandFailure(.failed, "There is no tar on this machine.", advice: "apt-get install tar gzip")
+            throw CommandFailure(.failed, "tar is not installed", advice: "Install it: apt-get install tar gzip")
         }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-report-\(UUID().uuidString)")
         let inner = folder.appendingPathComponent("waterh-report")
@@ -18,8 +18,8 @@ enum ReportArchive {
             for (name, text) in parts { try Data((text + "\n").utf8).write(to: inner.appendingPathComponent(name)) }
         } catch {
             throw CommandFailure(
-                .failed, "The report cannot be put together: \(error.localizedDescription)",
-                advice: "Set TMPDIR to a directory that can be written.")
+                .failed, "creating the report failed: \(error.localizedDescription)",
+                advice: "Set TMPDIR to a writable directory.")
         }
         // The archive must not contain the user's file name.
         let packed = folder.appendingPathComponent("packed").path
@@ -29,8 +29,8 @@ enum ReportArchive {
         ])
         guard let result, result.exitCode == 0, let bytes = try? Data(contentsOf: URL(fileURLWithPath: packed)) else {
             throw CommandFailure(
-                .failed, "tar did not pack it: \(result?.output ?? "it did not end")",
-                advice: "Look whether gzip is there (apt-get install gzip).")
+                .failed, "tar failed: \(result?.output ?? "timed out")",
+                advice: "Install gzip: apt-get install gzip")
         }
         let file = try OutputFile(path, kind: .archive, sparing: sparing)
         try file.write(Array(bytes))

@@ -29,7 +29,7 @@ enum ReportParts {
         guard let path = facts.daemonPath else { return "not installed" }
         let said = await OtherProgram(path: path).run(["--version"], limit: 5)?.output.trimmingCharacters(
             in: .whitespacesAndNewlines)
-        return "\(said ?? "installed"), not running or not to be asked"
+        return "\(said ?? "installed"), not running or not reachable"
     }
 
     // MARK: - Settings
@@ -51,7 +51,7 @@ enum ReportParts {
 
     static func settings(_ file: Configuration, _ stores: [TrackerStore]) -> String {
         var lines = [
-            "waterh.toml: \(file == Configuration() ? "none, or empty" : file.isHidden ? "not ours to read" : "")"
+            "waterh.toml: \(file == Configuration() ? "none, or empty" : file.isHidden ? "not readable" : "")"
         ]
         let kinds: [(String, String?)] = [
             ("link", file.link.map { String($0.prefix { $0 != ":" }) }), ("bottle", file.bottle.map { _ in "(set)" }),
@@ -82,7 +82,7 @@ enum ReportParts {
     // MARK: - Store
 
     static func shape(_ stores: [(place: StorePlace, store: TrackerStore)]) -> String {
-        guard !stores.isEmpty else { return "There is no store that can be read." }
+        guard !stores.isEmpty else { return "No readable store." }
         return stores.enumerated().map { number, found in
             var status = stat()
             stat(found.place.path, &status)
@@ -113,13 +113,13 @@ enum ReportParts {
     /// The last lines of the given file, or of the units in the systemd journal.
     static func log(_ path: String?, lines: Int) async throws -> String {
         if let path { return try tail(of: path, lines: lines) }
-        guard lines > 0, let journal = OtherProgram("journalctl") else { return "There is no journal on this machine." }
+        guard lines > 0, let journal = OtherProgram("journalctl") else { return "No systemd journal on this machine." }
         var parts: [String] = []
         for unit in [["--unit", "waterh-gateway"], ["--user", "--unit", "waterh-gateway-user"]] {
             let said = await journal.run(
                 unit + ["--lines", "\(lines)", "--no-pager", "--no-hostname", "--quiet", "--output", "short-iso"],
                 limit: 10)
-            parts.append("\(unit.last ?? ""):\n\(said?.output ?? "not to be had")")
+            parts.append("\(unit.last ?? ""):\n\(said?.output ?? "not available")")
         }
         return parts.joined(separator: "\n")
     }
@@ -135,8 +135,8 @@ enum ReportParts {
             return text.split(separator: "\n", omittingEmptySubsequences: false).suffix(lines).joined(separator: "\n")
         } catch {
             throw CommandFailure(
-                .badInput, "The log \(path) cannot be read: \(error.localizedDescription)",
-                advice: "Name another file, or leave --log out.")
+                .badInput, "cannot read the log \(path): \(error.localizedDescription)",
+                advice: "Name another file, or omit --log.")
         }
     }
 }

@@ -22,9 +22,10 @@ extension Resident {
                     say: { word in
                         switch word {
                         case .on(let words): log.notice("Notifications go to \(words).")
-                        case .trouble(let trouble): log.warning("\(title): \(sentence(trouble)) It is tried again.")
-                        case .goesOn: log.notice("\(title) goes on.")
-                        case .off: log.notice("\(title): the settings name no server any more.")
+                        case .trouble(let trouble):
+                            log.warning("\(title): \(sentence(trouble)) It is retried automatically.")
+                        case .goesOn: log.notice("\(title) continues.")
+                        case .off: log.notice("\(title): no server is set.")
                         case .dropped(let words): log.warning("\(title): \(sentence(words))")
                         }
                     }))

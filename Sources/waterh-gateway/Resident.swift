@@ -81,7 +81,7 @@ final class Resident: Sendable {
     /// Before any notification, because notifications of an unshared session are never sent.
     private func noteSharing() {
         do { try store.noteSharing(plan.sharesWaterline(store)) } catch {
-            log.warning("Whether Waterline is shared cannot be noted: \(error)")
+            log.warning("Saving whether Waterline is shared failed: \(error)")
         }
     }
 
@@ -103,7 +103,7 @@ final class Resident: Sendable {
             if store.stateFile != nil {
                 group.addTask {
                     await page.keepStateFile(self.watch, every: DayFollower.longestPause / Machine.speed) {
-                        log.warning("The state's file: \($0)")
+                        log.warning("\($0)")
                     }
                 }
             }
@@ -198,7 +198,7 @@ final class Resident: Sendable {
                 if let failure = report.failure {
                     throw Refusal("bottle", "\(failure.kind.text): \(sentence(failure.sentence))")
                 }
-                return report.answers.map { $0.sent ? Send.words($0) : "The bottle refused to be written to." }.joined(
+                return report.answers.map { $0.sent ? Send.words($0) : "The bottle rejected the write." }.joined(
                     separator: " ")
             },
             look: { look in
@@ -216,10 +216,10 @@ final class Resident: Sendable {
     private static func tell(_ word: SyncLoop.Word, _ log: Logger) {
         switch word {
         case .trouble(let trouble): log.warning("Sync: \(trouble)")
-        case .goesOn: log.notice("Sync goes on.")
+        case .goesOn: log.notice("Sync continues.")
         case .refused(let rows):
             log.warning(
-                "\(counted(rows, "row")) of the sync server cannot be taken: waterh-tracker check --doctor says why.")
+                "\(counted(rows, "row")) of the sync server were rejected. See: waterh-tracker check --doctor")
         case .afterCommit(let trouble): log.warning("\(trouble)")
         }
     }

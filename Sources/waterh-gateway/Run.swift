@@ -40,7 +40,7 @@ struct Run: AsyncParsableCommand {
         for remark in plan.remarks { log.warning("\(remark)") }
         let host = try ServiceHost(plan, supervisor, log: log)
         let pages = ServicePages(host, plan, log: log)
-        log.notice("\(ProgramVersion.text) keeps \(plan.words); page: \(pages.listen).")
+        log.notice("\(ProgramVersion.text) uses \(plan.words); page: \(pages.listen).")
         let serving = Task { await pages.run(printsLink: TextOutput.standard.isTerminal) }
         let watchdog = Task { await supervisor.keepAlive { await host.isOnTime } }
         supervisor.tell("READY=1")
@@ -49,7 +49,7 @@ struct Run: AsyncParsableCommand {
         for await signal in signals {
             guard signal == SIGHUP else {
                 stopped = StopSignals.status(for: signal)
-                log.notice("\(ProgramVersion.text) stops, as it was asked to.")
+                log.notice("\(ProgramVersion.text) stops on request.")
                 break
             }
             log.notice("SIGHUP: polls now. A changed configuration takes effect when the service starts.")

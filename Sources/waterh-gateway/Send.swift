@@ -26,7 +26,7 @@ struct Send: AsyncParsableCommand {
     var json = false
 
     @Argument(
-        help: "goal, clock, reminder, light, flash, amount, recalibrate, raw HEX, with what belongs to it.",
+        help: "Command and its values: goal, clock, reminder, light, flash, amount, recalibrate or raw HEX",
         completion: .list(["goal", "clock", "reminder", "light", "flash", "amount", "recalibrate", "raw"]))
     var command: [String]
 
@@ -64,13 +64,13 @@ struct Send: AsyncParsableCommand {
         if let failure = report.commandFailure(besideServiceOf: place.path) { throw Self.ofCommand(failure, report) }
         if let answer = report.answers.first, !answer.sent {
             throw CommandFailure(
-                .failed, "The bottle refused to be written to.",
+                .failed, "The bottle rejected the write.",
                 advice: "Is it a WaterH bottle? Try waterh-gateway poll --verbose.")
         }
         if let answer = report.answers.first, let registration = Registration(answer), !registration.isDone {
             throw CommandFailure(
                 .failed, registration.sentence,
-                advice: "Send it again, and press the bottle's button when it asks for that.")
+                advice: "Send it again, and press the bottle's button when the command asks for it.")
         }
     }
 
@@ -79,10 +79,10 @@ struct Send: AsyncParsableCommand {
         var failure = failure
         if report.failure?.code == "interrupted" {
             (failure.sentence, failure.advice) = (
-                "The command was stopped.", "Whether the bottle has it is not known: send it again."
+                "The command was stopped.", "The bottle might not have received it: send it again."
             )
         } else if failure.advice?.localizedCaseInsensitiveContains("poll again") == true {
-            failure.advice = "See that the bottle is near and awake, and send it again."
+            failure.advice = "Make sure that the bottle is near and awake, and send it again."
         }
         return failure
     }
@@ -99,7 +99,7 @@ struct Send: AsyncParsableCommand {
             switch code {
             case .confirmed: (isDone, sentence) = (true, "confirmed on the bottle")
             case .cleared: (isDone, sentence) = (true, "done, and its log cleared")
-            case .failed: (isDone, sentence) = (false, "The bottle says that the registration failed.")
+            case .failed: (isDone, sentence) = (false, "The bottle reported that the registration failed.")
             case .pressButton: (isDone, sentence) = (false, "The bottle's button was not pressed in time.")
             default: return nil
             }
@@ -118,7 +118,7 @@ struct Send: AsyncParsableCommand {
     static func words(_ answer: CommandAnswer, in units: AmountUnits = .ml) -> String {
         let came =
             answer.answer.map { "answer: \(hex($0.encoded))" }
-            ?? (answer.sent ? "sent; no answer came (not every command has one)" : "not sent")
+            ?? (answer.sent ? "sent; no response (some commands have none)" : "not sent")
         return
             """
             \(meaning(answer, in: units)): \

@@ -154,7 +154,7 @@ actor ServiceDesk {
             settingsTrouble = nil
         } catch {
             // Reported once: polls continue with the last settings.
-            if settingsTrouble != "\(error)" { log.warning("The settings stay as they were read last: \(error)") }
+            if settingsTrouble != "\(error)" { log.warning("Reading the settings failed: \(error)") }
             settingsTrouble = "\(error)"
         }
     }
@@ -170,7 +170,7 @@ actor ServiceDesk {
             log.error(
                 "\(failure.kind.text): \(sentence(failure.sentence)) \(PollAdvice.about(failure))", metadata: metadata)
         case .answersAgain(let bottle):
-            log.notice("The bottle answers again.", metadata: mark.metadata(bottle: bottle.name))
+            log.notice("The bottle responds again.", metadata: mark.metadata(bottle: bottle.name))
         case .adopted(_, let report):
             if let line = PollText.adoption(report) {
                 log.notice("\(line)", metadata: mark.metadata(bottle: report.identity ?? report.bottle))

@@ -79,7 +79,7 @@ struct ServiceDesktop: Sendable {
 
     private static func open(_ address: String?, _ token: String?, _ desktop: DesktopNotifications, _ log: Logger) async
     {
-        guard let address else { return log.notice("There is no page to open: it is switched off, or not there yet.") }
+        guard let address else { return log.notice("cannot open the page: it is off or not ready") }
         await desktop.open(address, token: token)
     }
 }

@@ -26,7 +26,7 @@ final class ServiceHost: Sendable {
         let central = try open(plan.link)
         log.debug(
             """
-            Service on \(central.name)\(plan.link.allowPowerCycle ? ", which may be switched off and on" : "")\
+            Service on \(central.name)\(plan.link.allowPowerCycle ? ", power cycling allowed" : "")\
             \(plan.trustsClock ? "; the clock is trusted" : "").
             """)
         let clock = DriverClock.system(wall: { Machine.now() })
@@ -37,8 +37,8 @@ final class ServiceHost: Sendable {
         {
             log.warning(
                 """
-                Another service keeps this store, too. Both poll, and what a bottle gives is stored once; at a \
-                broker only one of them is heard. Stop one of them.
+                Another service keeps this store. Both poll, and each record is stored once; only one of them can \
+                connect to a broker. Stop one of them.
                 """
             )
         }

@@ -42,8 +42,8 @@ struct ServicePlan: Sendable {
         if store.origin == .service, store.isShut(for: .writing) {
             remarks = [
                 """
-                The system's service keeps another day in \(store.path), which is not yours to write: this service \
-                keeps yours in \(Paths.store).
+                The system service uses \(store.path), which this user cannot write: this service uses \
+                \(Paths.store).
                 """
             ]
             store = StorePlace(path: Paths.store, origin: .own, beside: store.path)
@@ -70,7 +70,7 @@ struct ServicePlan: Sendable {
         if let listen = self.listen, listen != "off", HTTPServer.Endpoint(listen) == nil {
             throw CommandFailure(
                 .wrongUse, "\"\(listen)\" is no place for the page.",
-                advice: "Write 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
+                advice: "Use 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
         }
         // Reports an unknown zone or link at the start.
         _ = (try Depot.choice(zone), try link.name)
@@ -83,7 +83,7 @@ struct ServicePlan: Sendable {
         for service in NotificationChannel.allCases {
             do { _ = try NotificationTarget(service, settings, person: instance) } catch let problem as any Problem {
                 throw CommandFailure(
-                    .badInput, "[\(service.rawValue)] of the configuration: \(problem.sentence)",
+                    .badInput, "invalid [\(service.rawValue)] in the configuration: \(problem.sentence)",
                     advice: "Fix it, then start the service again.")
             }
         }
@@ -99,7 +99,7 @@ struct ServicePlan: Sendable {
     /// The plan in one line: store and link.
     var words: String {
         """
-        the day in \(store.path); bottles over \((try? "\(link.name)") ?? "")\(keep ? "; nothing is acknowledged" : "")
+        the store \(store.path); bottles over \((try? "\(link.name)") ?? "")\(keep ? "; nothing is acknowledged" : "")
         """
     }
 }

@@ -25,7 +25,7 @@ actor ServiceTaps {
     /// Returns when the press is done or queued.
     func keep(_ press: DesktopPress) async {
         for lost in taps.append(press) {
-            say("\(lost.words): too many taps waited for the store, this one is lost.")
+            say("\(lost.words): too many actions are queued: this one was dropped")
         }
         await goOn()
     }
@@ -42,7 +42,7 @@ actor ServiceTaps {
                 taps.remove(tap)
                 backoff.reset()
             } catch let problem as any Problem where [.busy, .diskFull].contains(problem.category) {
-                say("\(tap.words): \(problem.sentence) It is done when that is over.")
+                say("\(tap.words): \(problem.sentence) It is retried automatically.")
                 await rest(backoff.next(chance: 1))
             } catch {
                 say("\(tap.words): \(error)")

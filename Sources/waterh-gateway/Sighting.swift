@@ -40,9 +40,9 @@ struct Sighting {
     }
 
     func words(_ own: [OwnBottle]) -> String {
-        if found.isAddressPrivate { return "bottle (its address changes: it is known by its serial number or name)" }
+        if found.isAddressPrivate { return "bottle (private address: identified by its serial number or name)" }
         guard let isOwn = isOwn(own), !own.isEmpty else { return "bottle" }
-        return isOwn ? "bottle, this store's own" : "bottle, not this store's: \(adoption)"
+        return isOwn ? "bottle, this store's own" : "bottle, not adopted: \(adoption)"
     }
 
     /// The command that adopts the bottle.

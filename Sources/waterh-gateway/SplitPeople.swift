@@ -10,13 +10,13 @@ struct SplitPeople: ParsableCommand {
         discussion: "Prints the instance name of each person's service. Existing files are not changed.",
         shouldDisplay: false)
 
-    @Option(help: ArgumentHelp("The configuration that lists people.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("Configuration that lists people", valueName: "file"), completion: .file())
     var config: String
 
     func run() throws {
         var source = stat()
         guard stat(config, &source) == 0, let text = try? String(contentsOfFile: config, encoding: .utf8) else {
-            throw CommandFailure(.badInput, "The configuration \(config) cannot be read.")
+            throw CommandFailure(.badInput, "cannot read the configuration \(config)")
         }
         for part in try SplitConfiguration(text: text, name: config)?.parts ?? [] {
             try Self.write(part.text, to: part.path, as: source)
@@ -46,6 +46,6 @@ struct SplitPeople: ParsableCommand {
     }
 
     private static func failure(_ path: String) -> CommandFailure {
-        CommandFailure(.failed, "The configuration \(path) cannot be written: \(String(cString: strerror(errno))).")
+        CommandFailure(.failed, "cannot write the configuration \(path): \(String(cString: strerror(errno)))")
     }
 }

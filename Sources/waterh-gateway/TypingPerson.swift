@@ -29,7 +29,7 @@ actor TypingPerson: BenchDayPerson {
             let text = line.trimmingCharacters(in: .whitespaces)
             if text.lowercased() == "s" { return nil }
             if let answer = Self.answer(text, prompt.form) { return answer }
-            Diagnostics.line("'\(text)' is no answer here.")
+            Diagnostics.line("invalid answer '\(text)'")
         }
         return nil
     }

@@ -49,7 +49,8 @@ struct WebPages: Sendable {
                 guard !Task.isCancelled else { break }
                 if !isTold {
                     log.warning(
-                        "The page cannot be shown at \(Self.words(endpoint, nil)): \(error). It is tried again.")
+                        "The page cannot be shown at \(Self.words(endpoint, nil)): \(error). It is retried."
+                    )
                 }
                 isTold = true
                 try? await Task.sleep(for: backoff.next(chance: 1))
@@ -70,7 +71,7 @@ struct WebPages: Sendable {
             throw Taken(
                 description:
                     """
-                    \(path).lock cannot be made \
+                    cannot create \(path).lock \
                     (\((error as? POSIXError).map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)"))
                     """
             )
@@ -79,7 +80,7 @@ struct WebPages: Sendable {
         var status = stat()
         guard lstat(path, &status) == 0 else { return lock }
         guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
-            throw Taken(description: "something else lies there")
+            throw Taken(description: "another file is there")
         }
         guard !ServiceSocket(path: path).isAnswering else { throw Taken(description: "another service listens there") }
         unlink(path)

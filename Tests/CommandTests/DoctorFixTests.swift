@@ -43,7 +43,7 @@ import Testing
         let dangling = checks(try await doctor(folder, []), "store")
         #expect(
             dangling.first?["status"] as? String == "bad"
-                && (dangling.first?["found"] as? String)?.hasSuffix("is a link to \(gone), and nothing is there")
+                && (dangling.first?["found"] as? String)?.hasSuffix("is a link to \(gone), which does not exist")
                     == true,
             "\(dangling)")
         for amount in ["100", "8oz"] { _ = try await Program("waterh-tracker").run(["log", amount, "--store", gone]) }
@@ -71,10 +71,10 @@ import Testing
         let found = checks(object, "store")
         #expect(
             object["ok"] as? Bool != true && found.count == 1
-                && (found.first?["found"] as? String)?.contains(trouble.hasPrefix("dd") ? "full" : "takes no writes")
+                && (found.first?["found"] as? String)?.contains(trouble.hasPrefix("dd") ? "full" : "is not writable")
                     == true,
             "\(found)")
-        #expect(result.error.contains(trouble.hasPrefix("dd") ? " is full\"" : " takes no writes\""), "\(result.error)")
+        #expect(result.error.contains(trouble.hasPrefix("dd") ? " is full\"" : " is not writable\""), "\(result.error)")
     }
 
     @Test

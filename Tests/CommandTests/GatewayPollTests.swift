@@ -138,18 +138,18 @@ import Testing
         }
         try await pair.sip(150)
         #expect(try await scan().hasSuffix("  A4:C1:38:00:00:77  WaterH-Boost-24oz  bottle\n"))
-        #expect(try await doctor().contains(": a bottle is there: WaterH-Boost-24oz\n"))
+        #expect(try await doctor().contains(": a bottle is in range: WaterH-Boost-24oz\n"))
         _ = try await gateway.run(["adopt", "A4:C1:38:00:00:01", "--store", pair.store])
         #expect(
             try await scan().contains(
-                "bottle, not this store's: waterh-gateway adopt A4:C1:38:00:00:77\n"))
+                "bottle, not adopted: waterh-gateway adopt A4:C1:38:00:00:77\n"))
         let other = try await doctor()
         #expect(
-            other.contains(": a bottle that is not this store's is there: WaterH-Boost-24oz\n")
+            other.contains(": a bottle that is not this store's is in range: WaterH-Boost-24oz\n")
                 && other.contains("adopt A4:C1:38:00:00:77\n"), "\(other)")
         _ = try await gateway.run(["adopt", "A4:C1:38:00:00:77", "--store", pair.store])
         #expect(try await scan().hasSuffix("bottle, this store's own\n"))
-        #expect(try await doctor().contains(": this store's own bottle is there: WaterH-Boost-24oz\n"))
+        #expect(try await doctor().contains(": this store's own bottle is in range: WaterH-Boost-24oz\n"))
         let line = try #require(
             JSONSerialization.jsonObject(with: Data(try await scan(["--json"]).utf8)) as? [String: Any])
         #expect(
@@ -162,8 +162,9 @@ import Testing
     /// CLI spec C2: a capture without a response differs from an absent bottle.
     @Test(
         arguments: [
-            ("no-such.btsnoop", 2, "There is no capture"), (".", 4, "cannot answer"), ("notes.txt", 4, "cannot answer"),
-            ("empty", 4, "cannot answer"),
+            ("no-such.btsnoop", 2, "cannot open the capture"), (".", 4, "cannot replay the capture"),
+            ("notes.txt", 4, "cannot replay the capture"),
+            ("empty", 4, "cannot replay the capture"),
         ] as [(String, Int32, String)])
     func `a capture without responses is invalid input`(_ file: String, _ code: Int32, _ words: String) async throws {
         let folder = try TemporaryFolder()
@@ -176,7 +177,7 @@ import Testing
             #expect(result.exitCode == code && result.output.isEmpty, "\(verb): \(result.error)")
             #expect(
                 result.error.contains(
-                    "\(words.hasPrefix("There") ? "\(words) \(file)" : "The capture \(file) \(words)")"),
+                    "\(words) \(file): "),
                 "\(result.error)")
             #expect(result.error.contains("\n  "), "it says what to do: \(result.error)")
             #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
@@ -334,9 +335,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("raw", "'raw' is to be written so: raw HEX."), ("goal", "'goal' is to be written so: goal ML."),
-        ("recalibrate much", "'recalibrate much' is to be written so: recalibrate full|empty."),
-        ("reminder", "reminder off|periodic|smart [08:00-20:00] [MINUTES]."), ("nonsense", "'nonsense' is no command."),
+        ("raw", "'raw' is not valid: expected raw HEX."), ("goal", "'goal' is not valid: expected goal ML."),
+        ("recalibrate much", "'recalibrate much' is not valid: expected recalibrate full|empty."),
+        ("reminder", "reminder off|periodic|smart [08:00-20:00] [MINUTES]."),
+        ("nonsense", "'nonsense' is not a command."),
     ])
     func `an incomplete send command prints its syntax`(_ words: String, _ told: String) async throws {
         let result = try await Program("waterh-gateway").run(

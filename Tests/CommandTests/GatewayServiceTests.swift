@@ -12,7 +12,7 @@ import Testing
         #expect(await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true)
         // One line at the start: the store's path and the link.
         let started = service.error.split(separator: "\n").filter {
-            $0.contains("keeps the day in \(pair.store); bottles over \(pair.socket); page: ")
+            $0.contains("uses the store \(pair.store); bottles over \(pair.socket); page: ")
         }
         #expect(started.count == 1 && service.error.contains("waterh-bench"), "\(service.error)")
         try await pair.sip(130)
@@ -44,7 +44,7 @@ import Testing
                 "\(result.error)")
         }
         let service = try Program("waterh-gateway").start(["run", "--listen", "off", "--config", config])
-        let hasStarted = await event(within: 20) { service.error.contains("keeps the day in") ? true : nil }
+        let hasStarted = await event(within: 20) { service.error.contains("uses the store") ? true : nil }
         service.send(signal: SIGTERM)
         let result = try await service.finish(limit: 20)
         #expect(hasStarted == true && result.error.components(separatedBy: warning).count == 2, "\(result.error)")
@@ -155,7 +155,7 @@ import Testing
         #expect(adopted["poll"] == "1" && adopted["bottle"]?.isEmpty == false && adopted["bottle"] == news["bottle"])
         #expect(
             objects.filter { $0["poll"] != nil }.allSatisfy { $0["link"] == pair.socket }
-                && objects.contains { $0["message"]?.contains(" stops, as it was asked to.") == true })
+                && objects.contains { $0["message"]?.contains(" stops on request.") == true })
         #expect(news["time"]?.hasSuffix("Z") == true)
     }
 

@@ -74,7 +74,7 @@ import Testing
             "report", "--config", folder.file("waterh.toml"), "--log", folder.file("service.log"), "-o", archive,
         ])
         try #require(result.exitCode == 0, "\(result.error)")
-        #expect(result.output.contains("Look before you send it"))
+        #expect(result.output.contains("Check it before you send it"))
         #expect(try FileManager.default.attributesOfItem(atPath: archive)[.posixPermissions] as? Int == 0o600)
         let parts = try await unpacked(archive, into: folder)
         #expect(Set(parts.keys) == ["versions.txt", "doctor.txt", "settings.txt", "store.txt", "polls.txt", "log.txt"])
@@ -125,7 +125,7 @@ import Testing
         #expect(result.exitCode == 0, "\(result.error)")
         #expect(
             try await unpacked(folder.file("a.tar.gz"), into: folder)["store.txt"]
-                == "There is no store that can be read.\n")
+                == "No readable store.\n")
         #expect(!FileManager.default.fileExists(atPath: folder.file("none.sqlite")))
         let wrong = try await Program("waterh-gateway").run(
             ["report", "-o", folder.file("b.tar.gz"), "--log", folder.file("none.log")] + none)
@@ -158,17 +158,17 @@ import Testing
         // broker.
         (#"bottle="Zq \"flasche\" \\x" and Zq "flasche" \x"#, #"bottle="NAME-4" and NAME-4"#),
         (
-            #"'url' of [webhook] cannot be "hook.zz/api/webhook/AzZ7": It must be one."#,
-            #"'url' of [webhook] cannot be "…": It must be one."#
+            #"webhook.url in waterh.toml cannot be "hook.zz/api/webhook/AzZ7": It must be one."#,
+            #"webhook.url in waterh.toml cannot be "…": It must be one."#
         ),
         (
             "MQTT: connected with mqtt.zz at zqprefix, as zqmuser with a password, discovery at ha",
             "MQTT: connected with mqtt.zz at PREFIX-1, as USER-1 with a password, discovery at ha"
         ),
-        ("a bottle is there: Anna-Bottle", "a bottle is there: BOTTLE-1"),
+        ("a bottle is in range: Anna-Bottle", "a bottle is in range: BOTTLE-1"),
         (
-            "a bottle that is not this store's is there: Blue one",
-            "a bottle that is not this store's is there: BOTTLE-1"
+            "a bottle that is not this store's is in range: Blue one",
+            "a bottle that is not this store's is in range: BOTTLE-1"
         ),
     ])
     func `private data is redacted, and the rest is kept`(_ text: String, _ blurred: String) {

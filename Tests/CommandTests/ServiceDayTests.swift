@@ -142,7 +142,7 @@ import Testing
         for verb in ["log", "status"] {
             let alone = try await (verb == "log" ? bench.member("log", "cup") : bench.member("status"))
             #expect(
-                alone.exitCode == 1 && alone.output.isEmpty && alone.error.contains("The service keeps the day in "),
+                alone.exitCode == 1 && alone.output.isEmpty && alone.error.contains("it belongs to a service"),
                 "\(alone)")
         }
     }

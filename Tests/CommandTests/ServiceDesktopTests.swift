@@ -107,7 +107,7 @@ import Testing
         _ = try await holder.line { $0 == "held" }
         try await server.press(reminder.number, "log-water")
         #expect(
-            await event(within: 60) { service.error.contains("It is done when that is over.") ? true : nil } == true,
+            await event(within: 60) { service.error.contains("It is retried automatically.") ? true : nil } == true,
             "\(service.error)")
         if isKilled {
             service.send(signal: SIGKILL)

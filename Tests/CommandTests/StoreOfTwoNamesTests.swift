@@ -21,7 +21,8 @@ import Testing
         }
         let refused = try await mounted(["log", "200", "--store", other])
         #expect(
-            refused.exitCode == 1 && refused.error.contains("is mounted by itself") && refused.error.contains("folder"),
+            refused.exitCode == 1 && refused.error.contains("is mounted without its directory")
+                && refused.error.contains("Mount its directory"),
             "\(refused)")
         let looked = try await mounted(["status", "--store", other])
         #expect(looked.exitCode == 0 && looked.output.contains("100 ml"), "\(looked)")

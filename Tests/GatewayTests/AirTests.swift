@@ -75,7 +75,7 @@ private struct Air: ScriptedPeer {
         let failure = try #require(try rig.run().failure)
         #expect(
             failure.sentence.contains("looked for a WaterH bottle")
-                && failure.sentence.contains("nobody else was heard; Another program"))
+                && failure.sentence.contains("no other device was heard; Another program"))
     }
 
     /// BlueZ's cached attribute table of a bottle after a firmware update is empty until the device is removed.
@@ -103,7 +103,7 @@ private struct Air: ScriptedPeer {
         let report = try rig.run()
         #expect(
             report.failure?.kind == .unexpectedResponse
-                && report.failure?.sentence.contains("is no WaterH bottle") == true)
+                && report.failure?.sentence.contains("is not a WaterH bottle") == true)
         #expect(rig.peer.discoveries == 2)
     }
 

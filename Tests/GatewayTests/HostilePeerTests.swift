@@ -43,7 +43,7 @@ import TrackerCore
         var rig = EngineRig(options: options(), peer: bottle, start: evening)
         let report = try rig.run()
         #expect(report.failure?.kind == .unexpectedResponse)
-        #expect(report.failure?.sentence.contains("is no WaterH bottle") == true)
+        #expect(report.failure?.sentence.contains("is not a WaterH bottle") == true)
         #expect(rig.written.isEmpty)
     }
 

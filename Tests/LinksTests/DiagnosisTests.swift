@@ -110,11 +110,11 @@ import Testing
             $0.daemon = .notRunning
         },
         Fault(
-            testDescription: "the bus says no", check: "bus policy", found: "may not speak",
+            testDescription: "the bus says no", check: "bus policy", found: "no access",
             advice: "waterh-bus-policy.conf", statuses: [.bad, .note, .note], isAbsence: false
         ) { $0.daemon = .denied },
         Fault(
-            testDescription: "the bus says no, with our policy", check: "bus policy", found: "may not speak",
+            testDescription: "the bus says no, with our policy", check: "bus policy", found: "no access",
             advice: "the user waterh", statuses: [.bad, .note, .note],
             isAbsence: false
         ) {
@@ -122,11 +122,11 @@ import Testing
             $0.hasPolicy = true
         },
         Fault(
-            testDescription: "bluetoothd hangs", check: "bluetoothd", found: "does not answer",
+            testDescription: "bluetoothd hangs", check: "bluetoothd", found: "does not respond",
             advice: "systemctl restart bluetooth", statuses: [.bad, .note, .note], isAbsence: false
         ) { $0.daemon = .noAnswer(reason: "NoReply") },
         Fault(
-            testDescription: "another adapter is meant", check: "adapter hci0", found: "there is hci1",
+            testDescription: "another adapter is meant", check: "adapter hci0", found: "available: hci1",
             advice: "--link bluez:NAME", statuses: [.bad]
         ) {
             $0.daemon = .running(census { $0.adapters.removeFirst() })
@@ -166,7 +166,7 @@ import Testing
             advice: "systemctl restart bluetooth", statuses: [.note]
         ) { $0.channels = (3, false) },
         Fault(
-            testDescription: "a zombie", check: "bottle A4:C1:38:01:02:03", found: "hci0 holds a connection",
+            testDescription: "a zombie", check: "bottle A4:C1:38:01:02:03", found: "hci0 has a connection",
             advice: "bluetoothctl disconnect A4:C1:38:01:02:03", statuses: [.note],
             change: device { $0.isConnected = true }),
         Fault(
@@ -176,7 +176,7 @@ import Testing
             testDescription: "a blocked bottle", check: "bottle A4:C1:38:01:02:03", found: "blocks",
             advice: "bluetoothctl unblock", statuses: [.bad], isAbsence: false, change: device { $0.isBlocked = true }),
         Fault(
-            testDescription: "a remembered bottle", check: "bottle A4:C1:38:01:02:03", found: "remembers",
+            testDescription: "a remembered bottle", check: "bottle A4:C1:38:01:02:03", found: "has cached",
             advice: "bluetoothctl remove", statuses: [.note], change: device { $0.isHeard = false }),
     ]
 

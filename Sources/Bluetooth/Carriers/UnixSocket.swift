@@ -108,7 +108,7 @@ extension UnixSocket: SocketDialer {
             Self.system(
                 .connectFailed,
                 """
-                \(path) is no \(kind == .unix ? "SEQPACKET" : "stream") socket; something else than a peripheral \
+                \(path) is not a \(kind == .unix ? "SEQPACKET" : "stream") socket; another program than a peripheral \
                 of this link listens there
                 """,
                 error)

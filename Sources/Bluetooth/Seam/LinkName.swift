@@ -19,7 +19,7 @@ package enum LinkName: Hashable, Sendable {
         package let text: String
         package var description: String {
             """
-            '\(text)' is no link: use bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1, l2cap:ADDRESS, \
+            invalid link '\(text)': expected bluez, bluez:hci1, unix:PATH, stream:PATH, l2cap:hci1, l2cap:ADDRESS, \
             hci:HOST:PORT, esphome:HOST or capture:FILE
             """
         }

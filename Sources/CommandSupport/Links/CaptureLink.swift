@@ -38,7 +38,7 @@ package final class CaptureLink: CentralLink, @unchecked Sendable {
             let read = try AnsweringScript.read(file, given: given)
             scripts = read.scripts
             if let trouble = read.trouble {
-                instruments.log("\(file): \(trouble); the link answers from what comes before")
+                instruments.log("\(file): \(trouble); the link uses the part before it")
             }
         } catch {
             throw LinkError(.notFound, "\(error)")
@@ -89,8 +89,8 @@ package final class CaptureLink: CentralLink, @unchecked Sendable {
         case .disconnect:
             hangUp()
             continuation.yield(.disconnected(nil))
-        case .forget: continuation.yield(.recovered("a recording remembers nothing that could be forgotten"))
-        case .powerCycle: continuation.yield(.recovered("a recording has no adapter"))
+        case .forget: continuation.yield(.recovered("a capture stores nothing about a peer"))
+        case .powerCycle: continuation.yield(.recovered("a capture has no adapter"))
         }
     }
 
@@ -117,7 +117,7 @@ package final class CaptureLink: CentralLink, @unchecked Sendable {
     }
 
     private func refuse(_ event: (LinkError) -> CentralEvent) {
-        continuation.yield(event(LinkError(.outOfStep, "nobody is connected on \(name), or it has no such handle")))
+        continuation.yield(event(LinkError(.outOfStep, "\(name) is not connected, or has no such handle")))
     }
 
     private func read(_ handle: UInt16) {
@@ -178,14 +178,14 @@ package final class CaptureLink: CentralLink, @unchecked Sendable {
             guard connected != nil else { return }
             hangUp()
             continuation.yield(
-                .disconnected(LinkError(.disconnected, "the recorded bottle has hung up", isTransient: true)))
+                .disconnected(LinkError(.disconnected, "the recorded bottle disconnected", isTransient: true)))
         case .advertise: break
         }
     }
 
     private func respond(_ token: UInt64, _ response: PeripheralRequest.Response) {
         func refusal(_ code: UInt8) -> LinkError {
-            LinkError(.refused, "the recorded bottle said no: ATT error \(code)", attError: code)
+            LinkError(.refused, "the recorded bottle rejected the request: ATT error \(code)", attError: code)
         }
         if let handle = reading.removeValue(forKey: token) {
             switch response {

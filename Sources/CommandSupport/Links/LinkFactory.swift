@@ -68,8 +68,8 @@ package enum LinkFactory {
         let words = plan.wordsForPDUs.joined(separator: ", ")
         return
             """
-            \(words) cannot be entered over \(name): bluetoothd agrees on the MTU by itself. Use unix:PATH or \
-            l2cap:ADAPTER, or leave it out
+            \(words) is not possible over \(name): bluetoothd negotiates the MTU. Use unix:PATH or l2cap:ADAPTER, \
+            or omit it
             """
     }
 

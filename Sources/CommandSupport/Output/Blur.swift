@@ -47,7 +47,7 @@ package final class Blur: Sendable {
         text.replace(/(connected with [^\n]*?, as )([^\s,;.]+)/) { "\($0.1)\(self.standIn("USER", String($0.2)))" }
         text.replace(/\b(esphome:)([^\s:,;"')\]]+)/) { "\($0.1)\(self.standIn("HOST", String($0.2)))" }
         // An advertised name follows these words.
-        text.replace(/(a bottle(?: that [^:\n]*)? is there: )([^\n]+)/) {
+        text.replace(/(a bottle(?: that [^:\n]*)? is in range: )([^\n]+)/) {
             "\($0.1)\(self.standIn("BOTTLE", String($0.2)))"
         }
         // A sentence that starts with an advertised name.

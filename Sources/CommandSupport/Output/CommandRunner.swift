@@ -15,8 +15,8 @@ package enum CommandRunner {
         TextOutput.standard.flush()
         guard let trouble = TextOutput.standard.trouble else { exit(status) }
         Diagnostics.error(
-            "Standard output could not be written: \(trouble).",
-            advice: "The answer is lost or cut. What the command changed is changed all the same.")
+            "writing standard output failed: \(trouble)",
+            advice: "The output is lost or truncated. Changes of the command are kept.")
         exit(status == ExitStatus.done.rawValue ? ExitStatus.failed.rawValue : status)
     }
 

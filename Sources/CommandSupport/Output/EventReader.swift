@@ -50,11 +50,11 @@ package struct EventReader: Sendable {
             let head = String(decoding: bytes[..<end], as: UTF8.self)
             guard let status = head.split(separator: " ").dropFirst().first.flatMap({ Int($0) }), status == 200 else {
                 throw Malformed(
-                    description: head.split(separator: "\r\n").first.map { "the answer is: \($0)" }
-                        ?? "there is no answer")
+                    description: head.split(separator: "\r\n").first.map { "the response is: \($0)" }
+                        ?? "there is no response")
             }
             guard head.lowercased().contains("transfer-encoding: chunked") else {
-                throw Malformed(description: "the answer is no stream")
+                throw Malformed(description: "the response is not an event stream")
             }
             part = .length
             return end
@@ -62,7 +62,7 @@ package struct EventReader: Sendable {
             guard let end = Self.end(of: [13, 10], in: bytes) else { return nil }
             let text = String(decoding: bytes[..<(end - 2)], as: UTF8.self).prefix { $0 != ";" }
             guard let length = Int(text, radix: 16), (0...Self.limit).contains(length) else {
-                throw Malformed(description: "\"\(text.prefix(20))\" is no length")
+                throw Malformed(description: "\"\(text.prefix(20))\" is not a valid chunk size")
             }
             guard length > 0 else { throw Malformed(description: "the stream has ended") }
             part = .chunk(length)

@@ -29,7 +29,7 @@ package final class InputFile {
         if found.st_mode & S_IFMT == S_IFDIR {
             throw CommandFailure(
                 .badInput, "\(name) is a directory.",
-                advice: "Name a file in it; of Apple Health's export it is export.xml.")
+                advice: "Name a file in it, for example export.xml of an Apple Health export.")
         }
         guard descriptor >= 0 else { throw Self.failure(name, errno) }
         size = found.st_mode & S_IFMT == S_IFREG ? Int(found.st_size) : nil

@@ -33,8 +33,8 @@ extension ServiceSocket {
             let copy = FileHandle(forWritingAtPath: file)
         else {
             throw CommandFailure(
-                .failed, "There is no place for what the service answers (\(file)).",
-                advice: "Name a folder with space in TMPDIR.")
+                .failed, "cannot store the response in \(file)",
+                advice: "Set TMPDIR to a directory with free space.")
         }
         defer { try? copy.close() }
         let first = head[end.upperBound...]

@@ -129,8 +129,8 @@ package struct ServiceSocket: Sendable {
 
     var silent: CommandFailure {
         CommandFailure(
-            .failed, "The service at \(path) gave no answer.",
-            advice: "Is it being started or stopped? Try again in a moment.", code: "noAnswer")
+            .failed, "The service at \(path) did not respond.",
+            advice: "It might be starting or stopping. Try again in a moment.", code: "noAnswer")
     }
 
     func open() throws -> Int32 {
@@ -179,13 +179,13 @@ package struct ServiceSocket: Sendable {
 
     private var strange: CommandFailure {
         CommandFailure(
-            .failed, "Another user's program listens at \(path), and not the service: nothing was said to it.",
-            advice: "See whose it is with: ls -l \(path)", code: "notTheService")
+            .failed, "Another user's program listens at \(path): nothing was sent.",
+            advice: "Show its owner: ls -l \(path)", code: "notTheService")
     }
 
     private var absent: CommandFailure {
         CommandFailure(
-            .failed, "No service keeps this store (nothing listens at \(path)).",
+            .failed, "No service is running for this store (nothing listens at \(path)).",
             advice: "Start it with: waterh-gateway run", code: "noService")
     }
 }

@@ -70,8 +70,8 @@ package struct Configuration: Equatable, Sendable {
         guard stat(file, &status) == 0 else {
             guard path == nil, Paths.instance == nil else {
                 throw CommandFailure(
-                    .wrongUse, "There is no configuration \(file): \(String(cString: strerror(errno))).",
-                    advice: "Name a file that is there, or leave --config out: then the usual places are looked into.")
+                    .wrongUse, "cannot open the configuration \(file): \(String(cString: strerror(errno)))",
+                    advice: "Name an existing file, or omit --config to use the default paths.")
             }
             return Configuration()
         }
@@ -87,13 +87,13 @@ package struct Configuration: Equatable, Sendable {
             bytes = try handle.read(upToCount: limitBytes + 1) ?? Data()
         } catch {
             throw CommandFailure(
-                .badInput, "The configuration \(file) cannot be read: \(error.localizedDescription)",
-                advice: "It is a UTF-8 text in TOML.")
+                .badInput, "cannot read the configuration \(file): \(error.localizedDescription)",
+                advice: "A configuration is a UTF-8 text file in TOML.")
         }
         guard bytes.count <= limitBytes, let text = String(validating: bytes, as: UTF8.self) else {
             throw CommandFailure(
-                .badInput, "The configuration \(file) is no text, or larger than 1 MiB.",
-                advice: "It is a UTF-8 text in TOML.")
+                .badInput, "invalid configuration \(file): not a text file, or larger than 1 MiB",
+                advice: "A configuration is a UTF-8 text file in TOML.")
         }
         var configuration = try Configuration(text: text, name: file)
         configuration.instance = Paths.instance(ofConfiguration: file)
@@ -115,12 +115,12 @@ package struct Configuration: Equatable, Sendable {
     static func table(_ text: String, _ name: String) throws -> TOMLTable {
         if let line = TOMLGuard.brokenHeader(text) {
             throw CommandFailure(
-                .badInput, "The configuration \(name) is no TOML: line \(line): no name follows the bracket.",
+                .badInput, "invalid TOML in \(name): line \(line): no name after the bracket",
                 advice: mend)
         }
         if let line = TOMLGuard.endlessKey(text) {
             throw CommandFailure(
-                .badInput, "The configuration \(name) is no TOML of ours: line \(line): more dots than any key has.",
+                .badInput, "invalid TOML in \(name): line \(line): the key has too many dots",
                 advice: mend)
         }
         do {
@@ -128,7 +128,7 @@ package struct Configuration: Equatable, Sendable {
         } catch let error as TOMLParseError {
             throw CommandFailure(
                 .badInput,
-                "The configuration \(name) is no TOML: line \(error.source.begin.line): \(error.description).",
+                "invalid TOML in \(name): line \(error.source.begin.line): \(error.description)",
                 advice: mend)
         }
     }
@@ -172,11 +172,11 @@ package struct Configuration: Equatable, Sendable {
                 pocket.merge(try Self.settings(table, below: key, name)) { $1 }
             default:
                 throw CommandFailure(
-                    .badInput, "The configuration \(name) has an unknown key '\(key)'.",
+                    .badInput, "unknown key '\(key)' in \(name)",
                     advice:
                         """
-                        Keys: \(Self.keys.joined(separator: ", ")). What belongs to a person's day is a setting: \
-                        waterh-tracker settings.
+                        Known keys: \(Self.keys.joined(separator: ", ")). Other options are settings: waterh-tracker \
+                        settings get
                         """
                 )
             }
@@ -206,8 +206,8 @@ package struct Configuration: Equatable, Sendable {
                 throw CommandFailure(
                     .badInput,
                     """
-                    In the configuration \(name), '\(key)' of [\(group)] cannot \
-                    be\(error.kept == nil ? "" : " \"\(error.given.prefix(64))\""): \(error.rule)
+                    \(group).\(key) in \(name) cannot be \
+                    \(error.kept == nil ? "set" : "\"\(error.given.prefix(64))\""): \(error.rule)
                     """,
                     advice: mend)
             }
@@ -237,7 +237,7 @@ package struct Configuration: Equatable, Sendable {
     }
 
     private static func wrong(_ key: String, _ wanted: String, _ name: String) -> CommandFailure {
-        CommandFailure(.badInput, "In the configuration \(name), '\(key)' is to be \(wanted).", advice: mend)
+        CommandFailure(.badInput, "invalid \(key) in \(name): expected \(wanted)", advice: mend)
     }
 
     static let mend = "Fix that line, then start the service again."

@@ -8,10 +8,10 @@ extension StorePlace {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard access(path, W_OK) == 0, access(folder, W_OK) == 0 else {
             return (
-                "\(path) takes no writes",
+                "\(path) is not writable",
                 """
-                Look whether its disk is mounted read-only, and at the owner and the permissions of the file and \
-                of \(folder).
+                Check whether its disk is mounted read-only, and the owner and permissions of the file and of \
+                \(folder).
                 """
             )
         }

@@ -58,7 +58,7 @@ package struct StorePlace: Equatable, Sendable {
         if hasService { return StorePlace(path: service, origin: .service) }
         guard !configuration.isHidden || !isServed else {
             throw CommandFailure(
-                .failed, "A service keeps the day, and its configuration \(Paths.configuration) is not yours to read.",
+                .failed, "cannot read the configuration \(Paths.configuration): it belongs to a service",
                 advice: "Name the store with --store, or read the configuration as the service's user (sudo -u waterh)."
             )
         }
@@ -123,11 +123,11 @@ package struct StorePlace: Equatable, Sendable {
         let owner = Self.owner(of: path) ?? "waterh"
         return CommandFailure(
             .failed,
-            "The service keeps the day in \(path), which you may not \(access == .looking ? "read" : "write").",
+            "cannot \(access == .looking ? "read" : "write") \(path): it belongs to a service",
             advice:
                 """
-                Ask as the service's user: sudo -u \(owner) waterh-tracker …  Or keep a day of your own: --store \
-                FILE, or WATERH_STORE.
+                Run the command as the service's user: sudo -u \(owner) waterh-tracker …  Or use your own store: \
+                --store FILE, or WATERH_STORE.
                 """
         )
     }

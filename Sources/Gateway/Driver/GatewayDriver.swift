@@ -140,13 +140,13 @@ package actor GatewayDriver {
             }
             link.perform(request)
         case .askTodayTotal:
-            return .todayTotal(outlets.told("Today's total could not be read") { try outlets.todayTotal() } ?? nil)
+            return .todayTotal(outlets.told("Reading today's total failed") { try outlets.todayTotal() } ?? nil)
         case .askLight(let bottle):
             return .light(
-                outlets.told("What the bottle's light is to show could not be read") { try outlets.light(bottle) }
+                outlets.told("Reading the bottle's light failed") { try outlets.light(bottle) }
                     ?? nil)
         case .lit(let bottle, let light):
-            outlets.told("What the bottle's light shows could not be noted") { try outlets.lit(bottle, light) }
+            outlets.told("Saving the bottle's light failed") { try outlets.lit(bottle, light) }
         case .journaled(let entries, let outcomes): outlets.journaled(entries, outcomes)
         case .report(let frame):
             outlets.report(frame)

@@ -19,7 +19,7 @@ struct HeardPeers: Hashable, Sendable {
 
     /// Bottles first, by name; peers without a name are counted.
     func words(limit: Int) -> String {
-        guard !names.isEmpty else { return "nobody else was heard" }
+        guard !names.isEmpty else { return "no other device was heard" }
         let named = Set(names.values.compactMap { $0 }).sorted { left, right in
             let (isLeft, isRight) = (Self.isBottle(left), Self.isBottle(right))
             return isLeft != isRight ? isLeft : left < right

@@ -173,7 +173,7 @@ struct LogReader: Hashable, Sendable {
         packet = value
         if value.isEmpty { return end(.said) }
         guard !transfers.isEmpty else {
-            note("what was read is no packet of the log")
+            note("the value that was read is not a packet of the log")
             return .done
         }
         for transfer in transfers {

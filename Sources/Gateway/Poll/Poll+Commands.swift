@@ -85,7 +85,7 @@ extension Poll {
             giveUp(
                 PollFailure(
                     .unexpectedResponse,
-                    "the response characteristic says that it can be read, and refuses: \(error.sentence)",
+                    "the response characteristic rejects reads that it offers: \(error.sentence)",
                     linkError: .refused))
         default: break
         }
@@ -119,7 +119,7 @@ extension Poll {
             if case .send(let command) = step {
                 report.answers.append(CommandAnswer(command: command, sent: false))
             } else {
-                say(.warning, "The bottle refused to \(exchange.command.meaning): \(error.sentence)")
+                say(.warning, "The bottle rejected the request to \(exchange.command.meaning): \(error.sentence)")
             }
             var session = session
             session.steps.removeAll { if case .set = $0 { true } else { false } }
@@ -132,7 +132,7 @@ extension Poll {
         try storeRest()
         giveUp(
             PollFailure(
-                .unexpectedResponse, "the command characteristic refuses what it offers: \(error.sentence)",
+                .unexpectedResponse, "the command characteristic rejects writes that it offers: \(error.sentence)",
                 linkError: .refused))
     }
 
@@ -156,7 +156,7 @@ extension Poll {
             write(exchange.command.encoded)
         case .silentLink:
             if session.isAfterLog {
-                say(.warning, "The bottle was told what to show, and did not answer.")
+                say(.warning, "The bottle did not respond to the display command.")
             }
             try lose(silence(exchange.command.meaning))
         case .over:
@@ -164,8 +164,8 @@ extension Poll {
                 say(
                     .warning,
                     """
-                    The bottle did not answer when asked to \(exchange.command.meaning), \
-                    \(counted(exchange.sendings, "time")).
+                    The bottle did not respond to the request to \(exchange.command.meaning) \
+                    (sent \(counted(exchange.sendings, "time"))).
                     """)
             }
             try complete(exchange, step, session, with: exchange.interim)
@@ -187,7 +187,7 @@ extension Poll {
     /// A whole response or report has arrived.
     mutating func take(_ frame: Frame) throws {
         guard let message = try? BottleMessage(decoding: frame) else {
-            return try quarantine(frame.encoded, "an answer that is no sequence of entries")
+            return try quarantine(frame.encoded, "a response that is not a sequence of entries")
         }
         if frame.operation == .report { emit(.report(frame)) }
         note(message)
@@ -195,7 +195,7 @@ extension Poll {
         case (.commanding(let session, let step, var exchange), _):
             if exchange.waitsForButton(message, frame, at: now) {
                 state = .commanding(session, step, exchange)
-                say(.warning, "Press the button on the bottle: it waits for that, for at most \(limits.button).")
+                say(.warning, "Press the button on the bottle within \(limits.button).")
             } else if exchange.isAnswered(by: message, frame) {
                 try complete(exchange, step, session, with: frame)
             }

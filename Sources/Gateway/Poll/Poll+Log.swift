@@ -85,8 +85,8 @@ extension Poll {
         say(
             .warning,
             """
-            The connection's MTU is \(session.mtu): notifications end at \(session.mtu - 3) bytes and the rest of them \
-            is lost. A log needs \(Self.logMTU); nothing that is cut is acknowledged.
+            The connection's MTU is \(session.mtu): notifications are truncated to \(session.mtu - 3) bytes. A log \
+            needs an MTU of \(Self.logMTU). Truncated records are not acknowledged.
             """)
     }
 
@@ -102,7 +102,7 @@ extension Poll {
             try adopt()
             guard case .reading(let session, var reader) = state else {
                 state.session?.log.isBehind = true
-                return say(.info, "The bottle sent log records unasked; they come again when asked for.")
+                return say(.info, "Unsolicited log records were ignored; they are read on request.")
             }
             noteArrival()
             let action = reader.frame(transfer, isSingle: isSingle, at: now)
@@ -156,7 +156,7 @@ extension Poll {
 
     mutating func quarantine(_ bytes: [UInt8], _ reason: String) throws {
         junk += 1
-        if junk <= 3 { say(.warning, "Bytes that could not be understood were kept apart: \(reason).") }
+        if junk <= 3 { say(.warning, "Unreadable bytes were quarantined: \(reason).") }
         guard report.identity != nil else { return }
         report.quarantined += 1
         guard report.quarantined <= limits.quarantined else { return }
@@ -193,7 +193,7 @@ extension Poll {
     /// Why a whole reading is unreliable. A log becomes empty only by an acknowledgement, and a bottle that sends a
     /// status frame sends one in each response.
     private func contradiction(_ records: [RawRecord], _ reader: LogReader, _ session: Session) -> String? {
-        if let cutAt = session.log.cutAt { return "values end at \(cutAt) bytes, and what they lack is lost" }
+        if let cutAt = session.log.cutAt { return "values were truncated to \(cutAt) bytes" }
         if reader.opening == .frame, session.log.opening == .status { return "the beginning of the log is missing" }
         let left = Set(session.log.latest ?? []).subtracting(unverified)
         return records.isEmpty && !left.isEmpty ? "the bottle said that it has no records" : nil
@@ -216,11 +216,11 @@ extension Poll {
         guard stored.count < limits.records else {
             return try finishLog(
                 session,
-                note: "\(counted(stored.count, "record")) came in one poll and there may be more: the next poll goes on"
+                note: "\(counted(stored.count, "record")) came in one poll, maybe not all: the next poll continues"
             )
         }
         guard session.log.readings < limits.dumps else {
-            return try finishLog(session, note: note ?? "it was not read alike often enough to be acknowledged")
+            return try finishLog(session, note: note ?? "too few readings of it agreed to acknowledge it")
         }
         let quiet = session.log.isBehind ? limits.quiet : .zero
         let last = session.log.last
@@ -229,8 +229,7 @@ extension Poll {
             return try finishLog(
                 session,
                 note: note ?? """
-                    it was read whole and is stored; to be acknowledged it must be read once more, and the next poll \
-                    does that
+                    it was read completely and stored; the next poll reads it again, to acknowledge it
                     """)
         }
         try read(session)
@@ -242,7 +241,7 @@ extension Poll {
         acknowledged.subtract(present)
         let left = unverified.filter(present.contains)
         acknowledged.formUnion(unverified.filter { !present.contains($0) })
-        if !left.isEmpty { log.refusal = "the bottle does not take acknowledgements and keeps its log" }
+        if !left.isEmpty { log.refusal = "the bottle rejects acknowledgements and keeps its log" }
         unverified = []
         noteFigures()
     }
@@ -297,7 +296,7 @@ extension Poll {
     mutating func acknowledgementRefused(_ session: Session) throws {
         unverified = []
         noteFigures()
-        try finishLog(session, note: "the bottle refused the acknowledgement and keeps its log")
+        try finishLog(session, note: "the bottle rejected the acknowledgement and keeps its log")
     }
 
     // MARK: - Storing
@@ -411,19 +410,19 @@ extension Poll {
         }
         if report.received == 0, junk > 0 { return notTheProtocol }
         return PollFailure(
-            .didNotAnswer, "its log did not come through whole: \(note ?? "it broke off").", code: "logBrokeOff")
+            .didNotAnswer, "its log is incomplete: \(note ?? "it broke off").", code: "logBrokeOff")
     }
 
     private var notTheProtocol: PollFailure {
         PollFailure(
-            .unexpectedResponse, "what came back is not the WaterH protocol (\(junk) unreadable pieces were kept).",
+            .unexpectedResponse, "the response is not the WaterH protocol (\(junk) unreadable pieces were kept).",
             code: "notTheProtocol")
     }
 
     /// The request was repeated without a response.
     private mutating func finishUnanswered(_ session: Session) throws {
         if session.log.latest != nil {
-            let note = "the bottle did not say whether it took the last acknowledgement"
+            let note = "the bottle did not confirm the last acknowledgement"
             return try finishLog(session, note: unverified.isEmpty ? nil : note)
         }
         if candidate + 1 < session.candidates {
@@ -439,6 +438,6 @@ extension Poll {
         if report.received == 0, junk > 0 { return giveUp(notTheProtocol) }
         giveUp(
             PollFailure(
-                .didNotAnswer, "it was asked for its log \(limits.sendings) times.", code: "saidNothing"))
+                .didNotAnswer, "\(limits.sendings) requests for its log had no response.", code: "saidNothing"))
     }
 }

@@ -73,10 +73,11 @@ extension Poll {
         guard !hasRadio || failures[.protocolViolation] != nil else {
             return try lose(
                 LinkError(
-                    .protocolViolation, "\(peer) shows no bottle's services: \(error.sentence)", isTransient: true))
+                    .protocolViolation, "\(peer) does not have the services of a bottle: \(error.sentence)",
+                    isTransient: true))
         }
         reject(
-            PollFailure(.unexpectedResponse, "\(peer) is no WaterH bottle: \(error.sentence)", code: "noBottle"))
+            PollFailure(.unexpectedResponse, "\(peer) is not a WaterH bottle: \(error.sentence)", code: "noBottle"))
     }
 
     private mutating func readSerial(_ session: Session) throws {
@@ -208,12 +209,12 @@ extension Poll {
                 PollFailure(
                     .unexpectedResponse,
                     """
-                    the response characteristic says that it notifies, and refuses the subscription: \
+                    the response characteristic rejects the subscription that it offers: \
                     \(error.sentence)
                     """,
                     linkError: .refused))
         }
-        say(.warning, "The response characteristic refuses the subscription (\(error.sentence)); it is read instead.")
+        say(.warning, "The response characteristic rejects the subscription (\(error.sentence)); it is read instead.")
         try command(session, isSubscribed: false)
     }
 

@@ -172,7 +172,7 @@ extension RecoveryRung {
         case .retry: "try again"
         case .disconnect: "end the old connection"
         case .forget: "let the system forget the bottle"
-        case .restartDiscovery: "start the scan anew"
+        case .restartDiscovery: "restart the scan"
         case .powerCycle: "switch the adapter off and on"
         }
     }

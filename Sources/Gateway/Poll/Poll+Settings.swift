@@ -62,8 +62,8 @@ extension Poll {
         say(
             .warning,
             """
-            The bottle was told a goal of \(wanted) ml and \
-            \(taken.map { "took \($0) ml" } ?? "did not say that it took it").
+            The bottle was sent a goal of \(wanted) ml and \
+            \(taken.map { "stored \($0) ml" } ?? "did not confirm it").
             """)
     }
 
@@ -80,14 +80,14 @@ extension Poll {
                 if let percent = entry.byte, percent <= 100 { report.batteryPercent = Int(percent) }
             }
         case .clockStatus(let status) where status != 0:
-            say(.warning, "The bottle did not take the clock (status \(status)).")
+            say(.warning, "The bottle rejected the clock setting (status \(status)).")
         default: break
         }
     }
 
     private mutating func noteClock(_ clock: BottleClock) {
         report.clockDriftSeconds = clock.drift(from: options.zone.wall(at: wall))
-        if report.clockDriftSeconds == nil { say(.warning, "The bottle's clock is lost: it says \(clock).") }
+        if report.clockDriftSeconds == nil { say(.warning, "The bottle's clock is not set: it shows \(clock).") }
     }
 }
 

@@ -11,7 +11,7 @@ extension WireEntry {
         // It is not counted, and a poll that receives the same bytes dates them.
         case .quarantined: return nil
         case .drink(let at, _):
-            if flag != 0 { return "its bytes say that it is no drink" }
+            if flag != 0 { return "its bytes are not those of a drink" }
             if max(entry.received, now).seconds(to: at) > RecordResolver.aheadSeconds {
                 return "it was drunk after it was received"
             }

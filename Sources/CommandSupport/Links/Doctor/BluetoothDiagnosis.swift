@@ -25,8 +25,8 @@ package struct BluetoothDiagnosis {
 
     private static let elsewhere =
         """
-        or do without: unix:PATH, capture:FILE, or the bench machine (waterh-bench-vm; in a checkout \
-        hardware/bench vm).
+        or use a link without hardware: unix:PATH, capture:FILE, or the test VM (waterh-bench-vm; in a \
+        checkout hardware/bench vm).
         """
 
     // MARK: - Kernel and switches
@@ -45,7 +45,7 @@ package struct BluetoothDiagnosis {
             return [
                 Finding("kernel", .good, "\(named) with Bluetooth"),
                 Finding(
-                    "adapter", needsRadio ? .bad : .note, "there is none", advice: "Plug one in, \(Self.elsewhere)",
+                    "adapter", needsRadio ? .bad : .note, "none found", advice: "Plug one in, \(Self.elsewhere)",
                     isAbsence: true),
             ]
         case .adapters(let names):
@@ -70,12 +70,12 @@ package struct BluetoothDiagnosis {
 
     private var daemon: [Finding] {
         let severity: Finding.Status = needsDaemon ? .bad : .note
-        let bus = Finding("system bus", .good, "there")
+        let bus = Finding("system bus", .good, "available")
         switch facts.daemon {
         case .noBus(let reason):
             return [
                 Finding(
-                    "system bus", severity, "not to be reached: \(reason)",
+                    "system bus", severity, "not reachable: \(reason)",
                     advice: "For the link bluez: start it (systemctl start dbus).", isAbsence: true)
             ]
         case .notRunning where facts.daemonPath == nil:
@@ -90,7 +90,7 @@ package struct BluetoothDiagnosis {
                 bus,
                 Finding(
                     "bluetoothd", severity, "installed at \(facts.daemonPath ?? "?"), and not running",
-                    advice: "systemctl enable --now bluetooth; journalctl -u bluetooth tells why it ended.",
+                    advice: "systemctl enable --now bluetooth. See why it stopped: journalctl -u bluetooth",
                     isAbsence: true,
                     remedy: Remedy(["systemctl", "enable", "--now", "bluetooth"], needsRoot: true)),
             ]
@@ -98,20 +98,20 @@ package struct BluetoothDiagnosis {
             let advice =
                 facts.hasPolicy
                 ? """
-                waterh.conf is installed, and lets the user waterh speak: run as that user, or join the group \
-                bluetooth (adduser USER bluetooth, then log in anew).
+                waterh.conf is installed and allows the user waterh: run as that user, or join the group \
+                bluetooth (adduser USER bluetooth, then log in again).
                 """
                 : """
-                Join the group bluetooth (adduser USER bluetooth, then log in anew), or install a checkout's \
+                Join the group bluetooth (adduser USER bluetooth, then log in again), or install a checkout's \
                 hardware/units/waterh-bus-policy.conf as /etc/dbus-1/system.d/waterh.conf.
                 """
-            return [bus, Finding("bus policy", severity, "this user may not speak to bluetoothd", advice: advice)]
+            return [bus, Finding("bus policy", severity, "this user has no access to bluetoothd", advice: advice)]
         case .noAnswer(let reason):
             return [
                 bus,
                 Finding(
-                    "bluetoothd", severity, "runs and does not answer: \(reason)",
-                    advice: "systemctl restart bluetooth, when nobody needs it just now."),
+                    "bluetoothd", severity, "does not respond: \(reason)",
+                    advice: "systemctl restart bluetooth (this disconnects all devices)"),
             ]
         case .running(let census):
             let version =
@@ -123,7 +123,7 @@ package struct BluetoothDiagnosis {
                     ? "a member of the group bluetooth" : facts.hasPolicy ? "by policy" : "by the system's policy"
             return [
                 bus, Finding("bluetoothd", .good, version),
-                Finding("bus policy", .good, "this user may speak to bluetoothd (\(why))"),
+                Finding("bus policy", .good, "this user has access to bluetoothd (\(why))"),
             ]
         }
     }
@@ -134,10 +134,10 @@ package struct BluetoothDiagnosis {
         guard let census else { return [] }
         var findings: [Finding] = []
         if let wanted, !census.adapters.contains(where: { $0.name == wanted }) {
-            let there = census.adapters.isEmpty ? "none at all" : census.adapters.map(\.name).joined(separator: ", ")
+            let there = census.adapters.isEmpty ? "none" : census.adapters.map(\.name).joined(separator: ", ")
             findings.append(
                 Finding(
-                    "adapter \(wanted)", .bad, "bluetoothd does not have it; there is \(there)",
+                    "adapter \(wanted)", .bad, "unknown to bluetoothd; available: \(there)",
                     advice: "Plug it in, or name another with --link bluez:NAME.", isAbsence: true))
         }
         let hasPower = census.adapters.contains(where: \.isPowered)
@@ -171,7 +171,7 @@ package struct BluetoothDiagnosis {
             ]
         }
         var words = [adapter.address, "on"]
-        if adapter.isDiscovering { words.append("somebody scans") }
+        if adapter.isDiscovering { words.append("scanning") }
         let isPeripheral = adapter.roles.isEmpty || adapter.roles.contains("peripheral")
         if isPeripheral, adapter.canServe, let advertisements = adapter.advertisements {
             words.append("can be a bottle (advertises \(advertisements.active), room for \(advertisements.free) more)")
@@ -224,12 +224,12 @@ package struct BluetoothDiagnosis {
             Finding(
                 "EATT", .note,
                 """
-                on (Channels = \(channels.count), \(origin)): between two BlueZ ends a log may arrive shuffled, \
-                which is mended but slower; a real bottle has one channel
+                on (Channels = \(channels.count), \(origin)): between two BlueZ hosts, log entries might arrive \
+                out of order, which is slower; a real bottle has one channel
                 """,
                 advice:
                     """
-                    For emulator and gateway on one bench: Channels = 1 under [GATT] in /etc/bluetooth/main.conf, \
+                    For emulator and gateway on one machine: Channels = 1 under [GATT] in /etc/bluetooth/main.conf, \
                     then systemctl restart bluetooth.
                     """
             )
@@ -256,8 +256,7 @@ package struct BluetoothDiagnosis {
                     Finding(
                         check, .note,
                         """
-                        \(name) is paired, which a bottle does not need; a pairing that it has forgotten keeps it \
-                        from connecting
+                        \(name) is paired, which a bottle does not need; a stale pairing prevents connections
                         """,
                         advice: "bluetoothctl remove \(device.address)"))
             }
@@ -266,23 +265,23 @@ package struct BluetoothDiagnosis {
                     Finding(
                         check, .note,
                         """
-                        \(device.adapter) holds a connection to \(name): as long as it lasts the bottle is not to \
-                        be seen
+                        \(device.adapter) has a connection to \(name): the bottle does not advertise while it is \
+                        open
                         """,
                         advice:
                             """
-                            If nothing polls it just now, a dead program left it: bluetoothctl disconnect \
-                            \(device.address), and where that does not help, bluetoothctl remove \(device.address).
+                            If no program polls it now, a stopped program left it: bluetoothctl disconnect \
+                            \(device.address). If that does not help: bluetoothctl remove \(device.address)
                             """
                     ))
             } else if !device.isHeard {
                 findings.append(
                     Finding(
-                        check, .note, "bluetoothd remembers \(name), with its services; it is not heard now",
+                        check, .note, "bluetoothd has cached \(name) and its services; it is not in range now",
                         advice:
                             """
-                            Nothing need be done; where it was updated or is another bottle now: bluetoothctl \
-                            remove \(device.address).
+                            No action is needed. If it was updated or replaced: bluetoothctl remove \
+                            \(device.address)
                             """
                     ))
             }

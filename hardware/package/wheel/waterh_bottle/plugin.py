@@ -10,7 +10,7 @@ def pytest_configure(config):
 
 @pytest.fixture
 def bottle(request):
-    """A bottle that does not exist, for this test alone (waterh_bottle.Bottle)."""
+    """An emulated bottle, for this test alone (waterh_bottle.Bottle)."""
     mark = request.node.get_closest_marker("bottle")
     with Bottle(*(mark.args if mark else ()), **(mark.kwargs if mark else {})) as made:
         yield made
