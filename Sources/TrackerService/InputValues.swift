@@ -53,7 +53,7 @@ package enum DayText {
         case "yesterday": return today.adding(days: -1)
         default:
             guard let day = LocalDay(text) else {
-                throw WrongInput("notADay", "\"\(text)\" cannot be read here.", values: ["given": text])
+                throw WrongInput("notADay", "\"\(text)\" is not a valid day.", values: ["given": text])
             }
             return day
         }
@@ -71,7 +71,7 @@ package enum DayText {
     /// - Throws: `WrongInput`.
     package static func month(_ text: String) throws -> LocalDay {
         guard let first = LocalDay(text + "-01") else {
-            throw WrongInput("notAMonth", "\"\(text)\" cannot be read here.", values: ["given": text])
+            throw WrongInput("notAMonth", "\"\(text)\" is not a valid month.", values: ["given": text])
         }
         return first
     }
@@ -91,7 +91,7 @@ package enum Moment {
             let instant = calendar.instant(on: today, at: time)
             return instant <= now ? instant : calendar.instant(on: today.adding(days: -1), at: time)
         }
-        throw WrongInput("notATime", "\"\(text)\" is not a time.", values: ["given": text])
+        throw WrongInput("notATime", "\"\(text)\" is not a valid time.", values: ["given": text])
     }
 }
 

@@ -69,13 +69,13 @@ package struct OutgoingRequest: Hashable, Sendable {
                 }
         }
         let lower = url.prefix(8).lowercased()
-        guard isToken(method) else { throw OutgoingFailure(.wrongUse, "\"\(method)\" is not a method of HTTP") }
+        guard isToken(method) else { throw OutgoingFailure(.wrongUse, "\"\(method)\" is not an HTTP method") }
         guard lower.hasPrefix("http://") || lower.hasPrefix("https://"), url.utf8.count <= 8192,
             url.utf8.allSatisfy({ $0 > 32 && $0 != 127 })
         else { throw OutgoingFailure(.wrongUse, "\"\(url.prefix(200))\" is not an http:// or https:// address") }
         for header in headers {
             guard isToken(header.name), header.value.utf8.allSatisfy({ ($0 >= 32 || $0 == 9) && $0 != 127 }) else {
-                throw OutgoingFailure(.wrongUse, "The header \(header.name.debugDescription) cannot be sent as it is")
+                throw OutgoingFailure(.wrongUse, "The header \(header.name.debugDescription) is not valid")
             }
         }
     }
@@ -198,7 +198,7 @@ private final class OutgoingExchange: @unchecked Sendable {
         for line in request.headers.map({ $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }) + ["Expect:"]
         {
             guard let longer = curl_slist_append(list, line) else {
-                throw OutgoingFailure(.wrongUse, "There is no memory for the headers")
+                throw OutgoingFailure(.wrongUse, "Out of memory for the headers")
             }
             list = longer
         }

@@ -63,7 +63,7 @@ package struct SyncClient: Sendable {
             } catch let error as SyncTrouble {
                 pass.trouble = error.description
             } catch let error as Refusal {
-                pass.trouble = "The server at \(place) answers nonsense: \(error.description)"
+                pass.trouble = "The server at \(place) sent an invalid response: \(error.description)"
             }
         }
         try store.finishSyncPass(pass.merged, trouble: pass.trouble, at: now())
@@ -112,19 +112,19 @@ package struct SyncClient: Sendable {
 
     private func trouble(_ outcome: SendOutcome, _ name: String) -> String {
         switch outcome {
-        case .sent: "The server at \(place) took \(name)."
+        case .sent: "The server at \(place) accepted \(name)."
         case .refused(let status): "The server at \(place) answered \(name) with status \(status)."
         case .unauthorised(let status):
             token == nil
-                ? "The server at \(place) wants a credential (status \(status)): set sync.token or sync.tokenFile."
+                ? "The server at \(place) requires a token (status \(status)): set sync.token or sync.tokenFile."
                 : """
-                The server at \(place) does not take the credential (status \(status)): set sync.token or \
-                sync.tokenFile anew.
+                The server at \(place) rejects the token (status \(status)): set sync.token or sync.tokenFile \
+                again.
                 """
         case .nonsense:
             """
-            The server at \(place) answered \(name) with something that is no answer of a sync server; perhaps \
-            this network wants a login first.
+            The server at \(place) sent an invalid response to \(name): it might not be a sync server, or this \
+            network requires a login.
             """
         case .unreachable: "The server at \(place) cannot be reached."
         }
@@ -149,7 +149,7 @@ package struct SyncClient: Sendable {
         var components = URLComponents(url: base.appendingPathComponent(name), resolvingAgainstBaseURL: false)
         components?.queryItems = parameters.map { URLQueryItem(name: $0, value: $1) }
         guard let url = components?.url else {
-            throw SyncTrouble("\(place) is no address that a query can be added to.")
+            throw SyncTrouble("\(place) is not a valid base URL.")
         }
         guard let answer = await exchange("GET", url.absoluteString) else {
             throw SyncTrouble(trouble(.unreachable, name))
@@ -178,12 +178,12 @@ extension SyncClient {
     private static func token(inFile path: String) throws -> String {
         let data: Data
         do { data = try SmallFile.read(path, limit: 8192) } catch {
-            throw SyncTrouble("The file \(path), which sync.tokenFile names, \(error.words).")
+            throw SyncTrouble("The file \(path) (sync.tokenFile) \(error.words).")
         }
         let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         let token = line.trimmingCharacters(in: .whitespaces)
         guard Settings.isToken(token) else {
-            throw SyncTrouble("The first line of \(path), which sync.tokenFile names, is no credential.")
+            throw SyncTrouble("The first line of \(path) (sync.tokenFile) is not a valid token.")
         }
         return token
     }

@@ -41,7 +41,9 @@ struct Check: WaitingCommand {
         let sinks: [any NotificationSink] = [late, output]
         guard desk.isJSON else {
             let report = try await desk.tracker.tell(sinks)
-            if report.notifications.isEmpty { desk.console.line("Nothing to tell. \(report.state.pace.statusText)") }
+            if report.notifications.isEmpty {
+                desk.console.line("Nothing to tell. \(report.state.pace.statusText)")
+            }
             return report
         }
         let telling = try await desk.tracker.offer(to: sinks)
@@ -56,25 +58,25 @@ struct Check: WaitingCommand {
         guard !report.unseen.isEmpty else { return }
         Diagnostics.warning(
             """
-            Nobody could be shown \(counted(report.unseen.count, "notification")): \
+            \(counted(report.unseen.count, "notification")) could not be shown: \
             \(report.unseen.map(\.title).joined(separator: ", ")). 
             """
                 + """
-                Not counted, so it comes again. Notifications need a desktop session with a notification server, \
-                or a 
+                Not counted, so it is sent again. Notifications require a desktop session with a notification \
+                server, or a 
                 """
-                + "terminal; where a person reads this output anyway, say --show.")
+                + "terminal. If a person reads this output anyway, use --show.")
     }
 
     /// Runs sync. Its errors become warnings.
     private func sync(_ desk: Desk) async throws {
         guard let pass = try await desk.tracker.synchronise() else { return }
-        if let trouble = pass.trouble { Diagnostics.warning("\(trouble) What waits is sent at a later check.") }
+        if let trouble = pass.trouble { Diagnostics.warning("\(trouble) Waiting changes are sent at a later check.") }
         if pass.merged.refused > 0 {
             Diagnostics.warning(
                 """
-                \(counted(pass.merged.refused, "row")) of the sync server cannot be taken: waterh-tracker check \
-                --doctor says why.
+                \(counted(pass.merged.refused, "row")) of the sync server were rejected. See: waterh-tracker check \
+                --doctor
                 """
             )
         }
@@ -118,7 +120,7 @@ private enum Doctor {
             ]
         }
         if findings.contains(where: { $0.name == "store" && !$0.ok }) {
-            throw CommandFailure(.badInput, "The store is damaged.", advice: "Copy it away before anything else.")
+            throw CommandFailure(.badInput, "The store is damaged.", advice: "Copy the file before any change.")
         }
     }
 
@@ -147,20 +149,20 @@ private enum Doctor {
             finding(
                 "store", upkeep.damage.isEmpty ? desk.path : upkeep.damage.joined(separator: "; "),
                 upkeep.damage.isEmpty
-                    ? nil : "Copy it away, then: sqlite3 \(desk.path) .recover | sqlite3 repaired.sqlite"),
-            Finding(name: "disk", ok: disk == nil, detail: disk?.words ?? "takes writes", advice: disk?.advice),
+                    ? nil : "Copy the file, then: sqlite3 \(desk.path) .recover | sqlite3 repaired.sqlite"),
+            Finding(name: "disk", ok: disk == nil, detail: disk?.words ?? "writable", advice: disk?.advice),
             finding(
                 "journal",
                 "\(counted(counts.drinks, "drink")), \(counted(counts.notDrinks, "other record")), "
                     + "\(counts.quarantined) not counted" + (doubts.isEmpty ? "" : " (\(doubts))"),
                 counts.quarantined == 0
-                    ? nil : "They are kept and tried again at each poll. See them with: waterh-tracker journal list"),
+                    ? nil : "They are kept and retried at each poll. See them with: waterh-tracker journal list"),
             finding(
                 "quarantine",
                 "\(upkeep.junkReceived) undecodable deliver\(upkeep.junkReceived == 1 ? "y" : "ies"), "
                     + "\(upkeep.junkNotKept) of them no longer kept",
                 upkeep.junkReceived == 0
-                    ? nil : "None was acknowledged for them. See them with: waterh-tracker journal list"),
+                    ? nil : "Nothing was acknowledged for them. See them with: waterh-tracker journal list"),
             finding(
                 "settings", refused.isEmpty ? "all valid" : refused.map(\.description).joined(separator: " "),
                 refused.isEmpty ? nil : "Set them again with: waterh-tracker settings set NAME VALUE"),
@@ -182,17 +184,17 @@ private enum Doctor {
     private static func sync(_ outbox: Outbox, _ report: SyncReport) -> Finding {
         let parked = outbox.items.compactMap(\.parkedReason)
         let waiting =
-            outbox.items.isEmpty ? "nothing waits" : "\(outbox.pending) waiting, \(parked.count) of them refused"
+            outbox.items.isEmpty ? "nothing is waiting" : "\(outbox.pending) waiting, \(parked.count) of them refused"
         let rows =
             report.refused > 0
-            ? "\(counted(report.refused, "row")) of the server not taken: " + report.refusals.joined(separator: "; ")
+            ? "\(counted(report.refused, "row")) of the server rejected: " + report.refusals.joined(separator: "; ")
             : nil
         return Finding(
             name: "sync", ok: parked.isEmpty && report.trouble == nil && report.refused == 0,
             detail: [waiting, parked.first, report.trouble, rows].compactMap(\.self).joined(separator: ". "),
             advice: parked.isEmpty
                 ? report.refused > 0 ? "Correct these rows on the server; all others are synchronised." : nil
-                : "When the server is corrected, set sync.url again: they are sent again.")
+                : "Correct the server, then set sync.url again: they are resent.")
     }
 
     private static func rights(_ desk: Desk) async -> [Finding] {
@@ -210,19 +212,19 @@ private enum Doctor {
                 adapters.isEmpty
                     ? "Plug one in, or use a link without hardware: waterh-gateway poll --link unix:PATH" : nil),
             finding(
-                "system bus", hasSystemBus ? "there" : "no D-Bus system bus: bluetoothd cannot be reached",
+                "system bus", hasSystemBus ? "available" : "no D-Bus system bus: bluetoothd cannot be reached",
                 hasSystemBus ? nil : "Install and start dbus and bluez, then run: waterh-gateway doctor"),
             finding(
                 "notifications",
                 isOff
                     ? "switched off (notify.desktop)"
                     : hasDesktop
-                        ? "the desktop's server answers"
-                        : "disabled: \(hasBus ? "no notification server answers" : "no session bus")",
+                        ? "the notification server responds"
+                        : "disabled: \(hasBus ? "no notification server responds" : "no session bus")",
                 isOff || hasDesktop
                     ? nil
                     : hasBus
-                        ? "Start one in the session: a desktop has its own, else dunst or mako."
+                        ? "Start one in the session, for example dunst or mako."
                         : "Run inside a desktop session, or as its systemd user unit."),
         ]
     }
@@ -286,7 +288,7 @@ enum TrackerDesktop {
 struct WhyCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "why", abstract: "Explain reminder decisions",
-        discussion: "It lists the conditions that decided, and what would change them.")
+        discussion: "Lists the conditions that decided, and what would change them.")
     @OptionGroup var options: StoreOptions
     var access: TrackerStore.Access { .looking }
     @Option(
@@ -304,8 +306,7 @@ struct WhyCommand: StoreCommand {
                     ? []
                     : [
                         """
-                        No notification would be seen from here: there is no desktop session with a notification \
-                        server.
+                        Notifications cannot be shown from here: no desktop session with a notification server.
                         """
                     ])
         }

@@ -164,12 +164,12 @@ enum Advice {
         case "notATime": "Write 2026-06-15T14:00:00Z, 2026-06-15T14:00 in your zone, or 14:00."
         case "notADay": "Write today, yesterday or 2026-06-15."
         case "notAMonth": "Write 2026-06."
-        case "clock": "Look at the date (timedatectl), or pass --now."
-        case "unanswered": "Ask nothing with: waterh-tracker setup --yes"
+        case "clock": "Check the date (timedatectl), or pass --now."
+        case "unanswered": "Skip the questions: waterh-tracker setup --yes"
         case "compressedFile": "Nothing was imported. Unpack it, or: gunzip -c FILE | waterh-tracker import -"
-        case "databaseFile": "Nothing was imported. A backup of a store is read by: waterh-tracker restore FILE"
+        case "databaseFile": "Nothing was imported. Restore a backup with: waterh-tracker restore FILE"
         case "badHealthFile": "Nothing was imported."
-        case "syncTrouble": "Try again when the server is there, or unset sync.url."
+        case "syncTrouble": "Try again when the server is available, or unset sync.url."
         default: nil
         }
     }

@@ -92,13 +92,12 @@ struct Desk {
         var remarks: [String] = []
         if store.found == .nothing {
             remarks.append(
-                "There is no store yet (\(store.path)): this is what an empty one says. The first drink makes it.")
+                "No store at \(store.path) yet: the output is that of an empty store. The first drink creates it.")
         }
         if let other = place.beside, try store.lastDrink() == nil {
             remarks.append(
                 """
-                This store has no drinks (\(store.path)). A service keeps a day in \(other): see it with --store \
-                \(other)
+                This store has no drinks (\(store.path)). A service uses another store: --store \(other)
                 """
             )
         }

@@ -97,10 +97,10 @@ actor DesktopAgent {
         Diagnostics.line(
             SessionBus.find() == nil
                 ? """
-                There is no session bus here, and so no desktop: it is waited for. In a desktop session \
-                DBUS_SESSION_BUS_ADDRESS names it, or it is $XDG_RUNTIME_DIR/bus.
+                No session bus: waiting for a desktop session. Its address is DBUS_SESSION_BUS_ADDRESS or \
+                $XDG_RUNTIME_DIR/bus.
                 """
-                : "Nobody on the session's bus shows notifications: a notification server is waited for.")
+                : "No notification server on the session bus: waiting for one.")
     }
 
     /// Handles the service's stream until the service or the desktop's server has gone.
@@ -114,7 +114,7 @@ actor DesktopAgent {
                 case "hello":
                     let hello = try JSONDecoder().decode(Hello.self, from: data)
                     (agent, page, trouble) = (hello.agent, hello.page, nil)
-                    Diagnostics.line("Shows on this desktop what the service of \(store) has to tell.")
+                    Diagnostics.line("Shows on this desktop the notifications of the service of \(store).")
                     await passOn()
                 case "show":
                     guard let agent else { continue }
@@ -130,7 +130,9 @@ actor DesktopAgent {
             }
         } catch {
             let sentence = (error as? CommandFailure)?.sentence ?? "The service at \(service.path): \(error)"
-            if trouble != sentence, !Task.isCancelled { Diagnostics.warning("\(sentence) It is tried again.") }
+            if trouble != sentence, !Task.isCancelled {
+                Diagnostics.warning("\(sentence) It is retried automatically.")
+            }
             trouble = sentence
         }
         return agent != nil
@@ -149,7 +151,7 @@ actor DesktopAgent {
 
     private func pressed(_ press: DesktopPress) async {
         for lost in taps.append(press) {
-            Diagnostics.warning("\(lost.words): the service was away for too many taps, this one is lost.")
+            Diagnostics.warning("\(lost.words): too many actions are queued: this one was dropped")
         }
         await passOn()
     }
@@ -166,7 +168,7 @@ actor DesktopAgent {
                 if isDone, tap.press.action == .open { await open(tap.press) }
             } catch let failure as CommandFailure where failure.status != .refused {
                 if waitsFor != tap.press.key {
-                    Diagnostics.warning("\(tap.words): \(failure.sentence) It is done when there is one.")
+                    Diagnostics.warning("\(tap.words): \(failure.sentence) It is retried automatically.")
                 }
                 waitsFor = tap.press.key
                 return
@@ -189,7 +191,7 @@ actor DesktopAgent {
     }
 
     private func open(_ press: DesktopPress) async {
-        guard let page else { return Diagnostics.line("There is no page to open: it is switched off.") }
+        guard let page else { return Diagnostics.line("cannot open the page: it is off") }
         await desktop.open(page + press.kind.page, token: press.activationToken)
     }
 

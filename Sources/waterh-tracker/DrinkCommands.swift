@@ -94,7 +94,7 @@ struct Edit: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "edit",
         abstract: "Change an entry",
-        discussion: "The bottle's record stays known: no poll brings the old amount back.")
+        discussion: "Later polls do not restore the old amount.")
     @OptionGroup var options: StoreOptions
     @Argument(help: "Number (d12 or w7), or key or ID, as history --day today and session show print it") var name:
         String
@@ -136,7 +136,7 @@ struct Delete: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
         abstract: "Delete an entry",
-        discussion: "No poll brings a deleted drink back. A session's water from the bottle's sips is excluded."
+        discussion: "Later polls do not restore a deleted drink. A session's water from the bottle's sips is excluded."
     )
     @OptionGroup var options: StoreOptions
     @Argument(help: "Number (d12 or w7), or key or ID") var name: String

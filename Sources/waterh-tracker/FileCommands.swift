@@ -114,7 +114,7 @@ struct Import: StoreCommand {
         try desk.say(report) {
             [
                 "Added \(counted(report.added, "drink")), \(report.known) known already"
-                    + (report.empty > 0 ? ", \(report.empty) of 0 ml passed over." : ".")
+                    + (report.empty > 0 ? ", \(report.empty) of 0 ml skipped." : ".")
             ] + (report.remarks ?? []) + [desk.standing(report.state)]
         }
     }

@@ -15,8 +15,8 @@ struct StoreFollow: Sendable {
         guard let watch = StoreWatch(place.path) else {
             throw CommandFailure(
                 .failed,
-                "The kernel lets nobody watch \(place.path) any more: all its watches are taken, or it has no folder.",
-                advice: "Raise fs.inotify.max_user_instances, or end programs that watch files.")
+                "cannot watch \(place.path): no free inotify watches, or its directory does not exist",
+                advice: "Raise fs.inotify.max_user_instances, or stop programs that watch files.")
         }
         let follower = DayFollower(writes: watch.writes, look: look)
         try await Self.whileRead { await follower.run() }
@@ -110,7 +110,7 @@ struct ServiceFollow: Sendable {
                     }
                 } catch {
                     let sentence = (error as? CommandFailure)?.sentence ?? "The service at \(service.path): \(error)"
-                    lines.trouble("\(sentence) It is tried again.")
+                    lines.trouble("\(sentence) It is retried automatically.")
                 }
                 try? await Task.sleep(for: backoff.next(chance: 1))
             }
@@ -193,7 +193,7 @@ struct DrinkStream: Sendable {
         let isAnother = reader.file != nil && file != nil && reader.file != file
         if try reader.position > 0 && (isAnother || !store.isDrinkPlace(reader.position)) {
             Diagnostics.warning(
-                "Another store has taken its place, or it was purged or restored: all of it is told anew.")
+                "The store was replaced, purged or restored. Sending all drinks again.")
             (reader.position, reader.known) = (0, 0)
         }
         if file != nil { reader.file = file }

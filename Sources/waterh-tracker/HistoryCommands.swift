@@ -49,11 +49,11 @@ struct HistoryCommand: StoreCommand {
 
     private static func words(_ reason: MissedReason) -> String {
         switch reason {
-        case .replaced: "a later one took its place"
-        case .answered: "it was answered meanwhile"
-        case .over: "it was over"
+        case .replaced: "replaced by a later one"
+        case .answered: "already answered"
+        case .over: "no longer valid"
         case .quietHours: "quiet hours"
-        case .overtaken: "not let through"
+        case .overtaken: "held back"
         }
     }
 }

@@ -45,7 +45,7 @@ struct JournalCommand: ParsableCommand {
                     lines.append(
                         """
                         \(report.junkReceived) received piece\(report.junkReceived == 1 ? "" : "s") of bytes that \
-                        are no record, \(report.junkNotKept) of them no longer kept:
+                        are not records, \(report.junkNotKept) of them no longer kept:
                         """
                     )
                     lines += junk.map {
@@ -78,7 +78,7 @@ struct JournalCommand: ParsableCommand {
                       read as  \(record.wall ?? "no date"), \
                     \(desk.amount(record.amountMl))\(record.reading.map { " (\($0))" } ?? "")
                     """,
-                    "  stands   \(record.verdict)\(record.reason.map { ": \(Doubts.long($0))" } ?? "")",
+                    "  verdict  \(record.verdict)\(record.reason.map { ": \(Doubts.long($0))" } ?? "")",
                 ] + (record.about.map { ["  was      probably about \(desk.dateTime($0))"] } ?? [])
             }
         }
@@ -155,7 +155,7 @@ struct JournalCommand: ParsableCommand {
                 [
                     """
                     \(counted(resolved, "record")) got a date and \(resolved == 1 ? "counts" : "count") now; \
-                    \(waiting) \(waiting == 1 ? "waits" : "wait") still.
+                    \(waiting) still \(waiting == 1 ? "has" : "have") none.
                     """,
                     desk.standing(outcome.state),
                 ]
@@ -199,10 +199,10 @@ extension Desk {
 enum Doubts {
     static func short(_ reason: String) -> String {
         switch reason {
-        case JournalDoubt.refused: "refused by the dialect"
+        case JournalDoubt.refused: "rejected by the dialect"
         case JournalDoubt.hostClock: "received while this computer's clock was wrong"
         case JournalDoubt.bottleClock: "written while the bottle's clock was wrong"
-        case JournalDoubt.pieced: "received in pieces that may be of two records"
+        case JournalDoubt.pieced: "received in pieces that might be of two records"
         case RecordResolver.Doubt.impossibleDate.rawValue: "without a possible date"
         case RecordResolver.Doubt.implausibleYear.rawValue: "of an impossible year"
         case RecordResolver.Doubt.implausibleTimestamp.rawValue: "too old or too far ahead"
@@ -212,13 +212,13 @@ enum Doubts {
 
     static func long(_ reason: String) -> String {
         switch reason {
-        case JournalDoubt.refused: "\(short(reason)); with another bottle.recordDialect it is read again"
+        case JournalDoubt.refused: "\(short(reason)); it is read again with another bottle.recordDialect"
         case JournalDoubt.hostClock, RecordResolver.Doubt.implausibleTimestamp.rawValue:
-            "\(short(reason)); it is tried again at each poll"
+            "\(short(reason)); it is retried at each poll"
         case JournalDoubt.pieced:
-            "\(short(reason)); it counts when the bottle sends it alike in another reading of its whole log"
+            "\(short(reason)); it counts when another reading of the whole log agrees"
         case JournalDoubt.bottleClock:
-            "\(short(reason)), so its date is not believed: waterh-tracker journal set dates it"
+            "\(short(reason)), so its date is not used. Set it with: waterh-tracker journal set"
         case "byHand": "dated by hand"
         default: short(reason)
         }

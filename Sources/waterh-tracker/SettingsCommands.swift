@@ -263,7 +263,7 @@ struct TokenCommand: ParsableCommand {
                 [
                     new.token,
                     """
-                    It is shown only now. Whoever has it may \(scope.words); with more or less: --scope \
+                    It is shown only once. A client with it can \(scope.words). Other scopes: --scope \
                     \(Self.others(than: scope))
                     """,
                     """

@@ -7,7 +7,7 @@ import TrackerService
 struct SnoozeCommand: AskingCommand {
     static let configuration = CommandConfiguration(
         commandName: "snooze", abstract: "Pause the hydration reminders",
-        discussion: "Waterline reminders are not paused. What is due at the end of the pause comes again.")
+        discussion: "Waterline reminders are not paused. Reminders that are due at the end of the pause are sent then.")
     @OptionGroup var options: StoreOptions
     @Argument(
         help: """

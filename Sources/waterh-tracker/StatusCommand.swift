@@ -103,7 +103,7 @@ extension StatusText {
         if snapshot.syncReport.refused > 0 {
             lines.append(
                 """
-                \(counted(snapshot.syncReport.refused, "row")) of the sync server not taken: waterh-tracker check \
+                \(counted(snapshot.syncReport.refused, "row")) of the sync server rejected: waterh-tracker check \
                 --doctor
                 """
             )

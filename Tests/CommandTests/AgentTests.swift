@@ -217,7 +217,7 @@ import Testing
         _ = try await service.finish()
         try await server.press(reminder.number, "log-water")
         #expect(
-            await event(within: 30) { agent.error.contains("It is done when there is one") ? true : nil } == true,
+            await event(within: 30) { agent.error.contains("It is retried automatically") ? true : nil } == true,
             "\(agent.error)")
         #expect(try await bench.session().count == 1)
         if absence == .agentIsKilled {

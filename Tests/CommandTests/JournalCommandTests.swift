@@ -44,7 +44,7 @@ import TrackerCore
             received: Instant(seconds: 1_781_000_000))
         let list = try await tracker("journal", "list").text
         for words in [
-            "2 records kept and not counted", "1 refused by the dialect", "1A 06 0F 0E 14 00 01 2C 00 00 01 61 00",
+            "2 records kept and not counted", "1 rejected by the dialect", "1A 06 0F 0E 14 00 01 2C 00 00 01 61 00",
             "probably about 2026-06-15 14:00", "01 02 AB  no frame", "journal resolve",
         ] { #expect(list.contains(words), "\(words) is not in:\n\(list)") }
         let json = try object(try await tracker("journal", "list", "--json").text)

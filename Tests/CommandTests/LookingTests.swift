@@ -30,7 +30,9 @@ import Testing
     func `reading subcommands create no store`(_ verb: String) async throws {
         let home = try TemporaryFolder()
         let result = try await run("waterh-tracker", verb, in: home)
-        #expect([0, 3].contains(result.exitCode) && result.error.contains("There is no store yet"), "\(result.error)")
+        #expect(
+            [0, 3].contains(result.exitCode) && result.error.contains(" yet: the output is that of an empty store"),
+            "\(result.error)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).isEmpty)
         try Data().write(to: home.url("empty"))
         _ = try await run("waterh-tracker", verb + " --store empty", in: home)
@@ -42,7 +44,7 @@ import Testing
         let home = try TemporaryFolder()
         try Data().write(to: home.url("empty"))
         let result = try await run("waterh-gateway", "doctor --store empty --link unix:nowhere", in: home)
-        #expect(result.output.contains("empty is empty; the first poll makes a store of it"), "\(result.output)")
+        #expect(result.output.contains("empty is empty; the first poll creates a store in it"), "\(result.output)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: home.path) == ["empty"])
         #expect(try Data(contentsOf: home.url("empty")).isEmpty)
     }
@@ -114,7 +116,7 @@ import Testing
         // The environment and the option take precedence. An invalid file is named.
         #expect(
             try await run("waterh-tracker", "status", in: home, ["WATERH_STORE": home.file("other")]).error.contains(
-                "no store yet"))
+                " yet: the output is that of an empty store"))
         try Data("stoer = 1\n".utf8).write(to: home.url("config/waterh/waterh.toml"))
         let wrong = try await run("waterh-tracker", "status", in: home)
         #expect(wrong.exitCode == 4 && wrong.error.contains("unknown key 'stoer'"))
@@ -195,7 +197,7 @@ import Testing
             }
             #expect(result.exitCode == 1 && result.output.isEmpty, "\(result.output)")
             #expect(
-                result.error.contains("The service keeps the day in \(service), which you may not")
+                result.error.contains(" \(service): it belongs to a service")
                     && result.error.contains("sudo -u "), "\(result.error)")
             #expect(!FileManager.default.fileExists(atPath: home.file("state")))
         }

@@ -122,7 +122,8 @@ import Testing
         let desktop = ["DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_RUNTIME_DIR": folder.path]
         #expect(try await tracker("check", at: "12:00", desktop).error.contains("notification server"))
         #expect(
-            try await tracker("check --doctor", at: "12:00", desktop).output.contains("no notification server answers"))
+            try await tracker("check --doctor", at: "12:00", desktop).output.contains("no notification server responds")
+        )
         #expect(try await tracker("check --doctor", at: "12:00").output.contains("no session bus"))
         let setup = try await tracker("setup --yes --notifications enable", at: "12:00", desktop)
         #expect(setup.exitCode == 0 && setup.output.contains("Notifications disabled"), "\(setup.output)\(setup.error)")

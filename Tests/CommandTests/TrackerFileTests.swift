@@ -128,7 +128,7 @@ import Testing
             """
         )
         for (file, words) in [
-            ("cut", "backup"), ("text", "text"), ("empty", "There is no backup"),
+            ("cut", "backup"), ("text", "text"), ("empty", "not a backup"),
             ("newer", "The backup was written by a later version"), ("foreign", "foreign"),
             ("lowered", "update it with 0.9 first"),
         ] {
@@ -137,7 +137,7 @@ import Testing
                 result.exitCode == 4 && result.error.contains(words) && result.error.contains("(\(file))"),
                 "\(file): \(result.error)")
             #expect(
-                result.error.contains("The store is as it was.") && !result.error.contains("--store")
+                result.error.contains("The store was not changed.") && !result.error.contains("--store")
                     && !result.error.contains("he store is damaged"), "\(file): \(result.error)")
         }
         #expect(try await shell("waterh-tracker status --json").output.contains(#""dailyTotalMl":250"#))

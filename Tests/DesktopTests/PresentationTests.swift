@@ -233,7 +233,7 @@ struct PresentationTests {
         let report = try await fixture.desk().tell([desktop])
         #expect(
             report.unseen.count == 1 && fixture.troubles.items.count == 1
-                && fixture.troubles.items.first?.contains("does not answer") == true)
+                && fixture.troubles.items.first?.contains("does not respond") == true)
         // Idle for a while.
         #expect(await !desktop.canShow())
         #expect(try fixture.desk().state().remindersSent == 0 && server.notified.items.count == 1)
@@ -258,7 +258,7 @@ struct PresentationTests {
         let notification = try TrackerNotification.test(.pace)
         #expect(await !first.deliver(notification))
         #expect(await !second.deliver(notification) && server.notified.items.count == 1)
-        #expect(fixture.lines.items.contains { $0.hasPrefix("Being shown already: hydration-reminder") })
+        #expect(fixture.lines.items.contains { $0.hasPrefix("Already being shown: hydration-reminder") })
         server.manner = .rightly
         await server.release()
         #expect(await event { fixture.lines.items.contains { $0.hasPrefix("Shown") } ? true : nil } == true)
@@ -384,7 +384,7 @@ struct PresentationTests {
         #expect(await second.deliver(notification))
         #expect(
             server.notified.items.count == 1
-                && fixture.lines.items.last?.hasPrefix("On the desktop already: hydration-reminder") == true)
+                && fixture.lines.items.last?.hasPrefix("Already on the desktop: hydration-reminder") == true)
         // The user dismissed it: it still counts as seen.
         try await server.close(1)
         try await second.settled()

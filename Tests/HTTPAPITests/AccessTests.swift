@@ -25,7 +25,7 @@ import TrackerService
             let second = HTTPServer(house.person, log: .silent)
             await #expect {
                 try await second.run(on: .tcp(host: "127.0.0.1", port: house.port)) { _ in }
-            } throws: { error in "\(error)" == "another program listens there already (ss -ltnp says which)" }
+            } throws: { error in "\(error)" == "another program listens there (find it with: ss -ltnp)" }
         }
     }
 
@@ -211,7 +211,7 @@ import TrackerService
             _ = try await house.ask("POST", "/api/v1/purge", #"{"confirm": "purge"}"#)
             let starts = [
                 "Access code made", "Access code used", "Wrong access code", "Token", "Token", "Settings changed",
-                "Backup taken", "Everything deleted",
+                "Backup downloaded", "Everything deleted",
             ]
             #expect(lines.all.count == starts.count, "\(lines.all)")
             for (line, start) in zip(lines.all, starts) { #expect(line.hasPrefix(start), "\(line)") }

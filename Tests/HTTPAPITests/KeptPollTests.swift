@@ -29,7 +29,7 @@ import TrackerService
     @Test func `kept polls are listed newest first with story and capture`() async throws {
         let kept = try Kept([
             (
-                "20281001T120000000", "Bottle not found.\nNobody advertises.\nbottle: none was met\n",
+                "20281001T120000000", "Bottle not found.\nNobody advertises.\nbottle: none found\n",
                 "btsnoop\u{0}first"
             ),
             (
@@ -58,7 +58,7 @@ import TrackerService
             #expect(polls[1]["story"] as? [String] == ["bottle: A4:C1:38:01:02:03, retail", "name: WaterH <b>x</b>"])
             #expect(polls[1]["at"] as? Int == 1_781_524_740 && polls[0]["at"] as? Int == 1_781_524_741)
             #expect(
-                polls[1]["bytes"] as? Int == 14 && polls[0]["reason"] as? String == "Nothing was written down of it.")
+                polls[1]["bytes"] as? Int == 14 && polls[0]["reason"] as? String == "There is no trace of this poll.")
             let capture = try await house.ask("GET", "/api/v1/polls/kept/20260615T115900123", headers: house.page)
             #expect(capture.status == 200 && capture.body == "btsnoop\u{0}second", "\(capture.body)")
             #expect(

@@ -179,6 +179,6 @@ import TrackerCore
 
     @Test func `an archive without an export is refused`() async throws {
         let file = try await Self.zip([("export.xml", Self.clinical)], isStreamed: true)
-        #expect { try Self.read(file) } throws: { "\($0)".contains("no export of Apple Health") }
+        #expect { try Self.read(file) } throws: { "\($0)".contains("contains no Apple Health export") }
     }
 }

@@ -201,7 +201,7 @@ import TrackerCore
         #expect(
             without.sent == 0 && without.parked == 0 && without.trouble?.contains("sync.token") == true, "\(without)")
         try store.changeSettings([("sync.token", "wrong")], context(20))
-        #expect(try await pass(server, at: 21).trouble?.contains("does not take the credential") == true)
+        #expect(try await pass(server, at: 21).trouble?.contains("rejects the token") == true)
         try store.changeSettings([("sync.token", "s3cret")], context(30))
         #expect(try await pass(server, at: 31).status == .idle)
 

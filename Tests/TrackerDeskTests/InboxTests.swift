@@ -43,7 +43,7 @@ import TrackerService
         try FileManager.default.createSymbolicLink(atPath: folder.file("link.csv"), withDestinationPath: "/etc/passwd")
         let first = try take()
         #expect(
-            first.count == 2 && first[0].hasPrefix("cut.json was not taken in: ")
+            first.count == 2 && first[0].hasPrefix("cut.json was not imported: ")
                 && first[1].hasPrefix("whole.csv: 1 drink added"), "\(first)")
         #expect(try take() == [])
         try put("cut.json", ["[{\"startDate\": \"2026-06-15T08:00:00+02:00\", \"value_ml\": 250}]"])
@@ -60,7 +60,8 @@ import TrackerService
         try put("whole.csv", ["startDate,value_ml", "2026-06-15T09:00:00+02:00,100"])
         let told = try take()
         #expect(
-            told.count == 2 && told[0].contains("no UTF-8") && told[1].hasPrefix("whole.csv: 1 drink added"), "\(told)")
+            told.count == 2 && told[0].contains("not valid UTF-8") && told[1].hasPrefix("whole.csv: 1 drink added"),
+            "\(told)")
     }
 
     /// Phones write one file per day and never delete them: new ones are imported however many old ones exist.

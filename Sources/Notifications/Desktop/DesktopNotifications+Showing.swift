@@ -11,13 +11,13 @@ extension DesktopNotifications {
     package func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
         guard !memory.hasJustShown(notification) else {
-            outlets.log("On the desktop already: \(notification.kind.id) (\(notification.id)).")
+            outlets.log("Already on the desktop: \(notification.kind.id) (\(notification.id)).")
             return true
         }
         if notification.urgency != .critical, await isUndisturbed(server) { return false }
         guard await begins(notification, server) else {
             if memory.hasJustShown(notification) { return true }
-            outlets.log("Being shown already: \(notification.kind.id) (\(notification.id)).")
+            outlets.log("Already being shown: \(notification.kind.id) (\(notification.id)).")
             return false
         }
         let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
@@ -97,7 +97,7 @@ extension DesktopNotifications {
         case .success(let values):
             guard let shown = values.first?.integer.flatMap(UInt32.init(exactly:)), shown > 0 else {
                 server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
-                rest(DBusFailure(DBusFailure.failed, "their server answers with no number"), of: server)
+                rest(DBusFailure(DBusFailure.failed, "the notification server returned no ID"), of: server)
                 wanted?.resume(returning: false)
                 return
             }
@@ -120,7 +120,7 @@ extension DesktopNotifications {
 
     private func gaveNoAnswer(_ number: UInt64, _ server: Server) {
         guard let wanted = waiting.removeValue(forKey: number) else { return }
-        rest(DBusFailure(DBusFailure.noReply, "there was no answer"), of: server)
+        rest(DBusFailure(DBusFailure.noReply, "there was no response"), of: server)
         wanted.resume(returning: false)
     }
 

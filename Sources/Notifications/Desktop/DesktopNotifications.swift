@@ -152,7 +152,7 @@ package actor DesktopNotifications: NotificationSink {
         guard let owner = try await connection.watchOwner(of: Self.service), let capabilities = answer.first?.texts,
             change == before
         else {
-            throw DBusFailure(DBusFailure.failed, "it has gone again")
+            throw DBusFailure(DBusFailure.failed, "the notification server has exited")
         }
         return Server(connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities), change: before)
     }
@@ -176,9 +176,9 @@ package actor DesktopNotifications: NotificationSink {
         lastTrouble = failure.name
         outlets.trouble(
             """
-            Notifications on the desktop: \
-            \(failure.name == DBusFailure.noReply ? "their server does not answer" : failure.description). They \
-            are tried again.
+            Desktop notifications: \
+            \(failure.name == DBusFailure.noReply ? "the notification server does not respond" : failure.description). \
+            They are retried automatically.
             """
         )
     }

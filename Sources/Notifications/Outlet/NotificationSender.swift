@@ -216,7 +216,7 @@ package actor NotificationSender: NotificationSink {
         guard age < .seconds(channel.lifetime) else {
             waitsSince[message.sequence] = nil
             let what = channel.keepsAll ? "has been waiting for a day" : "is older than 15 minutes"
-            around.say(.dropped("\"\(message.announcement.title)\" \(what) and is not sent any more"))
+            around.say(.dropped("\"\(message.announcement.title)\" \(what) and was dropped"))
             return nil
         }
         guard !message.announcement.kind.isWaterline || around.sharesWaterline() else { return nil }
@@ -259,7 +259,7 @@ package actor NotificationSender: NotificationSink {
     {
         let (state, sequence, givenUp) = try desk.store.post(
             notification.announcement, to: name, keepsAll: channel.keepsAll, at: since, makeKey: TrackerDesk.secret)
-        if givenUp > 0 { around.say(.dropped("more than \(TrackerStore.queueLimit) wait: the oldest is not sent")) }
+        if givenUp > 0 { around.say(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped")) }
         // For ntfy, the age counts from the decision.
         if state == .waiting, !channel.keepsAll || waitsSince[sequence] == nil {
             waitsSince[sequence] = .now - .seconds(channel.keepsAll ? 0 : max(0, since.seconds(to: desk.now)))

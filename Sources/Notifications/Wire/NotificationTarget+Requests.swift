@@ -10,7 +10,7 @@ extension NotificationTarget {
         let type = (name: "Content-Type", value: "application/json")
         switch channel {
         case .ntfy:
-            guard let place = NtfyPlace(url) else { throw OutgoingFailure(.wrongUse, "ntfy.url names no topic") }
+            guard let place = NtfyPlace(url) else { throw OutgoingFailure(.wrongUse, "ntfy.url has no topic") }
             let body = try TrackerDesk.json(try NtfyMessage(message, self, place))
             return OutgoingRequest("POST", place.server, headers: [type] + bearer, body: Array(body.utf8))
         case .webhook:
@@ -40,8 +40,8 @@ extension NotificationTarget {
             guard Self.hasID(answer.body) else {
                 return .later(
                     """
-                    The server at \(place) answers with something that is no answer of \(channel.title); perhaps \
-                    this network wants a login first
+                    The server at \(place) sent an invalid response: it might not be \(channel.title), or this \
+                    network requires a login
                     """,
                     after: nil)
             }
@@ -49,11 +49,11 @@ extension NotificationTarget {
         case 300..<400:
             return .later(
                 """
-                The server at \(place) sends us elsewhere (status \(answer.status)), and a token goes to one \
+                The server at \(place) redirected the request (status \(answer.status)): a token is sent to one \
                 server only
                 """,
                 after: nil)
-        case 400, 410, 413, 422: return .refused("The server at \(place) does not take it (status \(answer.status))")
+        case 400, 410, 413, 422: return .refused("The server at \(place) rejected it (status \(answer.status))")
         case 401, 403:
             return .later(
                 """
@@ -63,7 +63,7 @@ extension NotificationTarget {
                 after: nil)
         case 404:
             return .later(
-                "There is nothing at the server's address at \(place) (status 404): \(channel.rawValue).url", after: nil
+                "The server at \(place) has no such address (status 404): check \(channel.rawValue).url", after: nil
             )
         default:
             return .later(

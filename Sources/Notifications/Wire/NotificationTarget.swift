@@ -27,11 +27,11 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
         if authorities != nil, !url.lowercased().hasPrefix("https://") {
             throw WrongInput(
                 "\(name)NotEncrypted",
-                "\(name).caFile is set, but \(name).url is not encrypted: it is to begin with https://.")
+                "\(name).caFile requires a \(name).url that begins with https://.")
         }
         if channel == .webhook, let token, WebhookSignature(secret: token) == nil {
             throw WrongInput(
-                "webhookSecret", "The webhook's secret begins with whsec_, and what comes behind it is no base64.")
+                "webhookSecret", "Invalid webhook secret: the part after whsec_ is not base64.")
         }
     }
 
@@ -63,7 +63,7 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
         let name = "\(channel.rawValue).\(channel.credential)File"
         let data: Data
         do { data = try SmallFile.read(path, limit: 8192) } catch {
-            throw WrongInput("\(channel.rawValue)TokenFile", "The file \(path), which \(name) names, \(error.words).")
+            throw WrongInput("\(channel.rawValue)TokenFile", "The file \(path) (\(name)) \(error.words).")
         }
         let line =
             (String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? "")
@@ -71,7 +71,7 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
         guard Settings.isToken(line) else {
             throw WrongInput(
                 "\(channel.rawValue)TokenFile",
-                "The first line of \(path), which \(name) names, is no \(channel.credential).")
+                "The first line of \(path) (\(name)) is not a valid \(channel.credential).")
         }
         return line
     }

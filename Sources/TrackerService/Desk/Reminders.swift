@@ -474,8 +474,8 @@ package final class LateSink: NotificationSink {
             if let reason = missed[one.place] {
                 say(
                     """
-                    Not shown any more: \(one.decision.kind.id) (\(one.decision.notificationId)), told while the \
-                    desktop was away: \(reason.rawValue).
+                    Notification \(one.decision.kind.id) (\(one.decision.notificationId)) skipped while the desktop \
+                    was unavailable: \(reason.rawValue).
                     """
                 )
             }

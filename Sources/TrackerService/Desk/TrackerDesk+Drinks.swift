@@ -22,7 +22,7 @@ extension TrackerDesk {
     package func undo(ofDrink name: String) throws -> UndoOutcome {
         guard name.hasPrefix("d"), let number = Int64(name.dropFirst()), number > 0 else {
             throw WrongInput(
-                "notADrink", "\"\(name.prefix(64))\" is no drink of our lists, such as d12.", values: ["given": name])
+                "notADrink", "Not a valid drink: \"\(name.prefix(64))\" (expected d12).", values: ["given": name])
         }
         return try undo(.drink(number))
     }
@@ -33,7 +33,7 @@ extension TrackerDesk {
             guard try meansLog(name) else {
                 guard wanted.estimate == nil, wanted.oz == nil else {
                     throw WrongInput(
-                        "noSessionEntry", "\(name) is not an entry of a session: it has an amount in ml and a time.",
+                        "noSessionEntry", "\(name) is not a session entry: change its amount in ml or its time.",
                         values: ["name": name])
                 }
                 let time = wanted.time ?? wanted.typed.flatMap(TimeOfDay.init)
@@ -42,7 +42,7 @@ extension TrackerDesk {
             }
             guard wanted.ml == nil, wanted.time == nil else {
                 throw WrongInput(
-                    "sessionEntry", "\(name) is an entry of a session: it has standard drinks or ounces, and a time.",
+                    "sessionEntry", "\(name) is a session entry: change its standard drinks, ounces or time.",
                     values: ["name": name])
             }
             let log = try store.editLog(
@@ -83,7 +83,8 @@ extension TrackerDesk {
         if let shown = drinks.first, name == "d\(shown.number)" {
             for other in drinks.dropFirst() {
                 remark(
-                    "\(name) is also the key of another drink, d\(other.number). This is about \(name) of our lists.")
+                    "\(name) is also the key of another drink, d\(other.number). The number \(name) is used."
+                )
             }
             return false
         }
@@ -176,7 +177,8 @@ extension TrackerDesk {
         guard let name else { return try latestSession() }
         guard let view = try store.session(named: name, at: now) else {
             throw Refusal(
-                "noSuchSession", "There is no one session whose id begins with \"\(name)\".", category: .notFound,
+                "noSuchSession", "No session, or more than one, has an id that begins with \"\(name)\".",
+                category: .notFound,
                 values: ["given": name])
         }
         return SessionReport(view)
@@ -257,7 +259,7 @@ extension TrackerDesk {
         let age = message.since.seconds(to: now)
         guard age < Self.buttonLifetime, age > -Self.buttonLifetime || !message.announcement.kind.isWaterline else {
             throw Refusal(
-                "notMeantAnyMore", "This notification is more than a day old: its buttons do nothing any more.")
+                "notMeantAnyMore", "This notification has expired (1 day). Its buttons no longer work.")
         }
         guard message.announcement.kind.actions.contains(action) else {
             throw Refusal("otherNotification", "This notification has no such button.")
@@ -267,7 +269,7 @@ extension TrackerDesk {
             session.startTime > message.since
         {
             throw Refusal(
-                "notMeantAnyMore", "This notification is of a session that is over: its buttons do nothing any more.")
+                "notMeantAnyMore", "This notification belongs to an ended session. Its buttons no longer work.")
         }
         return try press(action, key: "pocket \(message.announcement.id) \(action.rawValue)")
     }

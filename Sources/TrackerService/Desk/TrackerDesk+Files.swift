@@ -117,7 +117,7 @@ extension TrackerDesk {
     package func drinksForPhone(days: Int) throws -> PhoneDrinks {
         guard (1...TrackerStore.longestLookBack).contains(days) else {
             throw WrongInput(
-                "outOfRange", "\"days\" is to be a whole number from 1 to \(TrackerStore.longestLookBack).")
+                "outOfRange", "invalid days: expected 1–\(TrackerStore.longestLookBack)")
         }
         let since = now.advanced(seconds: -Double(days) * 86400)
         let drinks = try store.drinksNotGiven(since: since, limit: Self.mostGiven + 1, sparingSessions: !seesWaterline)
@@ -128,7 +128,7 @@ extension TrackerDesk {
     /// Records the keys of drinks that the phone has written.
     package func noteGiven(_ keys: [String]) throws -> PhoneReceipt {
         guard (1...Self.mostGiven).contains(keys.count), keys.allSatisfy({ (1...512).contains($0.utf8.count) }) else {
-            throw WrongInput("keys", "\"keys\" is a list of 1 to \(Self.mostGiven) keys, as they were given.")
+            throw WrongInput("keys", "invalid keys: expected a list of 1–\(Self.mostGiven) keys")
         }
         return try change { PhoneReceipt(noted: try store.noteGiven(keys)) }
     }
@@ -144,7 +144,7 @@ extension TrackerDesk {
             return [
                 InboxReport(
                     name: folder,
-                    trouble: "The folder that health.inbox names cannot be read: \(FileTrouble.words(error))")
+                    trouble: "The health.inbox directory cannot be read: \(FileTrouble.words(error))")
             ]
         }
         var reports: [InboxReport] = []
@@ -158,7 +158,7 @@ extension TrackerDesk {
                     reports.append(
                         InboxReport(
                             name: name,
-                            trouble: "Its name is no UTF-8, and so it cannot be opened here. Give it another name."))
+                            trouble: "The file name is not valid UTF-8. Rename the file."))
                 }
                 continue
             }

@@ -18,7 +18,7 @@ extension TrackerDesk {
     package func record(_ name: String) throws -> RecordReport {
         let digits = name.first == "r" ? name.dropFirst() : Substring(name)
         guard let id = Int64(digits) else {
-            throw WrongInput("notARecord", "\"\(name)\" names no record.", values: ["given": name])
+            throw WrongInput("notARecord", "Not a valid record: \"\(name)\" (expected r12).", values: ["given": name])
         }
         guard let record = try store.journalRecord(id) else {
             throw Refusal("noSuchRecord", "There is no record r\(id).", category: .notFound, values: ["given": name])
@@ -34,8 +34,8 @@ extension TrackerDesk {
                 throw Refusal(
                     "clock",
                     """
-                    This computer's clock says \(now), but the store has received something at \(newest): nothing \
-                    is dated by it.
+                    This computer's clock says \(now), but the store has data of \(newest). Nothing was dated by \
+                    this clock.
                     """
                 )
             }
@@ -94,7 +94,7 @@ extension TrackerDesk {
             func keep(_ entry: WireEntry) throws {
                 guard entries.count < Self.wireLimit else {
                     throw WrongInput(
-                        "tooManyEntries", "The file has more than \(Self.wireLimit) entries. Nothing was taken.")
+                        "tooManyEntries", "The file has more than \(Self.wireLimit) entries. Nothing was imported.")
                 }
                 entries.append(entry)
             }
@@ -140,9 +140,9 @@ private struct WireLines {
         } catch DecodingError.keyNotFound(let key, _) {
             throw refusal("\"\(key.stringValue)\" is missing")
         } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context) {
-            throw refusal("\"\(context.codingPath.last?.stringValue ?? "it")\" is of another kind")
+            throw refusal("\"\(context.codingPath.last?.stringValue ?? "it")\" has the wrong type")
         } catch {
-            throw refusal("it is no JSON object")
+            throw refusal("not a JSON object")
         }
         if let contradiction = entry.contradiction(now: now) { throw refusal(contradiction) }
         try take(entry)
@@ -150,7 +150,7 @@ private struct WireLines {
 
     private func refusal(_ why: String) -> WrongInput {
         WrongInput(
-            "notAnEntry", "Line \(number) is no entry of a journal: \(why). Nothing was taken.",
+            "notAnEntry", "Line \(number) is not a valid journal entry: \(why). Nothing was imported.",
             values: ["line": "\(number)"])
     }
 }
@@ -207,7 +207,7 @@ extension TrackerDesk {
         do {
             if isLive, let connection = report.connection { try store.noteConnection(connection, at: now) }
         } catch {
-            remark("How the poll went could not be noted: \(error)")
+            remark("Saving the poll result failed: \(error)")
         }
         store.afterCommit(context).forEach(remark)
     }
@@ -238,7 +238,7 @@ extension TrackerDesk {
     package func capture(ofKeptPoll id: String) throws -> Data {
         guard let capture = KeptPolls.capture(id, beside: store.path) else {
             throw Refusal(
-                "noSuchPoll", "No poll of that name is kept: a new one takes the place of the oldest.",
+                "noSuchPoll", "No such kept poll. Only the newest \(KeptPolls.limit) are kept.",
                 category: .notFound, values: ["given": id])
         }
         return capture

@@ -108,7 +108,7 @@ extension TrackerDesk {
         guard !seesWaterline else { return }
         throw Refusal(
             "waterlineNotShared",
-            "Waterline is not shown beyond the machine it runs on. The configuration can switch that on.")
+            "Waterline is disabled for other machines. Enable it in the configuration.")
     }
 }
 

@@ -30,7 +30,7 @@ final class AppleHealthReader: FormatReader {
         }
         handler.endElementNs = { reader, name, _, _ in AppleHealthReader.of(reader)?.end(name) }
         guard let context = xmlCreatePushParserCtxt(&handler, nil, nil, 0, nil) else {
-            throw HealthFileError(reason: "There is no memory for reading XML.")
+            throw HealthFileError(reason: "Reading XML failed: out of memory.")
         }
         self.context = context
         // The declared encoding is ignored: the input is UTF-8. Without a document type, only the five entities of XML
@@ -87,7 +87,7 @@ final class AppleHealthReader: FormatReader {
         guard context.pointee.wellFormed == 0 else { return }
         let said = context.pointee.lastError.message.map { String(cString: $0) } ?? ""
         let words = said.split(separator: "\n").first.map { "\($0.prefix(200)): the" } ?? "The"
-        throw HealthFileError(line: line, reason: "\(words) file is cut or not XML.")
+        throw HealthFileError(line: line, reason: "\(words) file is truncated or not XML.")
     }
 
     // MARK: - Elements
@@ -154,7 +154,7 @@ final class AppleHealthReader: FormatReader {
 
     private func unescaped(_ value: UnsafeRawBufferPointer, _ name: String) throws -> String? {
         guard let text = HealthFiles.unescaped(String(decoding: value, as: UTF8.self)) else {
-            throw HealthFileError(line: line, reason: "\"\(SampleFields.shown(value))\" is no key that was escaped.")
+            throw HealthFileError(line: line, reason: "Invalid escaped key \"\(SampleFields.shown(value))\".")
         }
         return try SampleFields.name(text, name)
     }

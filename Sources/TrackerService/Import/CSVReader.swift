@@ -44,13 +44,13 @@ final class CSVReader: FormatReader {
         guard fields.count <= Self.rowLimit else {
             throw HealthFileError(
                 line: rowLine,
-                reason: "It is longer than \(Self.rowLimit >> 20) MB: a quoted field does not end, or this is no CSV.")
+                reason: "It is longer than \(Self.rowLimit >> 20) MB: a quoted field does not end, or this is not CSV.")
         }
     }
 
     func finish() throws {
         if fields.isQuoted {
-            throw HealthFileError(line: rowLine, reason: "A quoted field does not end: the file is cut.")
+            throw HealthFileError(line: rowLine, reason: "A quoted field does not end: the file is truncated.")
         }
         if !fields.isEmpty {
             fields.endField()
@@ -72,7 +72,7 @@ final class CSVReader: FormatReader {
                     reason:
                         """
                         It has \(fields.count) columns where the first line has \(header.columns.count). Is the \
-                        file cut?
+                        file truncated?
                         """
                 )
             }
@@ -103,8 +103,8 @@ final class CSVReader: FormatReader {
                 throw HealthFileError(
                     line: rowLine,
                     reason: """
-                        In \"\(SampleFields.shown(value))\" the decimal sign is another than in the rows before. \
-                        Write all amounts in one way.
+                        The decimal sign in \"\(SampleFields.shown(value))\" differs from the rows before. Use one \
+                        decimal sign in all amounts.
                         """)
             case .either(let sign, let decimal, let thousands) where decimalSign == nil:
                 undecided.append(
@@ -131,7 +131,7 @@ final class CSVReader: FormatReader {
                     line: row.line,
                     reason: """
                         \"\(row.text)\" can be \(row.decimal) ml or \(Int(row.thousands)) ml, and no other amount \
-                        of the file shows which. Write amounts without a separator of thousands.
+                        in the file shows which. Write amounts without a thousands separator.
                         """)
             }
             guard let ml = HealthFiles.amount(row.sign == decimalSign ? row.decimal : row.thousands, unit: "mL") else {
@@ -183,8 +183,8 @@ final class CSVReader: FormatReader {
                     line: 1,
                     reason:
                         """
-                        This is no health file: it begins neither with <, [ or {, nor with a line that names the \
-                        columns, such as \(HealthExport.csvHeader).
+                        This is not a health file: expected XML, JSON, or CSV with a line of column names such as \
+                        \(HealthExport.csvHeader).
                         """
                 )
             }

@@ -131,7 +131,7 @@ enum FileHead {
             throw HealthFileError(reason: "This is compressed by gzip: unpack it first.", code: "compressedFile")
         }
         if head.starts(with: Array("SQLite format 3\0".utf8)) {
-            throw HealthFileError(reason: "This is a database, and no list of drinks.", code: "databaseFile")
+            throw HealthFileError(reason: "This is a database, not a list of drinks.", code: "databaseFile")
         }
     }
 
@@ -162,7 +162,7 @@ enum FileHead {
                 rest.starts(with: "<!D".utf8) ? rest[..<end].filter { $0 == UInt8(ascii: "\n") } : Array(rest[..<end])
             rest = rest[end...]
         }
-        if isLast { throw HealthFileError(reason: "The document has no element: the file is cut or not XML.") }
+        if isLast { throw HealthFileError(reason: "The document has no element: the file is truncated or not XML.") }
         guard bytes.count <= limit else {
             throw HealthFileError(
                 reason: "The document begins with more than \(limit >> 20) MB of comments and declarations.")
@@ -275,7 +275,7 @@ struct TextDecoder {
         }
     }
 
-    private static let damaged = HealthFileError(reason: "The text is no whole UTF-16: the file is cut or damaged.")
+    private static let damaged = HealthFileError(reason: "The UTF-16 is incomplete: the file is truncated or damaged.")
 }
 
 struct SampleFields {
@@ -337,7 +337,7 @@ struct SampleFields {
         guard !text.isEmpty else { return nil }
         guard text.utf8.count <= 1000, !text.utf8.contains(where: { $0 < 0x20 }) else {
             throw HealthFileError(
-                reason: "The \(what) \"\(text.prefix(60))\" is longer than 1000 bytes, or holds control characters.")
+                reason: "The \(what) \"\(text.prefix(60))\" is longer than 1000 bytes, or contains control characters.")
         }
         return text
     }

@@ -46,13 +46,13 @@ final class JSONListReader: FormatReader {
             throw HealthFileError(reason: "Entry \(count + 1) of the list is longer than \(Self.limit >> 20) MB.")
         }
         guard outside.count <= Self.limit else {
-            throw HealthFileError(reason: "The JSON has more than \(Self.limit >> 20) MB beside its list of drinks.")
+            throw HealthFileError(reason: "The JSON has more than \(Self.limit >> 20) MB outside its list of drinks.")
         }
     }
 
     func finish() throws {
         guard (try? JSONSerialization.jsonObject(with: Data(outside))) != nil else {
-            throw HealthFileError(reason: "This is not whole JSON. Is the file cut?")
+            throw HealthFileError(reason: "The JSON is incomplete. Is the file truncated?")
         }
         guard place == .after else {
             throw HealthFileError(reason: "The JSON must be a list of drinks with startDate and value_ml.")
@@ -114,7 +114,7 @@ final class JSONListReader: FormatReader {
         defer { entry.removeAll(keepingCapacity: true) }
         count += 1
         guard let found = try? decoder.decode(HealthEntry.self, from: Data(entry)) else {
-            throw HealthFileError(reason: "Entry \(count) of the list is no whole JSON object. Is the file cut?")
+            throw HealthFileError(reason: "Entry \(count) of the list is incomplete: the file might be truncated.")
         }
         do {
             try deliver(try found.sample(&fields))
@@ -156,7 +156,7 @@ struct HealthEntry: Decodable {
             guard let text = texts[key] else { return nil }
             return try SampleFields.name(text, key.rawValue)
         }
-        if let notText { throw HealthFileError(reason: "Its \(notText.rawValue) is no text.") }
+        if let notText { throw HealthFileError(reason: "Its \(notText.rawValue) is not a text.") }
         guard let startDate = texts[.startDate] else { throw HealthFileError(reason: "It has no startDate.") }
         guard let value else { throw HealthFileError(reason: "Its value_ml is \(shownValue), not a number.") }
         var sample = try SampleFields.sample(date: startDate, value: value)

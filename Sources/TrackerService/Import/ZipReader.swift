@@ -44,7 +44,7 @@ final class ZipReader {
         stream.initialize(to: z_stream())
         // Negative window bits: raw deflate data without header and checksum.
         guard inflateInit2_(stream, -15, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size)) == Z_OK else {
-            throw HealthFileError(reason: "There is no memory for unpacking.")
+            throw HealthFileError(reason: "Unpacking failed: out of memory.")
         }
     }
 
@@ -70,7 +70,7 @@ final class ZipReader {
         packed[index...].starts(with: Self.signature) || packed[index...].starts(with: Self.directorySignature)
     }
 
-    private static let cut = HealthFileError(reason: "The ZIP archive is cut or damaged.")
+    private static let cut = HealthFileError(reason: "The ZIP archive is truncated or damaged.")
 
     /// - Returns: whether it made progress.
     private func step() throws -> Bool {
@@ -94,7 +94,7 @@ final class ZipReader {
     private func header() throws -> Bool {
         guard packed.count >= 30 else { return false }
         guard packed.starts(with: Self.signature) else {
-            throw HealthFileError(reason: "This ZIP archive holds no export of Apple Health.")
+            throw HealthFileError(reason: "This ZIP archive contains no Apple Health export.")
         }
         func number(_ at: Int, _ size: Int) -> UInt32 {
             (0..<size).reversed().reduce(0) { $0 << 8 | UInt32(packed[at + $1]) }
@@ -105,7 +105,7 @@ final class ZipReader {
         guard flags & 1 == 0 else { throw HealthFileError(reason: "The ZIP archive is encrypted: unpack it first.") }
         let isStreamed = flags & 8 != 0
         guard method == 8 || method == 0 && !isStreamed && size != .max else {
-            throw HealthFileError(reason: "The ZIP archive is packed in a way that is not read here: unpack it first.")
+            throw HealthFileError(reason: "The compression of the ZIP archive is not supported: unpack it first.")
         }
         member = Member(
             isDeflated: method == 8, checksum: isStreamed ? nil : number(14, 4), rest: method == 8 ? nil : size)
@@ -170,7 +170,7 @@ final class ZipReader {
         guard !bytes.isEmpty else { return }
         count.plain += bytes.count
         guard count.plain <= 256 << 20 || count.plain / 200 <= count.packed else {
-            throw HealthFileError(reason: "More comes out of the ZIP archive than any phone packs into one.")
+            throw HealthFileError(reason: "The unpacked ZIP archive is larger than the limit.")
         }
         checksum = UInt32(
             truncatingIfNeeded: crc32(

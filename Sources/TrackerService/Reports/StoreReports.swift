@@ -117,7 +117,7 @@ package struct KeptPollReport: Hashable, Sendable, Encodable {
 
     init(_ poll: KeptPoll) {
         (id, at, bytes) = (poll.id, poll.at?.wholeSeconds, poll.bytes)
-        (reason, story) = (poll.story.first ?? "Nothing was written down of it.", Array(poll.story.dropFirst()))
+        (reason, story) = (poll.story.first ?? "There is no trace of this poll.", Array(poll.story.dropFirst()))
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -229,11 +229,11 @@ package enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
 
     package var words: String {
         switch self {
-        case .widget: "see the widgets and use their buttons"
-        case .read: "look"
-        case .log: "look, and log, change and delete drinks and sessions"
+        case .widget: "show the widgets and use their buttons"
+        case .read: "read"
+        case .log: "read, and log, change and delete drinks and sessions"
         case .control: "log, and change settings, presets and the bottle"
-        case .admin: "do everything: let others in, and delete everything, too"
+        case .admin: "do everything, also grant access and delete all data"
         }
     }
 
@@ -253,7 +253,7 @@ extension OutletTrouble: Encodable {
     /// - Parameter at: formats an instant.
     package func text(now: Instant, at: (Instant) -> String) -> String {
         var sentences = [words.hasSuffix(".") ? words : words + "."]
-        if let since { sentences.append("So since \(at(since)) (\(RelativeAge.text(from: since, to: now))).") }
+        if let since { sentences.append("Since \(at(since)) (\(RelativeAge.text(from: since, to: now))).") }
         if waiting > 0 {
             sentences.append(
                 "\(counted(waiting, outlet == "mqtt" ? "drink" : "notification")) \(waiting == 1 ? "waits" : "wait").")
@@ -310,7 +310,7 @@ package struct InboxReport: Hashable, Sendable, Encodable {
 
     /// A sentence for the log and the user.
     package var words: String {
-        trouble.map { "\(name) was not taken in: \($0)" }
+        trouble.map { "\(name) was not imported: \($0)" }
             ?? (["\(name): \(added) drink\(added == 1 ? "" : "s") added, \(known) known already."] + (remarks ?? []))
             .joined(separator: " ")
     }

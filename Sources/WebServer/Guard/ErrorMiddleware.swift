@@ -30,11 +30,11 @@ struct ErrorMiddleware: RouterMiddleware {
     private static func checkFraming(_ request: Request) throws {
         // The first `Host` became the authority. A proxy may have used another one (RFC 9112, 3.2).
         guard request.headers[values: .host].isEmpty else {
-            throw HTTPProblem(.badRequest, "severalHosts", "The request names its host more than once.")
+            throw HTTPProblem(.badRequest, "severalHosts", "The request has more than one host.")
         }
         guard request.headers[values: .transferEncoding].allSatisfy({ $0.lowercased() == "chunked" }) else {
             throw HTTPProblem(
-                .notImplemented, "transferEncoding", "Transfer-Encoding can be \"chunked\" only.",
+                .notImplemented, "transferEncoding", "Transfer-Encoding must be \"chunked\".",
                 headers: [.connection: "close"])
         }
         guard request.headers[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }) else {
@@ -93,7 +93,7 @@ extension HTTPProblem {
         case is CancellationError:
             self.init(.serviceUnavailable, "stopping", "The service is stopping.")
         default:
-            self.init(.internalServerError, "failed", "This could not be done: \(error)")
+            self.init(.internalServerError, "failed", "The request failed: \(error)")
         }
     }
 
@@ -116,7 +116,7 @@ extension HTTPProblem {
     private static func words(_ status: HTTPResponse.Status) -> (code: String, words: String) {
         switch status {
         case .notFound: ("notFound", "There is nothing here.")
-        case .contentTooLarge: ("tooLarge", "That is too large.")
+        case .contentTooLarge: ("tooLarge", "The request is too large.")
         default: ("refused", status.reasonPhrase)
         }
     }

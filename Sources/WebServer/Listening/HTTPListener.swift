@@ -117,8 +117,8 @@ package struct HTTPListener: Sendable {
         init(_ error: IOError) {
             description =
                 switch error.errnoCode {
-                case EADDRINUSE: "another program listens there already (ss -ltnp says which)"
-                case EACCES, EPERM: "this user may not listen there"
+                case EADDRINUSE: "another program listens there (find it with: ss -ltnp)"
+                case EACCES, EPERM: "this user has no permission to listen there"
                 case EADDRNOTAVAIL: "this machine does not have that address"
                 case let code: String(cString: strerror(code))
                 }
@@ -142,7 +142,7 @@ package struct HTTPListener: Sendable {
             } catch let error as HTTPParserError {
                 throw error
             } catch {
-                log.debug("A request failed in a way that is not known.", metadata: ["error": "\(error)"])
+                log.debug("A request failed with an unknown error.", metadata: ["error": "\(error)"])
                 response = Response(status: .internalServerError)
             }
             response.headers[.date] = date.text(at: time(nil))

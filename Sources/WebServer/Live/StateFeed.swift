@@ -200,7 +200,7 @@ actor StateFeed {
         }
         guard watchers.count < Self.watcherLimit else {
             throw HTTPProblem(
-                .serviceUnavailable, "tooManyWatchers", "Too many follow the events already. Try again in a minute.",
+                .serviceUnavailable, "tooManyWatchers", "Too many clients read the events. Try again in a minute.",
                 headers: [.retryAfter: "60"])
         }
     }

@@ -147,7 +147,7 @@ extension Fields {
         guard let text = try text(key) else { return nil }
         guard let scope = Scope(rawValue: text) else {
             throw HTTPProblem.wrong(
-                "notAScope", "\"\(key)\" is one of \(Scope.allCases.map(\.rawValue).joined(separator: ", ")).")
+                "notAScope", "\"\(key)\" must be one of \(Scope.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
         return scope
     }

@@ -41,7 +41,7 @@ enum AdoptionRoutes {
 
     private static func service(_ ask: Ask) throws -> ServiceDoor {
         guard let service = ask.person.service else {
-            throw HTTPProblem(.conflict, "noService", "Nothing polls a bottle here.")
+            throw HTTPProblem(.conflict, "noService", "This service does not poll a bottle.")
         }
         return service
     }

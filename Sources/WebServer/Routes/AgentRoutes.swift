@@ -13,7 +13,7 @@ enum AgentRoutes {
                 ask.person, ask.visit.channel, ask.visit.caller.token?.text
             )
             guard let sink = person.agents else {
-                throw HTTPProblem.missing("This service shows nothing by way of agents.")
+                throw HTTPProblem.missing("This service does not use desktop agents.")
             }
             let request = ask.request
             let body = ResponseBody { writer in
@@ -61,7 +61,7 @@ enum AgentRoutes {
             guard let action = NotificationAction(rawValue: name), key.utf8.count <= 256 else {
                 throw HTTPProblem.wrong(
                     "noSuchAction",
-                    "\"action\" is one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
+                    "\"action\" must be one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
             return .json(["done": try desk.press(action, key: key, at: at)])
         }
@@ -87,7 +87,7 @@ extension Ask {
     fileprivate func needSession() throws {
         guard visit.caller.isLocal else {
             throw HTTPProblem(
-                .forbidden, "notThisMachine", "Only a program on the machine of the service shows for it.")
+                .forbidden, "notThisMachine", "Only programs on the service's machine may show notifications.")
         }
     }
 }

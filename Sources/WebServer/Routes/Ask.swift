@@ -29,11 +29,11 @@ struct Ask: Sendable {
         guard visit.caller.isLocal else {
             throw HTTPProblem(
                 .forbidden, "notThisMachine",
-                "Only a program on the machine of the service hands on what was said elsewhere.")
+                "Only programs on the service's machine may forward requests.")
         }
         guard Self.surfaces.contains(name) else {
             throw HTTPProblem.wrong(
-                "unknownValue", "Waterh-Surface can be \(Self.surfaces.joined(separator: " or ")) only.")
+                "unknownValue", "Waterh-Surface must be \(Self.surfaces.joined(separator: " or ")).")
         }
         return name
     }
@@ -44,7 +44,7 @@ struct Ask: Sendable {
         guard let part = visit.parameters.get(name).flatMap({ PathPart.decoded($0) }), !part.isEmpty,
             part.utf8.count <= 256
         else {
-            throw HTTPProblem.missing("There is nothing of that name.")
+            throw HTTPProblem.missing("There is nothing with this name.")
         }
         return part
     }
@@ -58,10 +58,10 @@ struct Ask: Sendable {
         var seen: Set<Substring> = []
         for (key, _) in request.uri.queryParameters {
             guard names.contains(String(key)) else {
-                throw HTTPProblem.wrong("unknownParameter", "\"\(key.prefix(64))\" is not known here.")
+                throw HTTPProblem.wrong("unknownParameter", "Unknown parameter \"\(key.prefix(64))\".")
             }
             guard seen.insert(key).inserted else {
-                throw HTTPProblem.wrong("repeatedParameter", "\"\(key)\" stands in the query more than once.")
+                throw HTTPProblem.wrong("repeatedParameter", "\"\(key)\" is in the query more than once.")
             }
         }
     }
@@ -73,14 +73,14 @@ struct Ask: Sendable {
         guard given.count <= 1 else {
             throw HTTPProblem.wrong(
                 "severalParameters",
-                "Only one of \(given.map { "\"\($0)\"" }.joined(separator: ", ")) may stand in the query.")
+                "Only one of \(given.map { "\"\($0)\"" }.joined(separator: ", ")) may be in the query.")
         }
     }
 
     /// Whether a parameter with only one valid value is present. Other values are rejected.
     func queryIs(_ name: String, _ value: String) throws -> Bool {
         guard let given = query(name) else { return false }
-        guard given == value else { throw HTTPProblem.wrong("unknownValue", "\"\(name)\" can be \"\(value)\" only.") }
+        guard given == value else { throw HTTPProblem.wrong("unknownValue", "\"\(name)\" must be \"\(value)\".") }
         return true
     }
 
@@ -88,7 +88,7 @@ struct Ask: Sendable {
         guard let text = query(name) else { return otherwise }
         guard let number = Int(text), range.contains(number) else {
             throw HTTPProblem.wrong(
-                "outOfRange", "\"\(name)\" is to be a whole number from \(range.lowerBound) to \(range.upperBound).")
+                "outOfRange", "\"\(name)\" must be a whole number from \(range.lowerBound) to \(range.upperBound).")
         }
         return number
     }
@@ -113,7 +113,7 @@ struct Ask: Sendable {
             defer { group.cancelAll() }
             guard let first = try await group.next(), let bytes = first else {
                 throw HTTPProblem(
-                    .requestTimeout, "slowBody", "The body did not come within \(Self.bodySeconds) seconds.",
+                    .requestTimeout, "slowBody", "The body did not arrive within \(Self.bodySeconds) seconds.",
                     headers: [.connection: "close"])
             }
             return bytes
@@ -181,6 +181,6 @@ struct Ask: Sendable {
 
     private static func tooLarge(_ limit: Int) -> HTTPProblem {
         HTTPProblem(
-            .contentTooLarge, "tooLarge", "The body may have \(limit) bytes at most.", headers: [.connection: "close"])
+            .contentTooLarge, "tooLarge", "The body is limited to \(limit) bytes.", headers: [.connection: "close"])
     }
 }

@@ -36,7 +36,7 @@ enum BottleRoutes {
             let arguments = try fields.texts("arguments") ?? []
             try fields.finish()
             guard arguments.count <= 16 else {
-                throw HTTPProblem.wrong("tooMany", "A command has 16 arguments at most.")
+                throw HTTPProblem.wrong("tooMany", "A command can have at most 16 arguments.")
             }
             return .json(["answer": try await service(ask).send([command] + arguments)])
         }
@@ -72,7 +72,7 @@ enum BottleRoutes {
         }
         table.write(.patch, "journal/:record", needs: .control) { ask, desk, fields in
             guard let at = try fields.moment("at", desk) else {
-                throw HTTPProblem.wrong("missingField", "\"at\" says when it was drunk.")
+                throw HTTPProblem.wrong("missingField", "\"at\" is missing: the time of the drink.")
             }
             try fields.finish()
             return .json(try desk.dateRecord(try ask.part("record"), at: at))
@@ -81,7 +81,7 @@ enum BottleRoutes {
 
     private static func service(_ ask: Ask) throws -> ServiceDoor {
         guard let service = ask.person.service else {
-            throw HTTPProblem(.conflict, "noService", "Nothing polls a bottle here.")
+            throw HTTPProblem(.conflict, "noService", "This service does not poll a bottle.")
         }
         return service
     }

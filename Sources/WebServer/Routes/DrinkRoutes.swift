@@ -7,12 +7,13 @@ enum DrinkRoutes {
     static func add(to table: RouteTable) {
         table.write(.post, "drinks", needs: .log) { _, desk, fields in
             guard let word = try fields.word("ml") else {
-                throw HTTPProblem.wrong("missingField", "\"ml\" says how much: 1 to 2000, \"cup\", \"quick1\" …")
+                throw HTTPProblem.wrong("missingField", "\"ml\" is missing: expected 1 to 2000, \"cup\", \"quick1\" …")
             }
             guard let amount = Amount(word) else {
                 throw HTTPProblem.wrong(
                     "notAnAmount",
-                    "\"\(word.prefix(64))\" is not an amount: a whole number of ml, \"cup\", \"quick1\" …")
+                    "\"\(word.prefix(64))\" is not a valid amount: expected a whole number of ml, \"cup\", \"quick1\" …"
+                )
             }
             let at = try fields.moment("at", desk)
             try fields.finish()
@@ -23,7 +24,7 @@ enum DrinkRoutes {
                 ml: try fields.whole("ml"), at: try fields.moment("at", desk), time: try fields.timeOfDay("time"))
             try fields.finish()
             guard change != EntryChange() else {
-                throw HTTPProblem.wrong("missingField", "Say what to change: \"ml\", \"at\" or \"time\".")
+                throw HTTPProblem.wrong("missingField", "Nothing to change: give \"ml\", \"at\" or \"time\".")
             }
             guard change.at == nil || change.time == nil else {
                 throw HTTPProblem.wrong("twoChoices", "Give \"at\" or \"time\", not both.")
@@ -43,7 +44,7 @@ enum DrinkRoutes {
             }
             guard let reach = reaches[of ?? "everything"] else {
                 throw HTTPProblem.wrong(
-                    "notAReach", "\"of\" is one of \(reaches.keys.sorted().joined(separator: ", ")).")
+                    "notAReach", "\"of\" must be one of \(reaches.keys.sorted().joined(separator: ", ")).")
             }
             return .json(try desk.undo(reach))
         }
@@ -95,7 +96,7 @@ extension Fields {
         try text(key).map { text in
             guard let time = TimeOfDay(text) else {
                 throw HTTPProblem.wrong(
-                    "notATime", "\"\(text.prefix(64))\" is not a time: \"\(key)\" is one like 14:05.")
+                    "notATime", "\"\(text.prefix(64))\" is not a valid \"\(key)\": expected a time such as 14:05.")
             }
             return time
         }

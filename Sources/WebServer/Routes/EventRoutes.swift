@@ -11,7 +11,7 @@ enum EventRoutes {
             let fields = ask.query("fields").map { $0.split(separator: ",").map(String.init) }
             if let fields, fields.isEmpty || fields.count > 64 {
                 throw HTTPProblem.wrong(
-                    "fields", "\"fields\" names 1 to 64 keys of the state, session or notify, with commas between.")
+                    "fields", "\"fields\" must be 1 to 64 keys of the state, session or notify, separated by commas.")
             }
             // A browser sends the header only when it reconnects; a new page uses the query.
             let last = ask.request.headers[.lastEventID] ?? ask.query("after")

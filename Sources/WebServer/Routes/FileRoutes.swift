@@ -15,7 +15,7 @@ enum FileRoutes {
             guard let format = HealthFiles.Format(rawValue: word) else {
                 throw HTTPProblem.wrong(
                     "notAFormat",
-                    "\"format\" is one of \(HealthFiles.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
+                    "\"format\" must be one of \(HealthFiles.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
             let desk = try ask.desk()
             return try file(desk, "drinks-\(desk.today()).\(format.ending)", format.mediaType) { write in
@@ -26,7 +26,7 @@ enum FileRoutes {
             do {
                 return .json(try desk.importDrinks { feed in try spool.read(feed) })
             } catch let error as HealthFileError {
-                throw HTTPProblem.wrong(error.code, "\(error.sentence) Nothing was taken.")
+                throw HTTPProblem.wrong(error.code, "\(error.sentence) Nothing was imported.")
             }
         }
         table.stream("journal/export") { ask in
@@ -46,14 +46,14 @@ enum FileRoutes {
                 throw HTTPProblem(
                     .forbidden, "waterlineNotShared",
                     """
-                    A backup holds Waterline, which is not shown beyond the machine it runs on. The configuration \
-                    can switch that on.
+                    A backup contains Waterline, which is disabled for other machines. Enable it in the \
+                    configuration.
                     """
                 )
             }
             let (desk, scratch) = (try ask.person.desk(), try ScratchFolder(besideStore: ask.person.desk().store.path))
             try desk.backUp(to: scratch.file("answer"))
-            log.notice("Backup taken by \(ask.visit.caller.name).")
+            log.notice("Backup downloaded by \(ask.visit.caller.name).")
             return try file("waterh-\(desk.today()).sqlite", "application/vnd.sqlite3", in: scratch)
         }
     }
@@ -93,7 +93,7 @@ enum FileRoutes {
             ], body: body)
     }
 
-    private static var noSpace: Refusal { Refusal("noScratch", "There is no space for the file.", category: .diskFull) }
+    private static var noSpace: Refusal { Refusal("noScratch", "No space is left for the file.", category: .diskFull) }
 }
 
 extension HealthFiles.Format {

@@ -14,12 +14,12 @@ enum HealthRoutes {
         }
         table.respond(to: .get, "/metrics", .read) { _ in
             var lines = [
-                "# HELP waterh_http_responses_total Answers given, by status.",
+                "# HELP waterh_http_responses_total HTTP responses by status.",
                 "# TYPE waterh_http_responses_total counter",
             ]
             lines += counts.all.map { "waterh_http_responses_total{code=\"\($0.status)\"} \($0.count)" }
             lines += [
-                "# HELP waterh_event_clients Clients that follow the events.", "# TYPE waterh_event_clients gauge",
+                "# HELP waterh_event_clients Clients that read the event stream.", "# TYPE waterh_event_clients gauge",
             ]
             lines.append("waterh_event_clients{person=\"\(person.name)\"} \(await person.feed.watcherCount)")
             return text(

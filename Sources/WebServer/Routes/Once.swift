@@ -78,28 +78,28 @@ enum Once {
         // Proxies and programs may encode blanks and other characters differently, which would change the key.
         guard (1...128).contains(key.utf8.count), key.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
             throw HTTPProblem.wrong(
-                "idempotencyKey", "An Idempotency-Key has 1 to 128 visible ASCII characters without blanks.")
+                "idempotencyKey", "An Idempotency-Key must have 1 to 128 visible ASCII characters without blanks.")
         }
         return key
     }
 
     private static let isUnderWay = HTTPProblem(
-        .conflict, "underWay", "The same is under way.", headers: [.retryAfter: "5"])
+        .conflict, "underWay", "The same request is in progress.", headers: [.retryAfter: "5"])
 
     /// - Parameter name: the entry in `underWay`; `nil` if it was checked already.
     private static func replay(_ errand: Errand, _ desk: TrackerDesk, _ way: Way, _ name: [String]?) throws -> Answer? {
         guard let known = try desk.store.request(errand.key) else { return nil }
         guard known.fingerprint == errand.fingerprint else {
             throw HTTPProblem(
-                .conflict, "idempotencyKeyReused", "This Idempotency-Key was used for something else before.")
+                .conflict, "idempotencyKeyReused", "This Idempotency-Key was used for another request.")
         }
         if way != .stored, known.answer == nil, let name, underWay.withLock({ $0.contains(name) }) { throw isUnderWay }
         guard way != .secret else {
             throw HTTPProblem(
                 .conflict, "secretGivenOnce",
                 """
-                This was done, and its answer held a secret that is kept nowhere. If it was lost, ask again under \
-                another Idempotency-Key, and take back what nobody holds in the list of tokens.
+                This request was done. Its response had a secret, which is not stored. If the response was lost, use \
+                another Idempotency-Key, and revoke the unused token in the list of tokens.
                 """
             )
         }
@@ -113,8 +113,8 @@ enum Once {
             throw HTTPProblem(
                 .conflict, "outcomeUnknown",
                 """
-                This was begun, and the service ended before it could say whether it was done. Look how things \
-                stand; to have it done again, ask under another Idempotency-Key.
+                Outcome unknown: the service stopped during this request. Check the state; to repeat it, use \
+                another Idempotency-Key.
                 """
             )
         } else {
@@ -130,7 +130,7 @@ enum Once {
         let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
         guard type == "application/json" else {
             throw HTTPProblem(
-                .unsupportedMediaType, "notJSON", "The body is to be JSON: Content-Type: application/json.")
+                .unsupportedMediaType, "notJSON", "The body must be JSON: Content-Type: application/json.")
         }
     }
 }

@@ -18,7 +18,7 @@ enum PageRoutes {
         table.plain("/pair") { _, _ in Response(status: .permanentRedirect, headers: [.location: "sign-in"]) }
         table.plain("\(RouteTable.base)/openapi.json") { request, _ in
             guard let file = PageFile.named("openapi.json") else {
-                throw HTTPProblem.missing("There is no description.")
+                throw HTTPProblem.missing("There is no API description.")
             }
             return file.response(to: request)
         }

@@ -18,7 +18,7 @@ enum PhoneRoutes {
             do {
                 return .json(try desk.importDrinks { feed in try spool.read(feed) })
             } catch let error as HealthFileError {
-                throw HTTPProblem.wrong(error.code, "\(error.sentence) Nothing was taken.")
+                throw HTTPProblem.wrong(error.code, "\(error.sentence) Nothing was imported.")
             }
         }
     }

@@ -17,7 +17,7 @@ enum PressRoutes {
             guard let action = NotificationAction(rawValue: name) else {
                 throw HTTPProblem.wrong(
                     "noSuchAction",
-                    "\"action\" is one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
+                    "\"action\" must be one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
             let desk = try person.desk().seeing(waterline: person.sharesWaterline())
             guard let done = try desk.press(action, withKey: key) else { throw gone }
@@ -27,5 +27,5 @@ enum PressRoutes {
     }
 
     private static let gone = HTTPProblem(
-        .gone, "noSuchNotification", "There is no such notification here any more: nothing was done.")
+        .gone, "noSuchNotification", "This notification no longer exists. Nothing was changed.")
 }

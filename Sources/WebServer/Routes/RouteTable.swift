@@ -104,7 +104,7 @@ final class RouteTable {
     /// The former name of a route, for one version.
     func renamed(_ method: HTTPRequest.Method, _ old: String, to new: String) {
         router.on(RouterPath("\(Self.base)/\(old)"), method: method) { _, _ -> Response in
-            throw HTTPProblem(.gone, "renamed", "\(Self.base)/\(old) is named \(Self.base)/\(new) now.")
+            throw HTTPProblem(.gone, "renamed", "\(Self.base)/\(old) was renamed to \(Self.base)/\(new).")
         }
     }
 
@@ -125,7 +125,7 @@ final class RouteTable {
             where !known.contains(method) {
                 router.on(RouterPath(path), method: method) { _, _ -> Response in
                     throw HTTPProblem(
-                        .methodNotAllowed, "methodNotAllowed", "Only \(allow) can be asked for here.",
+                        .methodNotAllowed, "methodNotAllowed", "Allowed methods: \(allow).",
                         headers: [.allow: allow])
                 }
             }

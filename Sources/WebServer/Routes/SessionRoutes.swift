@@ -33,7 +33,7 @@ enum SessionRoutes {
         guard ask.seesWaterline else {
             throw HTTPProblem(
                 .forbidden, "waterlineNotShared",
-                "Waterline is not shown beyond the machine it runs on. The configuration can switch that on.")
+                "Waterline is disabled for other machines. Enable it in the configuration.")
         }
     }
 
@@ -41,7 +41,7 @@ enum SessionRoutes {
         table.get("session") { ask in
             try ask.allowQuery([])
             guard let session = try ask.person.desk().sessionIfAny() else {
-                throw HTTPProblem(.notFound, "noSession", "There was no session yet.")
+                throw HTTPProblem(.notFound, "noSession", "There is no session yet.")
             }
             return .json(session)
         }
@@ -61,7 +61,7 @@ enum SessionRoutes {
             let at = try fields.text("at") ?? "now"
             try fields.finish()
             guard ["now", "last-log"].contains(at) else {
-                throw HTTPProblem.wrong("notAnEnd", "\"at\" is \"now\" or \"last-log\".")
+                throw HTTPProblem.wrong("notAnEnd", "\"at\" must be \"now\" or \"last-log\".")
             }
             return .json(try desk.endSession(atLastLog: at == "last-log"))
         }
@@ -97,7 +97,7 @@ enum SessionRoutes {
                 at: try fields.moment("at", desk), estimate: try fields.number("estimate"), oz: try fields.number("oz"))
             try fields.finish()
             guard change.at != nil || change.estimate != nil || change.oz != nil else {
-                throw HTTPProblem.wrong("missingField", "Say what to change: \"at\", \"estimate\" or \"oz\".")
+                throw HTTPProblem.wrong("missingField", "Nothing to change: give \"at\", \"estimate\" or \"oz\".")
             }
             return .json(try desk.edit(try ask.part("entry"), change))
         }
@@ -128,7 +128,7 @@ enum SessionRoutes {
             (values.name, values.without) = (name, without)
             guard values != PresetValues() else {
                 throw HTTPProblem.wrong(
-                    "missingField", "Say what to change: \"name\", \"type\", \"oz\", \"abv\" or \"estimate\".")
+                    "missingField", "Nothing to change: give \"name\", \"type\", \"oz\", \"abv\" or \"estimate\".")
             }
             return .json(try desk.editPreset(try ask.part("preset"), values))
         }
@@ -162,7 +162,7 @@ extension Fields {
         guard let text = try text(key) else { return nil }
         guard let type = DrinkType(rawValue: text) else {
             throw HTTPProblem.wrong(
-                "notAType", "\"\(key)\" is one of \(DrinkType.allCases.map(\.rawValue).joined(separator: ", ")).")
+                "notAType", "\"\(key)\" must be one of \(DrinkType.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
         return type
     }

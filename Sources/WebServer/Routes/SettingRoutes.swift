@@ -44,11 +44,11 @@ enum SettingRoutes {
             var given = fields.all()
             let notifications = given.removeValue(forKey: "notifications")
             guard notifications == nil || notifications == .text("skip") || notifications == .text("enable") else {
-                throw HTTPProblem.wrong("notAChoice", "\"notifications\" is \"enable\" or \"skip\".")
+                throw HTTPProblem.wrong("notAChoice", "\"notifications\" must be \"enable\" or \"skip\".")
             }
             var changes = try given.sorted { $0.key < $1.key }.map { key, value in
                 guard let name = names[key] else {
-                    throw HTTPProblem.wrong("unknownField", "\"\(key.prefix(64))\" is not known here.")
+                    throw HTTPProblem.wrong("unknownField", "Unknown field \"\(key.prefix(64))\".")
                 }
                 return (name: name, text: try text(value, of: key))
             }

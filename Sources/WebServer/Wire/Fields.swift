@@ -30,19 +30,19 @@ struct Fields {
         do {
             rest = try JSONDecoder().decode([String: Value].self, from: text)
         } catch DecodingError.typeMismatch(_, let context) where context.codingPath.isEmpty {
-            throw HTTPProblem.wrong("notAnObject", "The body is to be one JSON object.")
+            throw HTTPProblem.wrong("notAnObject", "The body must be one JSON object.")
         } catch DecodingError.valueNotFound {
-            throw HTTPProblem.wrong("notAnObject", "The body is to be one JSON object.")
+            throw HTTPProblem.wrong("notAnObject", "The body must be one JSON object.")
         } catch DecodingError.typeMismatch(_, let context) {
             throw HTTPProblem.wrong(
                 "notPlain",
-                "\(Self.name(context.codingPath)) is to be a text, a number, true, false, null, or a list of those.")
+                "\(Self.name(context.codingPath)) must be a text, a number, true, false, null, or a list of those.")
         } catch {
             throw HTTPProblem.unreadable(
                 "The body is not JSON, or it holds a number that is too large or half of a surrogate pair.")
         }
         if let key = RepeatedKey.first(in: text) {
-            throw HTTPProblem.wrong("repeatedField", "\"\(key.prefix(64))\" stands in the body more than once.")
+            throw HTTPProblem.wrong("repeatedField", "\"\(key.prefix(64))\" is in the body more than once.")
         }
     }
 
@@ -121,14 +121,14 @@ struct Fields {
     /// Rejects remaining keys. Call it after all known keys.
     func finish() throws {
         guard let key = rest.keys.min() else { return }
-        throw HTTPProblem.wrong("unknownField", "\"\(key.prefix(64))\" is not known here.")
+        throw HTTPProblem.wrong("unknownField", "\"\(key.prefix(64))\" is not a known field.")
     }
 
     /// `250` rather than `250.0`.
     static func words(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
 
     private static func mismatch(_ key: String, _ wanted: String) -> HTTPProblem {
-        .wrong("wrongType", "\"\(key)\" is to be \(wanted).")
+        .wrong("wrongType", "\"\(key)\" must be \(wanted).")
     }
 
     private static func name(_ path: [any CodingKey]) -> String {

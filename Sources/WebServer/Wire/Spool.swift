@@ -47,8 +47,8 @@ final class Spool: Sendable {
                 throw HTTPProblem(
                     .requestTimeout, "slowBody",
                     """
-                    Nothing of the body came for \(Self.silence) seconds, or less than \(Self.slowest) bytes a \
-                    second of it.
+                    The body arrived too slowly: nothing for \(Self.silence) seconds, or less than \(Self.slowest) \
+                    bytes per second.
                     """,
                     headers: [.connection: "close"])
             }
@@ -59,7 +59,7 @@ final class Spool: Sendable {
     /// Passes the bytes in chunks, on a thread that may block.
     func read(_ feed: (UnsafeRawBufferPointer) throws -> Void) throws {
         guard let file = FileHandle(forReadingAtPath: path) else {
-            throw Refusal("noScratch", "What was sent is gone again.")
+            throw Refusal("noScratch", "The temporary file of the upload is missing.")
         }
         defer { try? file.close() }
         while let piece = try file.read(upToCount: 1 << 16), !piece.isEmpty { try piece.withUnsafeBytes(feed) }
@@ -71,7 +71,7 @@ final class Spool: Sendable {
     ) {
         guard FileManager.default.createFile(atPath: place, contents: nil, attributes: [.posixPermissions: 0o600]),
             let file = FileHandle(forWritingAtPath: place)
-        else { throw Refusal("noScratch", "There is no place for what was sent.") }
+        else { throw Refusal("noScratch", "Creating a temporary file for the upload failed.") }
         defer { try? file.close() }
         var (count, mark) = (0, UInt64(0xCBF2_9CE4_8422_2325))
         try await body.forEachPart { part in
@@ -82,7 +82,7 @@ final class Spool: Sendable {
             do {
                 try file.write(contentsOf: Data(part.readableBytesView))
             } catch {
-                throw Refusal("noScratch", "There is no space for what was sent.", category: .diskFull)
+                throw Refusal("noScratch", "No space is left for the upload.", category: .diskFull)
             }
         }
         return (count, mark)
@@ -115,7 +115,7 @@ final class Spool: Sendable {
         guard isIn else {
             throw HTTPProblem(
                 .serviceUnavailable, "manyFiles",
-                "Two other files are coming in at this moment. Try again in a minute.",
+                "Two uploads are in progress. Try again in a minute.",
                 headers: [.retryAfter: "60", .connection: "close"])
         }
     }

@@ -126,8 +126,8 @@ class Bottle(PageCase):
     def test_polls_that_went_wrong_are_offered_with_their_story_and_capture(self):
         self.open("/bottle", ".bottle-page .counts > div")
         self.until(lambda: self.script("return document.querySelector('.kept-card').hidden"), "nothing is kept, and the card is there")
-        story = "Unexpected bottle response.\nIt answered with 3 bytes.\nbottle: A4:C1:38:31:D1:D2, retail\nname: <b>WaterH</b>\nreceived 5, new 3, known 2, in doubt 0, unreadable 1, acknowledged 3, perhaps acknowledged 0\nrecovery: again: it was cut: done\n"
-        self.keep([("20260615T115900123", story, b"btsnoop\0" + bytes(range(256)) * 8), ("20260614T080000000", "Bytes that could not be understood.\nbottle: none was met\n", b"btsnoop\0x")])
+        story = "Unexpected bottle response.\nIt answered with 3 bytes.\nbottle: A4:C1:38:31:D1:D2, retail\nname: <b>WaterH</b>\nreceived 5, new 3, known 2, suspect 0, unreadable 1, acknowledged 3, possibly acknowledged 0\nrecovery: again: it was cut: done\n"
+        self.keep([("20260615T115900123", story, b"btsnoop\0" + bytes(range(256)) * 8), ("20260614T080000000", "Unreadable bytes.\nbottle: none found\n", b"btsnoop\0x")])
         self.open("/bottle", ".kept-polls details")
         self.assertEqual(len(self.all(".kept-polls details")), 2)
         self.click("[data-poll='20260615T115900123'] summary")
@@ -142,13 +142,13 @@ class Bottle(PageCase):
         self.assertEqual(found, [200, 'attachment; filename="poll-20260615T115900123.btsnoop"', 2056, True])
 
     def test_what_is_kept_of_polls_is_told_in_german_too(self):
-        self.keep([("20260615T115900123", "Bytes that could not be understood.\nbottle: none was met\nname: WaterH\nreceived 5, new 3, known 2, in doubt 0, unreadable 1, acknowledged 3, perhaps acknowledged 0\nMore passed than the capture has.\n", b"btsnoop\0")])
+        self.keep([("20260615T115900123", "Unreadable bytes.\nbottle: none found\nname: WaterH\nreceived 5, new 3, known 2, suspect 0, unreadable 1, acknowledged 3, possibly acknowledged 0\nThe capture is truncated.\n", b"btsnoop\0")])
         self.open("/sign-in", "input.code")
         self.script("localStorage.setItem('waterh.language', '\"de\"')")
         self.open("/bottle", ".kept-polls details")
-        self.assertEqual(self.text(".kept-polls summary span"), "Bytes, die nicht zu verstehen waren")
+        self.assertEqual(self.text(".kept-polls summary span"), "Unlesbare Bytes")
         self.assertEqual(self.script("return [...document.querySelectorAll('.kept-polls li')].map((e) => e.textContent)"), [
-            "Flasche: keine war da", "Name: WaterH", "empfangen 5, neu 3, bekannt 2, im Zweifel 0, unlesbar 1, bestätigt 3, vielleicht bestätigt 0", "Es ging mehr vorüber, als in der Aufzeichnung steht."])
+            "Flasche: keine gefunden", "Name: WaterH", "empfangen 5, neu 3, bekannt 2, in Quarantäne 0, unlesbar 1, bestätigt 3, vielleicht bestätigt 0", "Die Aufzeichnung ist gekürzt."])
 
     def test_who_may_not_look_after_the_bottle_sees_nothing_of_what_is_kept(self):
         self.keep([("20260615T115900123", "Bottle not found.\n", b"btsnoop\0")])

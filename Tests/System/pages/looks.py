@@ -60,8 +60,8 @@ class Looks(PageCase):
                     self.shot(f"{path.strip('/') or 'today'}-{width}-{'dark' if dark else 'light'}")
 
     def test_polls_that_went_wrong_too(self):
-        reason = "Nobody saw whether the bottle forgot what it was told to.\n"
-        story = "bottle: A4:C1:38:31:D1:D2, retail\nname: WaterH-Boost-24oz-with-a-name-that-is-longer-than-others\nreceived 500, new 480, known 20, in doubt 0, unreadable 12, acknowledged 488, perhaps acknowledged 12\n"
+        reason = "Acknowledgement not confirmed.\n"
+        story = "bottle: A4:C1:38:31:D1:D2, retail\nname: WaterH-Boost-24oz-with-a-name-that-is-longer-than-others\nreceived 500, new 480, known 20, suspect 0, unreadable 12, acknowledged 488, possibly acknowledged 12\n"
         self.keep([(f"2026061{day}T115900123", reason + story, b"btsnoop\0" * 999) for day in range(3)])
         for width, dark in browser.views(*WIDTHS):
             self.emulate(width, WIDTHS[width], dark)
