@@ -400,7 +400,8 @@ import TrackerService
         // The broker gets it before other sinks.
         try await desk(day.advanced(seconds: 3.5 * 3600)).tell([rig.channel, Screen()])
         #expect(await event { heard().count == 1 ? true : nil } == true, "\(ear.output)")
-        try await broker.stop()
+        // SIGTERM: a killed broker sends the listener the first one again.
+        try await broker.stop(SIGTERM)
         #expect(await event { await rig.channel.canShow() ? nil : true } == true)
         try await desk(day.advanced(seconds: 7 * 3600)).tell([rig.channel, Screen()])
         _ = try desk(day.advanced(seconds: 8 * 3600)).logDrink(.ml(2000))
