@@ -12,7 +12,7 @@ package final class ESPHomeCentralLink: CentralLink {
     /// - Parameter key: the encryption key in the device's configuration: 32 bytes in Base64. `nil` for an unencrypted
     ///   API.
     /// - Throws: `LinkError` if the key is invalid.
-    package init(_ place: NetworkPlace, key: String?, instruments: LinkInstruments = LinkInstruments())
+    package init(_ place: NetworkEndpoint, key: String?, instruments: LinkInstruments = LinkInstruments())
         throws(LinkError)
     {
         name = "esphome:\(place)"
@@ -73,7 +73,7 @@ private final class ProxyDriver: @unchecked Sendable {
     /// The maximum number of pending events. A proxy has no back pressure: a peer that causes more is disconnected.
     private static let mostEvents = 8192
 
-    init(_ place: NetworkPlace, key: [UInt8]?, instruments: LinkInstruments) {
+    init(_ place: NetworkEndpoint, key: [UInt8]?, instruments: LinkInstruments) {
         queue = DispatchQueue(label: "central esphome:\(place)")
         self.instruments = instruments
         host = ProxyHost(place, key: key)

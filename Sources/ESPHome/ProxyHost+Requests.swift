@@ -98,7 +98,7 @@ extension ProxyHost {
     }
 
     /// Errors 1 to 127 are ATT error codes (Core 5.4, Vol 3 Part F, table 3.4); others are the device's own.
-    private static func refusal(_ handle: UInt16, _ error: Int, _ place: NetworkPlace) -> LinkError {
+    private static func refusal(_ handle: UInt16, _ error: Int, _ place: NetworkEndpoint) -> LinkError {
         if (1...0x7F).contains(error) {
             return LinkError(
                 .refused, "the peer rejected a request for handle \(handle): \(ATTErrorCode(UInt8(error)))",

@@ -49,7 +49,7 @@ struct ProxyHost {
         case hello, features, ready
     }
 
-    let place: NetworkPlace
+    let place: NetworkEndpoint
     private let key: [UInt8]?
     var stage = Stage.closed
     private var noise: NoiseSession?
@@ -74,7 +74,7 @@ struct ProxyHost {
     private var effects: [Effect] = []
 
     /// - Parameter key: the device's encryption key, 32 bytes; `nil` for an unencrypted API.
-    init(_ place: NetworkPlace, key: [UInt8]?) {
+    init(_ place: NetworkEndpoint, key: [UInt8]?) {
         (self.place, self.key) = (place, key)
         frames = ProxyFrames(isSealed: key != nil)
     }

@@ -43,7 +43,7 @@ struct StatisticsReport {
         var text =
             "\(file == "-" ? "standard input" : file): \(count(packets, "packet")), \(count(total.pdus, "ATT PDU"))"
         if let first = total.first, let last = total.last {
-            text += ", \(momentText(first)) to \(momentText(last)) (\(SummaryWords.duration(last - first)))"
+            text += ", \(momentText(first)) to \(momentText(last)) (\(SummaryText.duration(last - first)))"
         }
         return text
     }
@@ -134,7 +134,7 @@ struct StatisticsReport {
             parts.append(seconds == 0 ? "right" : "\(abs(seconds)) s \(seconds > 0 ? "fast" : "slow")")
             parts.append("zone UTC\(Self.zone(zone))")
         } else if let error = readings.error {
-            parts.append("wrong by \(SummaryWords.duration(error < .zero ? .zero - error : error))")
+            parts.append("wrong by \(SummaryText.duration(error < .zero ? .zero - error : error))")
         } else {
             parts.append("not reported")
         }
@@ -171,7 +171,7 @@ struct StatisticsReport {
 
     /// `820 µs`, `1.24 ms`, `12.4 ms`, `340 ms`, `1.2 s`.
     static func span(_ span: Duration) -> String {
-        guard span < .seconds(1) else { return SummaryWords.duration(span) }
+        guard span < .seconds(1) else { return SummaryText.duration(span) }
         let microseconds = Int(span.components.attoseconds / 1_000_000_000_000)
         if microseconds < 1000 { return "\(microseconds) µs" }
         let (hundredths, tenths, whole) = (

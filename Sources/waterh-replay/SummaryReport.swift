@@ -43,7 +43,7 @@ struct SummaryReport {
 
     private var span: String? {
         guard let first = summary.firstTime, let last = summary.lastTime else { return "time: none in the capture" }
-        var text = "time: \(moment(first)) to \(moment(last)) (\(SummaryWords.duration(last - first)))"
+        var text = "time: \(moment(first)) to \(moment(last)) (\(SummaryText.duration(last - first)))"
         // Bluetooth LE exists since 2010.
         if last < .seconds(1_262_304_000) {
             text += "; not a real date: the recorder had no clock, or counted from its own start"
@@ -72,7 +72,7 @@ struct SummaryReport {
         if let model = peer.model { text += ", \(model.title)" }
         if let profile = peer.profile { text += ", \(profile.rawValue) profile" }
         if let percent = peer.batteryPercent { text += ", battery \(percent) %" }
-        if let basis = peer.basis { text += "; attribution: \(SummaryWords.basis(basis, isText: level == .text))" }
+        if let basis = peer.basis { text += "; attribution: \(SummaryText.basis(basis, isText: level == .text))" }
         return text
     }
 
@@ -116,7 +116,7 @@ struct SummaryReport {
             if let frame = connection.firstFrame { text += " from frame \(frame)" }
             if connection.isEncrypted { text += ", encrypted" }
             if connection.hasEnded {
-                text += connection.reason.map { ", ended (\(SummaryWords.ending($0)))" } ?? ", ended"
+                text += connection.reason.map { ", ended (\(SummaryText.ending($0)))" } ?? ", ended"
             }
             return text
         }

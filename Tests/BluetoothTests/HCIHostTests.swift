@@ -195,15 +195,15 @@ import Testing
             ("localhost:7300", "localhost", 7300), ("[::1]:7300", "::1", 7300), ("192.0.2.1:1", "192.0.2.1", 1),
         ] as [(String, String, UInt16)])
     func `a host and port are parsed from text`(_ text: String, _ host: String, _ port: UInt16) throws {
-        let place = try #require(NetworkPlace(text))
+        let place = try #require(NetworkEndpoint(text))
         #expect(place.host == host && place.port == port && place.description == text)
         #expect(try LinkName("hci:" + text) == .hci(place) && LinkName("hci:" + text).description == "hci:" + text)
     }
 
     @Test func `each host and port has a stable fallback address`() throws {
-        let places = try (7000..<7400).map { try #require(NetworkPlace("localhost:\($0)")) }
+        let places = try (7000..<7400).map { try #require(NetworkEndpoint("localhost:\($0)")) }
         #expect(Set(places.map(\.address)).count == places.count)
-        #expect(places[0].address == NetworkPlace("localhost:7000")?.address)
+        #expect(places[0].address == NetworkEndpoint("localhost:7000")?.address)
         #expect(places.allSatisfy { $0.address.value < 1 << 46 })
     }
 
@@ -212,7 +212,7 @@ import Testing
         "[::1]7300", "a b:1", "[]:1",
     ])
     func `an invalid host and port is rejected`(_ text: String) {
-        #expect(NetworkPlace(text) == nil)
+        #expect(NetworkEndpoint(text) == nil)
         #expect(throws: LinkName.Malformed.self) { try LinkName("hci:" + text) }
     }
 }

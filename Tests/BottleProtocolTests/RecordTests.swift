@@ -166,8 +166,8 @@ import Testing
 
     @Test(arguments: packets)
     func `the original packet reader passes the A1 vectors`(_ name: String, _ bytes: String, _ amounts: [Int]) {
-        #expect(FoundingPacket.records(in: hex(bytes)).map(\.amountMl) == amounts, "\(name)")
-        for count in 0..<hex(bytes).count { _ = FoundingPacket.records(in: Array(hex(bytes).prefix(count))) }
+        #expect(DraftPacket.records(in: hex(bytes)).map(\.amountMl) == amounts, "\(name)")
+        for count in 0..<hex(bytes).count { _ = DraftPacket.records(in: Array(hex(bytes).prefix(count))) }
     }
 
     /// The assembler uses the length field, and the strict dialect gets all bytes of those packets.

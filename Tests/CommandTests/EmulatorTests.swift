@@ -46,9 +46,9 @@ private struct Bottle {
         // The drinking itself takes time, whatever the bottle does.
         try await Task.sleep(for: .milliseconds(500))
         let packet = try await phone.read(response)
-        #expect(FoundingPacket.records(in: packet).map(\.amountMl) == Array(4...22))
+        #expect(DraftPacket.records(in: packet).map(\.amountMl) == Array(4...22))
         #expect(packet.count == 6 + 19 * 13)
-        #expect(FoundingPacket.records(in: try await phone.read(response)).map(\.amountMl) == Array(1...3))
+        #expect(DraftPacket.records(in: try await phone.read(response)).map(\.amountMl) == Array(1...3))
         #expect(try await phone.read(response) == [0x50, 0x54, 0x00, 0x00])
         await phone.close()
         program.send(signal: SIGTERM)

@@ -63,7 +63,7 @@ import Testing
         effects.compactMap { if case .event(let event) = $0 { event } else { nil } }
     }
 
-    static func fresh() -> ProxyHost { ProxyHost(NetworkPlace(host: "kitchen", port: 6053), key: nil) }
+    static func fresh() -> ProxyHost { ProxyHost(NetworkEndpoint(host: "kitchen", port: 6053), key: nil) }
 
     /// Connected, with its services discovered.
     static func connected() -> ProxyHost {

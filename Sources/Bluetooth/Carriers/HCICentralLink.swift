@@ -8,7 +8,7 @@ package final class HCICentralLink: CentralLink {
     private let driver: CentralDriver
     private let transport: HCICentralTransport
 
-    package init(_ place: NetworkPlace, instruments: LinkInstruments = LinkInstruments()) {
+    package init(_ place: NetworkEndpoint, instruments: LinkInstruments = LinkInstruments()) {
         name = "hci:\(place)"
         let queue = DispatchQueue(label: "central hci:\(place)")
         driver = CentralDriver(queue: queue, instruments: instruments)

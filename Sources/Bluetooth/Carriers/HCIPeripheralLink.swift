@@ -7,7 +7,7 @@ package final class HCIPeripheralLink: PeripheralLink {
     private let driver: PeripheralDriver
     private let transport: HCIPeripheralTransport
 
-    package init(_ place: NetworkPlace, instruments: LinkInstruments = LinkInstruments()) {
+    package init(_ place: NetworkEndpoint, instruments: LinkInstruments = LinkInstruments()) {
         name = "hci:\(place)"
         let queue = DispatchQueue(label: "peripheral hci:\(place)")
         driver = PeripheralDriver(queue: queue, instruments: instruments)

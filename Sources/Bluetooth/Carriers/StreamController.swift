@@ -3,7 +3,7 @@ import Dispatch
 /// An HCI controller over TCP, such as Bumble's or the Android emulator's, with time limits. The queue protects all
 /// state.
 final class StreamController: @unchecked Sendable {
-    let place: NetworkPlace
+    let place: NetworkEndpoint
     let queue: DispatchQueue
     private var host: HCIHost
     private var stream: TCPStream?
@@ -22,7 +22,7 @@ final class StreamController: @unchecked Sendable {
     /// The time limit for the responses to the last commands.
     private static let farewell = Duration.seconds(1)
 
-    init(_ place: NetworkPlace, queue: DispatchQueue, instruments: LinkInstruments) {
+    init(_ place: NetworkEndpoint, queue: DispatchQueue, instruments: LinkInstruments) {
         (self.place, self.queue, self.instruments) = (place, queue, instruments)
         answering = DeadlineTimer(queue: queue, clock: instruments.clock)
         parting = DeadlineTimer(queue: queue, clock: instruments.clock)

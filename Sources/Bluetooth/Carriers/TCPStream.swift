@@ -11,7 +11,7 @@ package final class TCPStream: @unchecked Sendable {
         case ended(String)
     }
 
-    private let place: NetworkPlace
+    private let place: NetworkEndpoint
     private let queue: DispatchQueue
     private let onEvent: (Event) -> Void
     private var descriptor: Int32 = -1
@@ -27,7 +27,7 @@ package final class TCPStream: @unchecked Sendable {
     private let dialling: DeadlineTimer
     private var others: ArraySlice<(family: Int32, bytes: [UInt8])> = []
 
-    package init(_ place: NetworkPlace, queue: DispatchQueue, clock: MonotonicClock, onEvent: @escaping (Event) -> Void)
+    package init(_ place: NetworkEndpoint, queue: DispatchQueue, clock: MonotonicClock, onEvent: @escaping (Event) -> Void)
     {
         (self.place, self.queue, self.clock, self.onEvent) = (place, queue, clock, onEvent)
         dialling = DeadlineTimer(queue: queue, clock: clock)
@@ -71,7 +71,7 @@ package final class TCPStream: @unchecked Sendable {
 
     private struct Unknown: Error { let sentence: String }
 
-    private static func addresses(_ place: NetworkPlace) -> Result<[(family: Int32, bytes: [UInt8])], Unknown> {
+    private static func addresses(_ place: NetworkEndpoint) -> Result<[(family: Int32, bytes: [UInt8])], Unknown> {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var first: UnsafeMutablePointer<addrinfo>?

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Injects the faults of a plan into any peripheral link, at GATT level (see `FaultySeam`).
+/// Injects the faults of a plan into any peripheral link, at GATT level (see `GATTFaultInjector`).
 ///
 /// Links that carry ATT PDUs take a plan in their `LinkInstruments` instead. `queue` protects all state.
 package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
@@ -12,13 +12,13 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     /// Yields when the consumer took an event from the full `out`.
     private let room: AsyncStream<Void>
     private let timer: DeadlineTimer
-    private var seam: FaultySeam
+    private var seam: GATTFaultInjector
 
     package init(_ base: any PeripheralLink, instruments: LinkInstruments) {
         self.base = base
         self.instruments = instruments
         events = out.stream()
-        seam = FaultySeam(instruments.faults ?? FaultPlan(), seed: instruments.seed)
+        seam = GATTFaultInjector(instruments.faults ?? FaultPlan(), seed: instruments.seed)
         timer = DeadlineTimer(queue: queue, clock: instruments.clock)
         let (room, hasRoom) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.room = room
@@ -62,7 +62,7 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
 
     private func expire() { apply(seam.tick(at: instruments.clock.now())) }
 
-    private func apply(_ effects: [FaultySeam.Effect]) {
+    private func apply(_ effects: [GATTFaultInjector.Effect]) {
         for effect in effects {
             switch effect {
             case .perform(let request): base.perform(request)

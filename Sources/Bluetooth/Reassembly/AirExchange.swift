@@ -31,7 +31,7 @@ struct AirExchange {
 
     /// Advances to the next packet, whose sender its time suggests.
     /// - Parameter lone: the share of connection events with a single received packet.
-    mutating func pass(_ moment: AirClock.Moment, lone: Float) {
+    mutating func pass(_ moment: DirectionEstimator.Moment, lone: Float) {
         switch moment {
         case .answer:
             // One side never sends twice in such a short time.

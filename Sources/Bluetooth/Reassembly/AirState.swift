@@ -15,11 +15,11 @@ struct AirState {
 
     private var lastSent = LastPDU()
     private var lastReceived = LastPDU()
-    var clock: AirClock
+    var clock: DirectionEstimator
 
     init(seed: UInt32? = nil) {
         self.seed = seed
-        clock = AirClock(sawBeginning: seed != nil)
+        clock = DirectionEstimator(sawBeginning: seed != nil)
     }
 
     /// The last data packet of one side. A retransmission has its sequence number and content.

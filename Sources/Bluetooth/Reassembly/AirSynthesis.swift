@@ -86,7 +86,7 @@ struct AirSynthesis {
         // An empty packet has the LLID of a continuation.
         let (centralKind, centralPayload): (UInt8, [UInt8]) = isSent ? (kind, payload) : (1, [])
         let (peripheralKind, peripheralPayload): (UInt8, [UInt8]) = isSent ? (1, []) : (kind, payload)
-        let toAnswer = AirClock.airtime(length: centralPayload.count, phy: .le1M) + Self.space
+        let toAnswer = DirectionEstimator.airtime(length: centralPayload.count, phy: .le1M) + Self.space
         let centralTime = time.map { isSent ? $0 : $0 - toAnswer }
         // Bits: LLID, NESN (2), SN (3). The central's two are equal, the peripheral's differ.
         let centralHeader = centralKind | bearer.bit << 2 | bearer.bit << 3

@@ -13,10 +13,10 @@ struct ConnectionTable {
         var isClassic = false
         /// A packet was received, so another Connection Complete means another connection.
         var hasTraffic = false
-        var sent = L2CAPHalf()
-        var received = L2CAPHalf()
+        var sent = L2CAPReassembly()
+        var received = L2CAPReassembly()
         /// Fragments of both directions whose direction is not known yet.
-        var tangle: FragmentTangle?
+        var tangle: InterleavedFragments?
         var enhanced: EnhancedBearers?
         var classic = ClassicBearers()
         var hasClassicATT = false

@@ -185,7 +185,7 @@ extension ConversationReassembler {
     }
 
     /// The evidence of a packet's content for its direction.
-    private func meaning(of payload: RawSpan, header: UInt8, slot: Int) -> AirClock.Meaning {
+    private func meaning(of payload: RawSpan, header: UInt8, slot: Int) -> DirectionEstimator.Meaning {
         guard payload.byteCount > 0 else { return .init() }
         switch header & 0x03 {
         case 2 where payload.byteCount >= 5 && payload.u16(2) == 4:
@@ -216,8 +216,8 @@ extension ConversationReassembler {
     private func isPlain(_ payload: RawSpan, kind: UInt8, slot: Int, direction: TrafficDirection) -> Bool {
         switch kind {
         case 2:
-            guard payload.byteCount >= L2CAPHalf.headerLength else { return false }
-            let announced = Int(payload.u16(0)) + L2CAPHalf.headerLength, channel = payload.u16(2)
+            guard payload.byteCount >= L2CAPReassembly.headerLength else { return false }
+            let announced = Int(payload.u16(0)) + L2CAPReassembly.headerLength, channel = payload.u16(2)
             // ATT, LE signalling, Security Manager.
             guard (4...6).contains(channel) else { return false }
             // A frame with four extra bytes can be ciphertext with its MIC: only the sniffer's flag decides.
@@ -256,8 +256,8 @@ extension ConversationReassembler {
 
     /// A decrypting sniffer can leave the MIC in the payload: a complete frame is then four bytes too long.
     private mutating func lengthWithoutMIC(_ payload: RawSpan, slot: Int, isStart: Bool) -> Int {
-        if isStart, payload.byteCount >= L2CAPHalf.headerLength,
-            Int(payload.u16(0)) + L2CAPHalf.headerLength + 4 == payload.byteCount
+        if isStart, payload.byteCount >= L2CAPReassembly.headerLength,
+            Int(payload.u16(0)) + L2CAPReassembly.headerLength + 4 == payload.byteCount
         {
             table.slots[slot].air?.keepsMIC = true
         }

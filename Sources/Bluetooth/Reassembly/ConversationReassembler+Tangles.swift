@@ -25,14 +25,14 @@ extension ConversationReassembler {
         let connection = table.slots[slot]
         guard
             var tangle = connection.tangle
-                ?? FragmentTangle(sent: connection.sent, received: connection.received, fits: fits)
+                ?? InterleavedFragments(sent: connection.sent, received: connection.received, fits: fits)
         else {
             try abandonBoth(slot, .unknownDirection, emit)
             return true
         }
         let data = bytes.extracting(4..<4 + min(length, bytes.byteCount - 4))
         let isTaken = tangle.take(
-            FragmentTangle.Fragment(bytes: data.withUnsafeBytes { [UInt8]($0) }, length: length, packet: packet))
+            InterleavedFragments.Fragment(bytes: data.withUnsafeBytes { [UInt8]($0) }, length: length, packet: packet))
         table.slots[slot].tangle = tangle
         if !isTaken {
             try abandonBoth(slot, .unknownDirection, emit)
@@ -56,7 +56,7 @@ extension ConversationReassembler {
     /// There is one end state: either one assignment leads to it, or the frames are lost and their remaining lengths
     /// are known.
     private mutating func decide(
-        _ slot: Int, _ tangle: FragmentTangle, _ emit: (ConversationEvent, RawSpan) throws -> Void
+        _ slot: Int, _ tangle: InterleavedFragments, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         if let way = tangle.likelyWay { return try settle(slot, tangle, way, emit) }
         table.slots[slot].tangle = nil
@@ -67,7 +67,7 @@ extension ConversationReassembler {
     }
 
     private mutating func settle(
-        _ slot: Int, _ tangle: FragmentTangle, _ way: [TrafficDirection],
+        _ slot: Int, _ tangle: InterleavedFragments, _ way: [TrafficDirection],
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         table.slots[slot].tangle = nil

@@ -15,9 +15,9 @@ package struct ConversationReassembler {
     var hasSeenRightCRC = false
 
     /// Checks the content of a frame if fragments of both directions are interleaved.
-    let fits: PartJudge?
+    let fits: FragmentValidator?
 
-    package init(fits: PartJudge? = nil) { self.fits = fits }
+    package init(fits: FragmentValidator? = nil) { self.fits = fits }
 
     package mutating func receive(
         _ packet: CapturePacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
@@ -119,7 +119,7 @@ package struct ConversationReassembler {
     private func mayBeATT(_ slot: Int, boundary: UInt16, _ bytes: RawSpan) -> Bool {
         let connection = table.slots[slot]
         guard boundary != 1 else { return connection.sent.isOpen || connection.received.isOpen }
-        guard bytes.byteCount >= 4 + L2CAPHalf.headerLength else { return false }
+        guard bytes.byteCount >= 4 + L2CAPReassembly.headerLength else { return false }
         let channel = bytes.u16(6)
         return channel == 1 || connection.classic.knows(channel)
     }
@@ -168,11 +168,11 @@ package struct ConversationReassembler {
                 abandon(slot, direction)
                 try drop(.supersededHalf, table.slots[slot].observed, emit)
             }
-            if fragment.byteCount >= L2CAPHalf.headerLength,
-                Int(fragment.u16(0)) + L2CAPHalf.headerLength <= fragment.byteCount
+            if fragment.byteCount >= L2CAPReassembly.headerLength,
+                Int(fragment.u16(0)) + L2CAPReassembly.headerLength <= fragment.byteCount
             {
                 // The usual case: one fragment has the whole frame, without a copy.
-                let length = Int(fragment.u16(0)) + L2CAPHalf.headerLength
+                let length = Int(fragment.u16(0)) + L2CAPReassembly.headerLength
                 if fragment.byteCount > length { try drop(.overrun, table.slots[slot].observed, emit) }
                 if packet.direction == nil { withHalf(slot, direction) { $0.expectNothing() } }
                 return try receiveFrame(fragment.extracting(0..<length), slot: slot, direction: direction, packet, emit)
@@ -203,7 +203,7 @@ package struct ConversationReassembler {
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         let channel = frame.u16(2)
-        let payload = frame.extracting(L2CAPHalf.headerLength..<frame.byteCount)
+        let payload = frame.extracting(L2CAPReassembly.headerLength..<frame.byteCount)
         switch channel {
         case 4:
             try emitATT(payload, bearer: 4, slot: slot, direction: direction, packet, emit)
@@ -295,7 +295,7 @@ package struct ConversationReassembler {
     }
 
     @discardableResult
-    mutating func withHalf<Result>(_ slot: Int, _ direction: TrafficDirection, _ body: (inout L2CAPHalf) -> Result)
+    mutating func withHalf<Result>(_ slot: Int, _ direction: TrafficDirection, _ body: (inout L2CAPReassembly) -> Result)
         -> Result
     {
         direction == .sent ? body(&table.slots[slot].sent) : body(&table.slots[slot].received)

@@ -5,14 +5,14 @@ import Synchronization
 package final class RecordingPeripheralLink: PeripheralLink {
     package let events: AsyncStream<PeripheralEvent>
     private let base: any PeripheralLink
-    private let scribe: Scribe
+    private let scribe: LinkTranscript
     private let identify: (@Sendable (BluetoothAddress) -> Void)?
 
     /// - Parameter instruments: only the clock and the two observers are used.
     package init(_ base: any PeripheralLink, instruments: LinkInstruments) {
         self.base = base
         identify = instruments.identify
-        let scribe = Scribe(instruments)
+        let scribe = LinkTranscript(instruments)
         self.scribe = scribe
         let source = PulledEvents(base.events)
         events = AsyncStream {
@@ -43,7 +43,7 @@ package final class RecordingPeripheralLink: PeripheralLink {
 }
 
 /// The transcript and its observer, serialised to keep the order.
-private final class Scribe: Sendable {
+private final class LinkTranscript: Sendable {
     private let instruments: LinkInstruments
     private let transcript = Mutex<GATTTranscript?>(nil)
 

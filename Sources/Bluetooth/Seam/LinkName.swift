@@ -9,9 +9,9 @@ package enum LinkName: Hashable, Sendable {
     /// ATT on an L2CAP LE socket, CID 4: an adapter name for the peripheral, an address for the central.
     case l2cap(String)
     /// An HCI controller over TCP, such as Bumble's or the Android emulator's.
-    case hci(NetworkPlace)
+    case hci(NetworkEndpoint)
     /// The native API of an ESPHome Bluetooth proxy.
-    case esphome(NetworkPlace)
+    case esphome(NetworkEndpoint)
     /// A capture file, from which the recorded bottle answers.
     case capture(file: String)
 
@@ -38,10 +38,10 @@ package enum LinkName: Hashable, Sendable {
         case ("stream", let path?) where !path.isEmpty: self = .stream(path: path)
         case ("l2cap", let place?) where !place.isEmpty: self = .l2cap(place)
         case ("hci", let place?):
-            guard let place = NetworkPlace(place) else { throw Malformed(text: text) }
+            guard let place = NetworkEndpoint(place) else { throw Malformed(text: text) }
             self = .hci(place)
         case ("esphome", let place?):
-            guard let place = NetworkPlace(place, usual: Self.proxyPort) else { throw Malformed(text: text) }
+            guard let place = NetworkEndpoint(place, usual: Self.proxyPort) else { throw Malformed(text: text) }
             self = .esphome(place)
         case ("capture", let file?) where !file.isEmpty: self = .capture(file: file)
         default: throw Malformed(text: text)

@@ -123,7 +123,7 @@ package struct LinkAdvice: Sendable {
         }
     }
 
-    private func proxy(_ code: LinkError.Code, _ place: NetworkPlace) -> String? {
+    private func proxy(_ code: LinkError.Code, _ place: NetworkEndpoint) -> String? {
         switch code {
         case .noAdapter:
             "Check that an ESPHome device with 'api:' and 'bluetooth_proxy:' (active: true) answers at \(place)."

@@ -39,7 +39,7 @@ package struct CaptureOpener: Sendable {
 
     package static func sorted(_ parts: [CapturePart]) -> [CapturePart] { CaptureOrder.sorted(parts) { $0.order } }
 
-    private static func plain(_ path: String, _ look: HeadLook = .undecided) -> Opened {
+    private static func plain(_ path: String, _ look: ContentProbe = .undecided) -> Opened {
         if case .capture(_, let order) = look { return Opened(parts: [CapturePart(path: path, order: order)]) }
         return Opened(parts: [CapturePart(path: path)])
     }
@@ -80,7 +80,7 @@ package struct CaptureOpener: Sendable {
     }
 
     /// `nil` if there is nothing to unpack.
-    private func open(_ look: HeadLook, _ descriptor: CInt, _ path: String, size: Int) throws -> Opened? {
+    private func open(_ look: ContentProbe, _ descriptor: CInt, _ path: String, size: Int) throws -> Opened? {
         let unpacker = Unpacker(path, ArchiveBudget(limits, packed: size))
         switch look {
         case .packed(let kind): return try unpacker.open(descriptor, kind)
@@ -89,13 +89,13 @@ package struct CaptureOpener: Sendable {
         }
     }
 
-    private static func look(_ descriptor: CInt, _ start: Int) -> HeadLook {
-        var look = HeadLook.undecided
-        for length in [1 << 16, HeadLook.longestHead] where look == .undecided {
+    private static func look(_ descriptor: CInt, _ start: Int) -> ContentProbe {
+        var look = ContentProbe.undecided
+        for length in [1 << 16, ContentProbe.longestHead] where look == .undecided {
             var head = [UInt8](repeating: 0, count: length)
             let count = head.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, start) }
             guard count >= 0 else { return .other }
-            look = HeadLook(Array(head.prefix(count)), isLast: count < length)
+            look = ContentProbe(Array(head.prefix(count)), isLast: count < length)
         }
         return look
     }
@@ -114,13 +114,13 @@ package struct CaptureOpener: Sendable {
 
     private func openPipe(_ source: Source, _ path: String) throws -> Opened {
         var head: [UInt8] = []
-        var look = HeadLook.undecided
+        var look = ContentProbe.undecided
         var isLast = false
         while look == .undecided, !isLast {
             let piece = try Self.piece(source.descriptor, path)
             isLast = piece.isEmpty
             head += piece
-            look = HeadLook(head, isLast: isLast)
+            look = ContentProbe(head, isLast: isLast)
         }
         switch look {
         case .packed, .text: break

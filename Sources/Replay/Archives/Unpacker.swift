@@ -89,9 +89,9 @@ final class Unpacker {
     private func take(_ bytes: MemberBytes, _ place: String, isAlone: Bool, isTop: Bool, depth: Int, canSkip: Bool)
         throws
     {
-        let head = try bytes.head(HeadLook.longestHead)
+        let head = try bytes.head(ContentProbe.longestHead)
         let isOnly = isAlone && isTop
-        switch HeadLook(head, isLast: bytes.isOver) {
+        switch ContentProbe(head, isLast: bytes.isOver) {
         // Many texts in an archive start like a capture.
         case .capture(let packets, let order) where packets > 0 || isOnly:
             guard found.count < budget.limits.captures else {
@@ -230,7 +230,7 @@ final class Unpacker {
     }
 
     private static func order(of file: [UInt8]) -> CaptureOrder {
-        if case .capture(_, let order) = HeadLook(file, isLast: true) { order } else { CaptureOrder() }
+        if case .capture(_, let order) = ContentProbe(file, isLast: true) { order } else { CaptureOrder() }
     }
 
     /// Sorts by the times of the first packets. If no packet has a date, the earlier log (`btsnoop_hci.log.last`) comes

@@ -9,7 +9,7 @@
 ///
 /// No single fact is certain: the sniffer misses packets, timestamps can be coarse, and both ends can be servers. All
 /// facts are combined as odds of the central against the peripheral.
-struct AirClock {
+struct DirectionEstimator {
     private var lastStamp: Duration?
     private var lastLength = 0
     private var lastChannel: UInt8?

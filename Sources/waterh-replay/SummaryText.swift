@@ -1,6 +1,6 @@
 import Replay
 
-enum SummaryWords {
+enum SummaryText {
     static func basis(_ basis: AttributionBasis, isText: Bool) -> String {
         switch basis {
         case .discovered:

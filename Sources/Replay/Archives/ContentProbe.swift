@@ -1,7 +1,7 @@
 import Captures
 
 /// The kind of a file or member, recognised by its beginning.
-enum HeadLook: Equatable {
+enum ContentProbe: Equatable {
     /// A capture, with the number of packets in the examined bytes.
     case capture(packets: Int, CaptureOrder)
     case packed(ArchiveKind)

@@ -3,7 +3,7 @@
 ///     frame = length(2, LE) channel(2, LE) payload(length)       Core 5.4, Vol 3 Part A, 3.1
 ///
 /// The first fragment can be shorter than the header of four bytes.
-struct L2CAPHalf {
+struct L2CAPReassembly {
     static let headerLength = 4
 
     /// The bytes so far. The memory is reused for the next frame.

@@ -1,15 +1,15 @@
 /// Whether a fragment can be at that offset of an L2CAP frame. `true` only if the start of the frame allows no other
 /// content.
 /// - Parameters of the call: the first bytes of the frame with its header, the offset of the fragment, the fragment.
-package typealias PartJudge = @Sendable (_ begun: [UInt8], _ offset: Int, _ part: [UInt8]) -> Bool
+package typealias FragmentValidator = @Sendable (_ begun: [UInt8], _ offset: Int, _ part: [UInt8]) -> Bool
 
 /// Continuations on one handle of a capture without directions, while both directions have an incomplete frame. They
 /// are kept until the frame lengths determine the direction of each.
 ///
 /// A frame header has the frame's length, and a direction starts the next frame only when the last one is complete. Few
-/// assignments fit, usually one; `PartJudge` excludes more. All assignments with the same remaining lengths are one
+/// assignments fit, usually one; `FragmentValidator` excludes more. All assignments with the same remaining lengths are one
 /// `End`, so that the work grows with the lengths and not with the number of assignments.
-struct FragmentTangle {
+struct InterleavedFragments {
     struct Fragment {
         let bytes: [UInt8]
         /// The length in its header; more than `bytes` has if the capture truncated it.
@@ -21,7 +21,7 @@ struct FragmentTangle {
     private(set) var fragments: [Fragment] = []
     private var ends: [End]
     private let sent: Shape, received: Shape
-    private let fits: PartJudge?
+    private let fits: FragmentValidator?
     /// Each choice with the index of the previous one: assignments share their first choices.
     private var choices: [Choice] = []
 
@@ -69,7 +69,7 @@ struct FragmentTangle {
     private static let mostChoices = 4096
 
     /// `nil` if a frame's length is unknown because its first fragment was too short.
-    init?(sent: L2CAPHalf, received: L2CAPHalf, fits: PartJudge? = nil) {
+    init?(sent: L2CAPReassembly, received: L2CAPReassembly, fits: FragmentValidator? = nil) {
         guard let sentLacks = sent.remaining, let receivedLacks = received.remaining, let first = sent.firstLength,
             let other = received.firstLength
         else { return nil }

@@ -1,5 +1,5 @@
 /// A host and a TCP port: `localhost:7300`, `[::1]:7300`.
-package struct NetworkPlace: Hashable, Sendable, CustomStringConvertible {
+package struct NetworkEndpoint: Hashable, Sendable, CustomStringConvertible {
     /// A host name, or an IP address without brackets.
     package let host: String
     package let port: UInt16

@@ -3,7 +3,7 @@
 ///
 /// The stack's own traffic (MTU exchange, discovery, subscriptions, responses to writes) does not pass here: it is
 /// neither counted nor changed. `FaultPlan.mtu` has no effect.
-struct FaultySeam: Sendable {
+struct GATTFaultInjector: Sendable {
     enum Effect: Hashable, Sendable {
         case perform(PeripheralRequest)
         case yield(PeripheralEvent)

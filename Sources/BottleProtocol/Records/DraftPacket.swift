@@ -3,7 +3,7 @@
 ///
 /// An app written to those requirements reads packets this way; tests compare the emulator with it. The gateway uses
 /// the frame's length instead.
-package enum FoundingPacket {
+package enum DraftPacket {
     /// The records that the strict dialect accepts. A rejected one still takes 13 bytes; a shorter rest is ignored.
     package static func records(in packet: [UInt8]) -> [DrinkRecord] {
         guard packet.count >= 6, packet[0] == 0x50, packet[1] == 0x54 else { return [] }
