@@ -33,7 +33,7 @@ struct Faults: ParsableCommand {
             """)
 
     func run() {
-        let bottle = BottleFaultWord.all.map { ($0.example, $0.meaning) }
+        let bottle = BottleFaultOption.all.map { ($0.example, $0.meaning) }
         let link = FaultPlan.vocabulary
         let width = (bottle + link).map { $0.0.count }.max() ?? 0
         func list(_ title: String, _ words: [(String, String)]) {
@@ -53,7 +53,7 @@ struct Faults: ParsableCommand {
 }
 
 /// A fault plan: faults of the bottle and of the link in one list.
-struct FaultWords {
+struct FaultOptions {
     var bottle: BottleFaults
     /// `nil` without faults of the link.
     var link: FaultPlan?
@@ -85,7 +85,7 @@ extension OfferedProfiles: ExpressibleByArgument {}
 extension BottleModel: ExpressibleByArgument {}
 extension RecordDialect: ExpressibleByArgument {}
 extension RecordedAnswers.Mode: ExpressibleByArgument {}
-extension GadgetMachine.Mode: ExpressibleByArgument {}
+extension ProfileMachine.Mode: ExpressibleByArgument {}
 extension LinkFactory.NotificationWay: ExpressibleByArgument {}
 extension BluetoothAddress: ExpressibleByArgument {
     package init?(argument: String) { self.init(argument) }

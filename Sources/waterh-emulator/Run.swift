@@ -81,7 +81,7 @@ struct Run: AsyncParsableCommand {
             strict (only what was recorded, in its order), new (as once; logs other requests)
             """,
             valueName: "mode"))
-    var gadgetMode: GadgetMachine.Mode?
+    var gadgetMode: ProfileMachine.Mode?
 
     @Flag(help: "Log nothing about the link")
     var quiet = false
@@ -101,9 +101,9 @@ struct Run: AsyncParsableCommand {
             throw ValidationError("--answers \(answers.rawValue) requires --capture")
         }
         if notifications != nil, !isOverBluetoothd { throw ValidationError("--notifications requires --link bluez") }
-        let words: FaultWords
+        let words: FaultOptions
         do {
-            words = try FaultWords(faults)
+            words = try FaultOptions(faults)
         } catch {
             throw ValidationError("\(error). List the words with: waterh-emulator faults")
         }
@@ -136,7 +136,7 @@ struct Run: AsyncParsableCommand {
     func run() async throws {
         speech.takeOver("waterh-emulator")
         if let gadget { return try await runProfile(gadget) }
-        let words = try FaultWords(faults)
+        let words = try FaultOptions(faults)
         let store = try store.map { path in try Self.explained { try FlashStore(path: path) } }
         let (identity, flash) = try bottle(store, capacity: words.bottle.ring)
         let signals = StopSignals.stream()
@@ -163,24 +163,24 @@ struct Run: AsyncParsableCommand {
     /// Emulates a device profile instead of a bottle.
     private func runProfile(_ path: String) async throws {
         let signals = StopSignals.stream()
-        let words = try FaultWords(faults)
+        let words = try FaultOptions(faults)
         guard words.bottle == BottleFaults() else {
             throw CommandFailure(
                 .wrongUse, "--faults has faults of a bottle, which --gadget does not have",
                 advice: "List the faults of the link with: waterh-emulator faults")
         }
-        let whole: Gadget
-        do { whole = try GadgetFile.load(path) } catch {
+        let whole: PeripheralProfile
+        do { whole = try ProfileFile.load(path) } catch {
             throw CommandFailure(
                 error.exitReason.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
         }
         // bluetoothd provides these services.
-        let gadget = isOverBluetoothd ? whole.leavingOut(Gadget.stackServices) : whole
-        let machine = GadgetMachine(gadget, mode: gadgetMode ?? .once, tellsWritesApart: !isOverBluetoothd)
+        let gadget = isOverBluetoothd ? whole.leavingOut(PeripheralProfile.stackServices) : whole
+        let machine = ProfileMachine(gadget, mode: gadgetMode ?? .once, tellsWritesApart: !isOverBluetoothd)
         let (link, recorder) = try peripheral(
             words, peer: gadget.address ?? BluetoothAddress(0xC000_0000_0001),
             isPeerRandom: gadget.addressType == .random)
-        let driver = GadgetDriver(machine, on: link, log: log) { line in
+        let driver = ProfileDriver(machine, on: link, log: log) { line in
             TextOutput.standard.line(line)
             TextOutput.standard.flush()
         }
@@ -258,7 +258,7 @@ struct Run: AsyncParsableCommand {
         return (identity, flash)
     }
 
-    private func peripheral(_ words: FaultWords, peer: BluetoothAddress, isPeerRandom: Bool = false) throws
+    private func peripheral(_ words: FaultOptions, peer: BluetoothAddress, isPeerRandom: Bool = false) throws
         -> (any PeripheralLink, LinkRecorder?)
     {
         let recorder = try record.map { path in

@@ -75,7 +75,7 @@ struct CloneCommand: ParsableCommand {
         }
         let found = try chosen(reader.finish())
         let file = try OutputFile(output, mode: CaptureRun.mode)
-        let bytes = [UInt8](try GadgetFile.encode(found.profile))
+        let bytes = [UInt8](try ProfileFile.encode(found.profile))
         try file.write(bytes)
         try file.commit()
         let words = Self.words(found, output)

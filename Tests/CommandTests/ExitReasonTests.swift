@@ -60,7 +60,7 @@ import TrackerCore
         let bad = folder.appending(path: "bad.json").path
         try Data("{".utf8).write(to: URL(fileURLWithPath: bad))
         for (path, reason) in [(bad, ExitReason.damaged), (folder.appending(path: "none.json").path, .failed)] {
-            let failure = #expect(throws: GadgetFile.Failure.self) { try GadgetFile.load(path) }
+            let failure = #expect(throws: ProfileFile.Failure.self) { try ProfileFile.load(path) }
             #expect(failure?.exitReason == reason)
         }
     }

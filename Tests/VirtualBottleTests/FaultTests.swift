@@ -6,12 +6,12 @@ import Emulator
 @Suite struct FaultTests {
     @Test
     func `every fault is parsed and listed once`() throws {
-        #expect(Set(BottleFaultWord.all.map(\.name)).count == BottleFaultWord.all.count)
-        for word in BottleFaultWord.all {
+        #expect(Set(BottleFaultOption.all.map(\.name)).count == BottleFaultOption.all.count)
+        for word in BottleFaultOption.all {
             #expect(try BottleFaults(word.example) != BottleFaults(), "\(word.example)")
             #expect(!word.meaning.isEmpty && !word.meaning.contains("\n"))
         }
-        #expect(try BottleFaults(BottleFaultWord.all.map(\.example).joined(separator: ", ")).drop == 5)
+        #expect(try BottleFaults(BottleFaultOption.all.map(\.example).joined(separator: ", ")).drop == 5)
         #expect(try BottleFaults("") == BottleFaults())
     }
 
@@ -40,7 +40,7 @@ import Emulator
         #expect(try poll(plan).values != poll(plan, seed: 8).values)
     }
 
-    @Test(arguments: BottleFaultWord.all.map(\.example))
+    @Test(arguments: BottleFaultOption.all.map(\.example))
     func `no fault makes a correct receiver acknowledge missing records`(_ word: String) throws {
         for profile in BottleProfile.allCases {
             for seed in 0..<20 as Range<UInt64> {
@@ -171,6 +171,6 @@ import Emulator
 @Suite struct FaultVocabularyTests {
     @Test
     func `bottle faults and link faults have different names`() {
-        #expect(BottleFaultWord.all.filter { FaultPlan.knows($0.name) }.map(\.name) == [])
+        #expect(BottleFaultOption.all.filter { FaultPlan.knows($0.name) }.map(\.name) == [])
     }
 }

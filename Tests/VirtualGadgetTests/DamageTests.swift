@@ -85,10 +85,10 @@ import Emulator
 
     @Test func documentsCutAtEveryByte() throws {
         let data = try Self.document()
-        _ = try GadgetFile.decode(data, path: "g")
+        _ = try ProfileFile.decode(data, path: "g")
         for size in 0..<(data.count - 2) {
-            #expect(throws: GadgetFile.Failure.self, "cut at \(size)") {
-                _ = try GadgetFile.decode(data.prefix(size), path: "g")
+            #expect(throws: ProfileFile.Failure.self, "cut at \(size)") {
+                _ = try ProfileFile.decode(data.prefix(size), path: "g")
             }
         }
     }
@@ -109,8 +109,8 @@ import Emulator
                 }
             }
             do {
-                try GadgetFile.decode(damaged, path: "g").check()
-            } catch let failure as GadgetFile.Failure {
+                try ProfileFile.decode(damaged, path: "g").check()
+            } catch let failure as ProfileFile.Failure {
                 #expect(!failure.sentence.isEmpty, "seed \(seed)")
             } catch {
                 Issue.record("seed \(seed): \(error)")
@@ -124,10 +124,10 @@ import Emulator
         let speaker = found.first { $0.hasSpoken }
         var gadget = try #require(speaker).profile
         gadget.rules = [
-            Gadget.Rule(
+            PeripheralProfile.Rule(
                 name: "a", request: .write, handle: 3, pattern: BytePattern("a5 ?? *"), response: .init(error: 3),
                 then: "a")
         ]
-        return try GadgetFile.encode(gadget)
+        return try ProfileFile.encode(gadget)
     }
 }

@@ -109,7 +109,7 @@ final class Host {
     }
 
     /// Sends a request, checks the response, and waits for the notifications that follow.
-    func repeatExchange(_ exchange: Gadget.Exchange) throws -> [String] {
+    func repeatExchange(_ exchange: PeripheralProfile.Exchange) throws -> [String] {
         var complaints: [String] = []
         func expect(_ found: String, _ wanted: String) {
             if found != wanted {

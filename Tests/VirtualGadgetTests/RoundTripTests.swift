@@ -6,8 +6,8 @@ import Emulator
 
 @Suite struct RoundTripTests {
     /// Discovers the table and repeats all recorded exchanges.
-    static func replay(_ gadget: Gadget, _ mode: GadgetMachine.Mode) throws -> (
-        clone: Gadget, complaints: [String], told: [String]
+    static func replay(_ gadget: PeripheralProfile, _ mode: ProfileMachine.Mode) throws -> (
+        clone: PeripheralProfile, complaints: [String], told: [String]
     ) {
         let world = try World(gadget, mode)
         var complaints: [String] = []
@@ -29,14 +29,14 @@ import Emulator
 
     @Test(arguments: 0..<60)
     func anyGadget(seed: UInt64) throws {
-        var maker = AnyGadget(SeededGenerator(seed: seed))
+        var maker = AnyProfile(SeededGenerator(seed: seed))
         // In `loop` mode the values restart while the host continues: that is a different conversation.
-        for mode in [GadgetMachine.Mode.once, .strict, .new] {
+        for mode in [ProfileMachine.Mode.once, .strict, .new] {
             var gadget = maker.gadget()
             try gadget.check()
             // Without a conversation no host connects.
             guard !gadget.conversations.isEmpty else { continue }
-            gadget = try GadgetFile.decode(try GadgetFile.encode(gadget), path: "g")
+            gadget = try ProfileFile.decode(try ProfileFile.encode(gadget), path: "g")
             var (clone, complaints, told) = try Self.replay(gadget, mode)
             #expect(complaints == [], "seed \(seed), \(mode)")
             #expect(told == [], "seed \(seed), \(mode)")

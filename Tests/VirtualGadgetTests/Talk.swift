@@ -67,10 +67,10 @@ struct Talk {
         return reader.finish()
     }
 
-    func gadget() throws -> Gadget {
+    func gadget() throws -> PeripheralProfile {
         let found = try gadgets()
         guard let gadget = found.first(where: \.hasSpoken)?.profile ?? found.first?.profile else {
-            throw GadgetFault("", "nobody")
+            throw ProfileError("", "nobody")
         }
         try gadget.check()
         return gadget

@@ -5,7 +5,7 @@ import Emulator
 /// A device profile, the GATT server of a link and a recording, in simulated time.
 final class World {
     private var server: GATTServer
-    private(set) var machine: GadgetMachine
+    private(set) var machine: ProfileMachine
     private(set) var now = MonotonicInstant(nanoseconds: 1_000_000_000)
     private(set) var told: [String] = []
     private(set) var logged: [String] = []
@@ -16,8 +16,8 @@ final class World {
     private var central = CentralID("0")
     private var isConnected = false
 
-    init(_ gadget: Gadget, _ mode: GadgetMachine.Mode = .once) throws {
-        machine = GadgetMachine(gadget, mode: mode)
+    init(_ gadget: PeripheralProfile, _ mode: ProfileMachine.Mode = .once) throws {
+        machine = ProfileMachine(gadget, mode: mode)
         server = try GATTServer(machine.application)
         connection = ObservedConnection(id: 0, handle: 0, peer: gadget.address)
         if let shown = machine.application.advertisement {
@@ -62,7 +62,7 @@ final class World {
     }
 
     /// The clone of everything recorded so far.
-    func recorded() throws -> Gadget {
+    func recorded() throws -> PeripheralProfile {
         disconnect()
         let reader = ProfileReader()
         for (event, bytes) in events { try reader.receive(event, bytes.span.bytes) }
@@ -118,7 +118,7 @@ final class World {
         }
     }
 
-    private func act(_ effects: [GadgetMachine.Effect]) {
+    private func act(_ effects: [ProfileMachine.Effect]) {
         for effect in effects {
             switch effect {
             case .link(let request): feed(.request(request))

@@ -14,20 +14,20 @@ struct ObservedTable {
         var uuid: BluetoothUUID
         var properties: CharacteristicProperties
         var value: UInt16
-        var source: Gadget.Source
+        var source: PeripheralProfile.Source
     }
 
     /// By the handle of the declaration, like includes and services.
     private var characteristics: [UInt16: Declared] = [:]
-    private var includes: [UInt16: Gadget.Include] = [:]
-    private var groups: [UInt16: Gadget.Service] = [:]
+    private var includes: [UInt16: PeripheralProfile.Include] = [:]
+    private var groups: [UInt16: PeripheralProfile.Service] = [:]
     /// The types from Find Information, and from reads by type.
-    var types: [UInt16: (uuid: BluetoothUUID, source: Gadget.Source)] = [:]
+    var types: [UInt16: (uuid: BluetoothUUID, source: PeripheralProfile.Source)] = [:]
     var uses: [UInt16: Use] = [:]
     private var hasChanged = false
 
     /// Adds the response to a discovery request.
-    mutating func learn(_ answer: RawSpan, _ request: PendingRequest, source: Gadget.Source) {
+    mutating func learn(_ answer: RawSpan, _ request: PendingRequest, source: PeripheralProfile.Source) {
         switch (answer.first, request.type) {
         case (0x09?, 0x2803?):
             _ = answer.forEachItem(of: [7, 21]) { item in
@@ -46,7 +46,7 @@ struct ObservedTable {
                 guard let handle = item.little16(at: 0), let start = item.little16(at: 2),
                     let end = item.little16(at: 4), handle > 0
                 else { return }
-                includes[handle] = Gadget.Include(handle: handle, start: start, end: end, uuid: item.uuid(from: 6))
+                includes[handle] = PeripheralProfile.Include(handle: handle, start: start, end: end, uuid: item.uuid(from: 6))
             }
         case (0x11?, let type?) where type == GATTTable.primaryService || type == GATTTable.secondaryService:
             _ = answer.forEachItem(of: [6, 20]) { item in
@@ -63,25 +63,25 @@ struct ObservedTable {
     }
 
     private mutating func group(
-        _ uuid: BluetoothUUID?, _ item: RawSpan, isSecondary: Bool, _ source: Gadget.Source
+        _ uuid: BluetoothUUID?, _ item: RawSpan, isSecondary: Bool, _ source: PeripheralProfile.Source
     ) {
         guard let uuid, let start = item.little16(at: 0), let end = item.little16(at: 2), start > 0, end >= start else {
             return
         }
         if let known = groups[start], known.uuid != uuid { hasChanged = true }
-        groups[start] = Gadget.Service(
+        groups[start] = PeripheralProfile.Service(
             uuid: uuid, handle: start, end: end, secondary: isSecondary ? true : nil, source: source)
     }
 
     /// The attributes in order, each handle once, and a sentence for each dropped or guessed one.
-    func services() -> (services: [Gadget.Service], gaps: [String]) {
+    func services() -> (services: [PeripheralProfile.Service], gaps: [String]) {
         var builder = TableBuilder()
         if hasChanged { builder.gaps = ["the table changed in the capture: each handle has its last meaning"] }
         for (_, group) in groups.sorted(by: { $0.key < $1.key }) { builder.add(group) }
         for (_, include) in includes.sorted(by: { $0.key < $1.key }) { builder.add(include) }
         for (declaration, declared) in characteristics.sorted(by: { $0.key < $1.key }) {
             builder.add(
-                Gadget.Characteristic(
+                PeripheralProfile.Characteristic(
                     uuid: declared.uuid, declaration: declaration, handle: declared.value,
                     properties: declared.properties, source: declared.source,
                     value: uses[declared.value]?.value.map { Octets($0) }))
@@ -102,13 +102,13 @@ struct ObservedTable {
 /// twice.
 private struct TableBuilder {
     var gaps: [String] = []
-    private var services: [Gadget.Service] = []
+    private var services: [PeripheralProfile.Service] = []
     private var taken: Set<UInt16> = []
     private var leftOut: [UInt16] = []
 
     // MARK: discovered, in order of their handles
 
-    mutating func add(_ service: Gadget.Service) {
+    mutating func add(_ service: PeripheralProfile.Service) {
         if let last = services.indices.last, services[last].end >= service.handle {
             // An end of 65535 means the last attribute.
             if services[last].end != .max {
@@ -124,14 +124,14 @@ private struct TableBuilder {
         taken.insert(service.handle)
     }
 
-    mutating func add(_ include: Gadget.Include) {
+    mutating func add(_ include: PeripheralProfile.Include) {
         guard let place = service(at: include.handle), taken.insert(include.handle).inserted else {
             return leftOut.append(include.handle)
         }
         services[place].includes.append(include)
     }
 
-    mutating func add(_ new: Gadget.Characteristic) {
+    mutating func add(_ new: PeripheralProfile.Characteristic) {
         guard taken.isDisjoint(with: [new.declaration, new.handle]), let place = home(of: new),
             new.handle <= services[place].end
         else { return leftOut.append(new.handle) }
@@ -147,7 +147,7 @@ private struct TableBuilder {
 
     /// Adds an attribute of a known type: a descriptor, or a value without a discovered declaration.
     mutating func add(
-        _ type: BluetoothUUID, _ source: Gadget.Source, at handle: UInt16, types: [UInt16: BluetoothUUID],
+        _ type: BluetoothUUID, _ source: PeripheralProfile.Source, at handle: UInt16, types: [UInt16: BluetoothUUID],
         _ use: ObservedTable.Use?
     ) {
         guard !taken.contains(handle), handle > 0 else { return }
@@ -189,7 +189,7 @@ private struct TableBuilder {
             return
         }
         add(
-            Gadget.Characteristic(
+            PeripheralProfile.Characteristic(
                 uuid: uuid, declaration: handle - 1, handle: handle, properties: use?.properties ?? [], source: .seen,
                 value: use?.value.map { Octets($0) }))
     }
@@ -197,7 +197,7 @@ private struct TableBuilder {
     /// Adds a descriptor to the preceding characteristic.
     @discardableResult
     private mutating func describe(
-        _ uuid: BluetoothUUID?, _ source: Gadget.Source, at handle: UInt16, _ use: ObservedTable.Use?
+        _ uuid: BluetoothUUID?, _ source: PeripheralProfile.Source, at handle: UInt16, _ use: ObservedTable.Use?
     ) -> Bool {
         guard let (place, index) = characteristic(before: handle), taken.insert(handle).inserted else {
             leftOut.append(handle)
@@ -209,7 +209,7 @@ private struct TableBuilder {
             owner.properties.insert(.notify)
         }
         owner.descriptors.insert(
-            Gadget.Descriptor(uuid: uuid, handle: handle, source: source, value: use?.value.map { Octets($0) }),
+            PeripheralProfile.Descriptor(uuid: uuid, handle: handle, source: source, value: use?.value.map { Octets($0) }),
             at: owner.descriptors.countInOrder { $0.handle <= handle })
         services[place].characteristics[index] = owner
         return true
@@ -239,7 +239,7 @@ private struct TableBuilder {
     }
 
     /// The service of a characteristic: a known one, or a new one with the free handles around it.
-    private mutating func home(of characteristic: Gadget.Characteristic) -> Int? {
+    private mutating func home(of characteristic: PeripheralProfile.Characteristic) -> Int? {
         if let known = service(at: characteristic.declaration) { return known }
         // The service declaration is directly before, and the service ends before the next one.
         guard characteristic.declaration > 1 else { return nil }
@@ -247,12 +247,12 @@ private struct TableBuilder {
         let next = services.countInOrder { $0.handle <= start }
         guard !taken.contains(start), next == 0 || services[next - 1].end < start else { return nil }
         let end = next < services.count ? services[next].handle - 1 : .max
-        services.insert(Gadget.Service(uuid: nil, handle: start, end: end, source: .seen), at: next)
+        services.insert(PeripheralProfile.Service(uuid: nil, handle: start, end: end, source: .seen), at: next)
         taken.insert(start)
         return next
     }
 
-    mutating func finish() -> (services: [Gadget.Service], gaps: [String]) {
+    mutating func finish() -> (services: [PeripheralProfile.Service], gaps: [String]) {
         for index in services.indices {
             // Includes are before the first characteristic.
             let first = services[index].characteristics.first?.declaration ?? .max
@@ -271,7 +271,7 @@ private struct TableBuilder {
 
     /// Moves each descriptor to the last characteristic before it, because a characteristic can have been added in
     /// between.
-    private mutating func withDescriptorsInPlace(_ old: Gadget.Service) -> Gadget.Service {
+    private mutating func withDescriptorsInPlace(_ old: PeripheralProfile.Service) -> PeripheralProfile.Service {
         var service = old
         let descriptors = service.characteristics.flatMap(\.descriptors).sorted { $0.handle < $1.handle }
         for index in service.characteristics.indices { service.characteristics[index].descriptors = [] }

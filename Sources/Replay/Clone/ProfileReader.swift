@@ -3,7 +3,7 @@ import Emulator
 
 /// A peripheral of a capture, with the profile generated from it.
 package struct ObservedPeripheral: Sendable {
-    package var profile: Gadget
+    package var profile: PeripheralProfile
     /// The address, or the number of the connection.
     package var label: String
     /// The number of connections in which it was the server.
@@ -177,18 +177,18 @@ private final class ProfileDraft {
     /// The number of Read Multiple requests, whose responses do not show where a value ends.
     var multipleReads = 0
     var table = ObservedTable()
-    var conversations: [Gadget.Conversation] = []
+    var conversations: [PeripheralProfile.Conversation] = []
 
     /// The profile, for which `check` throws no error.
-    var profile: Gadget {
-        var profile = Gadget(address: address, addressType: isRandom.map { $0 ? .random : .public }, mtu: mtu)
+    var profile: PeripheralProfile {
+        var profile = PeripheralProfile(address: address, addressType: isRandom.map { $0 ? .random : .public }, mtu: mtu)
         profile.advertisement = advertisement.map { Octets($0) }
         profile.scanResponse = scanResponse.map { Octets($0) }
         let (services, gaps) = table.services()
         profile.services = services
         profile.conversations = conversations.map { conversation in
             // A read without a response shows nothing; a write counts without one.
-            Gadget.Conversation(conversation.exchanges.filter { $0.request != .read || $0.response != nil })
+            PeripheralProfile.Conversation(conversation.exchanges.filter { $0.request != .read || $0.response != nil })
         }
         profile.conversations.removeAll { $0.exchanges.isEmpty }
         let deviceName = profile.characteristics.first { $0.uuid == GATTTable.deviceName }?.value.map {
@@ -202,7 +202,7 @@ private final class ProfileDraft {
         return profile
     }
 
-    private func gaps(of profile: Gadget) -> [String] {
+    private func gaps(of profile: PeripheralProfile) -> [String] {
         var gaps: [String] = []
         if encryptedConnections > 0 {
             gaps.append("\(Self.count(encryptedConnections, "connection")) became encrypted: the rest is not visible")
@@ -267,7 +267,7 @@ private final class ProfileSession {
         self.draft = draft
         self.startedAt = startedAt
         number = draft.conversations.count
-        draft.conversations.append(Gadget.Conversation())
+        draft.conversations.append(PeripheralProfile.Conversation())
     }
 
     // MARK: from the host
@@ -309,7 +309,7 @@ private final class ProfileSession {
         pending[observation.bearer] = waiting
     }
 
-    private func write(_ request: Gadget.Request, _ handle: UInt16, _ value: [UInt8], _ observation: ATTObservation) {
+    private func write(_ request: PeripheralProfile.Request, _ handle: UInt16, _ value: [UInt8], _ observation: ATTObservation) {
         anchor = (add(request, handle, value), observation.time)
         draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(
             request == .write ? .write : .writeWithoutResponse)
@@ -377,10 +377,10 @@ private final class ProfileSession {
             // The value ends with its last part.
             if waiting.request.opcode == 0x0C { return finishReading() }
             let code = pdu.byteCount > 4 ? pdu.byte(4) : 0x0E
-            respond(waiting.exchange, Gadget.Response(error: max(1, code), afterMs: delay))
+            respond(waiting.exchange, PeripheralProfile.Response(error: max(1, code), afterMs: delay))
         case .readResponse:
             guard let handle = waiting.request.handle, let exchange = waiting.exchange else { return }
-            respond(exchange, Gadget.Response(value: [], afterMs: delay))
+            respond(exchange, PeripheralProfile.Response(value: [], afterMs: delay))
             reading = Reading(handle: handle, bytes: pdu.bytes(from: 1), exchange: exchange)
             if pdu.byteCount < mtu { finishReading() }
         case .readBlobResponse:
@@ -401,7 +401,7 @@ private final class ProfileSession {
         case .prepareWriteResponse: break
         case .findInformationResponse, .findByTypeValueResponse, .readByGroupTypeResponse:
             draft.table.learn(pdu, waiting.request, source: observation.isSynthetic ? .seen : .discovered)
-        default: respond(waiting.exchange, Gadget.Response(afterMs: delay))
+        default: respond(waiting.exchange, PeripheralProfile.Response(afterMs: delay))
         }
     }
 
@@ -426,7 +426,7 @@ private final class ProfileSession {
 
     private func read(_ handle: UInt16, _ value: [UInt8], _ delay: Int) {
         let exchange = add(.read, handle)
-        respond(exchange, Gadget.Response(value: [], afterMs: delay))
+        respond(exchange, PeripheralProfile.Response(value: [], afterMs: delay))
         reading = Reading(handle: handle, bytes: value, exchange: exchange)
     }
 
@@ -446,7 +446,7 @@ private final class ProfileSession {
         anchor = place
         draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(isIndication ? .indicate : .notify)
         draft.table.uses[handle]?.isSubscription = false
-        let value = Gadget.Value(
+        let value = PeripheralProfile.Value(
             handle: handle, value: Octets(Array(value.prefix(ATTPDU.maximumValueLength))),
             afterMs: Self.milliseconds(from: place.at, to: observation.time))
         if draft.conversations[number].exchanges[place.exchange].values?.append(value) == nil {
@@ -456,15 +456,15 @@ private final class ProfileSession {
 
     // MARK: the conversation
 
-    private func add(_ request: Gadget.Request, _ handle: UInt16?, _ value: [UInt8]? = nil) -> Int {
+    private func add(_ request: PeripheralProfile.Request, _ handle: UInt16?, _ value: [UInt8]? = nil) -> Int {
         if let handle, draft.table.uses[handle] == nil { draft.table.uses[handle] = ObservedTable.Use() }
         draft.conversations[number].exchanges.append(
-            Gadget.Exchange(
+            PeripheralProfile.Exchange(
                 request, handle: handle, value: value.map { Octets(Array($0.prefix(ATTPDU.maximumValueLength))) }))
         return draft.conversations[number].exchanges.count - 1
     }
 
-    private func respond(_ exchange: Int?, _ response: Gadget.Response) {
+    private func respond(_ exchange: Int?, _ response: PeripheralProfile.Response) {
         if let exchange { draft.conversations[number].exchanges[exchange].response = response }
     }
 
@@ -472,7 +472,7 @@ private final class ProfileSession {
     private static func milliseconds(from start: Duration?, to end: Duration?) -> Int {
         guard let start, let end, end > start else { return 0 }
         let (seconds, attoseconds) = (end - start).components
-        guard seconds < Int64(Gadget.longestDelayMs / 1000) else { return Gadget.longestDelayMs }
+        guard seconds < Int64(PeripheralProfile.longestDelayMs / 1000) else { return PeripheralProfile.longestDelayMs }
         return Int(seconds) * 1000 + Int((attoseconds + 500_000_000_000_000) / 1_000_000_000_000_000)
     }
 }

@@ -1,6 +1,6 @@
 /// The faults of an emulated bottle, as text `drop=5,slow=300,hang-up=12`. The seed makes them repeatable.
 ///
-/// `BottleFaultWord.all` has the meaning and the range of each. Faults of the link are in `FaultPlan`.
+/// `BottleFaultOption.all` has the meaning and the range of each. Faults of the link are in `FaultPlan`.
 package struct BottleFaults: Hashable, Sendable {
     package var drop = 0
     package var twice = 0
@@ -45,7 +45,7 @@ package struct BottleFaults: Hashable, Sendable {
             let pieces = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
                 $0.filter { $0 != " " }
             }
-            guard let name = pieces.first, let word = BottleFaultWord.all.first(where: { $0.name == name }) else {
+            guard let name = pieces.first, let word = BottleFaultOption.all.first(where: { $0.name == name }) else {
                 throw Malformed(description: "unknown fault '\(part)'")
             }
             switch (word.kind, pieces.count > 1 ? Int(pieces[1]) : nil) {
@@ -69,7 +69,7 @@ package struct BottleFaults: Hashable, Sendable {
 
     package var words: [String] {
         let none = BottleFaults()
-        return BottleFaultWord.all.compactMap { word in
+        return BottleFaultOption.all.compactMap { word in
             switch word.kind {
             case .plain(let path): self[keyPath: path] ? word.name : nil
             case .number(let path, _):

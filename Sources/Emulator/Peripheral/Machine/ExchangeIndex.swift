@@ -1,19 +1,19 @@
 /// Finds the recorded exchange for a request by the mode.
 struct ExchangeIndex: Sendable {
     struct Key: Hashable {
-        var request: Gadget.Request
+        var request: PeripheralProfile.Request
         var handle: UInt16
         var value: [UInt8]
     }
 
-    let exchanges: [Gadget.Exchange]
+    let exchanges: [PeripheralProfile.Exchange]
     /// The index of each connection's first exchange.
     let starts: [Int]
     private var places: [Key: [Int]] = [:]
     private var used: [Key: Int] = [:]
 
-    init(_ gadget: Gadget) {
-        var exchanges: [Gadget.Exchange] = []
+    init(_ gadget: PeripheralProfile) {
+        var exchanges: [PeripheralProfile.Exchange] = []
         var starts: [Int] = []
         for conversation in gadget.conversations {
             starts.append(exchanges.count)
@@ -30,7 +30,7 @@ struct ExchangeIndex: Sendable {
 
     /// The next exchange for the request; the last one repeats, or in a loop the first follows it. `nil` if there is
     /// none.
-    mutating func take(_ key: Key, isLoop: Bool) -> Gadget.Exchange? {
+    mutating func take(_ key: Key, isLoop: Bool) -> PeripheralProfile.Exchange? {
         guard let known = places[key], let last = known.indices.last else { return nil }
         let next = used[key, default: 0]
         used[key] = next >= last ? (isLoop ? 0 : last) : next + 1

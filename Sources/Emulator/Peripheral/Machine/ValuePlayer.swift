@@ -2,7 +2,7 @@ import Bluetooth
 
 /// Sends values at their times after a request.
 struct ValuePlayer: Sendable {
-    private let values: [Gadget.Value]
+    private let values: [PeripheralProfile.Value]
     private var position = 0
     private let start: MonotonicInstant
     private(set) var due: MonotonicInstant
@@ -17,7 +17,7 @@ struct ValuePlayer: Sendable {
     let pause: Duration?
 
     init(
-        _ values: [Gadget.Value], at start: MonotonicInstant, only: UInt16? = nil, then: String? = nil, depth: Int = 0,
+        _ values: [PeripheralProfile.Value], at start: MonotonicInstant, only: UInt16? = nil, then: String? = nil, depth: Int = 0,
         owner: UInt16? = nil, isEndless: Bool = false
     ) {
         self.values = values
@@ -34,7 +34,7 @@ struct ValuePlayer: Sendable {
         settle()
     }
 
-    var current: Gadget.Value? { position < values.count ? values[position] : nil }
+    var current: PeripheralProfile.Value? { position < values.count ? values[position] : nil }
 
     mutating func advance() {
         position += 1

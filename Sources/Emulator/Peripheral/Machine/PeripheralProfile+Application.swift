@@ -1,6 +1,6 @@
 import Bluetooth
 
-extension Gadget {
+extension PeripheralProfile {
     /// The name of an attribute in events and requests, because UUIDs can occur several times.
     static func name(of handle: UInt16) -> BluetoothUUID { BluetoothUUID(high: 0, low: UInt64(handle)) }
     static func handle(named name: BluetoothUUID) -> UInt16 { UInt16(truncatingIfNeeded: name.low) }
@@ -14,7 +14,7 @@ extension Gadget {
     package static let stackServices: Set<BluetoothUUID> = [GATTTable.genericAccess, GATTTable.genericAttribute]
 
     /// The profile without these services and their exchanges.
-    package func leavingOut(_ uuids: Set<BluetoothUUID>) -> Gadget {
+    package func leavingOut(_ uuids: Set<BluetoothUUID>) -> PeripheralProfile {
         var rest = self
         var gone: Set<UInt16> = []
         rest.services.removeAll { service in

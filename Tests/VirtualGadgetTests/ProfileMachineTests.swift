@@ -4,19 +4,19 @@ import Foundation
 import Testing
 import Emulator
 
-@Suite struct GadgetMachineTests {
-    private typealias Exchange = Gadget.Exchange
+@Suite struct ProfileMachineTests {
+    private typealias Exchange = PeripheralProfile.Exchange
 
     /// 2A19 at 3 with 2902 at 4. FF01 at 6, read twice as 1 and 2, and written.
-    private static func gadget(_ exchanges: [Gadget.Exchange], rules: [Gadget.Rule] = []) -> Gadget {
-        var gadget = Gadget(address: BluetoothAddress(1), mtu: 65)
-        let battery = Gadget.Characteristic(
+    private static func gadget(_ exchanges: [PeripheralProfile.Exchange], rules: [PeripheralProfile.Rule] = []) -> PeripheralProfile {
+        var gadget = PeripheralProfile(address: BluetoothAddress(1), mtu: 65)
+        let battery = PeripheralProfile.Characteristic(
             uuid: 0x2A19, declaration: 2, handle: 3, properties: [.read, .notify],
             descriptors: [.init(uuid: 0x2902, handle: 4)])
-        let own = Gadget.Characteristic(
+        let own = PeripheralProfile.Characteristic(
             uuid: 0xFF01, declaration: 5, handle: 6, properties: [.read, .write, .writeWithoutResponse], value: [9])
-        gadget.services = [Gadget.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])]
-        gadget.conversations = [Gadget.Conversation(exchanges)]
+        gadget.services = [PeripheralProfile.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])]
+        gadget.conversations = [PeripheralProfile.Conversation(exchanges)]
         gadget.rules = rules
         return gadget
     }
@@ -24,10 +24,10 @@ import Emulator
     private static let reads = [1, 2, 3].map { Exchange(.read, handle: 6, response: .init(value: [$0])) }
 
     @Test(arguments: [
-        (GadgetMachine.Mode.once, ["01", "02", "03", "03", "03"]), (.loop, ["01", "02", "03", "01", "02"]),
+        (ProfileMachine.Mode.once, ["01", "02", "03", "03", "03"]), (.loop, ["01", "02", "03", "01", "02"]),
         (.strict, ["01", "02", "03", "14", "14"]), (.new, ["01", "02", "03", "03", "03"]),
     ])
-    func readsInTheirOrder(mode: GadgetMachine.Mode, expected: [String]) throws {
+    func readsInTheirOrder(mode: ProfileMachine.Mode, expected: [String]) throws {
         let world = try World(Self.gadget(Self.reads), mode)
         let host = world.connect()
         let found = try (0..<5).map { _ in
@@ -128,9 +128,9 @@ import Emulator
     }
 
     /// bluetoothd 5.66 does not distinguish notifications from indications if a characteristic supports both.
-    @Test(arguments: [true, false], [GadgetMachine.Mode.once, .strict])
-    func `where a link does not tell writes apart the recorded one fits both`(tells: Bool, mode: GadgetMachine.Mode) {
-        var machine = GadgetMachine(
+    @Test(arguments: [true, false], [ProfileMachine.Mode.once, .strict])
+    func `where a link does not tell writes apart the recorded one fits both`(tells: Bool, mode: ProfileMachine.Mode) {
+        var machine = ProfileMachine(
             Self.gadget([Exchange(.write, handle: 6, value: [1], response: .init())]), mode: mode,
             tellsWritesApart: tells)
         let (now, host) = (MonotonicInstant(nanoseconds: 0), CentralID("1"))
@@ -142,14 +142,14 @@ import Emulator
 
     // MARK: rules
 
-    private static let rules: [Gadget.Rule] = [
-        Gadget.Rule(
+    private static let rules: [PeripheralProfile.Rule] = [
+        PeripheralProfile.Rule(
             name: "hello", request: .command, handle: 6, pattern: BytePattern("a5 ?? *"),
             values: [.init(handle: 3, value: [1], afterMs: 10)], then: "more"),
-        Gadget.Rule(name: "more", request: .connect, values: [.init(handle: 3, value: [2], afterMs: 10)]),
-        Gadget.Rule(name: "no", request: .write, pattern: BytePattern("ff*"), response: .init(error: 0x81, afterMs: 5)),
-        Gadget.Rule(name: "round", request: .write, pattern: BytePattern("ee"), then: "round"),
-        Gadget.Rule(name: "read", request: .read, handle: 3, response: .init(value: [0x4D])),
+        PeripheralProfile.Rule(name: "more", request: .connect, values: [.init(handle: 3, value: [2], afterMs: 10)]),
+        PeripheralProfile.Rule(name: "no", request: .write, pattern: BytePattern("ff*"), response: .init(error: 0x81, afterMs: 5)),
+        PeripheralProfile.Rule(name: "round", request: .write, pattern: BytePattern("ee"), then: "round"),
+        PeripheralProfile.Rule(name: "read", request: .read, handle: 3, response: .init(value: [0x4D])),
     ]
 
     @Test func `new: rules answer, and what was asked is told`() throws {
@@ -194,7 +194,7 @@ import Emulator
     // MARK: connections and bounds
 
     @Test func `a second central is sent away, and the gadget is seen again when the first has left`() {
-        var machine = GadgetMachine(Self.gadget([]))
+        var machine = ProfileMachine(Self.gadget([]))
         let now = MonotonicInstant(nanoseconds: 0)
         let (one, two) = (CentralID("1"), CentralID("2"))
         #expect(machine.handle(.link(.connected(one)), at: now).contains(.link(.advertise(false))))
@@ -204,19 +204,19 @@ import Emulator
     }
 
     @Test func `a thousand characteristics, the same UUID in all of them, values of 512 bytes`() throws {
-        var gadget = Gadget(address: BluetoothAddress(1), mtu: 517)
+        var gadget = PeripheralProfile(address: BluetoothAddress(1), mtu: 517)
         gadget.advertisement = []
-        gadget.services = [Gadget.Service(uuid: 0xFF00, handle: 1, end: .max)]
-        var exchanges: [Gadget.Exchange] = []
+        gadget.services = [PeripheralProfile.Service(uuid: 0xFF00, handle: 1, end: .max)]
+        var exchanges: [PeripheralProfile.Exchange] = []
         for number in 0..<1000 {
             let handle = UInt16(3 + 3 * number)
             let value = Octets([UInt8](repeating: UInt8(number % 256), count: 512))
             gadget.services[0].characteristics.append(
-                Gadget.Characteristic(
+                PeripheralProfile.Characteristic(
                     uuid: 0xFF01, declaration: handle - 1, handle: handle, properties: .read, value: value))
-            exchanges.append(Exchange(.read, handle: handle, response: Gadget.Response(value: value)))
+            exchanges.append(Exchange(.read, handle: handle, response: PeripheralProfile.Response(value: value)))
         }
-        gadget.conversations = [Gadget.Conversation(exchanges)]
+        gadget.conversations = [PeripheralProfile.Conversation(exchanges)]
         try gadget.check()
         var clone = try RoundTripTests.replay(gadget, .strict).clone
         clone.gaps = []
@@ -224,14 +224,14 @@ import Emulator
     }
 
     @Test func `no services, and services that a stack serves by itself`() throws {
-        let none = Gadget(address: BluetoothAddress(1))
+        let none = PeripheralProfile(address: BluetoothAddress(1))
         let world = try World(none)
         try world.connect().discover()
         #expect(try world.recorded().services == [])
 
         var gadget = Self.gadget(Self.reads)
         gadget.services[0].uuid = 0x1801
-        let rest = gadget.leavingOut(Gadget.stackServices)
+        let rest = gadget.leavingOut(PeripheralProfile.stackServices)
         #expect(rest.services == [] && rest.exchangeCount == 0)
     }
 

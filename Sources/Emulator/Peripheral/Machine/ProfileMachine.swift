@@ -4,7 +4,7 @@ import Bluetooth
 ///
 /// The link handles discovery, subscriptions and the MTU. The state machine handles reads and writes and sends values.
 /// It accepts one central and does not advertise while that is connected.
-package struct GadgetMachine: Sendable {
+package struct ProfileMachine: Sendable {
     package enum Mode: String, Sendable, CaseIterable {
         /// Each recorded exchange once, in the order for that request; then the last one repeats.
         case once
@@ -38,7 +38,7 @@ package struct GadgetMachine: Sendable {
     private static let stall = Duration.seconds(30)
     private static let mostUnknown = 1000
 
-    package let gadget: Gadget
+    package let gadget: PeripheralProfile
     package let mode: Mode
     /// The application to publish on the link before the first event.
     package let application: GATTApplication
@@ -59,7 +59,7 @@ package struct GadgetMachine: Sendable {
     private var central: CentralID?
     private var subscriptions: Set<UInt16> = []
     /// Recorded values without a request, which wait for a subscription.
-    private var unasked: [Gadget.Value] = []
+    private var unasked: [PeripheralProfile.Value] = []
     private var players: [ValuePlayer] = []
     private var responses: [(due: MonotonicInstant, token: UInt64, response: PeripheralRequest.Response)] = []
     private var inFlightUntil: MonotonicInstant?
@@ -73,7 +73,7 @@ package struct GadgetMachine: Sendable {
     /// The profile must have passed `check`.
     /// - Parameter tellsWritesApart: whether the link distinguishes writes with and without response. If not, a
     ///   recorded write matches both.
-    package init(_ gadget: Gadget, mode: Mode = .once, tellsWritesApart: Bool = true) {
+    package init(_ gadget: PeripheralProfile, mode: Mode = .once, tellsWritesApart: Bool = true) {
         self.gadget = gadget
         self.mode = mode
         self.tellsWritesApart = tellsWritesApart
@@ -121,12 +121,12 @@ package struct GadgetMachine: Sendable {
         switch event {
         case .connected(let id): connect(id, at: now)
         case .disconnected(let id) where id == central: disconnect()
-        case .subscribed(let id, let name) where id == central: subscribe(Gadget.handle(named: name), at: now)
-        case .unsubscribed(let id, let name) where id == central: unsubscribe(Gadget.handle(named: name), at: now)
+        case .subscribed(let id, let name) where id == central: subscribe(PeripheralProfile.handle(named: name), at: now)
+        case .unsubscribed(let id, let name) where id == central: unsubscribe(PeripheralProfile.handle(named: name), at: now)
         case .read(let id, let name, let offset, let token):
-            read(Gadget.handle(named: name), offset, id, token, at: now)
+            read(PeripheralProfile.handle(named: name), offset, id, token, at: now)
         case .write(let id, let name, let value, let token):
-            write(Gadget.handle(named: name), value, id, token, at: now)
+            write(PeripheralProfile.handle(named: name), value, id, token, at: now)
         case .notified: inFlightUntil = nil
         case .unavailable(let error):
             disconnect()
@@ -205,7 +205,7 @@ package struct GadgetMachine: Sendable {
             cursor += 1
             return play(index.exchanges[cursor - 1], of: handle, at: now)
         }
-        for request in [Gadget.Request.write, .command] {
+        for request in [PeripheralProfile.Request.write, .command] {
             for value in values {
                 guard
                     let exchange = index.take(
@@ -266,8 +266,8 @@ package struct GadgetMachine: Sendable {
     }
 
     private enum Recorded {
-        case exchange(Gadget.Exchange)
-        case rule(Gadget.Rule)
+        case exchange(PeripheralProfile.Exchange)
+        case rule(PeripheralProfile.Rule)
         case refused
     }
 
@@ -298,7 +298,7 @@ package struct GadgetMachine: Sendable {
         return .exchange(index.exchanges[cursor - 1])
     }
 
-    private func kinds(_ request: Gadget.Request) -> [Gadget.Request] {
+    private func kinds(_ request: PeripheralProfile.Request) -> [PeripheralProfile.Request] {
         if tellsWritesApart { return [request] }
         return switch request {
         case .write: [.write, .command]
@@ -325,7 +325,7 @@ package struct GadgetMachine: Sendable {
     // MARK: Responses
 
     private mutating func answer(
-        _ response: Gadget.Response?, _ token: UInt64?, fallback: [UInt8]?, at now: MonotonicInstant
+        _ response: PeripheralProfile.Response?, _ token: UInt64?, fallback: [UInt8]?, at now: MonotonicInstant
     ) {
         guard let token else { return }
         let unlikelyError: UInt8 = 0x0E
@@ -347,12 +347,12 @@ package struct GadgetMachine: Sendable {
     }
 
     /// - Parameter owner: the characteristic whose subscription started it.
-    private mutating func play(_ exchange: Gadget.Exchange, of owner: UInt16? = nil, at now: MonotonicInstant) {
+    private mutating func play(_ exchange: PeripheralProfile.Exchange, of owner: UInt16? = nil, at now: MonotonicInstant) {
         guard let values = exchange.values, !values.isEmpty else { return }
         play(ValuePlayer(values, at: now, owner: owner, isEndless: mode == .loop && owner != nil))
     }
 
-    private mutating func play(_ rule: Gadget.Rule, depth: Int, at now: MonotonicInstant) {
+    private mutating func play(_ rule: PeripheralProfile.Rule, depth: Int, at now: MonotonicInstant) {
         guard depth <= Self.longestChain else {
             return log("stopped after \(Self.longestChain) chained rules for one request")
         }
@@ -384,7 +384,7 @@ package struct GadgetMachine: Sendable {
             // Without a subscriber the value would not be sent.
             guard subscriptions.contains(value.handle) || unoffered.contains(value.handle) else { continue }
             inFlightUntil = now.advanced(by: Self.stall)
-            effects.append(.link(.notify(Gadget.name(of: value.handle), value: value.value.bytes)))
+            effects.append(.link(.notify(PeripheralProfile.name(of: value.handle), value: value.value.bytes)))
         }
     }
 

@@ -3,7 +3,7 @@ import Bluetooth
 /// The profile of a Bluetooth LE peripheral from a capture: its advertisement, attributes, requests and responses.
 ///
 /// A JSON document (`Codable`). Call `check` before using a document from a file.
-package struct Gadget: Hashable, Sendable {
+package struct PeripheralProfile: Hashable, Sendable {
     package enum Source: String, Hashable, Sendable, Codable {
         case discovered
         /// By traffic only, without a discovery, so that it might be incomplete.
@@ -17,7 +17,7 @@ package struct Gadget: Hashable, Sendable {
     }
 
     /// The version of the document: 1.
-    package var version = Gadget.currentVersion
+    package var version = PeripheralProfile.currentVersion
     /// `nil` if the capture does not have it.
     package var address: BluetoothAddress?
     /// `nil` if unknown.
@@ -59,7 +59,7 @@ package struct Gadget: Hashable, Sendable {
     package var exchangeCount: Int { conversations.reduce(0) { $0 + $1.exchanges.count } }
 }
 
-extension Gadget: Codable {
+extension PeripheralProfile: Codable {
     private enum CodingKeys: String, CodingKey {
         case version = "gadget"
         case address, addressType, name, mtu, advertisement, scanResponse, services, conversations, rules, gaps

@@ -2,7 +2,7 @@ import Bluetooth
 
 // The recorded requests and responses, and additional rules.
 
-extension Gadget {
+extension PeripheralProfile {
     /// One connection. The order of its exchanges is the state of the peripheral.
     package struct Conversation: Hashable, Sendable, Codable {
         package var exchanges: [Exchange]

@@ -5,7 +5,7 @@ import Support
 import Testing
 import Emulator
 
-@Suite struct GadgetCommandTests {
+@Suite struct ProfileCommandTests {
     static let replay = Program("waterh-replay")
     static let capture = Program.repository + "/captures/boost_two-days.btsnoop"
 
@@ -164,7 +164,7 @@ import Emulator
         let device = capture.contains("pongbot") ? ["--device", "1"] : []
         let made = try await Self.replay.run(["clone", capture, "-o", document] + device)
         #expect(made.exitCode == 0, "\(made.error)")
-        let gadget = try GadgetFile.load(document)
+        let gadget = try ProfileFile.load(document)
         let emulator = try Program("waterh-emulator").start([
             "run", "--link", "unix:" + link, "--gadget", document, "--gadget-mode", "strict", "--record", recording,
         ])
@@ -201,12 +201,12 @@ import Emulator
         #expect(complaints == [], "\(end.output)\(end.error)")
         let again = try await Self.replay.run(["clone", recording, "-o", folder.file("again.json")])
         #expect(again.exitCode == 0, "\(again.error)")
-        let clone = try GadgetFile.load(folder.file("again.json"))
-        func handles(_ gadget: Gadget) -> [String] {
-            gadget.services.map { "\($0.uuid ?? Gadget.placeholder(at: $0.handle)) \($0.handle)-\($0.end)" }
+        let clone = try ProfileFile.load(folder.file("again.json"))
+        func handles(_ gadget: PeripheralProfile) -> [String] {
+            gadget.services.map { "\($0.uuid ?? PeripheralProfile.placeholder(at: $0.handle)) \($0.handle)-\($0.end)" }
                 + gadget.characteristics.map {
                     """
-                    \($0.uuid ?? Gadget.placeholder(at: $0.handle)) \($0.declaration) \($0.handle) \
+                    \($0.uuid ?? PeripheralProfile.placeholder(at: $0.handle)) \($0.declaration) \($0.handle) \
                     \($0.properties.rawValue)
                     """
                 }

@@ -3,20 +3,20 @@ import Replay
 import Testing
 import Emulator
 
-@Suite struct GadgetReaderTests {
-    private typealias Exchange = Gadget.Exchange
+@Suite struct ProfileReaderTests {
+    private typealias Exchange = PeripheralProfile.Exchange
 
     @Test func `the table as it was discovered`() throws {
         var talk = Talk()
         talk.discover()
         let gadget = try talk.gadget()
-        let battery = Gadget.Characteristic(
+        let battery = PeripheralProfile.Characteristic(
             uuid: 0x2A19, declaration: 2, handle: 3, properties: [.read, .notify],
             descriptors: [.init(uuid: 0x2902, handle: 4)])
-        let own = Gadget.Characteristic(
+        let own = PeripheralProfile.Characteristic(
             uuid: 0xFF01, declaration: 5, handle: 6, properties: [.read, .write],
             descriptors: [.init(uuid: 0x2901, handle: 7)])
-        #expect(gadget.services == [Gadget.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])])
+        #expect(gadget.services == [PeripheralProfile.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])])
         #expect(gadget.address == Talk.address)
         #expect(gadget.conversations == [])
         #expect(
@@ -38,7 +38,7 @@ import Emulator
         talk.answer([0x09, 21, 6, 0, 0x02, 7, 0] + Array(17...32))
         let gadget = try talk.gadget()
         #expect(gadget.services.map(\.secondary) == [nil, true])
-        #expect(gadget.services.first?.includes == [Gadget.Include(handle: 2, start: 5, end: 8)])
+        #expect(gadget.services.first?.includes == [PeripheralProfile.Include(handle: 2, start: 5, end: 8)])
         #expect(gadget.services.last?.uuid == BluetoothUUID(littleEndian: Array(1...16)))
         #expect(gadget.characteristics.map(\.uuid) == [BluetoothUUID(littleEndian: Array(17...32))])
     }
@@ -62,7 +62,7 @@ import Emulator
         let gadget = try talk.gadget()
         #expect(
             gadget.conversations == [
-                Gadget.Conversation([
+                PeripheralProfile.Conversation([
                     Exchange(.read, handle: 3, response: .init(value: [77], afterMs: 30)),
                     Exchange(
                         .write, handle: 4, value: [1, 0], response: .init(afterMs: 45),
@@ -118,13 +118,13 @@ import Emulator
         let gadget = try talk.gadget()
         #expect(
             gadget.services == [
-                Gadget.Service(
+                PeripheralProfile.Service(
                     uuid: nil, handle: 0x1F, end: .max, source: .seen,
                     characteristics: [
-                        Gadget.Characteristic(
+                        PeripheralProfile.Characteristic(
                             uuid: nil, declaration: 0x20, handle: 0x21, properties: .writeWithoutResponse, source: .seen
                         ),
-                        Gadget.Characteristic(
+                        PeripheralProfile.Characteristic(
                             uuid: nil, declaration: 0x23, handle: 0x24, properties: .notify, source: .seen,
                             descriptors: [.init(uuid: 0x2902, handle: 0x25, source: .seen)]),
                     ])
@@ -179,7 +179,7 @@ import Emulator
         talk.answer([0x1B, 3, 0, 2], after: 1000)
         #expect(
             try talk.gadget().conversations == [
-                Gadget.Conversation([
+                PeripheralProfile.Conversation([
                     Exchange(
                         .connect, values: [.init(handle: 3, value: [1]), .init(handle: 3, value: [2], afterMs: 1000)])
                 ])

@@ -1,6 +1,6 @@
 import Bluetooth
 
-extension Gadget {
+extension PeripheralProfile {
     /// The maximum number of exchanges, and of values in them.
     package static let mostExchanges = 2_000_000
     /// The maximum number of values of all conversations.
@@ -10,11 +10,11 @@ extension Gadget {
     package static let mostRules = 1000
 
     /// Throws for conflicting handles, values longer than an attribute, and rules for unknown handles.
-    package func check() throws(GadgetFault) {
+    package func check() throws(ProfileError) {
         if let mtu, !(ATTPDU.defaultMTU...ATTPDU.maximumMTU).contains(mtu) {
-            throw GadgetFault("mtu", "an MTU is 23 to 517, not \(mtu)")
+            throw ProfileError("mtu", "an MTU is 23 to 517, not \(mtu)")
         }
-        if let name, name.utf8.count > 248 { throw GadgetFault("name", "a Bluetooth name has at most 248 bytes") }
+        if let name, name.utf8.count > 248 { throw ProfileError("name", "a Bluetooth name has at most 248 bytes") }
         // One call at a time: for one list of both, the compiler emitted code in varying order, and packages were not
         // reproducible.
         try Self.check(advertisement, "advertisement")
@@ -24,19 +24,19 @@ extension Gadget {
         try checkRules()
     }
 
-    private static func check(_ advertised: Octets?, _ key: String) throws(GadgetFault) {
+    private static func check(_ advertised: Octets?, _ key: String) throws(ProfileError) {
         if let count = advertised?.bytes.count, count > 254 {
-            throw GadgetFault(key, "advertising data has at most 254 bytes, not \(count)")
+            throw ProfileError(key, "advertising data has at most 254 bytes, not \(count)")
         }
     }
 
-    private func checkTable() throws(GadgetFault) {
+    private func checkTable() throws(ProfileError) {
         // The handles of all attributes must increase.
         var last = 0
-        func take(_ handle: UInt16, _ place: String, _ what: String, upTo end: UInt16) throws(GadgetFault) {
-            guard handle > 0 else { throw GadgetFault(place, "\(what) has the handle 0, which no attribute has") }
+        func take(_ handle: UInt16, _ place: String, _ what: String, upTo end: UInt16) throws(ProfileError) {
+            guard handle > 0 else { throw ProfileError(place, "\(what) has the handle 0, which no attribute has") }
             guard Int(handle) > last else {
-                throw GadgetFault(
+                throw ProfileError(
                     place,
                     """
                     \(what) has the handle \(handle), but handles up to \(last) are taken: each is given once, and \
@@ -45,7 +45,7 @@ extension Gadget {
                 )
             }
             guard handle <= end else {
-                throw GadgetFault(place, "\(what) has the handle \(handle), and its service ends at \(end)")
+                throw ProfileError(place, "\(what) has the handle \(handle), and its service ends at \(end)")
             }
             last = Int(handle)
         }
@@ -53,7 +53,7 @@ extension Gadget {
             let place = "services[\(number)]"
             try take(service.handle, place, "the service", upTo: .max)
             guard service.end >= service.handle else {
-                throw GadgetFault(place, "the service ends at \(service.end), before it begins")
+                throw ProfileError(place, "the service ends at \(service.end), before it begins")
             }
             for (index, include) in service.includes.enumerated() {
                 try take(include.handle, "\(place).includes[\(index)]", "the include", upTo: service.end)
@@ -73,23 +73,23 @@ extension Gadget {
         }
     }
 
-    private func check(_ value: Octets?, _ place: String) throws(GadgetFault) {
+    private func check(_ value: Octets?, _ place: String) throws(ProfileError) {
         guard let value, value.bytes.count > ATTPDU.maximumValueLength else { return }
-        throw GadgetFault(place, "a value has at most \(ATTPDU.maximumValueLength) bytes, not \(value.bytes.count)")
+        throw ProfileError(place, "a value has at most \(ATTPDU.maximumValueLength) bytes, not \(value.bytes.count)")
     }
 
-    private func check(_ delay: Int, _ place: String) throws(GadgetFault) {
+    private func check(_ delay: Int, _ place: String) throws(ProfileError) {
         guard (0...Self.longestDelayMs).contains(delay) else {
-            throw GadgetFault(place, "afterMs is 0 to \(Self.longestDelayMs), not \(delay)")
+            throw ProfileError(place, "afterMs is 0 to \(Self.longestDelayMs), not \(delay)")
         }
     }
 
-    private func check(_ response: Response?, _ values: [Value]?, _ place: String) throws(GadgetFault) {
+    private func check(_ response: Response?, _ values: [Value]?, _ place: String) throws(ProfileError) {
         if let response {
             try check(response.value, place + ".response")
             try check(response.afterMs, place + ".response")
             if response.error == 0 {
-                throw GadgetFault(place + ".response", "0 is not an ATT error; omit it for success")
+                throw ProfileError(place + ".response", "0 is not an ATT error; omit it for success")
             }
         }
         for (index, value) in (values ?? []).enumerated() {
@@ -98,19 +98,19 @@ extension Gadget {
         }
     }
 
-    private func checkConversations() throws(GadgetFault) {
+    private func checkConversations() throws(ProfileError) {
         guard exchangeCount <= Self.mostExchanges else {
-            throw GadgetFault("conversations", "more than \(Self.mostExchanges) exchanges")
+            throw ProfileError("conversations", "more than \(Self.mostExchanges) exchanges")
         }
         let values = conversations.reduce(0) { $0 + $1.exchanges.reduce(0) { $0 + ($1.values?.count ?? 0) } }
         guard values <= Self.mostValues else {
-            throw GadgetFault("conversations", "more than \(Self.mostValues) values")
+            throw ProfileError("conversations", "more than \(Self.mostValues) values")
         }
         for (number, conversation) in conversations.enumerated() {
             for (index, exchange) in conversation.exchanges.enumerated() {
                 let place = "conversations[\(number)].exchanges[\(index)]"
                 guard (exchange.request == .connect) == (exchange.handle == nil) else {
-                    throw GadgetFault(
+                    throw ProfileError(
                         place,
                         exchange.handle == nil
                             ? "the \(exchange.request.rawValue) names no handle" : "connect names no handle")
@@ -121,13 +121,13 @@ extension Gadget {
         }
     }
 
-    private func checkRules() throws(GadgetFault) {
-        guard rules.count <= Self.mostRules else { throw GadgetFault("rules", "more than \(Self.mostRules) rules") }
+    private func checkRules() throws(ProfileError) {
+        guard rules.count <= Self.mostRules else { throw ProfileError("rules", "more than \(Self.mostRules) rules") }
         let names = Set(rules.compactMap(\.name))
         for (index, rule) in rules.enumerated() {
             let place = "rules[\(index)]"
             if let then = rule.then, !names.contains(then) {
-                throw GadgetFault(place, "then names '\(then.prefix(60))', and no rule has this name")
+                throw ProfileError(place, "then names '\(then.prefix(60))', and no rule has this name")
             }
             try check(rule.response, rule.values, place)
         }

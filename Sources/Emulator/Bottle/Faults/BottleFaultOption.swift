@@ -1,5 +1,5 @@
 /// A fault of the bottle, as `waterh-emulator faults` lists it.
-package struct BottleFaultWord: Sendable {
+package struct BottleFaultOption: Sendable {
     enum Kind: @unchecked Sendable {
         // Key paths to stored properties of a value type are safe to send, although their type is not Sendable.
         case plain(WritableKeyPath<BottleFaults, Bool>)
@@ -26,72 +26,72 @@ package struct BottleFaultWord: Sendable {
     private static let percent = 0...100
     private static let milliseconds = 0...600_000
 
-    package static var all: [BottleFaultWord] {
+    package static var all: [BottleFaultOption] {
         [
-            BottleFaultWord("drop", \.drop, percent, 5, "N percent of the notifications are lost"),
-            BottleFaultWord("twice", \.twice, percent, 10, "N percent of the notifications are sent twice"),
-            BottleFaultWord("slow", \.slow, milliseconds, 300, "each response is N ms late"),
-            BottleFaultWord("gap", \.gap, milliseconds, 50, "N ms between two notifications"),
-            BottleFaultWord(
+            BottleFaultOption("drop", \.drop, percent, 5, "N percent of the notifications are lost"),
+            BottleFaultOption("twice", \.twice, percent, 10, "N percent of the notifications are sent twice"),
+            BottleFaultOption("slow", \.slow, milliseconds, 300, "each response is N ms late"),
+            BottleFaultOption("gap", \.gap, milliseconds, 50, "N ms between two notifications"),
+            BottleFaultOption(
                 "ignore", \.ignore, percent, 20,
                 "N percent of the commands are ignored; 100: the bottle never responds"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "early", \.early, milliseconds, 500,
                 "commands are ignored for N ms after the subscription (a quirk of a real bottle)"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "unasked", \.unasked, milliseconds, 500,
                 """
                 sends state and log to a subscriber without requests after N ms (a quirk of a real bottle)
                 """
             ),
-            BottleFaultWord(
+            BottleFaultOption(
                 "hang-up", \.hangUp, 1...1_000_000, 12, "each connection is dropped instead of its N-th notification"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "hang-up-once", \.hangUpOnce, 1...1_000_000, 12,
                 "the first connection is dropped instead of its N-th notification"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "refuse", \.refuse, 0...1_000_000, 2,
                 "the first N connections are dropped at once (the table might have been read by then)"),
-            BottleFaultWord("cut", \.cut, percent, 5, "N percent of the notifications lack their last bytes"),
-            BottleFaultWord(
+            BottleFaultOption("cut", \.cut, percent, 5, "N percent of the notifications lack their last bytes"),
+            BottleFaultOption(
                 "split", \.split, 1...512, 20, "all data is sent in pieces of at most N bytes, split anywhere"),
-            BottleFaultWord("shuffle", \.shuffle, "log entries are sent in any order, as over parallel bearers"),
-            BottleFaultWord(
+            BottleFaultOption("shuffle", \.shuffle, "log entries are sent in any order, as over parallel bearers"),
+            BottleFaultOption(
                 "restart", \.restart, percent, 50, "N percent of the log transfers restart in the middle"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "interleave", \.interleave, percent, 30,
                 "N percent of the log's notifications follow a report"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "length", \.length, percent, 10, "N percent of the frames have a wrong length field"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "entry", \.entry, percent, 10, "N percent of the log's entries have a wrong size byte"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "lie", \.lie, percent, 50, "N percent of the log responses contradict the stored log"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "foreign", \.foreign, percent, 20,
                 "N percent of the responses are those of another maker's bottle"),
-            BottleFaultWord("endless", \.endless, "invalid data is sent after the log while a central is subscribed"),
-            BottleFaultWord(
+            BottleFaultOption("endless", \.endless, "invalid data is sent after the log while a central is subscribed"),
+            BottleFaultOption(
                 "forget", \.forget, percent, 50,
                 "N percent of the acknowledgements are ignored: those records are sent again"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "counts", \.counts,
                 "an acknowledgement of N records deletes the N oldest ones, whatever was sent"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "frame", \.frame, 0...4680, 16,
                 "the retail log is sent in frames of at most N records (one frame without this fault)"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "resend", \.resend, 0...500, 8, "the last N acknowledged records are sent again with the next ones"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "ring", \.ring, 1...5000, 20, "the log holds N records and loses its oldest (500 without this fault)"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "drift", \.drift, -100_000...100_000, 200, "the clock is N millionths fast, or slow if negative"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "step", \.step, -100_000_000...100_000_000, 3600, "the clock jumps N seconds at each connection"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "power", \.power, 1...1_000_000, 1,
                 "power is lost when the N-th connection ends: the clock restarts at zero"),
-            BottleFaultWord(
+            BottleFaultOption(
                 "keep-alive", \.keepAlive, "a third characteristic notifies every 5 s, as on some real bottles"),
         ]
     }

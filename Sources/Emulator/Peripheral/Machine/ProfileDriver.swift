@@ -1,8 +1,8 @@
 import Bluetooth
 
 /// Runs a cloned peripheral on a link and performs the effects of its state machine.
-package actor GadgetDriver {
-    private var machine: GadgetMachine
+package actor ProfileDriver {
+    private var machine: ProfileMachine
     private let link: any PeripheralLink
     private let clock: MonotonicClock
     private let log: @Sendable (String) -> Void
@@ -12,7 +12,7 @@ package actor GadgetDriver {
 
     /// `log` logs one line for the user. The last function reports a request that is not in the recording.
     package init(
-        _ machine: GadgetMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
+        _ machine: ProfileMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
         log: @escaping @Sendable (String) -> Void = { _ in },
         tell: @escaping @Sendable (String) -> Void = { _ in }
     ) {
@@ -38,7 +38,7 @@ package actor GadgetDriver {
         return clock.now() <= deadline.advanced(by: grace)
     }
 
-    private func feed(_ event: GadgetMachine.Event) {
+    private func feed(_ event: ProfileMachine.Event) {
         for effect in machine.handle(event, at: clock.now()) {
             switch effect {
             case .link(let request): link.perform(request)

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import Emulator
 
-@Suite struct GadgetCheckTests {
+@Suite struct ProfileCheckTests {
     private static let frame =
         #"""
         {"gadget": 1, "services": [{"uuid": "FF00", "handle": 1, "end": 5, "source": "discovered", "includes": \#
@@ -79,8 +79,8 @@ import Emulator
         var text = Self.frame.replacingOccurrences(of: "CHARACTERISTICS", with: characteristics).replacingOccurrences(
             of: "MORE", with: more)
         if more.contains(#""gadget": 2"#) { text = text.replacingOccurrences(of: #""gadget": 1, "#, with: "") }
-        do throws(GadgetFile.Failure) {
-            _ = try GadgetFile.decode(Data(text.utf8), path: "g.json")
+        do throws(ProfileFile.Failure) {
+            _ = try ProfileFile.decode(Data(text.utf8), path: "g.json")
             #expect(words == "")
         } catch {
             #expect(words != "" && error.description.hasPrefix("g.json: " + words), "\(error)")
@@ -89,12 +89,12 @@ import Emulator
 
     @Test(arguments: ["", "x", "[]", "{}", #"{"gadget": "1"}"#, "\u{FEFF}", String(repeating: "[", count: 100_000)])
     func noDocument(text: String) {
-        #expect(throws: GadgetFile.Failure.self) { _ = try GadgetFile.decode(Data(text.utf8), path: "g") }
+        #expect(throws: ProfileFile.Failure.self) { _ = try ProfileFile.decode(Data(text.utf8), path: "g") }
     }
 
     @Test func `what is written is read again`() throws {
         let data = try DamageTests.document()
-        let gadget = try GadgetFile.decode(data, path: "g")
-        #expect(try GadgetFile.encode(gadget) == data)
+        let gadget = try ProfileFile.decode(data, path: "g")
+        #expect(try ProfileFile.encode(gadget) == data)
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Emulator
 
-package enum GadgetFile {
+package enum ProfileFile {
     /// The maximum size of a document in bytes; a larger one is rejected unread.
     package static let largest = 256 << 20
 
@@ -15,7 +15,7 @@ package enum GadgetFile {
         package var exitReason: ExitReason { isBadContent ? .damaged : .failed }
     }
 
-    package static func load(_ path: String) throws(Failure) -> Gadget {
+    package static func load(_ path: String) throws(Failure) -> PeripheralProfile {
         let data: Data
         do {
             let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
@@ -42,12 +42,12 @@ package enum GadgetFile {
 
     /// Decodes a device profile.
     /// - Parameter path: the path in error messages.
-    package static func decode(_ data: Data, path: String) throws(Failure) -> Gadget {
+    package static func decode(_ data: Data, path: String) throws(Failure) -> PeripheralProfile {
         do {
-            let gadget = try JSONDecoder().decode(Gadget.self, from: data)
+            let gadget = try JSONDecoder().decode(PeripheralProfile.self, from: data)
             try gadget.check()
             return gadget
-        } catch let fault as GadgetFault {
+        } catch let fault as ProfileError {
             throw Failure(path: path, sentence: fault.description, isBadContent: true)
         } catch let error as DecodingError {
             throw Failure(path: path, sentence: words(error), isBadContent: true)
@@ -58,7 +58,7 @@ package enum GadgetFile {
     }
 
     /// Encodes a device profile as JSON with sorted keys.
-    package static func encode(_ gadget: Gadget) throws -> Data {
+    package static func encode(_ gadget: PeripheralProfile) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         return try encoder.encode(gadget) + Data("\n".utf8)

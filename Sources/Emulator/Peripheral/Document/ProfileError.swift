@@ -1,5 +1,5 @@
 /// An error in a peripheral profile, with its place in the document.
-package struct GadgetFault: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ProfileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The path in the document: `services[2].characteristics[0]`; empty for the whole document.
     package var place: String
     package var sentence: String

@@ -2,7 +2,7 @@ import Bluetooth
 
 // The attributes of a peripheral profile.
 
-extension Gadget {
+extension PeripheralProfile {
     /// A service: its declaration and the attributes up to its last handle.
     package struct Service: Hashable, Sendable, Codable {
         /// `nil` if no discovery was captured.

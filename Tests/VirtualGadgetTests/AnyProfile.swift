@@ -2,7 +2,7 @@ import Bluetooth
 import Emulator
 
 /// Random device profiles, as a capture can contain them. The recorded values are the only ones.
-struct AnyGadget<Random: RandomNumberGenerator> {
+struct AnyProfile<Random: RandomNumberGenerator> {
     var random: Random
     private var next = 1
     private var attributes: [(handle: UInt16, properties: CharacteristicProperties, configuration: UInt16?)] = []
@@ -10,8 +10,8 @@ struct AnyGadget<Random: RandomNumberGenerator> {
 
     init(_ random: Random) { self.random = random }
 
-    mutating func gadget() -> Gadget {
-        var gadget = Gadget(
+    mutating func gadget() -> PeripheralProfile {
+        var gadget = PeripheralProfile(
             address: BluetoothAddress(UInt64.random(in: 1...0xFFFF_FFFF_FFFF, using: &random)),
             addressType: Bool.random(using: &random) ? .random : .public,
             mtu: [23, 24, 65, 185, 247, 517].randomElement(using: &random))
@@ -39,11 +39,11 @@ struct AnyGadget<Random: RandomNumberGenerator> {
             : BluetoothUUID(UInt16.random(in: 0xFF00...0xFF04, using: &random))
     }
 
-    private mutating func service() -> Gadget.Service {
+    private mutating func service() -> PeripheralProfile.Service {
         let start = handle()
         // Space for an include.
         next += 1
-        var service = Gadget.Service(
+        var service = PeripheralProfile.Service(
             uuid: uuid(), handle: start, end: 0, secondary: Int.random(in: 0..<4, using: &random) == 0 ? true : nil)
         service.characteristics = (0..<Int.random(in: 0...5, using: &random)).map { _ in characteristic() }
         service.end = UInt16(next - 1)
@@ -51,19 +51,19 @@ struct AnyGadget<Random: RandomNumberGenerator> {
         return service
     }
 
-    private mutating func include(_ target: Int, in gadget: inout Gadget) {
+    private mutating func include(_ target: Int, in gadget: inout PeripheralProfile) {
         let included = gadget.services[target]
         gadget.services[0].includes = [
-            Gadget.Include(
+            PeripheralProfile.Include(
                 handle: gadget.services[0].handle + 1, start: included.handle, end: included.end,
                 uuid: included.uuid.flatMap { $0.short == nil ? nil : $0 })
         ]
     }
 
-    private mutating func characteristic() -> Gadget.Characteristic {
+    private mutating func characteristic() -> PeripheralProfile.Characteristic {
         let declaration = handle()
         let properties = CharacteristicProperties(rawValue: UInt8.random(in: 0...0x3F, using: &random) & 0x3E)
-        var characteristic = Gadget.Characteristic(
+        var characteristic = PeripheralProfile.Characteristic(
             uuid: uuid(), declaration: declaration, handle: handle(), properties: properties)
         if Bool.random(using: &random) {
             describe(&characteristic, [0x2901, 0x2904].randomElement(using: &random) ?? 0x2901)
@@ -71,15 +71,15 @@ struct AnyGadget<Random: RandomNumberGenerator> {
         var configuration: UInt16?
         if characteristic.canBeSubscribed {
             configuration = handle()
-            characteristic.descriptors.append(Gadget.Descriptor(uuid: 0x2902, handle: configuration ?? 0))
+            characteristic.descriptors.append(PeripheralProfile.Descriptor(uuid: 0x2902, handle: configuration ?? 0))
         }
         if Int.random(in: 0..<4, using: &random) == 0 { describe(&characteristic, BluetoothUUID(high: 7, low: 7)) }
         attributes.append((characteristic.handle, properties, configuration))
         return characteristic
     }
 
-    private mutating func describe(_ characteristic: inout Gadget.Characteristic, _ uuid: BluetoothUUID) {
-        let descriptor = Gadget.Descriptor(uuid: uuid, handle: handle())
+    private mutating func describe(_ characteristic: inout PeripheralProfile.Characteristic, _ uuid: BluetoothUUID) {
+        let descriptor = PeripheralProfile.Descriptor(uuid: uuid, handle: handle())
         characteristic.descriptors.append(descriptor)
         descriptors.append(descriptor.handle)
     }
@@ -88,9 +88,9 @@ struct AnyGadget<Random: RandomNumberGenerator> {
         (0..<Int.random(in: 0...most, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
     }
 
-    private mutating func conversation(_ mtu: Int) -> Gadget.Conversation {
+    private mutating func conversation(_ mtu: Int) -> PeripheralProfile.Conversation {
         var subscribed: Set<UInt16> = []
-        var exchanges: [Gadget.Exchange] = []
+        var exchanges: [PeripheralProfile.Exchange] = []
         for _ in 0..<Int.random(in: 0...12, using: &random) {
             guard let one = attributes.randomElement(using: &random) else { break }
             switch Int.random(in: 0..<5, using: &random) {
@@ -98,17 +98,17 @@ struct AnyGadget<Random: RandomNumberGenerator> {
                 let handle =
                     Bool.random(using: &random) ? descriptors.randomElement(using: &random) ?? one.handle : one.handle
                 exchanges.append(
-                    Gadget.Exchange(
+                    PeripheralProfile.Exchange(
                         .read, handle: handle,
                         response: response(value: bytes([4, 40, 512].randomElement(using: &random) ?? 4))))
             case 2:
                 exchanges.append(
-                    Gadget.Exchange(
+                    PeripheralProfile.Exchange(
                         .write, handle: one.handle, value: Octets(bytes(min(4, mtu - 3))),
                         response: response(value: nil), values: values(subscribed, mtu)))
             case 3:
                 exchanges.append(
-                    Gadget.Exchange(
+                    PeripheralProfile.Exchange(
                         .command, handle: one.handle, value: Octets(bytes(2)), values: values(subscribed, mtu)))
             default:
                 guard let configuration = one.configuration else { continue }
@@ -116,36 +116,36 @@ struct AnyGadget<Random: RandomNumberGenerator> {
                 let bits: UInt8 = isOn ? 0 : one.properties.contains(.notify) ? 1 : 2
                 if isOn { subscribed.remove(one.handle) } else { subscribed.insert(one.handle) }
                 exchanges.append(
-                    Gadget.Exchange(
+                    PeripheralProfile.Exchange(
                         .write, handle: configuration, value: [bits, 0], response: .init(),
                         values: values(subscribed, mtu)))
             }
         }
-        return Gadget.Conversation(exchanges)
+        return PeripheralProfile.Conversation(exchanges)
     }
 
-    private mutating func response(value: [UInt8]?) -> Gadget.Response {
+    private mutating func response(value: [UInt8]?) -> PeripheralProfile.Response {
         let delay = Int.random(in: 0...300, using: &random)
         if Int.random(in: 0..<5, using: &random) == 0 {
-            return Gadget.Response(error: UInt8.random(in: 1...255, using: &random), afterMs: delay)
+            return PeripheralProfile.Response(error: UInt8.random(in: 1...255, using: &random), afterMs: delay)
         }
-        return Gadget.Response(value: value.map { Octets($0) }, afterMs: delay)
+        return PeripheralProfile.Response(value: value.map { Octets($0) }, afterMs: delay)
     }
 
     /// Notifications of subscribed handles at increasing times after the response.
-    private mutating func values(_ subscribed: Set<UInt16>, _ mtu: Int) -> [Gadget.Value]? {
+    private mutating func values(_ subscribed: Set<UInt16>, _ mtu: Int) -> [PeripheralProfile.Value]? {
         let handles = subscribed.sorted()
         var delay = 300
-        let values = (0..<Int.random(in: 0...4, using: &random)).compactMap { _ -> Gadget.Value? in
+        let values = (0..<Int.random(in: 0...4, using: &random)).compactMap { _ -> PeripheralProfile.Value? in
             guard let handle = handles.randomElement(using: &random) else { return nil }
             delay += Int.random(in: 1...2000, using: &random)
-            return Gadget.Value(handle: handle, value: Octets(bytes(mtu - 3)), afterMs: delay)
+            return PeripheralProfile.Value(handle: handle, value: Octets(bytes(mtu - 3)), afterMs: delay)
         }
         return values.isEmpty ? nil : values
     }
 
     /// The value in the table is the one that was read last.
-    private func fillValues(_ gadget: inout Gadget) {
+    private func fillValues(_ gadget: inout PeripheralProfile) {
         var last: [UInt16: Octets] = [:]
         for exchange in gadget.conversations.flatMap(\.exchanges) where exchange.request == .read {
             if let handle = exchange.handle, let value = exchange.response?.value { last[handle] = value }
