@@ -17,7 +17,7 @@ final class Adapter: Sendable {
     }
 
     init(_ central: any CentralLink, _ resident: Resident, clock: DriverClock) {
-        let flight = FlightRecorder()
+        let flight = PollRecorder()
         let driver = GatewayDriver(link: central, clock: clock) { flight.note($0) }
         let (stirrings, stir) = AsyncStream.makeStream(
             of: ConnectionNews.self, bufferingPolicy: .bufferingNewest(16))

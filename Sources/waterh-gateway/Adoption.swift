@@ -50,7 +50,7 @@ enum Adoption {
     static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal }
 
     /// Scans, lists the bottles in range, asks the user to choose, and adopts the bottle.
-    static func chooseBottle(_ driver: GatewayDriver, _ depot: Depot) async throws {
+    static func chooseBottle(_ driver: GatewayDriver, _ depot: StoreProvider) async throws {
         var options = try await depot.pollOptions(dialect: nil)
         options.job = .scan
         Diagnostics.line("Scanning for \(Int(options.limits.scan / .seconds(1))) s…")

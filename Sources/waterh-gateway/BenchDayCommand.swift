@@ -69,7 +69,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         let control = try rehearse.map(Self.path)
         try await BenchDayMachine.check(link)
         let now = Machine.now()
-        let zone = try Depot.choice(file.zone(flag: zone)).host
+        let zone = try StoreProvider.choice(file.zone(flag: zone)).host
         let folder = try BenchDayFolder(folder ?? BenchDayFolder.usualName(zone.wall(at: now)))
         let place = StorePlace(path: store ?? folder.store)
         let recorders = try BenchDayRecorders(link, folder)
@@ -77,7 +77,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         let hasRadio = try link.hasRadio
         let session = BenchDaySession(
             BenchDaySession.Surroundings(
-                hasRadio: hasRadio, person: control.map { RehearsedPerson(control: $0) } ?? TypingPerson(),
+                hasRadio: hasRadio, person: control.map { ScriptedUser(control: $0) } ?? TerminalUser(),
                 recorders: recorders, folder: folder,
                 storing: BenchDayStoring(
                     link: link, place: place, zone: zone.id, config: config, recorders: recorders),

@@ -6,7 +6,7 @@ import TrackerCore
 import Emulator
 
 /// The user of the session.
-protocol BenchDayPerson: Sendable {
+protocol BenchDayUser: Sendable {
     /// Shows the prompt and returns the answer; `nil` skips the step.
     func answer(_ prompt: BenchDayPrompt) async -> String?
 }
@@ -24,7 +24,7 @@ actor BenchDaySession {
     /// The functions that the session needs.
     struct Surroundings: Sendable {
         let hasRadio: Bool
-        let person: any BenchDayPerson
+        let person: any BenchDayUser
         let recorders: BenchDayRecorders
         let folder: BenchDayFolder
         let storing: BenchDayStoring

@@ -16,7 +16,7 @@ struct BenchDayStoring {
     /// The stored records.
     /// - Throws: `CommandFailure` if the log was not read completely or not stored.
     func records() async throws -> Set<[UInt8]> {
-        let depot = try Depot(place, zone: zone)
+        let depot = try StoreProvider(place, zone: zone)
         var options = try await depot.pollOptions(dialect: nil)
         options.mean(link.wantedBottle, try Configuration.load(config))
         // This poll only reads.

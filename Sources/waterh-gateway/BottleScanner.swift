@@ -11,7 +11,7 @@ actor BottleScanner {
     private static let secondsUntilNotification: Double = 7 * 86_400
 
     private let adapter: Adapter
-    private let desk: ServiceDesk
+    private let desk: ServiceStore
     private let log: Logger
     private let notify: @Sendable (TrackerNotification) async -> Bool
     private var logged: Set<String> = []
@@ -20,7 +20,7 @@ actor BottleScanner {
     private var lastError: String?
 
     init(
-        _ adapter: Adapter, _ desk: ServiceDesk, log: Logger,
+        _ adapter: Adapter, _ desk: ServiceStore, log: Logger,
         notify: @escaping @Sendable (TrackerNotification) async -> Bool
     ) {
         (self.adapter, self.desk, self.log, self.notify) = (adapter, desk, log, notify)

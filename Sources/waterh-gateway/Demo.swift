@@ -84,7 +84,7 @@ struct Demo: AsyncParsableCommand {
 
     /// Runs two polls: the second one finds nothing new. Closes the store at the end.
     private func show(_ bottle: DemoBottle, _ store: StorePlace) async throws {
-        let gateway = DemoGateway(bottle.central, try Depot(store, zone: nil))
+        let gateway = DemoGateway(bottle.central, try StoreProvider(store, zone: nil))
         let out = TextOutput.standard
         out.line("An emulated bottle, \(bottle.origin).")
         do {
@@ -111,14 +111,14 @@ struct Demo: AsyncParsableCommand {
 struct DemoGateway: Sendable {
     private let driver: GatewayDriver
     private let party: GatewayDriver.Party
-    private let depot: Depot
+    private let depot: StoreProvider
     private let taken: Taken
 
     private final class Taken: Sendable {
         let entries = Mutex<[JournalEntry]>([])
     }
 
-    init(_ link: any CentralLink, _ depot: Depot) {
+    init(_ link: any CentralLink, _ depot: StoreProvider) {
         self.depot = depot
         let taken = Taken()
         self.taken = taken
@@ -148,7 +148,7 @@ struct DemoGateway: Sendable {
 
     func day() throws(CommandFailure) -> [String] {
         do {
-            let state = try Depot.explained { try depot.desk().state() }
+            let state = try StoreProvider.explained { try depot.desk().state() }
             return [
                 PollText.day(state), state.lastDrinkAge.map { "Last drink: \($0)." } ?? "Nothing was drunk today yet.",
             ]

@@ -32,7 +32,7 @@ struct DemoService: Sendable {
         let socket = try bottle.listen(at: control)
         defer { bottle.stopListening() }
         let log = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
-        let zone = try Depot.choice(nil).host
+        let zone = try StoreProvider.choice(nil).host
         if speed > 1 { Machine.passTime(at: speed, from: Self.nextMorning(Machine.now(), zone)) }
         // An empty configuration next to the store.
         let configuration = store.path + ".toml"

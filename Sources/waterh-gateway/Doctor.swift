@@ -177,7 +177,7 @@ enum DoctorChecks {
             if let other = place.beside {
                 findings.append(Finding("service", .note, "a system service uses another store: \(other)"))
             }
-            let day = (try? Depot.zones(zone, place))?.day ?? .utc
+            let day = (try? StoreProvider.zones(zone, place))?.day ?? .utc
             for trouble in try store.outletTroubles() {
                 let words = trouble.text(now: Machine.now()) {
                     "\(day.wall(at: $0).dateText) \(day.wall(at: $0).timeText)"
@@ -196,7 +196,7 @@ enum DoctorChecks {
     }
 
     static func zone(_ given: String?, _ place: StorePlace) -> Finding {
-        guard let zones = try? Depot.zones(given, place) else {
+        guard let zones = try? StoreProvider.zones(given, place) else {
             return Finding(
                 "time zone", .bad, "\(given ?? "the system's") is not an IANA name",
                 advice: "Set TZ or the setting day.zone, e.g. Europe/Berlin.")

@@ -35,7 +35,7 @@ struct Identity: AsyncParsableCommand {
         }
         // Showing the identity requires only read permission and changes nothing.
         guard let choice else { return try show(try store.open(hostZone: nil, for: .looking)) }
-        let desk = try Depot(store, zone: place.namedZone(file)).desk()
+        let desk = try StoreProvider(store, zone: place.namedZone(file)).desk()
         try show(desk.store) {
             do {
                 try MQTTPublisher.settle(desk, at: Machine.home(of: store.path), asNew: choice == .new) {
@@ -50,13 +50,13 @@ struct Identity: AsyncParsableCommand {
     }
 
     private func show(_ store: TrackerStore, after settle: () throws -> Void = {}) throws {
-        guard try Depot.explained({ try MQTTPublisher.identity(of: store) }) != nil else {
+        guard try StoreProvider.explained({ try MQTTPublisher.identity(of: store) }) != nil else {
             throw CommandFailure(
                 .refused, "no MQTT identity: this store has never been published to a broker",
                 advice: "Set a broker first: waterh-tracker settings set mqtt.url mqtt://HOST")
         }
-        try Depot.explained(settle)
-        guard let known = try Depot.explained({ try MQTTPublisher.identity(of: store) }) else { return }
+        try StoreProvider.explained(settle)
+        guard let known = try StoreProvider.explained({ try MQTTPublisher.identity(of: store) }) else { return }
         if json {
             TextOutput.standard.line(
                 (["client": .string(known.client), "path": JSONValue(known.path)] as JSONValue).text)

@@ -38,7 +38,7 @@ struct Poll: AsyncParsableCommand {
         let isUnadopted = own.isEmpty && !isNamed && hasNeighbours
         guard !isUnadopted || Adoption.canAsk && !json else { throw Adoption.missing }
         let driver = GatewayDriver(link: try link.open(), clock: .system(wall: { Machine.now() }))
-        let depot = try Depot(store, zone: place.namedZone(file))
+        let depot = try StoreProvider(store, zone: place.namedZone(file))
         if isUnadopted {
             do { try await Adoption.chooseBottle(driver, depot) } catch {
                 await driver.close()
@@ -87,7 +87,7 @@ struct Poll: AsyncParsableCommand {
                 """
             )
         }
-        let state = try Depot.explained { try depot.desk().state() }
+        let state = try StoreProvider.explained { try depot.desk().state() }
         if json {
             TextOutput.standard.line(try PollJSON(report: report, state: state).text)
         } else {

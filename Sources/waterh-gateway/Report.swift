@@ -49,7 +49,7 @@ struct Report: AsyncParsableCommand {
             ("doctor.txt", Doctor.lines(try await DoctorChecks.all(link, place)).joined(separator: "\n")),
             ("settings.txt", ReportParts.settings(file, stores.map { $0.1 })),
             ("store.txt", ReportParts.shape(stores)),
-            ("polls.txt", KeptFlights.stories(stores.map { $0.0.path })),
+            ("polls.txt", PollRecordings.stories(stores.map { $0.0.path })),
             ("log.txt", try await ReportParts.log(log, lines: lines)),
         ]
         let day = try Machine.zone().wall(at: Machine.now()).description.prefix(10)

@@ -47,7 +47,7 @@ struct ReportSecrets {
                     bottle.aliases.union(bottle.identities).union([bottle.advertisedName].compactMap { $0 }))
             }
         }
-        names.formUnion(KeptFlights.names(stores.map(\.path)))
+        names.formUnion(PollRecordings.names(stores.map(\.path)))
         // Other devices of bluetoothd are often named after their owners.
         if case .running(let census) = facts.daemon { names.formUnion(census.devices.compactMap(\.name)) }
         names.formUnion([

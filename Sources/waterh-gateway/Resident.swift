@@ -12,14 +12,14 @@ import TrackerCore
 /// The store of the running service and every interface that publishes it.
 final class Resident: Sendable {
     let store: TrackerStore
-    let desk: ServiceDesk
+    let desk: ServiceStore
     let board = PollBoard()
     let log: Logger
     let plan: ServicePlan
     /// Reports writes to the store; `nil` if inotify is unavailable.
     let watch: StoreWatch?
     private let mark = PollMark()
-    private let onlookers: Onlookers
+    private let onlookers: ActiveViewers
     /// The open pages as a notification channel. The service log is not a notification.
     private let screen = EventSink()
     private let broker = MQTTChannel()
@@ -28,7 +28,7 @@ final class Resident: Sendable {
     private let senders: [NotificationSender]
     let reminders: ReminderLoop
     private let sinks: [any NotificationSink]
-    private let lights: LightCall
+    private let lights: LightTrigger
     private let desktop: ServiceDesktop?
     /// Programs in the user's session that show notifications.
     private let agents = AgentSink()
@@ -36,15 +36,15 @@ final class Resident: Sendable {
 
     /// - Parameter desktopPages: the page that desktop notifications open; `nil` for no desktop notifications.
     init(
-        _ plan: ServicePlan, _ depot: Depot, supervisor: Supervisor, log: Logger, clock: DriverClock,
+        _ plan: ServicePlan, _ depot: StoreProvider, supervisor: Supervisor, log: Logger, clock: DriverClock,
         desktopPages: PageAddress?
     ) {
         (self.plan, store, self.log) = (plan, depot.store, log)
         let watch = depot.store.path == ":memory:" ? nil : StoreWatch(depot.store.path)
         self.watch = watch
-        let onlookers = Onlookers(now: clock.now)
+        let onlookers = ActiveViewers(now: clock.now)
         self.onlookers = onlookers
-        let desk = ServiceDesk(
+        let desk = ServiceStore(
             depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now
         )
         self.desk = desk
@@ -58,7 +58,7 @@ final class Resident: Sendable {
             wasShown: { shown.hasJustShown($0.announcement) }
         ) { log.notice("\($0)") }
         self.pages = desktopPages
-        let lights = LightCall()
+        let lights = LightTrigger()
         self.lights = lights
         let senders = Self.senders(depot.store, plan, watch, log: log)
         self.senders = senders
@@ -170,7 +170,7 @@ final class Resident: Sendable {
     private static func desk(_ store: TrackerStore, _ zone: String?, _ source: String, canNotify: Bool = false) throws
         -> TrackerDesk
     {
-        try TrackerDesk(store, now: Machine.now(), zone: Depot.choice(zone), source: source, canNotify: canNotify)
+        try TrackerDesk(store, now: Machine.now(), zone: StoreProvider.choice(zone), source: source, canNotify: canNotify)
     }
 
     private func door(_ service: PollService, _ scanner: BottleScanner) -> ServiceDoor {

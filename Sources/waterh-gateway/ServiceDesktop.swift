@@ -7,24 +7,24 @@ import TrackerService
 /// The service's desktop notifications: a log line per notification, and actions of buttons.
 struct ServiceDesktop: Sendable {
     let desktop: DesktopNotifications
-    let desk: ServiceDesk
+    let desk: ServiceStore
     let reminders: ReminderLoop
     let page: PageAddress
     let instance: String?
     let log: Logger
-    private let taps: ServiceTaps
+    private let taps: ActionQueue
     /// The delay from which the message of a button press contains its time.
     private static let late = Duration.seconds(30)
 
     /// - Parameter taps: pending button presses.
     init(
-        desktop: DesktopNotifications, desk: ServiceDesk, reminders: ReminderLoop, page: PageAddress, instance: String?,
+        desktop: DesktopNotifications, desk: ServiceStore, reminders: ReminderLoop, page: PageAddress, instance: String?,
         log: Logger, taps: KeptTaps
     ) {
         (self.desktop, self.desk, self.reminders, self.page, self.instance, self.log) = (
             desktop, desk, reminders, page, instance, log
         )
-        self.taps = ServiceTaps(taps, say: { log.warning("\($0)") }) { tap in
+        self.taps = ActionQueue(taps, say: { log.warning("\($0)") }) { tap in
             let (now, age) = (await desk.desk().now, tap.age)
             let at = age >= Self.late ? now.advanced(seconds: -(age / .seconds(1))) : nil
             let press = tap.press

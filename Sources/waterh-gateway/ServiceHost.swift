@@ -22,7 +22,7 @@ final class ServiceHost: Sendable {
         _ plan: ServicePlan, _ supervisor: Supervisor, log: Logger, hasDesktop: Bool = true,
         open: (LinkOptions) throws -> any CentralLink = { try $0.open() }
     ) throws {
-        let depot = try Depot(plan.store, zone: plan.zone)
+        let depot = try StoreProvider(plan.store, zone: plan.zone)
         let central = try open(plan.link)
         log.debug(
             """

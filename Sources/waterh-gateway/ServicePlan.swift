@@ -73,7 +73,7 @@ struct ServicePlan: Sendable {
                 advice: "Use 127.0.0.1:8077, 0.0.0.0:8077, [::1]:8077, or off.")
         }
         // Reports an unknown zone or link at the start.
-        _ = (try Depot.choice(zone), try link.name)
+        _ = (try StoreProvider.choice(zone), try link.name)
         try checkPocket()
     }
 

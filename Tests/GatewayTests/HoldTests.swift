@@ -41,12 +41,12 @@ private struct Shelf {
                 _ = machine.handle(.connectionLost, at: at(now))
             }
             let wishes = Dictionary(
-                uniqueKeysWithValues: plans.compactMap { plan -> (BottlePlan.ID, HoldWish)? in
+                uniqueKeysWithValues: plans.compactMap { plan -> (BottlePlan.ID, HoldRequest)? in
                     var until: MonotonicInstant?
                     if let look = watched[plan.id], look.lowerBound <= now {
                         until = at(min(look.upperBound, now) + 60)
                     }
-                    return HoldWish(isAlways ? .always : .watching, onlookers: until, rhythm: rhythm, now: at(now)).map
+                    return HoldRequest(isAlways ? .always : .watching, onlookers: until, rhythm: rhythm, now: at(now)).map
                     { (plan.id, $0) }
                 })
             for effect in machine.handle(
@@ -221,7 +221,7 @@ private struct Shelf {
         final class Clock: Sendable { let now = Mutex(at(0)) }
         let clock = Clock()
         func pass(to seconds: Double) { clock.now.withLock { $0 = at(seconds) } }
-        let onlookers = Onlookers { clock.now.withLock { $0 } }
+        let onlookers = ActiveViewers { clock.now.withLock { $0 } }
         #expect(onlookers.until == nil)
         #expect(onlookers.glance())
         #expect(!onlookers.begin())

@@ -10,7 +10,7 @@ import TrackerCore
         var error: LinkError
         var kind: PollFailure.Kind
         /// Recovery steps over a radio, without permission to power-cycle.
-        var rungs: [RecoveryRung]
+        var rungs: [RecoveryAction]
         var testDescription: String { error.code.rawValue }
     }
 

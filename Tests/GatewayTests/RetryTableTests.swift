@@ -7,7 +7,7 @@ import Testing
 @Suite struct RetryTableTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var code: LinkError.Code
-        var rungs: [RecoveryRung]
+        var rungs: [RecoveryAction]
         var pause: Duration
         var failure: PollFailure.Kind
         /// The reason for the pause.

@@ -1,7 +1,7 @@
 import Bluetooth
 
 /// A recovery step, ordered from the least to the most disruptive (zombie links: protocol spec P4).
-package enum RecoveryRung: String, Hashable, Sendable, CaseIterable {
+package enum RecoveryAction: String, Hashable, Sendable, CaseIterable {
     /// Repeat after a pause.
     case retry
     /// End what the system believes to be a connection.
@@ -18,11 +18,11 @@ package enum RecoveryRung: String, Hashable, Sendable, CaseIterable {
 }
 
 package struct RecoveryStep: Hashable, Sendable {
-    package var rung: RecoveryRung
+    package var rung: RecoveryAction
     package var reason: String
     package var outcome: String?
 
-    package init(rung: RecoveryRung, reason: String, outcome: String? = nil) {
+    package init(rung: RecoveryAction, reason: String, outcome: String? = nil) {
         self.rung = rung
         self.reason = reason
         self.outcome = outcome
@@ -32,7 +32,7 @@ package struct RecoveryStep: Hashable, Sendable {
 /// The recovery from one class of link error: the n-th error takes the n-th step; after the last step the poll fails.
 struct RetryRule: Sendable {
     var code: LinkError.Code
-    var rungs: [RecoveryRung]
+    var rungs: [RecoveryAction]
     var pause: Duration
     var failure: PollFailure.Kind
     var reason: String
@@ -92,7 +92,7 @@ package enum RetryTable {
     static func rule(for code: LinkError.Code) -> RetryRule { rules.first { $0.code == code } ?? system }
 
     /// The step for the `count`-th error (from 0) of this class; `nil` when none is left.
-    static func rung(for error: LinkError, count: Int, hasRadio: Bool, allowPowerCycle: Bool) -> RecoveryRung? {
+    static func rung(for error: LinkError, count: Int, hasRadio: Bool, allowPowerCycle: Bool) -> RecoveryAction? {
         // A missing socket is a final error. Only over the air can silence have another cause.
         guard hasRadio || error.isTransient else { return nil }
         let rungs = rule(for: error.code).rungs.filter { rung in

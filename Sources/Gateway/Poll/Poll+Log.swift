@@ -388,7 +388,7 @@ extension Poll {
     /// Reads stored records again that have no date or were read in another dialect.
     private mutating func lookAgain() throws {
         guard let journal = turn?.journal, trust.isTrusted else { return }
-        let found = try SecondLook.run(journal, bottles: [bottle], options: options, now: wall)
+        let found = try QuarantineReview.run(journal, bottles: [bottle], options: options, now: wall)
         guard !found.isEmpty else { return }
         report.resolved += found.count { $0.outcome == .promoted }
         emit(.journaled(found.map(\.entry), found.map(\.outcome)))

@@ -141,7 +141,7 @@ extension Poll {
         climb(rung, seen?.peer, because: error.description, pause: rule.pause)
     }
 
-    mutating func climb(_ rung: RecoveryRung, _ peer: PeerID?, because reason: String, pause: Duration = .zero) {
+    mutating func climb(_ rung: RecoveryAction, _ peer: PeerID?, because reason: String, pause: Duration = .zero) {
         report.recovery.append(RecoveryStep(rung: rung, reason: reason))
         say(.info, "\(reason) Next: \(rung.words).", code: "recovery")
         let limit = now.advanced(by: limits.connect)
@@ -166,7 +166,7 @@ extension Poll {
     }
 }
 
-extension RecoveryRung {
+extension RecoveryAction {
     fileprivate var words: String {
         switch self {
         case .retry: "try again"

@@ -207,9 +207,9 @@ package struct BottleDay: Sendable {
     /// The poll interval; `nil` if it is unknown.
     package var rhythm: PollRhythm?
     /// Whether its connection is kept between polls.
-    package var wish: HoldWish?
+    package var wish: HoldRequest?
 
-    package init(_ plan: BottlePlan, rhythm: PollRhythm?, wish: HoldWish? = nil) {
+    package init(_ plan: BottlePlan, rhythm: PollRhythm?, wish: HoldRequest? = nil) {
         self.plan = plan
         self.rhythm = rhythm
         self.wish = wish

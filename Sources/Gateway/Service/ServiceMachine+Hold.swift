@@ -2,7 +2,7 @@ import Bluetooth
 import TrackerCore
 
 /// A request to keep a bottle's connection after a poll.
-package struct HoldWish: Hashable, Sendable {
+package struct HoldRequest: Hashable, Sendable {
     /// The deadline, as far as known.
     package var until: MonotonicInstant
     /// A client watches, so drinks must appear at once.
@@ -56,7 +56,7 @@ package enum HoldTimes {
 // The kept connection: its deadline, its read interval, and the next attempt.
 extension ServiceMachine {
     struct Hold {
-        var wish: HoldWish?
+        var wish: HoldRequest?
         /// Consecutive failed polls and short connections.
         var troubles = 0
         var lostAt: MonotonicInstant?
@@ -66,7 +66,7 @@ extension ServiceMachine {
         /// Consecutive reports without a drink.
         var emptyLooks = 0
 
-        mutating func take(_ wish: HoldWish?) {
+        mutating func take(_ wish: HoldRequest?) {
             if self.wish == nil { troubles = 0 }
             self.wish = wish
         }

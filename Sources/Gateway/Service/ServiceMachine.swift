@@ -6,13 +6,13 @@ import TrackerCore
 ///
 /// A bottle is due at its poll interval (tracker spec A7), counted from the end of its last poll; at once when it is
 /// new or on a user's request. The bottle that has been due longest is polled first. So a bottle waits for at most one
-/// poll of each other bottle, however often it is requested. A connection with a `HoldWish` is kept after a poll, and
+/// poll of each other bottle, however often it is requested. A connection with a `HoldRequest` is kept after a poll, and
 /// read as soon as the bottle reports something.
 package struct ServiceMachine: Sendable {
     package enum Event: Sendable {
         /// The bottles and their poll intervals, as far as known. Required at `nextDeadline`, and accepted at any time:
         /// this starts the next poll if one is due.
-        case plans([BottlePlan], [BottlePlan.ID: PollRhythm], wishes: [BottlePlan.ID: HoldWish] = [:])
+        case plans([BottlePlan], [BottlePlan.ID: PollRhythm], wishes: [BottlePlan.ID: HoldRequest] = [:])
         /// Poll at once: a user's request, changed settings, or a change of the clock. `nil`: every bottle.
         case poke(BottlePlan.ID?)
         case liveReport
@@ -123,7 +123,7 @@ package struct ServiceMachine: Sendable {
     }
 
     private mutating func take(
-        _ plans: [BottlePlan], _ rhythms: [BottlePlan.ID: PollRhythm], _ wishes: [BottlePlan.ID: HoldWish],
+        _ plans: [BottlePlan], _ rhythms: [BottlePlan.ID: PollRhythm], _ wishes: [BottlePlan.ID: HoldRequest],
         _ now: MonotonicInstant
     ) {
         lookedAt = now

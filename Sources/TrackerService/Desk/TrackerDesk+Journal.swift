@@ -216,7 +216,7 @@ extension TrackerDesk {
     func secondLook(_ options: PollOptions) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
         try store.bottles().flatMap { bottle in
             let own = OwnBottle(identities: [], settings: try store.ownSettings(ofBottle: bottle.name))
-            return try SecondLook.run(store, bottles: [bottle.name], options: options.following(own), now: now)
+            return try QuarantineReview.run(store, bottles: [bottle.name], options: options.following(own), now: now)
         }
     }
 

@@ -3,7 +3,7 @@ import Store
 import TrackerCore
 
 /// The failed polls next to a store: a capture (`.btsnoop`) and a trace (`.txt`) of each, private to the user.
-struct KeptFlights {
+struct PollRecordings {
     /// The prefix of the line with the bottle's advertised name.
     static let nameMark = "name: "
 
@@ -62,7 +62,7 @@ struct KeptFlights {
 
     /// The advertised names in the traces, for redaction.
     static func names(_ stores: [String]) -> [String] {
-        let stories = stores.flatMap { KeptFlights(store: $0)?.stories ?? [] }
+        let stories = stores.flatMap { PollRecordings(store: $0)?.stories ?? [] }
         let lines: [Substring] = stories.flatMap { $0.story.split(whereSeparator: \.isNewline) }
         return lines.filter { $0.hasPrefix(nameMark) }.map { String($0.dropFirst(nameMark.count)) }
     }
@@ -70,7 +70,7 @@ struct KeptFlights {
     /// The traces of all stores, for a report.
     static func stories(_ stores: [String]) -> String {
         let parts = stores.enumerated().flatMap { number, store in
-            (KeptFlights(store: store)?.stories ?? []).map { "store \(number + 1), \($0.capture)\n\($0.story)" }
+            (PollRecordings(store: store)?.stories ?? []).map { "store \(number + 1), \($0.capture)\n\($0.story)" }
         }
         return parts.isEmpty ? "No failed polls are kept." : parts.joined(separator: "\n")
     }

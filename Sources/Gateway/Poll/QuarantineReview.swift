@@ -2,7 +2,7 @@ import TrackerCore
 
 /// Decodes and dates stored records again: those without a date, and those read in another dialect. Records that
 /// require a correct clock are left to the next poll that reads them.
-package enum SecondLook {
+package enum QuarantineReview {
     /// Records per call of the journal.
     static let page = 500
 

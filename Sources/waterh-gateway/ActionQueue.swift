@@ -4,7 +4,7 @@ import TrackerCore
 
 /// Button presses on desktop notifications, performed in order. A press waits while the store is locked or the disk is
 /// full, and survives a restart.
-actor ServiceTaps {
+actor ActionQueue {
     private let taps: KeptTaps
     private let act: @Sendable (KeptTaps.Tap) async throws -> Void
     private let say: @Sendable (String) -> Void

@@ -15,7 +15,7 @@ enum StandardInput {
 }
 
 /// A user at a terminal, or lines of a pipe.
-actor TypingPerson: BenchDayPerson {
+actor TerminalUser: BenchDayUser {
     private var isEnded = false
 
     func answer(_ prompt: BenchDayPrompt) async -> String? {

@@ -8,14 +8,14 @@ import Store
 import TrackerCore
 import TrackerService
 
-actor ServiceDesk {
+actor ServiceStore {
     /// With the last read settings and time zone.
-    private var depot: Depot
+    private var depot: StoreProvider
     private let plan: ServicePlan
     private let supervisor: Supervisor
     private let log: Logger
     private let mark: PollMark
-    private let onlookers: Onlookers
+    private let onlookers: ActiveViewers
     private let now: @Sendable () -> MonotonicInstant
     private var settingsTrouble: String?
     /// The last failure of each plan.
@@ -27,7 +27,7 @@ actor ServiceDesk {
     private var isFirstPollOver = false
 
     init(
-        depot: Depot, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark, onlookers: Onlookers,
+        depot: StoreProvider, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark, onlookers: ActiveViewers,
         now: @escaping @Sendable () -> MonotonicInstant
     ) {
         self.depot = depot
@@ -93,12 +93,12 @@ actor ServiceDesk {
     func bottlesElsewhere() -> Set<String> { Adoption.elsewhere(besides: depot.store.path) }
 
     /// Whether a connection is kept after its poll (`bottle.hold`).
-    private func wish(_ bottle: BottlePlan, _ rhythm: PollRhythm?) -> HoldWish? {
+    private func wish(_ bottle: BottlePlan, _ rhythm: PollRhythm?) -> HoldRequest? {
         let own = bottle.own.count == 1 ? bottle.own[0].settings : nil
         guard !isRecording, (own?.mode ?? (try? depot.store.settings().bottle.mode)) != .share,
             let hold = own?.hold ?? (try? depot.store.settings().bottle.hold)
         else { return nil }
-        return HoldWish(hold, onlookers: onlookers.until, rhythm: rhythm, now: now())
+        return HoldRequest(hold, onlookers: onlookers.until, rhythm: rhythm, now: now())
     }
 
     /// `nil` if the store is unreadable, because the poll could empty another owner's bottle.

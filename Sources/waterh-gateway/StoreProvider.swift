@@ -9,7 +9,7 @@ import TrackerService
 /// An open store and the zone of its days. It creates the service layer for each poll.
 ///
 /// A process opens its store once and reads the changes of other programs through that connection.
-struct Depot: Sendable {
+struct StoreProvider: Sendable {
     let store: TrackerStore
     let zone: Zone
 
@@ -20,7 +20,7 @@ struct Depot: Sendable {
     }
 
     /// The same store with the current zone.
-    func reread(zone named: String?) throws -> Depot { try Depot(store, Self.choice(named)) }
+    func reread(zone named: String?) throws -> StoreProvider { try StoreProvider(store, Self.choice(named)) }
 
     private init(_ store: TrackerStore, _ choice: ZoneChoice) throws {
         self.store = store

@@ -2,7 +2,7 @@ import CommandSupport
 import Foundation
 
 /// Simulates the user with an emulator. Skips the manufacturer's app.
-struct RehearsedPerson: BenchDayPerson {
+struct ScriptedUser: BenchDayUser {
     let control: String
 
     func answer(_ prompt: BenchDayPrompt) async -> String? {

@@ -2,7 +2,7 @@ import Bluetooth
 import Synchronization
 
 /// The clients that view today's data now: open event streams and single requests.
-package final class Onlookers: Sendable {
+package final class ActiveViewers: Sendable {
     private let now: @Sendable () -> MonotonicInstant
     private let state = Mutex((streams: 0, last: MonotonicInstant?.none))
 

@@ -9,7 +9,7 @@ import TrackerCore
 
 /// Keeps the traffic of the last polls in memory, and writes it to files after a failed or unusual poll. A bottle's
 /// files contain only polls of that bottle.
-final class FlightRecorder: Sendable {
+final class PollRecorder: Sendable {
     /// The bottle of a poll; empty if the poll did not reach it.
     private struct Owner: Hashable {
         var store: String
@@ -93,7 +93,7 @@ final class FlightRecorder: Sendable {
         let epoch = Duration.milliseconds(wall.milliseconds) - .nanoseconds(now.nanoseconds)
         let story = Self.story(report, reason, isCut: flights.contains(where: \.isCut))
         do {
-            try KeptFlights(store: store)?.keep(story, at: wall) { path in
+            try PollRecordings(store: store)?.keep(story, at: wall) { path in
                 let recorder = try LinkRecorder(
                     path: path, peer: report.identity.flatMap { BluetoothAddress($0) } ?? BluetoothAddress(0),
                     epoch: epoch
@@ -121,7 +121,7 @@ final class FlightRecorder: Sendable {
         if let failure = report.failure { lines.append(failure.sentence) }
         lines.append("bottle: \(report.bottle ?? "none found")\(report.profile.map { ", \($0.rawValue)" } ?? "")")
         // On a separate line, so that a report can redact it.
-        if let name = report.name { lines.append(KeptFlights.nameMark + name.filter { !$0.isNewline }) }
+        if let name = report.name { lines.append(PollRecordings.nameMark + name.filter { !$0.isNewline }) }
         lines.append(
             """
             received \(report.received), new \(report.new), known \(report.duplicates), suspect \

@@ -4,7 +4,7 @@ import TrackerCore
 import TrackerService
 
 /// Requests a poll when a bottle's light must change, once per change. If that fails, the next poll sets the light.
-final class LightCall: Sendable {
+final class LightTrigger: Sendable {
     private struct State {
         var service: PollService?
         var called: [String: BottleLight] = [:]
