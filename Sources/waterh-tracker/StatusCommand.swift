@@ -292,7 +292,7 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
 /// The state, with the publishers that failed. Their addresses are for the store's owner only.
 struct OwnStatus: Encodable {
     let snapshot: TrackerSnapshot
-    let troubles: [OutletTrouble]
+    let troubles: [PublisherError]
 
     private enum CodingKeys: CodingKey { case outletTroubles }
 

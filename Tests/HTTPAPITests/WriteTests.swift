@@ -80,7 +80,7 @@ import TrackerService
         try await ServedHousehold.serve(store) { house async throws in
             let context = WriteContext(
                 now: ServedHousehold.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
-            let errand = Errand(
+            let errand = IdempotentRequest(
                 key: "tap-9", asking: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: ServedHousehold.noon)
             // As after a kill between the commit and the response.
             _ = try store.running(errand).logDrink(ml: 250, context)
@@ -290,7 +290,7 @@ import TrackerService
             send: { _ in "done" })
         try await ServedHousehold.serve(store, service: door) { house async throws in
             try store.begin(
-                Errand(
+                IdempotentRequest(
                     key: "killed", asking: Array(#"POST /api/v1/bottle/commands {"command": "flash"}"#.utf8),
                     at: ServedHousehold.noon))
             for (key, status, code) in [("killed", 409, "outcomeUnknown" as String?), ("another", 200, nil)] {
@@ -330,7 +330,7 @@ import TrackerService
     @Test func `idempotency keys do not depend on the clock`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         for count in 0..<5000 {
-            try store.begin(Errand(key: "old\(count)", asking: [], at: ServedHousehold.noon.advanced(seconds: 3600)))
+            try store.begin(IdempotentRequest(key: "old\(count)", asking: [], at: ServedHousehold.noon.advanced(seconds: 3600)))
         }
         try await ServedHousehold.serve(store) { house async throws in
             for tap in ["1", "2", "1", "2"] {

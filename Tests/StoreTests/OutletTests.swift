@@ -48,8 +48,8 @@ import TrackerCore
     /// another machine is undetermined.
     @Test func aCopyIsNotWhoItsOriginalIs() throws {
         let folder = try TemporaryFolder()
-        func home(_ name: String, machine: String = "m1\n") -> OutletHome {
-            OutletHome(machine: machine, path: folder.file(name))
+        func home(_ name: String, machine: String = "m1\n") -> StoreOrigin {
+            StoreOrigin(machine: machine, path: folder.file(name))
         }
         let original = try TrackerStore(path: folder.file("a"))
         let id = try original.openOutlet("mqtt") { "first" }.id
@@ -91,7 +91,7 @@ import TrackerCore
     /// A container has no machine id: the file identifies itself, whatever its path.
     @Test func aMachineWithoutANumberIsToldByTheFile() throws {
         let folder = try TemporaryFolder()
-        func home(_ name: String) -> OutletHome { OutletHome(machine: "\n", path: folder.file(name)) }
+        func home(_ name: String) -> StoreOrigin { StoreOrigin(machine: "\n", path: folder.file(name)) }
         func shell(_ text: String) throws {
             let process = Process()
             (process.executableURL, process.arguments) = (
@@ -127,7 +127,7 @@ import TrackerCore
         // A different message is the same failure.
         try store.noteTrouble("not let in", of: "mqtt", at: now.advanced(seconds: 60))
         #expect(
-            try store.outletTroubles() == [OutletTrouble(outlet: "mqtt", words: "not let in", since: now, waiting: 1)])
+            try store.outletTroubles() == [PublisherError(outlet: "mqtt", words: "not let in", since: now, waiting: 1)])
         try store.noteTrouble(nil, of: "mqtt", at: now.advanced(seconds: 120))
         #expect(try store.outletTroubles().isEmpty)
         try store.noteTrouble("away", of: "mqtt", at: now.advanced(seconds: 180))
@@ -135,7 +135,7 @@ import TrackerCore
     }
 
     @Test func theTroubleOfAPhonesServerIsThatOfItsSettings() throws {
-        func troubles() throws -> [OutletTrouble] { try store.outletTroubles() }
+        func troubles() throws -> [PublisherError] { try store.outletTroubles() }
         try store.noteChannelTrouble("away", of: "ntfy", with: "a", at: now)
         let mark = try store.changeMark()
         try store.noteChannelTrouble("away", of: "ntfy", with: "a", at: now.advanced(seconds: 5))
@@ -143,11 +143,11 @@ import TrackerCore
         try store.noteChannelTrouble(
             String(repeating: "x", count: 9000), of: "ntfy", with: "a", at: now.advanced(seconds: 60))
         #expect(
-            try troubles() == [OutletTrouble(outlet: "ntfy", words: String(repeating: "x", count: 2000), since: now)])
+            try troubles() == [PublisherError(outlet: "ntfy", words: String(repeating: "x", count: 2000), since: now)])
         // With other settings it is another failure.
         try store.forgetChannelTrouble(of: "ntfy", unlessWith: "a")
         try store.noteChannelTrouble("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
-        #expect(try troubles() == [OutletTrouble(outlet: "ntfy", words: "away", since: now.advanced(seconds: 90))])
+        #expect(try troubles() == [PublisherError(outlet: "ntfy", words: "away", since: now.advanced(seconds: 90))])
         // An entry of an earlier version for a removed channel.
         try store.noteChannelTrouble("gone", of: "push-1", with: "", at: now)
         #expect(try troubles().map(\.outlet) == ["ntfy"])
@@ -299,12 +299,12 @@ import TrackerCore
         #expect(try store.leavings().isEmpty && store.keptTopics(of: "a").count == 2)
         try store.speak("a", at: "there") { $0 == "there" }
         #expect(
-            try store.leavings() == [Leavings(place: "HERE", id: "a", topics: ["t/1", "t/2"])]
+            try store.leavings() == [StaleTopics(place: "HERE", id: "a", topics: ["t/1", "t/2"])]
                 && store.keptTopics(of: "a").isEmpty)
         try store.noteKept(["t/3"], of: "a")
         try store.speak("a", at: "here") { $0.lowercased() == "here" }
         #expect(
-            try store.leavings() == [Leavings(place: "there", id: "a", topics: ["t/3"])]
+            try store.leavings() == [StaleTopics(place: "there", id: "a", topics: ["t/3"])]
                 && store.keptTopics(of: "a") == ["t/1", "t/2"])
         try store.leave("a")
         #expect(try store.leavings().map(\.place) == ["here", "there"])
@@ -321,7 +321,7 @@ import TrackerCore
             })
         // The other end keeps it until it is withdrawn.
         let left = try #require(try store.leavings().first)
-        #expect(left == Leavings(place: "", id: "a", topics: ["t"]))
+        #expect(left == StaleTopics(place: "", id: "a", topics: ["t"]))
         #expect(try !store.isUsed())
         try store.forget(left)
         #expect(try store.leavings().isEmpty)

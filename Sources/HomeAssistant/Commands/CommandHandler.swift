@@ -44,7 +44,7 @@ struct CommandHandler: Sendable {
             if let known = try known(errand, desk, request, isNotedBefore: true) { return known }
             do {
                 try desk.store.begin(errand)
-            } catch is Errand.Repeated {
+            } catch is IdempotentRequest.Repeated {
                 throw Self.isRunning
             }
             do {
@@ -63,9 +63,9 @@ struct CommandHandler: Sendable {
 
     // MARK: - Once
 
-    private func errand(_ request: CommandRequest, _ desk: TrackerDesk) -> Errand? {
+    private func errand(_ request: CommandRequest, _ desk: TrackerDesk) -> IdempotentRequest? {
         request.transaction.map {
-            Errand(key: "mqtt/\($0)", asking: Array("\(request.name) ".utf8) + request.payload, at: desk.now)
+            IdempotentRequest(key: "mqtt/\($0)", asking: Array("\(request.name) ".utf8) + request.payload, at: desk.now)
         }
     }
 
@@ -78,7 +78,7 @@ struct CommandHandler: Sendable {
             let answer = try act(desk.running(errand))
             keep(answer, errand, desk)
             return answer
-        } catch is Errand.Repeated {
+        } catch is IdempotentRequest.Repeated {
             // The same request was executed a moment ago.
             guard let known = try known(errand, desk, request) else { throw Self.isRunning }
             return known
@@ -88,7 +88,7 @@ struct CommandHandler: Sendable {
     /// The answer of an earlier request with the same transaction.
     /// - Parameter isNotedBefore: the transaction is stored before its execution, so one without an answer might not
     ///   have been executed.
-    private func known(_ errand: Errand, _ desk: TrackerDesk, _ request: CommandRequest, isNotedBefore: Bool = false)
+    private func known(_ errand: IdempotentRequest, _ desk: TrackerDesk, _ request: CommandRequest, isNotedBefore: Bool = false)
         throws -> CommandAnswer?
     {
         guard let known = try desk.store.request(errand.key) else { return nil }
@@ -113,7 +113,7 @@ struct CommandHandler: Sendable {
             ["state": try desk.state()], transaction: request.transaction, seesWaterline: sharesWaterline())
     }
 
-    private func keep(_ answer: CommandAnswer, _ errand: Errand, _ desk: TrackerDesk) {
+    private func keep(_ answer: CommandAnswer, _ errand: IdempotentRequest, _ desk: TrackerDesk) {
         // Without the stored answer, a repetition gets the state only.
         try? desk.store.keep(.init(status: 200, body: Array(answer.text.utf8)), to: errand)
     }

@@ -17,7 +17,7 @@ extension MQTTPublisher {
     ///   - asNew: with a new client ID, for a copy.
     ///   - overlay: applies the configuration to the settings.
     package static func settle(
-        _ desk: TrackerDesk, at home: OutletHome, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
+        _ desk: TrackerDesk, at home: StoreOrigin, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
     ) throws {
         guard asNew else { return try desk.store.move(name, to: home) }
         guard try desk.store.standing(of: name, at: home) != .known else {

@@ -19,7 +19,7 @@ package actor MQTTPublisher {
         /// Reserves a client ID on this host until the result is released.
         package var claim: @Sendable (_ client: String) throws -> (any Sendable)?
         /// The location of the store; `nil` if the store cannot be copied.
-        package var home: @Sendable () -> OutletHome?
+        package var home: @Sendable () -> StoreOrigin?
         /// Reports writes to the store; `nil`: the store is polled.
         package var watch: @Sendable () -> StoreWatch?
         package var say: @Sendable (Word) -> Void
@@ -33,7 +33,7 @@ package actor MQTTPublisher {
             version: String,
             wrote: @escaping @Sendable () async -> Void = {},
             claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
-            home: @escaping @Sendable () -> OutletHome? = { nil },
+            home: @escaping @Sendable () -> StoreOrigin? = { nil },
             watch: @escaping @Sendable () -> StoreWatch? = { nil },
             say: @escaping @Sendable (Word) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
@@ -154,7 +154,7 @@ package actor MQTTPublisher {
     }
 
     /// Opens the publisher in the store. After a purge, all drinks since are published.
-    nonisolated func open(_ desk: TrackerDesk) throws -> Outlet {
+    nonisolated func open(_ desk: TrackerDesk) throws -> Publisher {
         try desk.store.noteSharing(around.sharesWaterline())
         return try isKnown.withLock { isKnown in
             let outlet = try desk.store.openOutlet(Self.name, tellsAll: isKnown) { Self.newID(desk) }

@@ -14,7 +14,7 @@ struct MQTTVisit {
 
     private let owner: MQTTPublisher
     private let plan: MQTTPlan
-    private let outlet: Outlet
+    private let outlet: Publisher
     private let connection: MQTTConnection
     private let inbox: CommandInbox
     private let name: String
@@ -102,7 +102,7 @@ struct MQTTVisit {
     }
 
     private init(
-        _ owner: MQTTPublisher, _ plan: MQTTPlan, _ outlet: Outlet, _ connection: MQTTConnection, _ inbox: CommandInbox,
+        _ owner: MQTTPublisher, _ plan: MQTTPlan, _ outlet: Publisher, _ connection: MQTTConnection, _ inbox: CommandInbox,
         _ name: String, kept: [String]
     ) {
         (self.owner, self.plan, self.outlet, self.connection, self.inbox) = (owner, plan, outlet, connection, inbox)

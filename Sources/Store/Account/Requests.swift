@@ -8,7 +8,7 @@ import TrackerCore
 ///
 /// The first write of a store that runs it stores its key in the same transaction. So both are on disk or neither,
 /// after a crash and with several processes.
-package final class Errand: Sendable {
+package final class IdempotentRequest: Sendable {
     /// The number of stored requests; the oldest are deleted.
     static let limit = 5000
 
@@ -44,8 +44,8 @@ package final class Errand: Sendable {
 }
 
 extension TrackerStore {
-    /// A copy whose next write executes this request, or throws `Errand.Repeated`.
-    package func running(_ errand: Errand) -> TrackerStore {
+    /// A copy whose next write executes this request, or throws `IdempotentRequest.Repeated`.
+    package func running(_ errand: IdempotentRequest) -> TrackerStore {
         var store = self
         store.errand = errand
         return store
@@ -86,17 +86,17 @@ extension TrackerStore {
     }
 
     /// Stores a request before an action outside the store, for example a command to the bottle.
-    package func begin(_ errand: Errand) throws { try running(errand).write { _ in } }
+    package func begin(_ errand: IdempotentRequest) throws { try running(errand).write { _ in } }
 
     /// Deletes a failed request, so that the client can retry it.
-    package func forget(_ errand: Errand) throws {
+    package func forget(_ errand: IdempotentRequest) throws {
         guard errand.isNoted else { return }
         try write { db in try db.run("DELETE FROM request WHERE key = ?", [errand.key]) }
     }
 
     /// Stores the response to a request.
     /// - Parameter answer: `nil` for a response with a secret, which is sent once.
-    package func keep(_ answer: KnownRequest.Answer?, to errand: Errand) throws {
+    package func keep(_ answer: KnownRequest.Answer?, to errand: IdempotentRequest) throws {
         // A purge has deleted the row itself.
         try write { db in
             try db.run(

@@ -47,7 +47,7 @@ extension SentNotification {
 }
 
 /// A delivered notification, for channels that were not connected.
-package struct ToldNotification: Hashable, Sendable {
+package struct DeliveredNotification: Hashable, Sendable {
     package var decision: TrackerNotification
     /// The names of the channels that accepted it.
     package var sinks: [String]
@@ -58,7 +58,7 @@ package struct ToldNotification: Hashable, Sendable {
 
 extension TrackerStore {
     /// The notifications after a position, oldest first.
-    package func told(after place: Int64, through last: Int64 = .max) throws -> [ToldNotification] {
+    package func told(after place: Int64, through last: Int64 = .max) throws -> [DeliveredNotification] {
         try read { db in
             let statement = try db.cachedStatement(
                 sql: """
@@ -73,7 +73,7 @@ extension TrackerStore {
                 else {
                     throw row.unreadable("decision is nothing that was ever told")
                 }
-                return ToldNotification(
+                return DeliveredNotification(
                     decision: decision,
                     sinks: try row.checked("sinks", String.self).split(separator: ",").map(String.init))
             }
@@ -112,7 +112,7 @@ extension TrackerStore {
     ///   - missed: the reason for those that it does not show, by position.
     ///   - place: the last processed position.
     package func hasHeard(
-        _ told: [ToldNotification], _ outlet: String, missed: [Int64: MissedReason] = [:], through place: Int64
+        _ told: [DeliveredNotification], _ outlet: String, missed: [Int64: MissedReason] = [:], through place: Int64
     ) throws {
         try write { db in
             for one in told {

@@ -38,7 +38,7 @@ package struct TrackerStore: Sendable {
     private let files: Files?
     private let shared: Shared
     /// A request that the next write executes once.
-    var errand: Errand?
+    var errand: IdempotentRequest?
 
     /// State that all copies of one open store share.
     private final class Shared: Sendable {

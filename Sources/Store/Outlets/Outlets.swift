@@ -2,7 +2,7 @@ import GRDB
 import TrackerCore
 
 /// A publisher of drink changes, for example MQTT. It sends each change at least once, in order.
-package struct Outlet: Hashable, Sendable {
+package struct Publisher: Hashable, Sendable {
     package var name: String
     /// The client ID of this store, created once.
     package var id: String
@@ -25,7 +25,7 @@ package struct DrinkChange: Hashable, Sendable {
 extension TrackerStore {
     /// Opens a publisher. A new or reopened one starts with the next change.
     /// - Parameter tellsAll: a new one starts with all stored drinks, for example after a purge.
-    package func openOutlet(_ name: String, tellsAll: Bool = false, makeID: () -> String) throws -> Outlet {
+    package func openOutlet(_ name: String, tellsAll: Bool = false, makeID: () -> String) throws -> Publisher {
         if let known = try read({ db in try Self.outlet(name, db) }) { return known }
         return try write { db in
             if let known = try Self.outlet(name, db) { return known }
@@ -160,9 +160,9 @@ extension TrackerStore {
 
     // MARK: - Parts
 
-    private static func outlet(_ name: String, _ db: Database) throws -> Outlet? {
+    private static func outlet(_ name: String, _ db: Database) throws -> Publisher? {
         try Row.fetchOne(db, sql: "SELECT * FROM outlet WHERE name = ? AND isOpen", arguments: [name]).map {
-            Outlet(name: name, id: try $0.checked("id"), position: try $0.checked("position"))
+            Publisher(name: name, id: try $0.checked("id"), position: try $0.checked("position"))
         }
     }
 

@@ -416,7 +416,7 @@ package final class LateSink: NotificationSink {
         guard let last = told.last else { return true }
         do {
             let stillTrue = StillTrue(try desk.store.facts(desk.context), now: desk.now)
-            var done: [ToldNotification] = []
+            var done: [DeliveredNotification] = []
             var missed: [Int64: MissedReason] = [:]
             for one in told {
                 done.append(one)
@@ -448,7 +448,7 @@ package final class LateSink: NotificationSink {
     }
 
     /// The notifications recorded as missed while the clock was ahead. They are checked again.
-    private func judgedTooEarly(_ desk: TrackerDesk) throws -> [ToldNotification] {
+    private func judgedTooEarly(_ desk: TrackerDesk) throws -> [DeliveredNotification] {
         let places = Set(judged.withLock { $0 }.filter { isAhead($0.at, desk) }.map(\.place))
         guard let first = places.min(), let last = places.max() else { return [] }
         try desk.store.forgetMissed(places.sorted(), name)
@@ -461,7 +461,7 @@ package final class LateSink: NotificationSink {
     }
 
     private func note(
-        _ done: [ToldNotification], _ missed: [Int64: MissedReason], _ desk: TrackerDesk, through place: Int64
+        _ done: [DeliveredNotification], _ missed: [Int64: MissedReason], _ desk: TrackerDesk, through place: Int64
     ) throws {
         let changed = done.filter { missed[$0.place] != nil || !$0.sinks.contains(name) }
         guard !done.isEmpty else { return }

@@ -225,7 +225,7 @@ extension TrackerDesk {
     @discardableResult
     package func press(_ action: NotificationAction, key: String, at instant: Instant? = nil) throws -> Bool {
         if [.logWater, .logDrink, .endSession, .keepGoing].contains(action) { try needWaterline() }
-        let errand = Errand(key: "press " + key, asking: action.rawValue.utf8, at: now)
+        let errand = IdempotentRequest(key: "press " + key, asking: action.rawValue.utf8, at: now)
         let desk = running(errand)
         do {
             switch action {
@@ -240,7 +240,7 @@ extension TrackerDesk {
             case .open, .dismiss: try desk.openNotifications()
             }
             return true
-        } catch is Errand.Repeated {
+        } catch is IdempotentRequest.Repeated {
             return false
         }
     }

@@ -84,7 +84,7 @@ package struct TrackerDesk: Sendable {
 
 extension TrackerDesk {
     /// A copy whose first write runs once for this job.
-    package func running(_ errand: Errand) -> TrackerDesk {
+    package func running(_ errand: IdempotentRequest) -> TrackerDesk {
         TrackerDesk(store.running(errand), context, canNotify: canNotify, remark: remark).seeing(
             waterline: seesWaterline)
     }
@@ -166,7 +166,7 @@ extension TrackerDesk {
     }
 
     /// The publishers that failed at their last attempt.
-    package func outletTroubles() throws -> [OutletTrouble] { try store.outletTroubles() }
+    package func outletTroubles() throws -> [PublisherError] { try store.outletTroubles() }
 
     /// The number of stale retained topics, which the service deletes from their brokers.
     package func leftBehind() throws -> Int { try store.leavings().reduce(0) { $0 + $1.topics.count } }

@@ -141,7 +141,7 @@ package struct UpkeepReport: Sendable {
     package let refused: [SettingRefusal]
     package let outbox: Outbox
     package let sync: SyncReport
-    package let troubles: [OutletTrouble]
+    package let troubles: [PublisherError]
     /// The address and port of the page.
     package let listen: String
     package let bottles: [KnownBottle]
@@ -240,7 +240,7 @@ package enum Scope: String, Sendable, CaseIterable, Comparable, Encodable {
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-extension OutletTrouble: Encodable {
+extension PublisherError: Encodable {
     package var title: String {
         switch outlet {
         case "mqtt": "MQTT"

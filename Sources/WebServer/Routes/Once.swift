@@ -41,7 +41,7 @@ enum Once {
     ) async throws -> Answer {
         var desk = try ask.desk()
         guard let key = try key(of: ask.request) else { return try await act(desk) }
-        let errand = Errand(
+        let errand = IdempotentRequest(
             key: key, asking: Array("\(ask.request.method.rawValue) \(place(of: ask.request)) ".utf8) + what,
             at: desk.context.now)
         let name = [ask.person.name, key]
@@ -59,11 +59,11 @@ enum Once {
                 status: answer.status.code, body: Array(answer.bytes.readableBytesView))
             try? desk.store.keep(way == .secret ? nil : kept, to: errand)
             return answer
-        } catch let problem where way != .stored && !(problem is Errand.Repeated) {
+        } catch let problem where way != .stored && !(problem is IdempotentRequest.Repeated) {
             // It failed, and the client gets the error: it may retry with the same key.
             try? desk.store.forget(errand)
             throw problem
-        } catch is Errand.Repeated {
+        } catch is IdempotentRequest.Repeated {
             // Another request with the same key was in progress.
             guard let known = try replay(errand, desk, way, nil) else { throw isUnderWay }
             return known
@@ -87,7 +87,7 @@ enum Once {
         .conflict, "underWay", "The same request is in progress.", headers: [.retryAfter: "5"])
 
     /// - Parameter name: the entry in `underWay`; `nil` if it was checked already.
-    private static func replay(_ errand: Errand, _ desk: TrackerDesk, _ way: Way, _ name: [String]?) throws -> Answer? {
+    private static func replay(_ errand: IdempotentRequest, _ desk: TrackerDesk, _ way: Way, _ name: [String]?) throws -> Answer? {
         guard let known = try desk.store.request(errand.key) else { return nil }
         guard known.fingerprint == errand.fingerprint else {
             throw HTTPProblem(

@@ -2,7 +2,7 @@ import GRDB
 import TrackerCore
 
 /// Stale retained topics at a broker, which a service deletes.
-package struct Leavings: Hashable, Sendable {
+package struct StaleTopics: Hashable, Sendable {
     /// The broker's address; empty if unknown.
     package var place: String
     /// The client ID that published them.
@@ -63,7 +63,7 @@ extension TrackerStore {
     }
 
     /// All stale topics, by address and client ID.
-    package func leavings() throws -> [Leavings] {
+    package func leavings() throws -> [StaleTopics] {
         let rows = try read { db in
             try Row.fetchAll(
                 db,
@@ -78,13 +78,13 @@ extension TrackerStore {
                 try row.checked("place"), try row.checked("id"), try row.checked("topic")
             )
             if all.last?.place != place || all.last?.id != id {
-                all.append(Leavings(place: place, id: id, topics: [], tried: try row.checked("seconds")))
+                all.append(StaleTopics(place: place, id: id, topics: [], tried: try row.checked("seconds")))
             }
             all[all.count - 1].topics.append(topic)
         }
     }
 
-    package func noteTried(_ leavings: Leavings, seconds: Int) throws {
+    package func noteTried(_ leavings: StaleTopics, seconds: Int) throws {
         try write { db in
             try db.run(
                 """
@@ -94,7 +94,7 @@ extension TrackerStore {
         }
     }
 
-    package func forget(_ leavings: Leavings) throws {
+    package func forget(_ leavings: StaleTopics) throws {
         try write { db in
             try db.run("DELETE FROM leaving_tried WHERE place = ? AND id = ?", [leavings.place, leavings.id])
             for topic in leavings.topics {

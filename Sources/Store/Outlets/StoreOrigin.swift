@@ -5,7 +5,7 @@ import TrackerCore
 
 /// The machine and file that a store is published from. A copied store has the same identity, and a broker accepts only
 /// one client with it.
-package struct OutletHome: Hashable, Sendable {
+package struct StoreOrigin: Hashable, Sendable {
     /// A hash of the machine ID. Without a machine ID, of the file system and inode.
     package var machine: String
     /// The path without symbolic links.
@@ -49,7 +49,7 @@ package enum OutletStanding: Hashable, Sendable {
 
 extension TrackerStore {
     /// Compares the location with the last one. A new publisher and a moved file adopt this location.
-    package func standing(of outlet: String, at here: OutletHome) throws -> OutletStanding {
+    package func standing(of outlet: String, at here: StoreOrigin) throws -> OutletStanding {
         guard let known = try home(of: outlet) else {
             try move(outlet, to: here)
             return .known
@@ -69,7 +69,7 @@ extension TrackerStore {
     }
 
     /// Adopts this location with the same identity.
-    package func move(_ outlet: String, to here: OutletHome) throws {
+    package func move(_ outlet: String, to here: StoreOrigin) throws {
         try write { db in
             try db.run("UPDATE outlet SET home = ? WHERE name = ?", [here.text, outlet])
         }
@@ -77,7 +77,7 @@ extension TrackerStore {
 
     /// Adopts this location with a new identity. The retained topics belong to the original. Both stores publish
     /// waiting changes, because it is unknown which of them recorded these.
-    package func beginAnew(_ outlet: String, id: String, at here: OutletHome) throws {
+    package func beginAnew(_ outlet: String, id: String, at here: StoreOrigin) throws {
         try write { db in
             try db.run("UPDATE outlet SET home = ?, id = ? WHERE name = ?", [here.text, id, outlet])
             try db.run("DELETE FROM outlet_topic WHERE outlet = ?", [outlet])
@@ -85,7 +85,7 @@ extension TrackerStore {
     }
 
     /// The retained topics of the original that both stores have recorded.
-    package func keptByOriginal(of outlet: String, at here: OutletHome) throws -> Set<String> {
+    package func keptByOriginal(of outlet: String, at here: StoreOrigin) throws -> Set<String> {
         var topics = Set(try keptTopics(of: outlet))
         if let known = try home(of: outlet), known.path != here.path, known.machine == here.machine,
             let original = try? TrackerStore(path: known.path, for: .looking)
@@ -101,13 +101,13 @@ extension TrackerStore {
             try Row.fetchOne(db, sql: "SELECT id, home FROM outlet WHERE name = ?", arguments: [outlet])
         }
         return try row.map {
-            (try $0.checked("id"), (try? $0.checked("home", String.self)).flatMap(OutletHome.init)?.path)
+            (try $0.checked("id"), (try? $0.checked("home", String.self)).flatMap(StoreOrigin.init)?.path)
         }
     }
 
-    private func home(of outlet: String) throws -> OutletHome? {
+    private func home(of outlet: String) throws -> StoreOrigin? {
         try read { db in try String.fetchOne(db, sql: "SELECT home FROM outlet WHERE name = ?", arguments: [outlet]) }
-            .flatMap(OutletHome.init)
+            .flatMap(StoreOrigin.init)
     }
 
     /// Whether the original exists: another file with the same identity, or an unreadable one.

@@ -3,7 +3,7 @@ import GRDB
 import TrackerCore
 
 /// A publisher that failed at the last attempt.
-package struct OutletTrouble: Hashable, Sendable {
+package struct PublisherError: Hashable, Sendable {
     /// `mqtt`, `ntfy` or `webhook`.
     package var outlet: String
     /// A message for the user.
@@ -57,7 +57,7 @@ extension TrackerStore {
     }
 
     /// Sorted by name.
-    package func outletTroubles() throws -> [OutletTrouble] {
+    package func outletTroubles() throws -> [PublisherError] {
         try read { db in
             try Row.fetchAll(
                 db,
@@ -68,7 +68,7 @@ extension TrackerStore {
                     'waiting') FROM pocket_trouble t WHERE outlet IN ('ntfy', 'webhook') ORDER BY name
                     """
             ).map {
-                OutletTrouble(
+                PublisherError(
                     outlet: try $0.checked("name"), words: try $0.checked("words"),
                     since: try $0.checked("since", Int64?.self).map(Instant.init(milliseconds:)),
                     waiting: try $0.checked("waiting"))
