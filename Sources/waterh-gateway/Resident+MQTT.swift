@@ -8,7 +8,7 @@ import TrackerService
 extension Resident {
     /// The MQTT publisher, if a broker is configured.
     func outlet(
-        _ channel: MQTTChannel, _ service: ServiceDoor, canNotify: @escaping @Sendable () -> Bool,
+        _ channel: MQTTChannel, _ service: ServiceClient, canNotify: @escaping @Sendable () -> Bool,
         wrote: @escaping @Sendable () async -> Void
     ) -> MQTTPublisher {
         let (store, plan, watch, log, place) = (store, plan, watch, log, store.path)

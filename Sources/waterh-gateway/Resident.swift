@@ -53,7 +53,7 @@ final class Resident: Sendable {
             day: { [store = depot.store] in (try? store.profile()).map { $0?.userID ?? "" } })
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: shown) }
         // The service's desktop, or a program of the session.
-        let screens = LateSink(
+        let screens = BufferedSink(
             FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), desk: { await desk.desk() },
             wasShown: { shown.hasJustShown($0.announcement) }
         ) { log.notice("\($0)") }
@@ -102,7 +102,7 @@ final class Resident: Sendable {
             group.addTask { await self.takeInbox() }
             if store.stateFile != nil {
                 group.addTask {
-                    await page.keepStateFile(self.watch, every: DayFollower.longestPause / Machine.speed) {
+                    await page.keepStateFile(self.watch, every: DayObserver.longestPause / Machine.speed) {
                         log.warning("\($0)")
                     }
                 }
@@ -173,9 +173,9 @@ final class Resident: Sendable {
         try TrackerDesk(store, now: Machine.now(), zone: StoreProvider.choice(zone), source: source, canNotify: canNotify)
     }
 
-    private func door(_ service: PollService, _ scanner: BottleScanner) -> ServiceDoor {
+    private func door(_ service: PollService, _ scanner: BottleScanner) -> ServiceClient {
         let (board, desk, store, onlookers) = (board, desk, store, onlookers)
-        var door = ServiceDoor(
+        var door = ServiceClient(
             status: {
                 let isWelcome = (try? store.profile()?.onboardedAt) ?? nil
                 var status = await board.status(

@@ -93,7 +93,7 @@ actor ServiceStore {
     func bottlesElsewhere() -> Set<String> { Adoption.elsewhere(besides: depot.store.path) }
 
     /// Whether a connection is kept after its poll (`bottle.hold`).
-    private func wish(_ bottle: BottlePlan, _ rhythm: PollRhythm?) -> HoldRequest? {
+    private func wish(_ bottle: BottlePlan, _ rhythm: PollSchedule?) -> HoldRequest? {
         let own = bottle.own.count == 1 ? bottle.own[0].settings : nil
         guard !isRecording, (own?.mode ?? (try? depot.store.settings().bottle.mode)) != .share,
             let hold = own?.hold ?? (try? depot.store.settings().bottle.hold)

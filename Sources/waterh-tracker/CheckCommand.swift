@@ -35,7 +35,7 @@ struct Check: WaitingCommand {
         let output = OutputSink(show: show, isJSON: desk.isJSON, console: desk.console)
         let desktop = await TrackerDesktop.open(store: desk.path) { Diagnostics.line($0) }
         let (tracker, shown) = (desk.tracker, TrackerDesktop.memory(store: desk.path))
-        let late = LateSink(desktop, desk: { tracker }, wasShown: { shown.hasJustShown($0.announcement) }) {
+        let late = BufferedSink(desktop, desk: { tracker }, wasShown: { shown.hasJustShown($0.announcement) }) {
             Diagnostics.line($0)
         }
         let sinks: [any NotificationSink] = [late, output]

@@ -18,7 +18,7 @@ struct StoreFollow: Sendable {
                 "cannot watch \(place.path): no free inotify watches, or its directory does not exist",
                 advice: "Raise fs.inotify.max_user_instances, or stop programs that watch files.")
         }
-        let follower = DayFollower(writes: watch.writes, look: look)
+        let follower = DayObserver(writes: watch.writes, look: look)
         try await Self.whileRead { await follower.run() }
     }
 
@@ -80,12 +80,12 @@ struct StatusFollow: Sendable {
         try await StoreFollow(place: place).run {
             do {
                 let standing = try DeskOpening(options, place: place).desk(for: .looking, at: clock.now()).standing()
-                guard let line = try line(TrackerDesk.json(standing.snapshot)) else { return DayFollower.longestPause }
+                guard let line = try line(TrackerDesk.json(standing.snapshot)) else { return DayObserver.longestPause }
                 lines.line(line)
                 return clock.real(standing.lasts)
             } catch {
                 lines.trouble("\(Failures.explained(error))")
-                return DayFollower.longestPause
+                return DayObserver.longestPause
             }
         }
     }
@@ -170,7 +170,7 @@ struct DrinkStream: Sendable {
                 let sentence = Escaping.replacing("\(Failures.explained(error))", ["\n": " "])
                 if reader.trouble != sentence { Diagnostics.warning(sentence) }
                 reader.trouble = sentence
-                return DayFollower.longestPause
+                return DayObserver.longestPause
             }
             // Drinks do not change by time.
             return .seconds(3600)

@@ -16,7 +16,7 @@ private struct Shelf {
     var machine = ServiceMachine()
     var now = 0.0
     var plans = [one]
-    var rhythm = PollRhythm.every(seconds: 600)
+    var rhythm = PollSchedule.every(seconds: 600)
     /// The time ranges with a viewer, by bottle.
     var watched: [BottlePlan.ID: ClosedRange<Double>] = [:]
     var isAlways = false

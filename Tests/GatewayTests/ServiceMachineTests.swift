@@ -144,7 +144,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         var poked: Set<BottlePlan.ID> = []
         var lastEnded: [BottlePlan.ID: MonotonicInstant] = [:]
         var polls = 0
-        var rhythms = Dictionary(uniqueKeysWithValues: bottles.map { ($0.id, PollRhythm.every(seconds: 60)) })
+        var rhythms = Dictionary(uniqueKeysWithValues: bottles.map { ($0.id, PollSchedule.every(seconds: 60)) })
         while polls < 400 {
             if Int.random(in: 0..<10, using: &random) == 0, let one = bottles.randomElement(using: &random) {
                 rhythms[one.id] = .every(seconds: [60, 120, 300, 600].randomElement(using: &random) ?? 60)

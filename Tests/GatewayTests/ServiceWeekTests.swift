@@ -88,7 +88,7 @@ private struct Person {
         var now = MonotonicInstant(nanoseconds: 0)
         func wall() -> Instant { Instant(milliseconds: monday.milliseconds + now.nanoseconds / 1_000_000) }
         let end = MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(7 * 86_400))
-        var rhythms: [[PollRhythm]] = [[], []]
+        var rhythms: [[PollSchedule]] = [[], []]
         var facts = people.map { $0.facts(.utc) }
         while now < end {
             let present = facts.map { PollPlan.rhythm($0, now: wall()) }

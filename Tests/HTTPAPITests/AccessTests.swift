@@ -108,7 +108,7 @@ import TrackerService
     ])
     func `a cookie does not count for the requests of another origin`(headers: [String: String]) async throws {
         let looks = Mutex(0)
-        let door = ServiceDoor(
+        let door = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" },
             look: { _ in looks.withLock { $0 += 1 } })
         try await ServedHousehold.serve(service: door) { house async throws in

@@ -8,14 +8,14 @@ import TrackerService
 @Suite struct DescribedAnswerTests {
     @Test func `the state matches the OpenAPI description on every kind of day`() async throws {
         let description = try APIDescription()
-        let busy = ServiceDoor(
+        let busy = ServiceClient(
             status: {
                 ServiceStatus(
                     version: "0", stage: "polling", lastPoll: ServedHousehold.noon, nextPoll: ServedHousehold.noon,
                     pollSentence: "done", trying: "again", storedRecords: 3,
                     setupDone: false, speed: 720)
             }, pollNow: {}, recentPolls: { [] }, send: { _ in "" })
-        let quiet = ServiceDoor(
+        let quiet = ServiceClient(
             status: { ServiceStatus(version: "0") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" })
         for (name, service) in [("no service", nil), ("an idle one", quiet), ("one that polls", busy)] {
             try await ServedHousehold.serve(service: service) { house async throws in
@@ -44,7 +44,7 @@ import TrackerService
         let desk = try TrackerDesk(
             store, now: ServedHousehold.noon, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
         var state = try desk.state()
-        state.bottle = BottleStanding(
+        state.bottle = BottleCondition(
             name: "mine", advertisedName: "WaterH", model: "Boost", batteryPercent: 97, clockDriftSeconds: -2,
             lastPoll: ServedHousehold.noon)
         state.syncReport = SyncReport(waiting: 2, trouble: "away", refused: 1, refusals: ["a row"])
@@ -104,7 +104,7 @@ import TrackerService
                 at: ServedHousehold.noon, bottle: nil, result: "notFound", sentence: "Bottle not found", received: 0,
                 new: 0, duplicates: 0, suspect: 0, acknowledged: 0, seconds: 10),
         ]
-        let service = ServiceDoor(
+        let service = ServiceClient(
             status: { ServiceStatus(version: "0") }, pollNow: {}, recentPolls: { polls },
             send: { _ in "The goal is 2500 ml." })
         try await ServedHousehold.serve(service: service) { house async throws in

@@ -21,7 +21,7 @@ struct ServedHousehold {
     ///   - now: the machine's clock.
     ///   - uptime: the clock of access codes.
     static func serve(
-        _ store: TrackerStore? = nil, service: ServiceDoor? = nil,
+        _ store: TrackerStore? = nil, service: ServiceClient? = nil,
         sharesWaterline: Bool = false, log: Logger = .silent,
         now: @escaping @Sendable () -> Instant = { noon }, uptime: @escaping @Sendable () -> Instant = { noon },
         _ body: (ServedHousehold) async throws -> Void

@@ -60,8 +60,8 @@ import TrackerService
 
     /// Tracker spec section 10.4: the connection to the bottle ends a minute after the last viewer disconnects.
     @Test func `a disconnected client is no longer a viewer`() async throws {
-        let looks = Mutex<[ServiceDoor.Look]>([])
-        let door = ServiceDoor(
+        let looks = Mutex<[ServiceClient.Look]>([])
+        let door = ServiceClient(
             status: { ServiceStatus(version: "0", lastPoll: ServedHousehold.noon) }, pollNow: {}, recentPolls: { [] },
             send: { _ in "" },
             look: { look in looks.withLock { $0.append(look) } })

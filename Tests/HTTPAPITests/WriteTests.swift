@@ -232,7 +232,7 @@ import TrackerService
 
     @Test func `a repeated command reaches the bottle once`() async throws {
         let sent = Mutex<[[String]]>([])
-        let door = ServiceDoor(
+        let door = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] },
             send: { words in
                 guard words != ["nonsense"] else { throw WrongInput("notACommand", "That is no command.") }
@@ -255,7 +255,7 @@ import TrackerService
     @Test func `a pending command is not reported as done`() async throws {
         let (asked, tell) = AsyncStream.makeStream(of: Void.self)
         let (isDone, finish) = AsyncStream.makeStream(of: Void.self)
-        let door = ServiceDoor(
+        let door = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] },
             send: { _ in
                 tell.yield()
@@ -285,7 +285,7 @@ import TrackerService
     @Test func `the result of a command is unknown after a crash`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let polls = Mutex(0)
-        let door = ServiceDoor(
+        let door = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: { polls.withLock { $0 += 1 } }, recentPolls: { [] },
             send: { _ in "done" })
         try await ServedHousehold.serve(store, service: door) { house async throws in

@@ -49,7 +49,7 @@ final class OutletRig: Sendable {
         let address = try isInFile ? TrackerStore(inMemory: "UTC") : store
         let given = ([("mqtt.url", broker.url), ("mqtt.prefix", "h")] + settings).map { (name: $0.0, text: $0.1) }
         _ = try TrackerDesk(address, desk().context).set(given)
-        let door = ServiceDoor(
+        let door = ServiceClient(
             status: {
                 boxed.rig?.looks.withLock { $0 += 1 }
                 let happening = boxed.rig?.whileItLooks.withLock { happening in

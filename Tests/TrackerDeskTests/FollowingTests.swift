@@ -27,7 +27,7 @@ struct FollowingTests {
         let (writes, write) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let pauses = Pauses()
         let looks = Mutex(0)
-        let follower = DayFollower(writes: writes, sleep: { await pauses.sleep($0) }) {
+        let follower = DayObserver(writes: writes, sleep: { await pauses.sleep($0) }) {
             looks.withLock { $0 += 1 }
             return .seconds(45)
         }

@@ -56,7 +56,7 @@ import TrackerService
 
     private func look(_ wall: String) async throws {
         now.withLock { $0 = wall }
-        let sink = LateSink(
+        let sink = BufferedSink(
             desktop, desk: { [self] in try fixture.desk(now.withLock { $0 }) },
             wasShown: { [self] one in remembered.withLock { $0.contains(one.notificationId) } })
         try await fixture.desk(wall).tell([sink, phone])
@@ -125,7 +125,7 @@ import TrackerService
     }
 
     @Test func `a notification missed while the clock was ahead is shown once`() async throws {
-        let sink = LateSink(desktop, desk: { [self] in try fixture.desk(now.withLock { $0 }) })
+        let sink = BufferedSink(desktop, desk: { [self] in try fixture.desk(now.withLock { $0 }) })
         func tell(_ wall: String) async throws {
             now.withLock { $0 = wall }
             try await fixture.desk(wall).tell([sink, phone])
@@ -217,9 +217,9 @@ import TrackerService
     @Test func `a new channel begins with the next notification`() async throws {
         let other = try DeskFixture()
         let (late, first) = (Place("desktop", isThere: false), Place("phone"))
-        try await other.desk("08:00").tell([LateSink(late, desk: { try other.desk("08:00") }), first])
+        try await other.desk("08:00").tell([BufferedSink(late, desk: { try other.desk("08:00") }), first])
         late.isThere = true
-        try await other.desk("08:01").tell([LateSink(late, desk: { try other.desk("08:01") }), first])
+        try await other.desk("08:01").tell([BufferedSink(late, desk: { try other.desk("08:01") }), first])
         #expect(first.shown.count == 1 && late.shown.isEmpty)
     }
 

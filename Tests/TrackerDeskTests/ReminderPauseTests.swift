@@ -106,7 +106,7 @@ import TrackerService
     // MARK: - Desktop notifications
 
     @Test func `the desktop shows nothing while desktop notifications are off, and not afterwards`() async throws {
-        let late = { (wall: String) in LateSink(screen, desk: { [fixture] in try fixture.desk(wall) }) }
+        let late = { (wall: String) in BufferedSink(screen, desk: { [fixture] in try fixture.desk(wall) }) }
         let phone = MemoryChannel()
         _ = try fixture.desk("11:00").set([("notify.desktop", "false")])
         try await fixture.desk("12:00").tell([late("12:00"), phone])

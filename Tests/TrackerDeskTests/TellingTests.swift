@@ -256,7 +256,7 @@ import TrackerService
         work.cancel()
         await work.value
         let lengths = pauses.withLock { $0 }
-        #expect(lengths.allSatisfy { $0 <= DayFollower.longestPause && $0 > .zero })
+        #expect(lengths.allSatisfy { $0 <= DayObserver.longestPause && $0 > .zero })
         let idle = ReminderLoop(sinks: [], desk: { fixture.certainDesk("12:00") }, trouble: { _ in })
         await idle.run()
     }

@@ -205,11 +205,11 @@ package actor PollService {
 package struct BottleDay: Sendable {
     package var plan: BottlePlan
     /// The poll interval; `nil` if it is unknown.
-    package var rhythm: PollRhythm?
+    package var rhythm: PollSchedule?
     /// Whether its connection is kept between polls.
     package var wish: HoldRequest?
 
-    package init(_ plan: BottlePlan, rhythm: PollRhythm?, wish: HoldRequest? = nil) {
+    package init(_ plan: BottlePlan, rhythm: PollSchedule?, wish: HoldRequest? = nil) {
         self.plan = plan
         self.rhythm = rhythm
         self.wish = wish

@@ -17,7 +17,7 @@ package struct HoldRequest: Hashable, Sendable {
     /// - Parameters:
     ///   - onlookers: the deadline of the clients that watch; `nil`: none.
     ///   - rhythm: a resting bottle is not kept connected, unless a client watches.
-    package init?(_ hold: BottleHold, onlookers: MonotonicInstant?, rhythm: PollRhythm?, now: MonotonicInstant) {
+    package init?(_ hold: BottleHold, onlookers: MonotonicInstant?, rhythm: PollSchedule?, now: MonotonicInstant) {
         if hold != .never, let onlookers, onlookers > now {
             self.init(until: onlookers, isWatched: true)
         } else if hold == .always, case .every = rhythm {

@@ -12,7 +12,7 @@ package struct ServiceMachine: Sendable {
     package enum Event: Sendable {
         /// The bottles and their poll intervals, as far as known. Required at `nextDeadline`, and accepted at any time:
         /// this starts the next poll if one is due.
-        case plans([BottlePlan], [BottlePlan.ID: PollRhythm], wishes: [BottlePlan.ID: HoldRequest] = [:])
+        case plans([BottlePlan], [BottlePlan.ID: PollSchedule], wishes: [BottlePlan.ID: HoldRequest] = [:])
         /// Poll at once: a user's request, changed settings, or a change of the clock. `nil`: every bottle.
         case poke(BottlePlan.ID?)
         case liveReport
@@ -35,7 +35,7 @@ package struct ServiceMachine: Sendable {
 
     struct Standing {
         var plan: BottlePlan
-        var rhythm: PollRhythm?
+        var rhythm: PollSchedule?
         var asOf: MonotonicInstant
         /// The time of a request for an immediate poll.
         var urgentSince: MonotonicInstant?
@@ -123,7 +123,7 @@ package struct ServiceMachine: Sendable {
     }
 
     private mutating func take(
-        _ plans: [BottlePlan], _ rhythms: [BottlePlan.ID: PollRhythm], _ wishes: [BottlePlan.ID: HoldRequest],
+        _ plans: [BottlePlan], _ rhythms: [BottlePlan.ID: PollSchedule], _ wishes: [BottlePlan.ID: HoldRequest],
         _ now: MonotonicInstant
     ) {
         lookedAt = now

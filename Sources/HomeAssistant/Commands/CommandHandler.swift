@@ -13,7 +13,7 @@ struct CommandHandler: Sendable {
     static let waterline: Set = ["drink", "end", "start", "water"]
 
     let desk: @Sendable () throws -> TrackerDesk
-    let service: ServiceDoor?
+    let service: ServiceClient?
     let sharesWaterline: @Sendable () -> Bool
 
     /// Executes a command on the store, once for each transaction.

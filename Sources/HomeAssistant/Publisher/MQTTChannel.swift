@@ -37,7 +37,7 @@ package final class MQTTChannel: NotificationSink {
     private static let batch = 20
     private static let pauses = Backoff(first: .milliseconds(500), longest: .seconds(300))
     private let state = Mutex(State())
-    private let turns = Turns()
+    private let turns = SerialQueue()
 
     package convenience init() { self.init(limit: .seconds(6)) }
 

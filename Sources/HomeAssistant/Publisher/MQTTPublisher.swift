@@ -11,7 +11,7 @@ package actor MQTTPublisher {
         /// Creates an application API for one request.
         package var desk: @Sendable () throws -> TrackerDesk
         package var overlay: @Sendable (Settings) throws -> Settings
-        package var service: ServiceDoor?
+        package var service: ServiceClient?
         package var sharesWaterline: @Sendable () -> Bool
         package var version: String
         /// Called after a command has changed something.
@@ -28,7 +28,7 @@ package actor MQTTPublisher {
 
         package init(
             desk: @escaping @Sendable () throws -> TrackerDesk,
-            overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceDoor? = nil,
+            overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceClient? = nil,
             sharesWaterline: @escaping @Sendable () -> Bool,
             version: String,
             wrote: @escaping @Sendable () async -> Void = {},
@@ -118,7 +118,7 @@ package actor MQTTPublisher {
                 plan = try self.plan()
                 guard let plan else {
                     try turnOff()
-                    await rest(DayFollower.lookEvery(isTold: isFollowing))
+                    await rest(DayObserver.lookEvery(isTold: isFollowing))
                     continue
                 }
                 isOn = true
@@ -237,9 +237,9 @@ package actor MQTTPublisher {
         guard let watch = around.watch() else { return nil }
         isFollowing = true
         return Task {
-            await DayFollower(writes: watch.writes) {
+            await DayObserver(writes: watch.writes) {
                 await self.poke()
-                return DayFollower.longestPause
+                return DayObserver.longestPause
             }.run()
             withExtendedLifetime(watch) {}
         }

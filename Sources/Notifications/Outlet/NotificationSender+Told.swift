@@ -13,7 +13,7 @@ extension NotificationSender {
         guard let newest = told.last else { return }
         let known = try store.postStates(at: name)
         let sharedFrom = try store.noteSharing(around.sharesWaterline())
-        let stillTrue = channel.keepsAll ? nil : StillTrue(try store.facts(desk.context), now: desk.now)
+        let stillTrue = channel.keepsAll ? nil : NotificationValidity(try store.facts(desk.context), now: desk.now)
         for one in told where known[one.decision.notificationId] == nil && channel.takes(one.decision.kind) {
             let (decision, decidedAt) = (one.decision, one.decision.decidedAt ?? desk.now)
             // Notifications of a session stay private if Waterline was not shared at that time.

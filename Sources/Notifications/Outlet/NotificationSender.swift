@@ -62,7 +62,7 @@ package actor NotificationSender: NotificationSink {
     package nonisolated let name: String
     private let claimant: String
     /// The interval between checks of the settings and of other processes' work.
-    private var lookEvery: Duration { DayFollower.lookEvery(isTold: around.watch != nil) }
+    private var lookEvery: Duration { DayObserver.lookEvery(isTold: around.watch != nil) }
     private var plan: NotificationTarget?
     private var pause: Task<Void, Never>?
     private var isPoked = false
@@ -85,7 +85,7 @@ package actor NotificationSender: NotificationSink {
     /// Runs until its task is cancelled.
     /// - Parameter arrivedLate: called after a message was accepted that no delivery waited for.
     package func run(arrivedLate: @Sendable () async -> Void = {}) async {
-        let waking = DayFollower.waking(around.watch) { [weak self] in await self?.poke() }
+        let waking = DayObserver.waking(around.watch) { [weak self] in await self?.poke() }
         defer { waking?.cancel() }
         while !Task.isCancelled {
             isPoked = false
@@ -97,7 +97,7 @@ package actor NotificationSender: NotificationSink {
                 }
             } catch {
                 trouble("\(error)")
-                length = DayFollower.lookOften
+                length = DayObserver.lookOften
             }
             await rest(length)
         }
@@ -161,7 +161,7 @@ package actor NotificationSender: NotificationSink {
             let message: QueuedNotification
             switch try desk.store.nextPost(from: name, as: claimant, at: desk.now) {
             case .message(let next): message = next
-            case .busy: return try min(DayFollower.lookOften, lookAtOthers(desk.store))
+            case .busy: return try min(DayObserver.lookOften, lookAtOthers(desk.store))
             case .nothing: return try lookAtOthers(desk.store)
             }
             // If recording fails (full disk), the message is not sent again.

@@ -27,7 +27,7 @@ enum ConnectionTable {
         return try row.map { try ConnectionProblem(code: $0.checked("problem"), message: $0.checked("message")) } ?? nil
     }
 
-    static func bottle(_ db: Database) throws -> BottleStanding? {
+    static func bottle(_ db: Database) throws -> BottleCondition? {
         let row = try Row.fetchOne(
             try db.cachedStatement(
                 sql: """
@@ -36,7 +36,7 @@ enum ConnectionTable {
                     """))
         // Skips an unreadable row. `doctor` reports it.
         return try [row].compactMap { $0 }.readable { row in
-            BottleStanding(
+            BottleCondition(
                 name: try row.checked("name"), advertisedName: try row.checked("advertisedName"),
                 model: try row.checked("model"),
                 batteryPercent: try row.checked("batteryPercent"),

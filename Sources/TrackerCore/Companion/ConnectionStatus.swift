@@ -127,7 +127,7 @@ package struct ConnectionStatus: Hashable, Sendable {
 }
 
 /// The status of the bottle that was polled last.
-package struct BottleStanding: Hashable, Sendable, Encodable {
+package struct BottleCondition: Hashable, Sendable, Encodable {
     /// The alias, or the identity.
     package var name: String
     package var advertisedName: String?
@@ -172,7 +172,7 @@ package struct BottleStanding: Hashable, Sendable, Encodable {
         try container.encode(lastCompletePoll?.wholeSeconds, forKey: .lastCompletePoll)
     }
 
-    var timeless: BottleStanding {
+    var timeless: BottleCondition {
         var copy = self
         (copy.lastPoll, copy.lastCompletePoll) = (nil, nil)
         return copy

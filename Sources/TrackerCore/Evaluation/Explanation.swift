@@ -63,7 +63,7 @@ extension Tracker {
         let waterline = facts.waterline.map {
             WaterlineReminders(now: now, facts: $0, settings: facts.settings, calendar: facts.calendar)
         }
-        let words = ReminderWords(hydration: hydration, waterline: waterline, calendar: facts.calendar)
+        let words = ReminderTexts(hydration: hydration, waterline: waterline, calendar: facts.calendar)
         let reminders = Explanation.kinds.map { kind in
             let guards = hydration.guards[kind] ?? waterline?.guards[kind] ?? [ReminderGuard(.sessionRuns, false)]
             return Explanation.Reminder(kind: kind, conditions: guards.map { words.condition($0, of: kind) })

@@ -1,5 +1,5 @@
 /// The interval between polls for the current day (tracker spec A7).
-package enum PollRhythm: Hashable, Sendable {
+package enum PollSchedule: Hashable, Sendable {
     /// Seconds after the end of the last poll.
     case every(seconds: Double)
     /// Seconds from now until the drinking hours begin: `bottle.pollWhenIdle` is off.
@@ -8,7 +8,7 @@ package enum PollRhythm: Hashable, Sendable {
 
 package enum PollPlan {
     /// The interval at a moment. Call it again after a change of settings, a drink, a manual poll or a resume.
-    package static func rhythm(_ facts: TrackerFacts, now: Instant) -> PollRhythm {
+    package static func rhythm(_ facts: TrackerFacts, now: Instant) -> PollSchedule {
         let intake = facts.today(at: now)
         let nextDrink = NextDrink(facts: facts, intake: intake, now: now)
         if nextDrink.phase != .outsideHours || facts.settings.bottle.pollWhenIdle {

@@ -10,7 +10,7 @@ package struct TrackerFacts: Sendable {
     /// `nil` without an active session.
     package var waterline: WaterlineFacts?
     package var connection: ConnectionStatus
-    package var bottle: BottleStanding?
+    package var bottle: BottleCondition?
     package var sync: SyncStatus
     package var syncReport = SyncReport()
     /// `false` if no notification server is available; other channels are not affected.

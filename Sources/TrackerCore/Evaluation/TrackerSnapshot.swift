@@ -15,7 +15,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     /// `nil` without an active session.
     package var waterline: WaterlineSnapshot?
     package var connection: ConnectionStatus
-    package var bottle: BottleStanding?
+    package var bottle: BottleCondition?
     package var sync: SyncStatus
     package var syncReport: SyncReport
     package var cupMl: Int

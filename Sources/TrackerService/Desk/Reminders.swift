@@ -13,7 +13,7 @@ extension TrackerDesk {
         let telling = try await offer(to: sinks) { banner in
             try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
             for sink in sinks {
-                _ = await Patience.answer(within: sink.limit) {
+                _ = await RetryInterval.answer(within: sink.limit) {
                     await sink.recorded(); return true
                 }
             }
@@ -48,7 +48,7 @@ extension TrackerDesk {
         async throws -> Telling
     {
         var able: [any NotificationSink] = []
-        for sink in sinks where await Patience.answer(within: sink.limit, { await sink.canShow() }) == true {
+        for sink in sinks where await RetryInterval.answer(within: sink.limit, { await sink.canShow() }) == true {
             able.append(sink)
         }
         var telling = try await offer(toAble: able, delivered)
@@ -69,7 +69,7 @@ extension TrackerDesk {
         await withTaskGroup(of: Void.self) { group in
             for sink in able {
                 group.addTask {
-                    _ = await Patience.answer(within: sink.limit) {
+                    _ = await RetryInterval.answer(within: sink.limit) {
                         await sink.catchUp(); return true
                     }
                 }
@@ -79,7 +79,7 @@ extension TrackerDesk {
         let offer = try store.offer(context, canNotify: !able.isEmpty)
         for id in offer.evaluation.closes {
             for sink in able {
-                _ = await Patience.answer(within: sink.limit) {
+                _ = await RetryInterval.answer(within: sink.limit) {
                     await sink.close(id: id); return true
                 }
             }
@@ -105,7 +105,7 @@ extension TrackerDesk {
         let shown = await withTaskGroup(of: (Int, Bool).self) { group in
             for (index, sink) in sinks.enumerated() {
                 group.addTask {
-                    (index, await Patience.answer(within: sink.limit) { await sink.deliver(notification) } == true)
+                    (index, await RetryInterval.answer(within: sink.limit) { await sink.deliver(notification) } == true)
                 }
             }
             return await group.reduce(into: Set<Int>()) { if $1.1 { $0.insert($1.0) } }
@@ -217,7 +217,7 @@ package actor ReminderLoop {
         } catch {
             if lastTrouble != "\(error)" { trouble("\(error)") }
             lastTrouble = "\(error)"
-            return DayFollower.longestPause
+            return DayObserver.longestPause
         }
     }
 }
@@ -230,7 +230,7 @@ extension ReminderLoop {
     /// - Parameter writes: one element per write to the store.
     package func follow(_ writes: AsyncStream<Void>) async {
         let seen = Seen()
-        await DayFollower(writes: writes) {
+        await DayObserver(writes: writes) {
             let desk = await self.currentDesk()
             if (try? await seen.isNews(desk)) == true { await self.poke() }
             // `run` handles changes by time.
@@ -254,7 +254,7 @@ extension ReminderLoop {
 
 /// Calls a closure after each write of any process, and at each change by time, at least every 60 s (tracker spec B8).
 /// It is idle otherwise.
-package actor DayFollower {
+package actor DayObserver {
     /// The pauses between evaluations after a write. A commit is readable only after fsync, a moment after the file
     /// event.
     package static let settling: [Duration] = [10, 20, 40, 80, 150, 300, 600, 1200].map { .milliseconds($0) }
@@ -284,7 +284,7 @@ package actor DayFollower {
     ///   - settling: the pauses between evaluations after the last write; not empty.
     ///   - sleep: must return early when its task is cancelled.
     package init(
-        writes: AsyncStream<Void>, settling: [Duration] = DayFollower.settling,
+        writes: AsyncStream<Void>, settling: [Duration] = DayObserver.settling,
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
         look: @escaping @Sendable () async -> Duration
     ) {
@@ -324,7 +324,7 @@ package actor DayFollower {
         guard let watch else { return nil }
         let writes = watch.writes
         return Task {
-            await DayFollower(writes: writes, settling: calmly) {
+            await DayObserver(writes: writes, settling: calmly) {
                 await wake()
                 return longestPause
             }.run()
@@ -345,12 +345,12 @@ package actor DayFollower {
 /// spec C).
 ///
 /// At most one notification of each kind is still valid, so a long absence ends with few notifications.
-package final class LateSink: NotificationSink {
+package final class BufferedSink: NotificationSink {
     private let place: any NotificationSink
     private let desk: @Sendable () async throws -> TrackerDesk
     private let wasShown: @Sendable (TrackerNotification) async -> Bool
     private let say: @Sendable (String) -> Void
-    private let turns = Turns()
+    private let turns = SerialQueue()
     /// The notifications recorded as missed, with the host's time. If the clock is set back before that time, they are
     /// checked again.
     private let judged = Mutex<[(place: Int64, at: Instant)]>([])
@@ -415,7 +415,7 @@ package final class LateSink: NotificationSink {
         else { return false }
         guard let last = told.last else { return true }
         do {
-            let stillTrue = StillTrue(try desk.store.facts(desk.context), now: desk.now)
+            let stillTrue = NotificationValidity(try desk.store.facts(desk.context), now: desk.now)
             var done: [DeliveredNotification] = []
             var missed: [Int64: MissedReason] = [:]
             for one in told {
@@ -495,7 +495,7 @@ package final class LateSink: NotificationSink {
 }
 
 /// Runs asynchronous closures one at a time, in the order of the calls.
-package final class Turns: Sendable {
+package final class SerialQueue: Sendable {
     private let last = Mutex<Task<Void, Never>?>(nil)
 
     package init() {}
@@ -519,7 +519,7 @@ package final class Turns: Sendable {
 }
 
 /// Time limits for asynchronous calls.
-enum Patience {
+enum RetryInterval {
     /// The result, or `nil` after the time limit. The call is then cancelled, and its end is not awaited.
     static func answer<Answer: Sendable>(within limit: Duration, _ body: @escaping @Sendable () async -> Answer) async
         -> Answer?

@@ -199,7 +199,7 @@ extension TrackerDesk {
     /// - Returns: whether it was one.
     package func releaseBottle(_ name: String) throws -> Bool { try change { try store.releaseBottle(name) } }
 
-    package func pollRhythm() throws -> PollRhythm { PollPlan.rhythm(try store.facts(context), now: now) }
+    package func pollRhythm() throws -> PollSchedule { PollPlan.rhythm(try store.facts(context), now: now) }
 
     /// Records the result of a poll, evaluates the day and writes files, as after a change.
     /// - Parameter isLive: `false` if the poll used no real connection, as with a recording or an unknown name.

@@ -121,7 +121,7 @@ extension TrackerDesk {
 
     /// The time until that moment, at most 60 s (tracker spec B8).
     func pause(until next: Instant) -> Duration {
-        min(DayFollower.longestPause, .milliseconds(max(50, Int64(now.seconds(to: next) * 1000) + 1)))
+        min(DayObserver.longestPause, .milliseconds(max(50, Int64(now.seconds(to: next) * 1000) + 1)))
     }
 }
 

@@ -58,7 +58,7 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
 }
 
 /// The actions of the polling service for the pages.
-package struct ServiceDoor: Sendable {
+package struct ServiceClient: Sendable {
     /// How a viewer uses the day's data, which the service then keeps up to date.
     package enum Look: Sendable {
         /// A viewer begins to follow changes.
@@ -74,10 +74,10 @@ package struct ServiceDoor: Sendable {
     /// Sends one command in the syntax of the CLI. Returns the bottle's response as text.
     package var send: @Sendable ([String]) async throws -> String
     /// Scans for bottles as soon as no poll is running. Returns the bottles in range.
-    package var scan: @Sendable () async throws -> [BottleInRange] = { throw ServiceDoor.cannotScan }
+    package var scan: @Sendable () async throws -> [BottleInRange] = { throw ServiceClient.cannotScan }
     /// Reads the log of a bottle in range and stores nothing.
     package var lookInside: @Sendable (_ address: String) async throws -> BottleContents = { _ in
-        throw ServiceDoor.cannotScan
+        throw ServiceClient.cannotScan
     }
     package static let cannotScan = Refusal("noScan", "This service cannot scan for bottles.")
     /// Reports a viewer to the service.

@@ -78,7 +78,7 @@ actor StateFeed {
     }
 
     private let desk: @Sendable () throws -> TrackerDesk
-    private let service: ServiceDoor?
+    private let service: ServiceClient?
     /// Called when a client starts to show notifications, so that due ones are sent to it (tracker spec B8).
     private let opened: @Sendable () async -> Void
     private var watchers: [UInt64: Watcher] = [:]
@@ -104,7 +104,7 @@ actor StateFeed {
     private let born = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
 
     init(
-        desk: @escaping @Sendable () throws -> TrackerDesk, service: ServiceDoor?,
+        desk: @escaping @Sendable () throws -> TrackerDesk, service: ServiceClient?,
         opened: @escaping @Sendable () async -> Void = {}
     ) {
         self.desk = desk

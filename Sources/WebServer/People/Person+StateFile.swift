@@ -14,7 +14,7 @@ extension Person {
     ///   - every: the maximum age of values that only time has changed.
     ///   - trouble: receives errors, once until they change.
     package func keepStateFile(
-        _ watch: StoreWatch? = nil, every: Duration = DayFollower.longestPause,
+        _ watch: StoreWatch? = nil, every: Duration = DayObserver.longestPause,
         trouble: @escaping @Sendable (String) -> Void
     ) async {
         let keeper = StateFileKeeper(person: self, trouble: trouble)
@@ -25,7 +25,7 @@ extension Person {
             }
             return
         }
-        await DayFollower(writes: watch.writes, settling: DayFollower.calmly) {
+        await DayObserver(writes: watch.writes, settling: DayObserver.calmly) {
             await keeper.look()
             return every
         }.run()

@@ -8,7 +8,7 @@ package struct Person: Sendable {
     /// Opens the person's store with the current clock, zone and settings. Called for each request.
     package let desk: @Sendable () throws -> TrackerDesk
     /// The service that polls this person's bottles; `nil` if there is none.
-    package let service: ServiceDoor?
+    package let service: ServiceClient?
     /// Whether other machines can see Waterline.
     package let sharesWaterline: @Sendable () -> Bool
     /// Programs in the user's session that show notifications; `nil` if not supported.
@@ -21,7 +21,7 @@ package struct Person: Sendable {
     let wrote: @Sendable () async -> Void
 
     package init(
-        name: String, service: ServiceDoor? = nil, agents: AgentSink? = nil,
+        name: String, service: ServiceClient? = nil, agents: AgentSink? = nil,
         page: @escaping @Sendable () -> String? = { nil },
         sharesWaterline: @escaping @Sendable () -> Bool = { false }, wrote: @escaping @Sendable () async -> Void = {},
         desk: @escaping @Sendable () throws -> TrackerDesk

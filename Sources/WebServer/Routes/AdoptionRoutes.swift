@@ -39,7 +39,7 @@ enum AdoptionRoutes {
         }
     }
 
-    private static func service(_ ask: Ask) throws -> ServiceDoor {
+    private static func service(_ ask: Ask) throws -> ServiceClient {
         guard let service = ask.person.service else {
             throw HTTPProblem(.conflict, "noService", "This service does not poll a bottle.")
         }

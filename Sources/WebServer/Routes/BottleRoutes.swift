@@ -79,7 +79,7 @@ enum BottleRoutes {
         }
     }
 
-    private static func service(_ ask: Ask) throws -> ServiceDoor {
+    private static func service(_ ask: Ask) throws -> ServiceClient {
         guard let service = ask.person.service else {
             throw HTTPProblem(.conflict, "noService", "This service does not poll a bottle.")
         }

@@ -1,5 +1,5 @@
 /// Decides whether an earlier notification is still valid.
-package struct StillTrue: Sendable {
+package struct NotificationValidity: Sendable {
     private let facts: TrackerFacts
     private let evaluation: Evaluation
     private let now: Instant

@@ -1,5 +1,5 @@
 /// Sentences for a reminder's conditions: the current fact, and what would change it.
-struct ReminderWords {
+struct ReminderTexts {
     let hydration: HydrationReminders
     let waterline: WaterlineReminders?
     let calendar: DayCalendar
