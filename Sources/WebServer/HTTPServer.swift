@@ -45,7 +45,7 @@ package struct HTTPServer: Sendable {
     ) async throws {
         let counts = ResponseCounts()
         let isSocket = if case .unix = endpoint { true } else { false }
-        let router = Router(context: Visit.self, options: .autoGenerateHeadEndpoints)
+        let router = Router(context: WebRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: ErrorMiddleware(counts: counts))
         enter(RouteTable(router, person, isSocket: isSocket), counts).finish()
 
@@ -76,7 +76,7 @@ package struct HTTPServer: Sendable {
     static var routes: [String: Set<HTTPRequest.Method>] {
         let person = Person(name: Person.unnamed) { throw HTTPProblem.missing("There is no store.") }
         let server = HTTPServer(person, log: Logger(label: "routes"))
-        return server.enter(RouteTable(Router(context: Visit.self), person), ResponseCounts()).entered
+        return server.enter(RouteTable(Router(context: WebRequestContext.self), person), ResponseCounts()).entered
     }
 }
 

@@ -5,8 +5,8 @@ import TrackerCore
 /// Button presses on desktop notifications, performed in order. A press waits while the store is locked or the disk is
 /// full, and survives a restart.
 actor ActionQueue {
-    private let taps: KeptTaps
-    private let act: @Sendable (KeptTaps.Tap) async throws -> Void
+    private let taps: PendingActions
+    private let act: @Sendable (PendingActions.Tap) async throws -> Void
     private let say: @Sendable (String) -> Void
     private var isAtIt = false
     private var isStopped = false
@@ -16,8 +16,8 @@ actor ActionQueue {
     ///   - act: performs it, once per key.
     ///   - say: logs a line.
     init(
-        _ taps: KeptTaps, say: @escaping @Sendable (String) -> Void,
-        act: @escaping @Sendable (KeptTaps.Tap) async throws -> Void
+        _ taps: PendingActions, say: @escaping @Sendable (String) -> Void,
+        act: @escaping @Sendable (PendingActions.Tap) async throws -> Void
     ) {
         (self.taps, self.say, self.act) = (taps, say, act)
     }

@@ -80,7 +80,7 @@ struct DemoService: Sendable {
 
     private static var emulator: String {
         let name = "waterh-emulator"
-        guard OtherProgram(name) == nil,
+        guard ChildProcess(name) == nil,
             let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         else { return name }
         let beside = (own as NSString).deletingLastPathComponent + "/" + name

@@ -58,7 +58,7 @@ enum Browser {
     static func open(_ link: String, file: String) -> Bool {
         let environment = ProcessInfo.processInfo.environment
         let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }
-        guard hasDisplay, environment["SUDO_USER"] == nil, let program = OtherProgram.path(of: "xdg-open") else {
+        guard hasDisplay, environment["SUDO_USER"] == nil, let program = ChildProcess.path(of: "xdg-open") else {
             return false
         }
         let target = Escaping.markup(link)

@@ -23,7 +23,7 @@ struct Repair {
     private static func mend(_ check: String, _ remedy: Remedy) async -> Repair {
         let line = line(remedy)
         guard !remedy.needsRoot || geteuid() == 0 else { return Repair(check: check, isDone: false, words: line) }
-        guard let name = remedy.words.first, let program = OtherProgram(name) else {
+        guard let name = remedy.words.first, let program = ChildProcess(name) else {
             return Repair(
                 check: check, isDone: false,
                 words: "\(line) (\(remedy.words.first ?? "this program") is not installed: install it first)")

@@ -6,7 +6,7 @@ enum ReportArchive {
     /// - Parameter sparing: the input files of the report.
     /// - Throws: `CommandFailure`; then the file is removed.
     static func write(_ parts: [(name: String, text: String)], to path: String, sparing: [String]) async throws {
-        guard let tar = OtherProgram("tar") else {
+        guard let tar = ChildProcess("tar") else {
             throw CommandFailure(.failed, "tar is not installed", advice: "Install it: apt-get install tar gzip")
         }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-report-\(UUID().uuidString)")

@@ -17,7 +17,7 @@ enum ReportParts {
         let machine = withUnsafeBytes(of: &name.machine) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         lines.append("kernel: Linux \(facts.release) \(machine)")
         lines.append("BlueZ: \(await blueZ(facts))")
-        let systemd = await OtherProgram("systemctl")?.run(["--version"], limit: 5)?.output.split(separator: "\n").first
+        let systemd = await ChildProcess("systemctl")?.run(["--version"], limit: 5)?.output.split(separator: "\n").first
         lines.append("systemd: \(systemd.map(String.init) ?? "none")")
         lines.append(
             "user: \(facts.isRoot ? "root" : facts.isMember ? "in the group bluetooth" : "not in the group bluetooth")")
@@ -27,7 +27,7 @@ enum ReportParts {
     private static func blueZ(_ facts: BluetoothFacts) async -> String {
         if case .running(let census) = facts.daemon, let version = census.version { return "\(version), running" }
         guard let path = facts.daemonPath else { return "not installed" }
-        let said = await OtherProgram(path: path).run(["--version"], limit: 5)?.output.trimmingCharacters(
+        let said = await ChildProcess(path: path).run(["--version"], limit: 5)?.output.trimmingCharacters(
             in: .whitespacesAndNewlines)
         return "\(said ?? "installed"), not running or not reachable"
     }
@@ -113,7 +113,7 @@ enum ReportParts {
     /// The last lines of the given file, or of the units in the systemd journal.
     static func log(_ path: String?, lines: Int) async throws -> String {
         if let path { return try tail(of: path, lines: lines) }
-        guard lines > 0, let journal = OtherProgram("journalctl") else { return "No systemd journal on this machine." }
+        guard lines > 0, let journal = ChildProcess("journalctl") else { return "No systemd journal on this machine." }
         var parts: [String] = []
         for unit in [["--unit", "waterh-gateway"], ["--user", "--unit", "waterh-gateway-user"]] {
             let said = await journal.run(

@@ -48,7 +48,7 @@ final class Resident: Sendable {
             depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now
         )
         self.desk = desk
-        let shown = NoticeMemory(
+        let shown = ShownNotifications(
             file: ServiceSocket.file(forStore: depot.store.path, "notices.json"),
             day: { [store = depot.store] in (try? store.profile()).map { $0?.userID ?? "" } })
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: shown) }
@@ -73,7 +73,7 @@ final class Resident: Sendable {
             desktop.map {
                 ServiceDesktop(
                     desktop: $0, desk: desk, reminders: reminders, page: pages, instance: plan.instance, log: log,
-                    taps: KeptTaps(file: ServiceSocket.file(forStore: depot.store.path, "service-taps.json")))
+                    taps: PendingActions(file: ServiceSocket.file(forStore: depot.store.path, "service-taps.json")))
             }
         }
     }

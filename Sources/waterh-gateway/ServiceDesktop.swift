@@ -19,7 +19,7 @@ struct ServiceDesktop: Sendable {
     /// - Parameter taps: pending button presses.
     init(
         desktop: DesktopNotifications, desk: ServiceStore, reminders: ReminderLoop, page: PageAddress, instance: String?,
-        log: Logger, taps: KeptTaps
+        log: Logger, taps: PendingActions
     ) {
         (self.desktop, self.desk, self.reminders, self.page, self.instance, self.log) = (
             desktop, desk, reminders, page, instance, log

@@ -271,8 +271,8 @@ enum TrackerDesktop {
     }
 
     /// The notifications of this store that processes of the session have shown.
-    static func memory(store: String) -> NoticeMemory {
-        NoticeMemory(file: ServiceSocket.file(forStore: store, "notices.json"))
+    static func memory(store: String) -> ShownNotifications {
+        ShownNotifications(file: ServiceSocket.file(forStore: store, "notices.json"))
     }
 
     static func tryOut(title: String, body: String, on desk: TrackerDesk) async throws -> Bool {

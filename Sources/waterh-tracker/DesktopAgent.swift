@@ -50,7 +50,7 @@ actor DesktopAgent {
     private var page: String?
     private var waiting: Task<Void, Never>?
     private var trouble: String?
-    private let taps: KeptTaps
+    private let taps: PendingActions
     private var isPassingOn = false
     /// Whether the missing desktop was reported.
     private var hasNobodyToShow = false
@@ -60,8 +60,8 @@ actor DesktopAgent {
     /// - Parameter instance: the service's instance name, which the bus names contain.
     init(store: String, instance: String?) {
         (self.store, self.instance) = (store, instance)
-        desktop = DesktopNotifications(memory: NoticeMemory(file: ServiceSocket.file(forStore: store, "notices.json")))
-        taps = KeptTaps(file: ServiceSocket.file(forStore: store, "taps.json"))
+        desktop = DesktopNotifications(memory: ShownNotifications(file: ServiceSocket.file(forStore: store, "notices.json")))
+        taps = PendingActions(file: ServiceSocket.file(forStore: store, "taps.json"))
     }
 
     /// Runs until its task is cancelled.
@@ -180,7 +180,7 @@ actor DesktopAgent {
     }
 
     /// - Returns: `false` if it was a duplicate.
-    private func bring(_ tap: KeptTaps.Tap) async throws -> Bool {
+    private func bring(_ tap: PendingActions.Tap) async throws -> Bool {
         var body = [
             JSONValue.Member("action", .string(tap.press.action.rawValue)), .init("key", .string(tap.press.key)),
         ]

@@ -290,14 +290,14 @@ struct PresentationTests {
         let file = fixture.folder.file("notices.json")
         let day = Mutex("first")
         let address = fixture.bus.address
-        func desktop(_ memory: NoticeMemory) async -> DesktopNotifications {
+        func desktop(_ memory: ShownNotifications) async -> DesktopNotifications {
             let desktop = DesktopNotifications(
                 bus: { .address(address) }, memory: memory, limits: DesktopFixture.patient)
             await desktop.attend(DesktopNotifications.Outlets())
             return desktop
         }
-        let service = await desktop(NoticeMemory(file: file, day: { day.withLock { $0 } })),
-            agent = await desktop(NoticeMemory(file: file))
+        let service = await desktop(ShownNotifications(file: file, day: { day.withLock { $0 } })),
+            agent = await desktop(ShownNotifications(file: file))
         let notification = try TrackerNotification.test(.goal)
         for each in [service, agent, service] { #expect(await each.deliver(notification)) }
         #expect(server.notified.items.count == 1)
@@ -307,7 +307,7 @@ struct PresentationTests {
         #expect(await service.deliver(notification) && server.notified.items.count == 2)
         // A program without the store's identity uses the file.
         #expect(await agent.deliver(notification) && server.notified.items.count == 2)
-        NoticeMemory(file: file).forgetAll()
+        ShownNotifications(file: file).forgetAll()
         #expect(try !String(contentsOfFile: file, encoding: .utf8).contains("Title"))
         #expect(await agent.deliver(notification) && server.notified.items.count == 3)
         await service.stop()
@@ -320,10 +320,10 @@ struct PresentationTests {
         let server = try await FakeNotificationServer(fixture.bus)
         let file = fixture.folder.file("notices.json")
         let day = Mutex("")
-        let service = NoticeMemory(file: file, day: { day.withLock { $0 } })
+        let service = ShownNotifications(file: file, day: { day.withLock { $0 } })
         let address = fixture.bus.address
         let agent = DesktopNotifications(
-            bus: { .address(address) }, memory: NoticeMemory(file: file), limits: DesktopFixture.patient)
+            bus: { .address(address) }, memory: ShownNotifications(file: file), limits: DesktopFixture.patient)
         await agent.attend(DesktopNotifications.Outlets())
         service.end("nothing")
         let notification = try TrackerNotification.test(.goal)
@@ -416,7 +416,7 @@ struct PresentationTests {
         let current = Collected<String>()
         current.add(first.address)
         let desktop = DesktopNotifications(
-            bus: { .address(current.items.last ?? "") }, memory: NoticeMemory(), limits: DesktopFixture.patient)
+            bus: { .address(current.items.last ?? "") }, memory: ShownNotifications(), limits: DesktopFixture.patient)
         let server = try await FakeNotificationServer(first)
         #expect(try await desktop.deliver(.test(.pace)))
         first.stop()

@@ -32,14 +32,14 @@ final class CheckedDay: Sendable {
     }
 
     /// Runs a service for the duration of the body.
-    func served(_ body: (Visit) async throws -> Void) async throws {
+    func served(_ body: (WebRequestContext) async throws -> Void) async throws {
         try await ServedHousehold.serve(TrackerStore(path: path), now: { self.now }) { house in
-            try await body(Visit(house: house, day: self))
+            try await body(WebRequestContext(house: house, day: self))
         }
     }
 
     /// A client of the service.
-    struct Visit {
+    struct WebRequestContext {
         let house: ServedHousehold
         let day: CheckedDay
 

@@ -25,12 +25,12 @@ struct StoreJournal: ScenarioJournal {
     }
 
     func openOutlet() throws -> (any ScenarioOutlet)? {
-        StoreOutlet(queue: try SipQueue(opening: store, id: "scenario"))
+        StoreOutlet(queue: try DrinkChangeQueue(opening: store, id: "scenario"))
     }
 
     /// The store's publisher, and the messages as the broker parses them.
     private struct StoreOutlet: ScenarioOutlet {
-        let queue: SipQueue
+        let queue: DrinkChangeQueue
 
         func due(now: Instant) throws -> [HeardDrink] {
             try queue.due(now: now, seesWaterline: false).map { try HeardDrink(json: $0.text) }

@@ -58,9 +58,9 @@ package enum Paths {
     package static func ofSession(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
         let usual = "\(variable("TMPDIR") ?? "/tmp")/waterh-\(geteuid())"
-        guard !OwnFolder.make(usual) else { return "\(usual)/\(name)" }
+        guard !PrivateDirectory.make(usual) else { return "\(usual)/\(name)" }
         let otherwise = URL(fileURLWithPath: store).deletingLastPathComponent().path + "/run"
-        _ = (try? makeParent(of: otherwise), OwnFolder.make(otherwise))
+        _ = (try? makeParent(of: otherwise), PrivateDirectory.make(otherwise))
         return "\(otherwise)/\(name)"
     }
 

@@ -10,7 +10,7 @@ final class CommandInbox: Sendable {
 
     private struct State {
         var connection: MQTTConnection?
-        var other: OtherStore
+        var other: PrefixConflict
         var received = 0
         var warned: Set<String> = []
         var isHomeBack = false
@@ -34,7 +34,7 @@ final class CommandInbox: Sendable {
         say: @escaping @Sendable (MQTTPublisher.Word) -> Void, changed: @escaping @Sendable () -> Void
     ) {
         (self.plan, self.handler, self.denials, self.say, self.changed) = (plan, handler, denials, say, changed)
-        state = Mutex(State(other: OtherStore(plan.topics, own: id)))
+        state = Mutex(State(other: PrefixConflict(plan.topics, own: id)))
         (outside, queue) = AsyncStream.makeStream(
             of: CommandRequest.self, bufferingPolicy: .bufferingOldest(Self.outsideLimit))
     }

@@ -18,7 +18,7 @@ package enum BrokerCheck: Sendable {
         let own = (try? store.identity(of: MQTTPublisher.name)) ?? nil
         var options = plan.options(id: "doctor-\(nonce)")
         (options.will, options.isTemporary, options.limit) = (nil, true, .seconds(5))
-        let other = Mutex(OtherStore(plan.topics, own: own?.id ?? ""))
+        let other = Mutex(PrefixConflict(plan.topics, own: own?.id ?? ""))
         do {
             let connection = try await MQTTConnection.open(options) { message in
                 _ = other.withLock { $0.take(message) }
@@ -26,7 +26,7 @@ package enum BrokerCheck: Sendable {
             do {
                 // Retained messages arrive before the second acknowledgement.
                 for _ in 0..<2 {
-                    try await connection.subscribe(OtherStore.filters(plan.topics), isOwnIgnored: true)
+                    try await connection.subscribe(PrefixConflict.filters(plan.topics), isOwnIgnored: true)
                 }
             } catch {
                 await connection.close()

@@ -123,7 +123,7 @@ package actor MQTTPublisher {
                 }
                 isOn = true
                 defer { if ContinuousClock.now - start > .seconds(30) { backoff.reset() } }
-                try await MQTTVisit.run(self, plan)
+                try await MQTTSession.run(self, plan)
                 backoff.reset()
             } catch {
                 channel.connect(nil)

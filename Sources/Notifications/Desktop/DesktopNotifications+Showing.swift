@@ -143,7 +143,7 @@ extension DesktopNotifications {
         }
     }
 
-    private func pressed(_ name: String, on notice: NoticeMemory.Notice, key: String) {
+    private func pressed(_ name: String, on notice: ShownNotifications.Notice, key: String) {
         guard let action = NotificationAction(rawValue: name), notice.kind.actions.contains(action) else { return }
         outlets.log("Pressed on the desktop: \(name) of \(notice.kind.id) (\(notice.notificationId)).")
         // Some servers do not close a notification after a press, or send a press twice. Both must act once.

@@ -56,7 +56,7 @@ package actor DesktopNotifications: NotificationSink {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     private let bus: @Sendable () -> DBusConnection.Bus?
-    let memory: NoticeMemory
+    let memory: ShownNotifications
     nonisolated let limits: Limits
     var outlets = Outlets()
 
@@ -78,12 +78,12 @@ package actor DesktopNotifications: NotificationSink {
     /// - Parameter bus: called whenever there is no connection.
     package init(
         bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
-        memory: NoticeMemory = NoticeMemory()
+        memory: ShownNotifications = ShownNotifications()
     ) {
         self.init(bus: bus, memory: memory, limits: Limits())
     }
 
-    init(bus: @escaping @Sendable () -> DBusConnection.Bus?, memory: NoticeMemory, limits: Limits) {
+    init(bus: @escaping @Sendable () -> DBusConnection.Bus?, memory: ShownNotifications, limits: Limits) {
         (self.bus, self.memory, self.limits) = (bus, memory, limits)
     }
 

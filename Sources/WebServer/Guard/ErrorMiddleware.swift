@@ -6,11 +6,11 @@ import TrackerService
 
 /// Converts every error to problem details, adds the common response headers, and counts responses.
 struct ErrorMiddleware: RouterMiddleware {
-    typealias Context = Visit
+    typealias Context = WebRequestContext
 
     let counts: ResponseCounts
 
-    func handle(_ request: Request, context: Visit, next: (Request, Visit) async throws -> Response) async throws
+    func handle(_ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response) async throws
         -> Response
     {
         var response: Response

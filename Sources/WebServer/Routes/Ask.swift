@@ -11,7 +11,7 @@ struct Ask: Sendable {
     static let bodySeconds = 10
 
     let request: Request
-    let visit: Visit
+    let visit: WebRequestContext
     let person: Person
 
     /// Whether the caller may see Waterline: an administrator always, other clients if the configuration shares it.

@@ -6,15 +6,15 @@ import TrackerService
 final class RouteTable {
     static let base = "/api/v1"
 
-    typealias Plain = @Sendable (Request, Visit) async throws -> Response
+    typealias Plain = @Sendable (Request, WebRequestContext) async throws -> Response
 
-    private let router: Router<Visit>
+    private let router: Router<WebRequestContext>
     private let person: Person
     private var methods: [String: Set<HTTPRequest.Method>] = [:]
 
     private let access: Access
 
-    init(_ router: Router<Visit>, _ person: Person, isSocket: Bool = false) {
+    init(_ router: Router<WebRequestContext>, _ person: Person, isSocket: Bool = false) {
         self.router = router
         self.person = person
         access = Access(person: person, isSocket: isSocket)
@@ -34,13 +34,13 @@ final class RouteTable {
     /// A writing route, executed once per `Idempotency-Key`.
     /// - Parameter mayAsk: whether the caller has access; also checked before a stored response is repeated.
     func write(
-        _ method: HTTPRequest.Method, _ path: String, needs scope: Scope, way: Once.Way = .stored,
+        _ method: HTTPRequest.Method, _ path: String, needs scope: Scope, way: IdempotentWrite.Way = .stored,
         mayAsk: @escaping @Sendable (Ask) throws -> Void = { _ in },
         _ act: @escaping @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer
     ) {
         enter(method, path, scope) { ask in
             try mayAsk(ask)
-            let answer = try await Once.answer(ask, way, act)
+            let answer = try await IdempotentWrite.answer(ask, way, act)
             await ask.person.wrote()
             return ask.veiled(answer).response
         }
@@ -49,12 +49,12 @@ final class RouteTable {
     /// A route that receives a file, executed once per `Idempotency-Key`.
     /// - Parameter act: gets the path of the file, which is deleted afterwards.
     func upload(
-        _ path: String, needs scope: Scope, _ act: @escaping @Sendable (TrackerDesk, Spool) async throws -> Answer
+        _ path: String, needs scope: Scope, _ act: @escaping @Sendable (TrackerDesk, UploadFile) async throws -> Answer
     ) {
         enter(.post, path, scope) { ask in
             try ask.allowQuery([])
-            let spool = try await Spool(of: ask.request, besideStore: ask.person.desk().store.path)
-            let answer = try await Once.answer(ask, .stored, asking: Array(spool.fingerprint.utf8)) {
+            let spool = try await UploadFile(of: ask.request, besideStore: ask.person.desk().store.path)
+            let answer = try await IdempotentWrite.answer(ask, .stored, asking: Array(spool.fingerprint.utf8)) {
                 try await act($0, spool)
             }
             await ask.person.wrote()
@@ -65,7 +65,7 @@ final class RouteTable {
     /// A route without a credential, for sign-in.
     func open(
         _ method: HTTPRequest.Method, _ path: String,
-        _ answer: @escaping @Sendable (Request, Visit) async throws -> Answer
+        _ answer: @escaping @Sendable (Request, WebRequestContext) async throws -> Answer
     ) {
         on("\(Self.base)/\(path)", method) { request, visit in try await answer(request, visit).response }
     }

@@ -95,7 +95,7 @@ enum WidgetRoutes {
         head.headerFields[.idempotencyKey] = key.uuidString
         let keyed = Ask(
             request: Request(head: head, body: .init(buffer: body)), visit: ask.visit, person: ask.person)
-        _ = try await Once.answer(keyed, .stored, asking: Array(button.rawValue.utf8)) { desk in
+        _ = try await IdempotentWrite.answer(keyed, .stored, asking: Array(button.rawValue.utf8)) { desk in
             switch button {
             case .cup: .json(try desk.logDrink(.cup))
             case .drink: .json(try desk.drink())

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Detects another store that publishes to the same topics.
-struct OtherStore: Sendable {
+struct PrefixConflict: Sendable {
     /// The topics to subscribe to in this order: availability shows whether a retained `bridge/info` is current.
     static func filters(_ topics: Topics) -> [String] { [topics.availability, topics.bridgeInfo] }
 

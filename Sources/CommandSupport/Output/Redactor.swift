@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// In this order: known names and credentials, advertised names, links, e-mail addresses, Bluetooth addresses, bytes,
 /// IP addresses, home directories, amounts, and texts that look like credentials.
-package final class Blur: Sendable {
+package final class Redactor: Sendable {
     private let known: [(text: String, standIn: String)]
     private let numbers = Mutex<[String: [String: Int]]>([:])
 

@@ -4,7 +4,7 @@ import TrackerService
 
 /// One connection of the publisher. It publishes everything at its start, then changes, until it ends or the settings
 /// change.
-struct MQTTVisit {
+struct MQTTSession {
     /// The maximum interval between evaluations of the state (tracker spec B8).
     private static let tick = Duration.seconds(60)
     /// The maximum interval between publications of the state, because values expire in Home Assistant.
@@ -76,7 +76,7 @@ struct MQTTVisit {
                 MQTTChannel.Link(
                     connection: connection, topics: plan.topics, denials: owner.denials, around: around))
             let name = await owner.connected(plan, connection)
-            var visit = MQTTVisit(
+            var visit = MQTTSession(
                 owner, plan, outlet, connection, inbox, name, kept: try store.keptTopics(of: outlet.name))
             let offline = [
                 MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#),
@@ -112,7 +112,7 @@ struct MQTTVisit {
     private mutating func publishUntilTheEnd() async throws {
         if plan.obeysCommands { try await subscribe([topics.everyCommand]) }
         if let discovery = plan.discovery { try await subscribe([CommandInbox.status(discovery)]) }
-        try await subscribe(OtherStore.filters(topics), isOwnIgnored: true)
+        try await subscribe(PrefixConflict.filters(topics), isOwnIgnored: true)
         Task { [connection, owner] in
             _ = await connection.ended()
             await owner.poke()
@@ -156,9 +156,9 @@ struct MQTTVisit {
     private mutating func publishSips() async throws {
         while !Task.isCancelled, denials.mayTry(topics.sip) {
             let desk = try around.desk()
-            let queue = SipQueue(desk.store, of: outlet.name)
+            let queue = DrinkChangeQueue(desk.store, of: outlet.name)
             // After a rejection send one drink first: the broker might have accepted part of a batch.
-            let limit = denials.isDenied(topics.sip) ? 1 : SipQueue.batch
+            let limit = denials.isDenied(topics.sip) ? 1 : DrinkChangeQueue.batch
             let due = try queue.due(now: desk.now, seesWaterline: around.sharesWaterline(), limit: limit)
             guard let last = due.last else { return }
             let known = await owner.unnoted

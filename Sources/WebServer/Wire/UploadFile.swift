@@ -7,7 +7,7 @@ import Synchronization
 import TrackerCore
 
 /// A request's body in a file: it is too large for memory, and read only when complete.
-final class Spool: Sendable {
+final class UploadFile: Sendable {
     /// The maximum size in bytes. Larger files require the command line.
     static let limit = 64 << 20
     /// The maximum pause of a client, seconds.
@@ -27,7 +27,7 @@ final class Spool: Sendable {
     /// Distinguishes this body from another one with the same key.
     var fingerprint: String { "\(count) \(mark)" }
 
-    init(of request: Request, besideStore store: String, limit: Int = Spool.limit) async throws {
+    init(of request: Request, besideStore store: String, limit: Int = UploadFile.limit) async throws {
         if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
         try Self.enter()
         defer { Self.coming.withLock { $0 -= 1 } }
@@ -94,7 +94,7 @@ final class Spool: Sendable {
 
         var limit: ContinuousClock.Instant {
             state.withLock {
-                min($0.last + .seconds(Spool.silence), $0.began + .seconds(60 + $0.bytes / Spool.slowest))
+                min($0.last + .seconds(UploadFile.silence), $0.began + .seconds(60 + $0.bytes / UploadFile.slowest))
             }
         }
 

@@ -8,7 +8,7 @@ import TrackerService
 
 /// Executes a write once per idempotency key: a repeated request after a lost response or a restart of the service gets
 /// the first response.
-enum Once {
+enum IdempotentWrite {
     /// How a write records its key.
     enum Way: Sendable {
         /// The write stores the key in its own transaction.

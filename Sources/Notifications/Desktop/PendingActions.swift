@@ -4,7 +4,7 @@ import TrackerCore
 
 /// Presses of notification buttons that the service has not processed, oldest first. A file in `XDG_RUNTIME_DIR` keeps
 /// them after a crash. Each press has a key and counts once.
-package final class KeptTaps: Sendable {
+package final class PendingActions: Sendable {
     package struct Tap: Hashable, Sendable, Codable {
         package let press: DesktopPress
         private let since: ContinuousClock.Instant
@@ -54,7 +54,7 @@ package final class KeptTaps: Sendable {
     }
 }
 
-extension KeptTaps.Tap {
+extension PendingActions.Tap {
     /// For the log.
     package var words: String { "\(press.action.rawValue) of \(press.kind.id)" }
 

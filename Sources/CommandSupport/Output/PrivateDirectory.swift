@@ -1,6 +1,6 @@
 import Foundation
 
-enum OwnFolder {
+enum PrivateDirectory {
     /// Creates the directory.
     /// - Returns: whether it exists, is not a link, and was never writable by others.
     static func make(_ path: String) -> Bool {

@@ -7,7 +7,7 @@ import TrackerCore
 ///
 /// A notification id is valid for one `owner` only (bus id and unique name). The processes share a file in
 /// `XDG_RUNTIME_DIR`. If that fails, a notification can appear twice.
-package final class NoticeMemory: Sendable {
+package final class ShownNotifications: Sendable {
     struct Notice: Hashable, Sendable, Codable {
         /// `nil` if it is no longer shown.
         var owner: String?

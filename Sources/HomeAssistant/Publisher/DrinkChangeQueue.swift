@@ -3,7 +3,7 @@ import TrackerCore
 import TrackerService
 
 /// Changes of drinks that the broker has not confirmed, in order.
-package struct SipQueue: Sendable {
+package struct DrinkChangeQueue: Sendable {
     package struct Message: Hashable, Sendable {
         package var change: DrinkChange
         /// JSON.

@@ -1,7 +1,7 @@
 import Hummingbird
 import NIOCore
 
-struct Visit: RequestContext {
+struct WebRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
     /// Set by the routes that require a credential.

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Runs another program with a time limit and a limit of its output.
-package struct OtherProgram: Sendable {
+package struct ChildProcess: Sendable {
     package struct Result: Sendable {
         /// The exit code; 128 plus the number for a signal.
         package var exitCode: Int32
