@@ -94,5 +94,5 @@ package struct Campaign: Sendable {
 
 extension MemoryJournal: ScenarioJournal {
     /// Only the store publishes to a broker.
-    package func openOutlet() throws -> (any ScenarioOutlet)? { nil }
+    package func openOutlet() throws -> (any ScenarioPublisher)? { nil }
 }

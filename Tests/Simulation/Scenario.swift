@@ -21,7 +21,7 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
     package var steps: [ScenarioStep] = []
     /// The numbers of the failing journal writes, from 0, over the whole run.
     package var failingWrites: Set<Int> = []
-    package var promise = ScenarioPromise()
+    package var promise = ScenarioExpectation()
 
     /// Limit of steps in one scenario, including repetitions.
     package static let stepLimit = 20_000

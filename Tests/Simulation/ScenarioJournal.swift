@@ -8,11 +8,11 @@ package protocol ScenarioJournal: Journal {
     /// Whether the journal has these bytes as a record in any form.
     func holds(_ raw: [UInt8]) -> Bool
     /// Opens a publisher: from now on the journal keeps entries for the broker; `nil` for a journal without one.
-    func openOutlet() throws -> (any ScenarioOutlet)?
+    func openOutlet() throws -> (any ScenarioPublisher)?
 }
 
 extension ScenarioJournal {
     package func total(on day: LocalDay, in calendar: DayCalendar) -> Int {
-        JournalFold.days(entries, calendar)[day] ?? 0
+        JournalTotals.days(entries, calendar)[day] ?? 0
     }
 }

@@ -1,6 +1,6 @@
 import TrackerCore
 
-/// The results of a scenario, with the names of `ScenarioPromise`.
+/// The results of a scenario, with the names of `ScenarioExpectation`.
 package struct ScenarioOutcome: Hashable, Sendable {
     package var sips = 0
     package var ml = 0

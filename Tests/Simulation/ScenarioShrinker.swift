@@ -6,7 +6,7 @@ import Emulator
 /// Delta debugging over the timeline (Zeller's ddmin): omits large parts, then smaller ones, down to single steps.
 /// Deterministic.
 package struct ScenarioShrinker {
-    private let play: (Scenario) throws -> [BrokenPromise]
+    private let play: (Scenario) throws -> [InvariantViolation]
     private let limit: Int
     private let isOver: () -> Bool
 
@@ -16,7 +16,7 @@ package struct ScenarioShrinker {
     ///   - play: runs a day and returns the broken invariants.
     package init(
         limit: Int = 3000, isOver: @escaping () -> Bool = { false },
-        play: @escaping (Scenario) throws -> [BrokenPromise]
+        play: @escaping (Scenario) throws -> [InvariantViolation]
     ) {
         (self.limit, self.isOver, self.play) = (limit, isOver, play)
     }
@@ -37,10 +37,10 @@ package struct ScenarioShrinker {
 
     private struct Search {
         var best: Scenario
-        let code: BrokenPromise.Code
+        let code: InvariantViolation.Code
         var left: Int
         let isOver: () -> Bool
-        let play: (Scenario) throws -> [BrokenPromise]
+        let play: (Scenario) throws -> [InvariantViolation]
 
         mutating func tries(_ candidate: Scenario) throws -> Bool {
             guard left > 0, candidate != best else { return false }

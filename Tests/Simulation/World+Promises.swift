@@ -148,7 +148,7 @@ extension World {
             guard let record = try? DrinkRecord(decoding: raw), let instant = instant(record) else { continue }
             truth[calendar.day(of: instant), default: 0] += record.amountMl
         }
-        let fold = JournalFold.days(entries, calendar)
+        let fold = JournalTotals.days(entries, calendar)
         if truth.filter({ $0.value > 0 }) != fold {
             fail(.totals, "totals \(words(fold)) are not the fold over what was drunk, \(words(truth))")
         }
@@ -201,7 +201,7 @@ extension World {
             case .notADrink: break
             }
         }
-        outcome.days = JournalFold.days(entries, DayCalendar(zone: scenario.zone))
+        outcome.days = JournalTotals.days(entries, DayCalendar(zone: scenario.zone))
         outcome.quarantined = reports.reduce(0) { $0 + $1.quarantined }
         outcome.acknowledged = reports.reduce(0) { $0 + $1.acknowledged }
         let stored = Set(entries.map(\.raw))

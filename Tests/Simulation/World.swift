@@ -37,7 +37,7 @@ package struct World {
     private let makeJournal: () throws -> any ScenarioJournal
     private(set) var bottle: VirtualBottleMachine
     private var habits: BottleFaults
-    package var violations: [BrokenPromise] = []
+    package var violations: [InvariantViolation] = []
     /// The first events with their times.
     package private(set) var story: [(at: Duration, line: String)] = []
     /// Every record that the bottle wrote: its bytes, whether its clock had a date, and the true time.
@@ -71,7 +71,7 @@ package struct World {
     private var server: GATTServer
     private var central = CentralMachine()
     var channel = FaultyChannel(FaultPlan(), seed: 0)
-    var broker: BrokerLine?
+    var broker: BrokerConnection?
     private var engine: Poll?
     var poll: ScenarioStep.Poll?
     private var effectsLeft: Int?
@@ -113,7 +113,7 @@ package struct World {
         server = try GATTServer(bottle.application)
         if scenario.hasBroker {
             guard let outlet = try journal.openOutlet() else { throw NoOutlet() }
-            broker = BrokerLine(outlet, latency: scenario.latency)
+            broker = BrokerConnection(outlet, latency: scenario.latency)
         }
         for step in scenario.steps { schedule(.act(step.act), at: now.advanced(by: step.at)) }
     }
@@ -451,9 +451,9 @@ package struct World {
         queue.insert((time, event), at: low)
     }
 
-    mutating func fail(_ code: BrokenPromise.Code, _ sentence: String) {
+    mutating func fail(_ code: InvariantViolation.Code, _ sentence: String) {
         guard violations.count < 5 else { return }
-        violations.append(BrokenPromise(code: code, sentence: sentence))
+        violations.append(InvariantViolation(code: code, sentence: sentence))
         if keepsStory { note("BROKEN: \(sentence)") }
     }
 }

@@ -21,7 +21,7 @@ import TrackerCore
     }
 
     private static func play(
-        _ day: Scenario, _ spoil: @escaping @Sendable (any ScenarioOutlet) -> any ScenarioOutlet = { $0 }
+        _ day: Scenario, _ spoil: @escaping @Sendable (any ScenarioPublisher) -> any ScenarioPublisher = { $0 }
     ) throws -> World {
         var world = try World(day) { SpoiltJournal(try StoreJournal(zone: day.zone.id), spoil) }
         world.keepsStory = true
@@ -81,7 +81,7 @@ import TrackerCore
 
     @Test func `a publisher without a broker sends nothing`() throws {
         var day = Self.day
-        day.promise = ScenarioPromise()
+        day.promise = ScenarioExpectation()
         day.steps.removeAll { if case .brokerAway = $0.act { true } else { false } }
         #expect(!day.hasBroker)
         let world = try Self.play(day)
@@ -91,11 +91,11 @@ import TrackerCore
 }
 
 /// Corrupts the messages to the broker.
-struct SpoiltOutlet: ScenarioOutlet {
+struct SpoiltOutlet: ScenarioPublisher {
     enum Sin: CaseIterable {
         case confirmsTooMuch, forgetsThatItWasConfirmed, tellsAnotherTime, tellsAnotherAmount, invents, tellsBackwards
 
-        var shows: BrokenPromise.Code {
+        var shows: InvariantViolation.Code {
             switch self {
             case .confirmsTooMuch, .tellsAnotherTime, .tellsAnotherAmount: .unheard
             case .forgetsThatItWasConfirmed: .repeated
@@ -105,15 +105,15 @@ struct SpoiltOutlet: ScenarioOutlet {
         }
     }
 
-    private final class Memory { var confirmed: [HeardDrink] = [] }
+    private final class Memory { var confirmed: [PublishedDrink] = [] }
 
-    private let base: any ScenarioOutlet
+    private let base: any ScenarioPublisher
     private let sin: Sin
     private let memory = Memory()
 
-    init(_ base: any ScenarioOutlet, _ sin: Sin) { (self.base, self.sin) = (base, sin) }
+    init(_ base: any ScenarioPublisher, _ sin: Sin) { (self.base, self.sin) = (base, sin) }
 
-    func due(now: Instant) throws -> [HeardDrink] {
+    func due(now: Instant) throws -> [PublishedDrink] {
         var due = try base.due(now: now)
         switch sin {
         case .confirmsTooMuch: if let last = due.last { try base.confirmed(through: last.sequence) }
@@ -124,7 +124,7 @@ struct SpoiltOutlet: ScenarioOutlet {
         case .tellsAnotherAmount: for index in due.indices { due[index].ml = 1 }
         case .invents:
             if let last = due.last {
-                due.append(HeardDrink(sequence: last.sequence, id: "nobody's", ml: 77, at: last.at, isDeleted: false))
+                due.append(PublishedDrink(sequence: last.sequence, id: "nobody's", ml: 77, at: last.at, isDeleted: false))
             }
         case .tellsBackwards: due.reverse()
         }
@@ -142,13 +142,13 @@ struct SpoiltOutlet: ScenarioOutlet {
 /// The product's journal with another publisher.
 private final class SpoiltJournal: ScenarioJournal {
     private let base: StoreJournal
-    private let spoil: @Sendable (any ScenarioOutlet) -> (any ScenarioOutlet)?
+    private let spoil: @Sendable (any ScenarioPublisher) -> (any ScenarioPublisher)?
 
-    init(_ base: StoreJournal, _ spoil: @escaping @Sendable (any ScenarioOutlet) -> (any ScenarioOutlet)?) {
+    init(_ base: StoreJournal, _ spoil: @escaping @Sendable (any ScenarioPublisher) -> (any ScenarioPublisher)?) {
         (self.base, self.spoil) = (base, spoil)
     }
 
-    func openOutlet() throws -> (any ScenarioOutlet)? { try base.openOutlet().flatMap(spoil) }
+    func openOutlet() throws -> (any ScenarioPublisher)? { try base.openOutlet().flatMap(spoil) }
     var entries: [JournalEntry] { base.entries }
     func holds(_ raw: [UInt8]) -> Bool { base.holds(raw) }
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { try base.append(entries) }

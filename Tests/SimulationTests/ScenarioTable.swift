@@ -379,7 +379,7 @@ enum ScenarioTable {
 private func scenario(
     _ title: String, _ steps: [[ScenarioStep]], failingWrites: Set<Int> = [], faults: String = "",
     bottle: BottleIdentity = BottleIdentity(), start: String? = nil, zone: String = "UTC", hasTimeServer: Bool = false,
-    latency: Duration = .milliseconds(2), expect promise: ScenarioPromise
+    latency: Duration = .milliseconds(2), expect promise: ScenarioExpectation
 ) -> Scenario {
     var scenario = Scenario(title: title)
     scenario.steps = steps.joined().enumerated().sorted {
@@ -415,8 +415,8 @@ private func promise(
     sips: Int? = nil, ml: Int? = nil, days: [String: Int] = [:], doubted: Int? = nil, acknowledged: Int? = nil,
     lost: Int? = nil, elsewhere: Int? = nil, failedPolls: Int? = nil, heard: Int? = nil, heardAgain: Int? = nil,
     hearsInOrder: Bool = false, told: [String] = []
-) -> ScenarioPromise {
-    var promise = ScenarioPromise()
+) -> ScenarioExpectation {
+    var promise = ScenarioExpectation()
     (promise.sips, promise.ml, promise.doubted, promise.acknowledged) = (sips, ml, doubted, acknowledged)
     (promise.lost, promise.elsewhere, promise.failedPolls) = (lost, elsewhere, failedPolls)
     (promise.heard, promise.heardAgain, promise.hearsInOrder) = (heard, heardAgain, hearsInOrder)

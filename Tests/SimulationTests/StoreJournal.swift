@@ -24,16 +24,16 @@ struct StoreJournal: ScenarioJournal {
         entries.contains { $0.raw == raw }
     }
 
-    func openOutlet() throws -> (any ScenarioOutlet)? {
+    func openOutlet() throws -> (any ScenarioPublisher)? {
         StoreOutlet(queue: try DrinkChangeQueue(opening: store, id: "scenario"))
     }
 
     /// The store's publisher, and the messages as the broker parses them.
-    private struct StoreOutlet: ScenarioOutlet {
+    private struct StoreOutlet: ScenarioPublisher {
         let queue: DrinkChangeQueue
 
-        func due(now: Instant) throws -> [HeardDrink] {
-            try queue.due(now: now, seesWaterline: false).map { try HeardDrink(json: $0.text) }
+        func due(now: Instant) throws -> [PublishedDrink] {
+            try queue.due(now: now, seesWaterline: false).map { try PublishedDrink(json: $0.text) }
         }
         func confirmed(through sequence: Int64) throws { try queue.confirmed(through: sequence) }
     }

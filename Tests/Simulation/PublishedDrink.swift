@@ -1,7 +1,7 @@
 import TrackerCore
 
 /// A message to the broker about one drink, or about a change of one.
-package struct HeardDrink: Hashable, Sendable {
+package struct PublishedDrink: Hashable, Sendable {
     /// The position in the order of writes to the store. A resent message has the same one.
     package var sequence: Int64
     package var id: String
@@ -14,7 +14,7 @@ package struct HeardDrink: Hashable, Sendable {
         (self.sequence, self.id, self.ml, self.at, self.isDeleted) = (sequence, id, ml, at, isDeleted)
     }
 
-    func says(theSameAs other: HeardDrink) -> Bool {
+    func says(theSameAs other: PublishedDrink) -> Bool {
         id == other.id && ml == other.ml && at == other.at && isDeleted == other.isDeleted
     }
 }

@@ -2,7 +2,7 @@ import TrackerCore
 
 /// The expected results of a scenario, in addition to the invariants: every drink once, none twice, none invented, and
 /// nothing acknowledged that is not in the journal. `nil` accepts any value.
-package struct ScenarioPromise: Hashable, Sendable {
+package struct ScenarioExpectation: Hashable, Sendable {
     /// Drinks that count in the gateway's journal.
     package var sips: Int?
     /// The total of these drinks, ml.

@@ -1,7 +1,7 @@
 import TrackerCore
 
 /// Totals as a fold over the journal (invariant 3).
-enum JournalFold {
+enum JournalTotals {
     static func days(_ entries: [JournalEntry], _ calendar: DayCalendar) -> [LocalDay: Int] {
         var days: [LocalDay: Int] = [:]
         for entry in entries {

@@ -2,20 +2,20 @@ import TrackerCore
 
 /// The messages that a broker received, and the checks on them. The broker has the current state of each drink that
 /// counts, nothing else, and no repetition of a confirmed message.
-package struct BrokerEar: Sendable {
+package struct BrokerObserver: Sendable {
     /// The last message about each drink.
-    private var known: [String: HeardDrink] = [:]
+    private var known: [String: PublishedDrink] = [:]
     /// Drinks in the order of their first message.
-    package private(set) var first: [HeardDrink] = []
+    package private(set) var first: [PublishedDrink] = []
     /// Messages that repeat the state of a drink.
     package private(set) var again = 0
-    private var repeated: [HeardDrink] = []
+    private var repeated: [PublishedDrink] = []
 
     package init() {}
 
     /// - Parameter mayRepeat: the connection ended before a confirmation, so the sender cannot know that the message
     ///   arrived.
-    package mutating func hear(_ drink: HeardDrink, mayRepeat: Bool) {
+    package mutating func hear(_ drink: PublishedDrink, mayRepeat: Bool) {
         guard let before = known.updateValue(drink, forKey: drink.id) else { return first.append(drink) }
         if before.says(theSameAs: drink) { again += 1 }
         // A change of a field that is not published is a message too.
@@ -32,8 +32,8 @@ package struct BrokerEar: Sendable {
 
     /// The broken invariants.
     /// - Parameter entries: the entries of the journal.
-    package func broken(_ entries: [JournalEntry]) -> [BrokenPromise] {
-        var broken: [BrokenPromise] = []
+    package func broken(_ entries: [JournalEntry]) -> [InvariantViolation] {
+        var broken: [InvariantViolation] = []
         var told: [Sip: Int] = [:]
         for drink in known.values where !drink.isDeleted {
             if let ml = drink.ml, let at = drink.at { told[Sip(at: at, ml: ml), default: 0] += 1 }
@@ -43,7 +43,7 @@ package struct BrokerEar: Sendable {
             let sip = Sip(at: at, ml: entry.amountMl)
             guard let left = told[sip], left > 0 else {
                 broken.append(
-                    BrokenPromise(code: .unheard, sentence: "the broker was never told of \(sip), or otherwise at last")
+                    InvariantViolation(code: .unheard, sentence: "the broker was never told of \(sip), or otherwise at last")
                 )
                 continue
             }
@@ -51,11 +51,11 @@ package struct BrokerEar: Sendable {
         }
         for sip in told.filter({ $0.value > 0 }).keys.sorted() {
             broken.append(
-                BrokenPromise(code: .invented, sentence: "the broker was told of what does not count: \(sip)"))
+                InvariantViolation(code: .invented, sentence: "the broker was told of what does not count: \(sip)"))
         }
         for drink in repeated {
             broken.append(
-                BrokenPromise(
+                InvariantViolation(
                     code: .repeated,
                     sentence:
                         "the broker had confirmed message \(drink.sequence), \(drink.ml ?? 0) ml, and was told again"))
@@ -63,7 +63,7 @@ package struct BrokerEar: Sendable {
         return broken
     }
 
-    package func broken(_ promise: ScenarioPromise) -> [String] {
+    package func broken(_ promise: ScenarioExpectation) -> [String] {
         var broken: [String] = []
         if let heard = promise.heard, heard != first.count {
             broken.append("heard: \(heard) promised, \(first.count) found")

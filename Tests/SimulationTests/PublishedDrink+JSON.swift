@@ -2,7 +2,7 @@ import Foundation
 import Simulation
 import TrackerCore
 
-extension HeardDrink {
+extension PublishedDrink {
     private struct Payload: Decodable {
         var id: String
         var sequence: Int64

@@ -1,5 +1,5 @@
 /// A broken invariant and the observed state.
-package struct BrokenPromise: Hashable, Sendable, CustomStringConvertible {
+package struct InvariantViolation: Hashable, Sendable, CustomStringConvertible {
     /// Machine-readable; equal for the same invariant.
     package var code: Code
     /// The invariant and the observation.

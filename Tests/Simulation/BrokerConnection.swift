@@ -4,16 +4,16 @@ import TrackerCore
 
 /// The service's connection with the gateway's broker in simulated time: one message at a time, each with a delay. The
 /// broker confirms a batch after its last message. The next connection resends what the broker did not confirm.
-struct BrokerLine {
+struct BrokerConnection {
     private enum State {
         /// The time of the next attempt.
         case closed(MonotonicInstant)
         case idle
         /// The batch in transit and the arrival time of its next message.
-        case telling([HeardDrink], next: Int, at: MonotonicInstant)
+        case telling([PublishedDrink], next: Int, at: MonotonicInstant)
     }
 
-    private let outlet: any ScenarioOutlet
+    private let outlet: any ScenarioPublisher
     private let latency: Duration
     private var state = State.idle
     /// Reconnects a second after the connection ended, or within a minute after a long absence. Here the whole minute
@@ -23,10 +23,10 @@ struct BrokerLine {
     private var isAway = false
     private var absences = 0
     /// Messages that the broker has and the service does not know to be delivered.
-    private var unconfirmed: Set<HeardDrink> = []
-    private(set) var ear = BrokerEar()
+    private var unconfirmed: Set<PublishedDrink> = []
+    private(set) var ear = BrokerObserver()
 
-    init(_ outlet: any ScenarioOutlet, latency: Duration) { (self.outlet, self.latency) = (outlet, latency) }
+    init(_ outlet: any ScenarioPublisher, latency: Duration) { (self.outlet, self.latency) = (outlet, latency) }
 
     var nextDeadline: MonotonicInstant? {
         switch state {
