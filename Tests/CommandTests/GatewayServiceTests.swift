@@ -238,7 +238,7 @@ import Testing
     }
 }
 
-@Suite struct ServiceOnTheMoveTests {
+@Suite struct ServiceChangeTests {
     /// `/etc/localtime` changes while the service runs, and `TZ` is not set.
     @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
     func `a running service follows the system time zone`() async throws {

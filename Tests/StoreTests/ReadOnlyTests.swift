@@ -8,7 +8,7 @@ import TrackerCore
 @testable import Store
 
 /// Opening a store read-only creates, migrates and changes nothing.
-@Suite struct LookingTests {
+@Suite struct ReadOnlyTests {
     let scratch: ScratchStore
 
     init() throws { scratch = try ScratchStore() }

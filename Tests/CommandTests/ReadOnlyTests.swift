@@ -5,7 +5,7 @@ import Testing
 
 @testable import CommandSupport
 
-@Suite struct LookingTests {
+@Suite struct ReadOnlyTests {
     /// Runs a command with a home of its own.
     private func run(
         _ program: String, _ arguments: String, in home: TemporaryFolder, _ environment: [String: String] = [:]

@@ -4,7 +4,7 @@ import TrackerCore
 import TrackerService
 
 /// Without permission for sessions no method reports or changes one.
-@Suite struct VeilTests {
+@Suite struct SessionPrivacyTests {
     @Test func `a session entry is hidden`() throws {
         let fixture = try DeskFixture()
         _ = try fixture.desk().startSession()

@@ -6,7 +6,7 @@ import TrackerCore
 @testable import Store
 
 /// Deliveries have one order and keep their text, for channels that were down and after a killed process.
-@Suite struct ToldTests {
+@Suite struct DeliveredTests {
     let scratch: ScratchStore
 
     init() throws { scratch = try ScratchStore() }

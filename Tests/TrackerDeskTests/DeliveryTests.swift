@@ -7,7 +7,7 @@ import TrackerCore
 import TrackerService
 
 /// Sinks are called outside transactions, and only notifications that a user could see count.
-@Suite struct TellingTests {
+@Suite struct DeliveryTests {
     /// A sink with scripted results that records its calls.
     final class Sink: NotificationSink {
         let name: String
