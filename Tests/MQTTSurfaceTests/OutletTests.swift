@@ -387,7 +387,7 @@ import TrackerService
     /// Notifications that another sink showed while the broker was down are sent later, in order, once, with their own
     /// times. Expired ones are not sent.
     @Test func `notifications wait for the broker`() async throws {
-        let broker = try await Broker()
+        let broker = try await Broker { _ in ["allow_anonymous true", "log_type all"] }
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("h/notify", as: "ear")
         rig.start()
@@ -400,7 +400,9 @@ import TrackerService
         // The broker gets it before other sinks.
         try await desk(day.advanced(seconds: 3.5 * 3600)).tell([rig.channel, Screen()])
         #expect(await event { heard().count == 1 ? true : nil } == true, "\(ear.output)")
-        // SIGTERM: a killed broker sends the listener the first one again.
+        // Otherwise the broker sends the listener the first one again. With SIGTERM it saves that.
+        let isConfirmed: Bool? = await event { broker.log.contains("Received PUBACK from ear") ? true : nil }
+        #expect(isConfirmed == true, "\(broker.log)")
         try await broker.stop(SIGTERM)
         #expect(await event { await rig.channel.canShow() ? nil : true } == true)
         try await desk(day.advanced(seconds: 7 * 3600)).tell([rig.channel, Screen()])
@@ -434,7 +436,7 @@ import TrackerService
         // A new connection does not resend it. The broker would repeat messages that the first client has not
         // confirmed.
         let other = try await broker.listen("h/notify", as: "other")
-        try await broker.stop()
+        try await broker.stop(SIGTERM)
         try await broker.start()
         try await rig.connected(3)
         _ = try rig.desk().logDrink(.ml(10))
