@@ -15,7 +15,8 @@ extension Resident {
         let around = MQTTPublisher.Surroundings(
             desk: {
                 try TrackerDesk(
-                    store, now: Machine.now(), zone: StoreProvider.choice(plan.zone), source: "mqtt", canNotify: canNotify())
+                    store, now: Machine.now(), zone: StoreProvider.choice(plan.zone), source: "mqtt",
+                    canNotify: canNotify())
             },
             overlay: { try Self.overlay($0, file: plan.mqtt, instance: plan.instance) }, service: service,
             sharesWaterline: { plan.sharesWaterline(store) }, version: ProgramVersion.text, wrote: wrote,

@@ -15,7 +15,8 @@ extension Resident {
                 channel,
                 .init(
                     desk: {
-                        try TrackerDesk(store, now: Machine.now(), zone: StoreProvider.choice(plan.zone), source: "pocket")
+                        try TrackerDesk(
+                            store, now: Machine.now(), zone: StoreProvider.choice(plan.zone), source: "pocket")
                     },
                     overlay: { try plan.pocketSettings(over: $0) }, person: plan.instance,
                     sharesWaterline: { plan.sharesWaterline(store) }, watch: watch,

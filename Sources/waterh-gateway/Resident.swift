@@ -170,7 +170,8 @@ final class Resident: Sendable {
     private static func desk(_ store: TrackerStore, _ zone: String?, _ source: String, canNotify: Bool = false) throws
         -> TrackerDesk
     {
-        try TrackerDesk(store, now: Machine.now(), zone: StoreProvider.choice(zone), source: source, canNotify: canNotify)
+        try TrackerDesk(
+            store, now: Machine.now(), zone: StoreProvider.choice(zone), source: source, canNotify: canNotify)
     }
 
     private func door(_ service: PollService, _ scanner: BottleScanner) -> ServiceClient {

@@ -36,7 +36,9 @@ struct Send: AsyncParsableCommand {
         var link = link
         link.fill(file)
         // --zone applies to this clock; the default is the time zone of the polls.
-        let zone = try zone.map { try StoreProvider.choice($0).host } ?? StoreProvider.zones(file.zone(flag: nil), place).bottle
+        let zone =
+            try zone.map { try StoreProvider.choice($0).host }
+            ?? StoreProvider.zones(file.zone(flag: nil), place).bottle
         let command = try CommandWords.command(command, zone: zone, now: Machine.now())
         var options = PollOptions(zone: zone)
         options.job = .send([command])

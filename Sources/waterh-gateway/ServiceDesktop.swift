@@ -18,7 +18,8 @@ struct ServiceDesktop: Sendable {
 
     /// - Parameter taps: pending button presses.
     init(
-        desktop: DesktopNotifications, desk: ServiceStore, reminders: ReminderLoop, page: PageAddress, instance: String?,
+        desktop: DesktopNotifications, desk: ServiceStore, reminders: ReminderLoop, page: PageAddress,
+        instance: String?,
         log: Logger, taps: PendingActions
     ) {
         (self.desktop, self.desk, self.reminders, self.page, self.instance, self.log) = (

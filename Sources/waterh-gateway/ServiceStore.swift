@@ -27,7 +27,8 @@ actor ServiceStore {
     private var isFirstPollOver = false
 
     init(
-        depot: StoreProvider, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark, onlookers: ActiveViewers,
+        depot: StoreProvider, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark,
+        onlookers: ActiveViewers,
         now: @escaping @Sendable () -> MonotonicInstant
     ) {
         self.depot = depot

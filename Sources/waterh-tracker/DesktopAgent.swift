@@ -60,7 +60,8 @@ actor DesktopAgent {
     /// - Parameter instance: the service's instance name, which the bus names contain.
     init(store: String, instance: String?) {
         (self.store, self.instance) = (store, instance)
-        desktop = DesktopNotifications(memory: ShownNotifications(file: ServiceSocket.file(forStore: store, "notices.json")))
+        desktop = DesktopNotifications(
+            memory: ShownNotifications(file: ServiceSocket.file(forStore: store, "notices.json")))
         taps = PendingActions(file: ServiceSocket.file(forStore: store, "taps.json"))
     }
 

@@ -173,6 +173,7 @@ import Testing
     ])
     func `private data is redacted, and the rest is kept`(_ text: String, _ blurred: String) {
         #expect(
-            Redactor(names: ["Anna", "Ben", "X", "x", #"Zq "flasche" \x"#], secrets: ["hunter2!"]).text(text) == blurred)
+            Redactor(names: ["Anna", "Ben", "X", "x", #"Zq "flasche" \x"#], secrets: ["hunter2!"]).text(text) == blurred
+        )
     }
 }

@@ -46,8 +46,8 @@ private struct Shelf {
                     if let look = watched[plan.id], look.lowerBound <= now {
                         until = at(min(look.upperBound, now) + 60)
                     }
-                    return HoldRequest(isAlways ? .always : .watching, onlookers: until, rhythm: rhythm, now: at(now)).map
-                    { (plan.id, $0) }
+                    return HoldRequest(isAlways ? .always : .watching, onlookers: until, rhythm: rhythm, now: at(now))
+                        .map { (plan.id, $0) }
                 })
             for effect in machine.handle(
                 .plans(plans, Dictionary(uniqueKeysWithValues: plans.map { ($0.id, rhythm) }), wishes: wishes),

@@ -11,7 +11,8 @@ import TrackerService
 @Suite struct ToldEventsTests {
     /// The first events of a stream. The state after one more drink marks their end, so the test waits for no missing
     /// event.
-    private func beginning(of stream: EventStream, _ visit: CheckedDay.WebRequestContext, total: Int) async throws -> [EventStream
+    private func beginning(of stream: EventStream, _ visit: CheckedDay.WebRequestContext, total: Int) async throws
+        -> [EventStream
         .Event]
     {
         _ = try await stream.events { $0.kind == "state" }

@@ -330,7 +330,8 @@ import TrackerService
     @Test func `idempotency keys do not depend on the clock`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         for count in 0..<5000 {
-            try store.begin(IdempotentRequest(key: "old\(count)", asking: [], at: ServedHousehold.noon.advanced(seconds: 3600)))
+            try store.begin(
+                IdempotentRequest(key: "old\(count)", asking: [], at: ServedHousehold.noon.advanced(seconds: 3600)))
         }
         try await ServedHousehold.serve(store) { house async throws in
             for tap in ["1", "2", "1", "2"] {

@@ -221,7 +221,8 @@ import TrackerService
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
         // The state after SIGKILL between the stored request and the bottle's answer.
         let payload = #"{"transaction": "f1"}"#
-        try rig.desk().store.begin(IdempotentRequest(key: "mqtt/f1", asking: Array("flash \(payload)".utf8), at: rig.desk().now))
+        try rig.desk().store.begin(
+            IdempotentRequest(key: "mqtt/f1", asking: Array("flash \(payload)".utf8), at: rig.desk().now))
         let ear = try await broker.listen("h/response/#")
         rig.start()
         try await rig.connected()

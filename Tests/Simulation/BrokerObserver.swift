@@ -43,7 +43,8 @@ package struct BrokerObserver: Sendable {
             let sip = Sip(at: at, ml: entry.amountMl)
             guard let left = told[sip], left > 0 else {
                 broken.append(
-                    InvariantViolation(code: .unheard, sentence: "the broker was never told of \(sip), or otherwise at last")
+                    InvariantViolation(
+                        code: .unheard, sentence: "the broker was never told of \(sip), or otherwise at last")
                 )
                 continue
             }

@@ -124,7 +124,8 @@ struct SpoiltOutlet: ScenarioPublisher {
         case .tellsAnotherAmount: for index in due.indices { due[index].ml = 1 }
         case .invents:
             if let last = due.last {
-                due.append(PublishedDrink(sequence: last.sequence, id: "nobody's", ml: 77, at: last.at, isDeleted: false))
+                due.append(
+                    PublishedDrink(sequence: last.sequence, id: "nobody's", ml: 77, at: last.at, isDeleted: false))
             }
         case .tellsBackwards: due.reverse()
         }

@@ -8,7 +8,9 @@ import Emulator
     private typealias Exchange = PeripheralProfile.Exchange
 
     /// 2A19 at 3 with 2902 at 4. FF01 at 6, read twice as 1 and 2, and written.
-    private static func gadget(_ exchanges: [PeripheralProfile.Exchange], rules: [PeripheralProfile.Rule] = []) -> PeripheralProfile {
+    private static func gadget(_ exchanges: [PeripheralProfile.Exchange], rules: [PeripheralProfile.Rule] = [])
+        -> PeripheralProfile
+    {
         var gadget = PeripheralProfile(address: BluetoothAddress(1), mtu: 65)
         let battery = PeripheralProfile.Characteristic(
             uuid: 0x2A19, declaration: 2, handle: 3, properties: [.read, .notify],
@@ -147,7 +149,8 @@ import Emulator
             name: "hello", request: .command, handle: 6, pattern: BytePattern("a5 ?? *"),
             values: [.init(handle: 3, value: [1], afterMs: 10)], then: "more"),
         PeripheralProfile.Rule(name: "more", request: .connect, values: [.init(handle: 3, value: [2], afterMs: 10)]),
-        PeripheralProfile.Rule(name: "no", request: .write, pattern: BytePattern("ff*"), response: .init(error: 0x81, afterMs: 5)),
+        PeripheralProfile.Rule(
+            name: "no", request: .write, pattern: BytePattern("ff*"), response: .init(error: 0x81, afterMs: 5)),
         PeripheralProfile.Rule(name: "round", request: .write, pattern: BytePattern("ee"), then: "round"),
         PeripheralProfile.Rule(name: "read", request: .read, handle: 3, response: .init(value: [0x4D])),
     ]

@@ -16,7 +16,10 @@ import Emulator
         let own = PeripheralProfile.Characteristic(
             uuid: 0xFF01, declaration: 5, handle: 6, properties: [.read, .write],
             descriptors: [.init(uuid: 0x2901, handle: 7)])
-        #expect(gadget.services == [PeripheralProfile.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])])
+        #expect(
+            gadget.services == [
+                PeripheralProfile.Service(uuid: 0x180F, handle: 1, end: 9, characteristics: [battery, own])
+            ])
         #expect(gadget.address == Talk.address)
         #expect(gadget.conversations == [])
         #expect(

@@ -295,7 +295,9 @@ package struct ConversationReassembler {
     }
 
     @discardableResult
-    mutating func withHalf<Result>(_ slot: Int, _ direction: TrafficDirection, _ body: (inout L2CAPReassembly) -> Result)
+    mutating func withHalf<Result>(
+        _ slot: Int, _ direction: TrafficDirection, _ body: (inout L2CAPReassembly) -> Result
+    )
         -> Result
     {
         direction == .sent ? body(&table.slots[slot].sent) : body(&table.slots[slot].received)

@@ -7,8 +7,8 @@ package typealias FragmentValidator = @Sendable (_ begun: [UInt8], _ offset: Int
 /// are kept until the frame lengths determine the direction of each.
 ///
 /// A frame header has the frame's length, and a direction starts the next frame only when the last one is complete. Few
-/// assignments fit, usually one; `FragmentValidator` excludes more. All assignments with the same remaining lengths are one
-/// `End`, so that the work grows with the lengths and not with the number of assignments.
+/// assignments fit, usually one; `FragmentValidator` excludes more. All assignments with the same remaining lengths are
+/// one `End`, so that the work grows with the lengths and not with the number of assignments.
 struct InterleavedFragments {
     struct Fragment {
         let bytes: [UInt8]

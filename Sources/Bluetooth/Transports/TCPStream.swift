@@ -27,8 +27,9 @@ package final class TCPStream: @unchecked Sendable {
     private let dialling: DeadlineTimer
     private var others: ArraySlice<(family: Int32, bytes: [UInt8])> = []
 
-    package init(_ place: NetworkEndpoint, queue: DispatchQueue, clock: MonotonicClock, onEvent: @escaping (Event) -> Void)
-    {
+    package init(
+        _ place: NetworkEndpoint, queue: DispatchQueue, clock: MonotonicClock, onEvent: @escaping (Event) -> Void
+    ) {
         (self.place, self.queue, self.clock, self.onEvent) = (place, queue, clock, onEvent)
         dialling = DeadlineTimer(queue: queue, clock: clock)
         dialling.onFire = { [weak self] in

@@ -6,8 +6,8 @@ import TrackerCore
 ///
 /// A bottle is due at its poll interval (tracker spec A7), counted from the end of its last poll; at once when it is
 /// new or on a user's request. The bottle that has been due longest is polled first. So a bottle waits for at most one
-/// poll of each other bottle, however often it is requested. A connection with a `HoldRequest` is kept after a poll, and
-/// read as soon as the bottle reports something.
+/// poll of each other bottle, however often it is requested. A connection with a `HoldRequest` is kept after a poll,
+/// and read as soon as the bottle reports something.
 package struct ServiceMachine: Sendable {
     package enum Event: Sendable {
         /// The bottles and their poll intervals, as far as known. Required at `nextDeadline`, and accepted at any time:

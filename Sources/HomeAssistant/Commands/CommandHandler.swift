@@ -88,7 +88,9 @@ struct CommandHandler: Sendable {
     /// The answer of an earlier request with the same transaction.
     /// - Parameter isNotedBefore: the transaction is stored before its execution, so one without an answer might not
     ///   have been executed.
-    private func known(_ errand: IdempotentRequest, _ desk: TrackerDesk, _ request: CommandRequest, isNotedBefore: Bool = false)
+    private func known(
+        _ errand: IdempotentRequest, _ desk: TrackerDesk, _ request: CommandRequest, isNotedBefore: Bool = false
+    )
         throws -> CommandAnswer?
     {
         guard let known = try desk.store.request(errand.key) else { return nil }

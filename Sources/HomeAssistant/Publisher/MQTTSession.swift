@@ -102,7 +102,8 @@ struct MQTTSession {
     }
 
     private init(
-        _ owner: MQTTPublisher, _ plan: MQTTPlan, _ outlet: Publisher, _ connection: MQTTConnection, _ inbox: CommandInbox,
+        _ owner: MQTTPublisher, _ plan: MQTTPlan, _ outlet: Publisher, _ connection: MQTTConnection,
+        _ inbox: CommandInbox,
         _ name: String, kept: [String]
     ) {
         (self.owner, self.plan, self.outlet, self.connection, self.inbox) = (owner, plan, outlet, connection, inbox)

@@ -46,7 +46,8 @@ struct ObservedTable {
                 guard let handle = item.little16(at: 0), let start = item.little16(at: 2),
                     let end = item.little16(at: 4), handle > 0
                 else { return }
-                includes[handle] = PeripheralProfile.Include(handle: handle, start: start, end: end, uuid: item.uuid(from: 6))
+                includes[handle] = PeripheralProfile.Include(
+                    handle: handle, start: start, end: end, uuid: item.uuid(from: 6))
             }
         case (0x11?, let type?) where type == GATTTable.primaryService || type == GATTTable.secondaryService:
             _ = answer.forEachItem(of: [6, 20]) { item in
@@ -209,7 +210,8 @@ private struct TableBuilder {
             owner.properties.insert(.notify)
         }
         owner.descriptors.insert(
-            PeripheralProfile.Descriptor(uuid: uuid, handle: handle, source: source, value: use?.value.map { Octets($0) }),
+            PeripheralProfile.Descriptor(
+                uuid: uuid, handle: handle, source: source, value: use?.value.map { Octets($0) }),
             at: owner.descriptors.countInOrder { $0.handle <= handle })
         services[place].characteristics[index] = owner
         return true

@@ -181,7 +181,8 @@ private final class ProfileDraft {
 
     /// The profile, for which `check` throws no error.
     var profile: PeripheralProfile {
-        var profile = PeripheralProfile(address: address, addressType: isRandom.map { $0 ? .random : .public }, mtu: mtu)
+        var profile = PeripheralProfile(
+            address: address, addressType: isRandom.map { $0 ? .random : .public }, mtu: mtu)
         profile.advertisement = advertisement.map { Octets($0) }
         profile.scanResponse = scanResponse.map { Octets($0) }
         let (services, gaps) = table.services()
@@ -309,7 +310,9 @@ private final class ProfileSession {
         pending[observation.bearer] = waiting
     }
 
-    private func write(_ request: PeripheralProfile.Request, _ handle: UInt16, _ value: [UInt8], _ observation: ATTObservation) {
+    private func write(
+        _ request: PeripheralProfile.Request, _ handle: UInt16, _ value: [UInt8], _ observation: ATTObservation
+    ) {
         anchor = (add(request, handle, value), observation.time)
         draft.table.uses[handle, default: ObservedTable.Use()].properties.insert(
             request == .write ? .write : .writeWithoutResponse)

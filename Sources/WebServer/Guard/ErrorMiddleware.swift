@@ -10,7 +10,9 @@ struct ErrorMiddleware: RouterMiddleware {
 
     let counts: ResponseCounts
 
-    func handle(_ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response) async throws
+    func handle(
+        _ request: Request, context: WebRequestContext, next: (Request, WebRequestContext) async throws -> Response
+    ) async throws
         -> Response
     {
         var response: Response

@@ -95,14 +95,16 @@ enum AccountRoutes {
     }
 
     /// Exchanges a code for a cookie, or for a token if the body requests one.
-    private static func signIn(_ request: Request, _ visit: WebRequestContext, _ person: Person, _ codes: AccessCodes) async throws
+    private static func signIn(_ request: Request, _ visit: WebRequestContext, _ person: Person, _ codes: AccessCodes)
+        async throws
         -> Answer
     {
         var fields = try Fields(try await Ask(request: request, visit: visit, person: person).body())
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
         try fields.finish()
         let client = Access.peer(of: request, visit.remote)
-        let (verdict, token) = try await codes.redeem(code, key: IdempotentWrite.key(of: request), from: client) { grant, lost in
+        let (verdict, token) = try await codes.redeem(code, key: IdempotentWrite.key(of: request), from: client) {
+            grant, lost in
             let desk = try person.desk()
             let made = try desk.makeToken(label: grant.label, scope: grant.scope)
             // Another client may have revoked it since.

@@ -87,7 +87,9 @@ enum IdempotentWrite {
         .conflict, "underWay", "The same request is in progress.", headers: [.retryAfter: "5"])
 
     /// - Parameter name: the entry in `underWay`; `nil` if it was checked already.
-    private static func replay(_ errand: IdempotentRequest, _ desk: TrackerDesk, _ way: Way, _ name: [String]?) throws -> Answer? {
+    private static func replay(_ errand: IdempotentRequest, _ desk: TrackerDesk, _ way: Way, _ name: [String]?) throws
+        -> Answer?
+    {
         guard let known = try desk.store.request(errand.key) else { return nil }
         guard known.fingerprint == errand.fingerprint else {
             throw HTTPProblem(

@@ -121,8 +121,10 @@ package struct ProfileMachine: Sendable {
         switch event {
         case .connected(let id): connect(id, at: now)
         case .disconnected(let id) where id == central: disconnect()
-        case .subscribed(let id, let name) where id == central: subscribe(PeripheralProfile.handle(named: name), at: now)
-        case .unsubscribed(let id, let name) where id == central: unsubscribe(PeripheralProfile.handle(named: name), at: now)
+        case .subscribed(let id, let name) where id == central:
+            subscribe(PeripheralProfile.handle(named: name), at: now)
+        case .unsubscribed(let id, let name) where id == central:
+            unsubscribe(PeripheralProfile.handle(named: name), at: now)
         case .read(let id, let name, let offset, let token):
             read(PeripheralProfile.handle(named: name), offset, id, token, at: now)
         case .write(let id, let name, let value, let token):
@@ -347,7 +349,9 @@ package struct ProfileMachine: Sendable {
     }
 
     /// - Parameter owner: the characteristic whose subscription started it.
-    private mutating func play(_ exchange: PeripheralProfile.Exchange, of owner: UInt16? = nil, at now: MonotonicInstant) {
+    private mutating func play(
+        _ exchange: PeripheralProfile.Exchange, of owner: UInt16? = nil, at now: MonotonicInstant
+    ) {
         guard let values = exchange.values, !values.isEmpty else { return }
         play(ValuePlayer(values, at: now, owner: owner, isEndless: mode == .loop && owner != nil))
     }

@@ -17,7 +17,8 @@ struct ValuePlayer: Sendable {
     let pause: Duration?
 
     init(
-        _ values: [PeripheralProfile.Value], at start: MonotonicInstant, only: UInt16? = nil, then: String? = nil, depth: Int = 0,
+        _ values: [PeripheralProfile.Value], at start: MonotonicInstant, only: UInt16? = nil, then: String? = nil,
+        depth: Int = 0,
         owner: UInt16? = nil, isEndless: Bool = false
     ) {
         self.values = values
