@@ -138,7 +138,7 @@ let package = Package(
         tests("TrackerCoreTests", ["TrackerCore", "TrackerService", "BottleProtocol"], exclude: ["Data"]),
         tests("ImportingTests", ["TrackerService", "TrackerCore"]),
         tests("VirtualBottleTests", ["Emulator", "BottleProtocol", "Bluetooth"]),
-        tests("VirtualGadgetTests", ["Emulator", "CommandSupport", "Replay", "Captures", "Bluetooth"]),
+        tests("PeripheralProfileTests", ["Emulator", "CommandSupport", "Replay", "Captures", "Bluetooth"]),
         .target(
             name: "GatewaySupport", dependencies: ["Gateway", "BottleProtocol", "Bluetooth", "TrackerCore"],
             path: "Tests/GatewaySupport", swiftSettings: strict),
@@ -146,7 +146,7 @@ let package = Package(
         tests(
             "StoreTests", ["Store", "TrackerCore", "GatewaySupport", "TrackerService", grdb], exclude: ["Data"]),
         tests(
-            "TrackerDeskTests",
+            "TrackerServiceTests",
             ["Utilities", "TrackerService", "Store", "TrackerCore", "Gateway", "GatewaySupport", "Bluetooth"]),
         tests(
             "HTTPAPITests",
@@ -160,8 +160,8 @@ let package = Package(
         tests("DesktopTests", ["Notifications", "DBus", "DBusSupport", "TrackerCore", "TrackerService", "Store"]),
         tests("BlueZTests", ["BlueZ", "Bluetooth", "DBus", "DBusSupport"]),
         tests("MQTTTests", ["HomeAssistant"]),
-        tests("MQTTSurfaceTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore"]),
-        tests("PocketSurfaceTests", ["Notifications", "TrackerService", "Store", "TrackerCore"]),
+        tests("MQTTPublisherTests", ["HomeAssistant", "TrackerService", "Store", "TrackerCore"]),
+        tests("PhoneNotificationTests", ["Notifications", "TrackerService", "Store", "TrackerCore"]),
         tests("ESPHomeTests", ["ESPHome", "Bluetooth", "Cryptography"]),
         tests("HostControllerTests", ["BlueZ", "Bluetooth"]),
         tests("ServiceLogTests", ["CommandSupport", logging]),

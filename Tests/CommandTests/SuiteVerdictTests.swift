@@ -175,7 +175,7 @@ import Testing
                 try expressions.dropFirst().count { try $0.prefixMatch(in: test) != nil } == (isOurs ? 1 : 0), "\(test)"
             )
         }
-        for test in invented + ["VirtualGadgetTests.ProfileCommandTests/x()", "BlueZTests.X/x()"] {
+        for test in invented + ["PeripheralProfileTests.ProfileCommandTests/x()", "BlueZTests.X/x()"] {
             #expect(try expressions[0].prefixMatch(in: test) != nil, "\(test)")
         }
     }
