@@ -59,7 +59,7 @@ import Testing
     @Test(arguments: [([own], true), ([other], false), ([other, own], true)])
     func `doctor reports the owner of a bottle`(_ hears: [String], _ isOwn: Bool) async throws {
         let result = try await gateway(["doctor", "--link", "bluez:hci0"], hears: hears)
-        let line = result.lines.first { $0.contains("link bluez") && $0.contains("is there") } ?? ""
+        let line = result.lines.first { $0.contains("link bluez") && $0.contains("is in range") } ?? ""
         #expect(
             line.contains(
                 isOwn ? "this store's own bottle is in range" : "a bottle that is not this store's is in range"),

@@ -176,7 +176,7 @@ import Testing
         _ = try await service.finish()
         let away = try await call("LogWater")
         #expect(
-            away.contains("org.waterh.Error.noService: No service keeps this store")
+            away.contains("org.waterh.Error.noService: No service is running for this store")
                 && !away.contains("waterh-gateway"), "\(away)")
         agent.send(signal: SIGTERM)
         _ = try await agent.finish()

@@ -158,8 +158,8 @@ import Testing
         // broker.
         (#"bottle="Zq \"flasche\" \\x" and Zq "flasche" \x"#, #"bottle="NAME-4" and NAME-4"#),
         (
-            #"webhook.url in waterh.toml cannot be "hook.zz/api/webhook/AzZ7": It must be one."#,
-            #"webhook.url in waterh.toml cannot be "…": It must be one."#
+            #"'url' of [webhook] in waterh.toml cannot be "hook.zz/api/webhook/AzZ7": It must be one."#,
+            #"'url' of [webhook] in waterh.toml cannot be "…": It must be one."#
         ),
         (
             "MQTT: connected with mqtt.zz at zqprefix, as zqmuser with a password, discovery at ha",

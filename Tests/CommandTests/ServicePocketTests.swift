@@ -158,7 +158,7 @@ import Testing
                 "\(outlet): \(status)")
             for text in [String(line), checked[outlet] ?? "", diagnosed[outlet] ?? ""] {
                 #expect(
-                    text.contains(words) && text.contains("So since 20") && text.contains("1 notification waits."),
+                    text.contains(words) && text.contains("Since 20") && text.contains("1 notification waits."),
                     "\(outlet): \(text)")
             }
             #expect(

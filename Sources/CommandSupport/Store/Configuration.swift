@@ -206,7 +206,7 @@ package struct Configuration: Equatable, Sendable {
                 throw CommandFailure(
                     .badInput,
                     """
-                    \(group).\(key) in \(name) cannot be \
+                    '\(key)' of [\(group)] in \(name) cannot be \
                     \(error.kept == nil ? "set" : "\"\(error.given.prefix(64))\""): \(error.rule)
                     """,
                     advice: mend)
