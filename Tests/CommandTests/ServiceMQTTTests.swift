@@ -100,7 +100,7 @@ import Testing
             #expect(
                 // The store has one writer, and each of the publishers before this one waits for 15 s.
                 await event(within: 120) {
-                    service.error.contains("A message was not processed: Another process held the store") ? true : nil
+                    service.error.contains("A message was not processed: Another process locked the store") ? true : nil
                 } == true,
                 "\(service.error)")
         }
