@@ -34,7 +34,7 @@ def a_machine_that_works():
 def what_is_taken_away_is_named():
     code, checks = doctor("bluez:hci9")
     expect(code == 5, f"no such adapter: {code}, {checks}")
-    has(checks, "adapter hci9", "bad", "there is hci0, hci1")
+    has(checks, "adapter hci9", "bad", "available: hci0, hci1")
     power("hci0", False)
     code, checks = doctor()
     expect(code == 5, f"no power: {code}, {checks}")
