@@ -153,8 +153,15 @@ import Testing
         let arguments = [
             "bench-day", "--link", pair.socket, "--rehearse", pair.control, "--folder", pair.folder.file("day"),
         ]
-        let day = try Program("waterh-gateway").start(arguments)
-        let isKept = await event(within: 30) {
+        // Without --rehearse the session waits for an answer on standard input, which stays open.
+        let (gateway, pipe) = (Program("waterh-gateway"), pair.folder.file("answers"))
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let shell = try #require(Program(system: "sh"))
+        let day = try shell.start([
+            "-c",
+            "exec 0<>\(pipe); exec \(gateway.path) bench-day --link \(pair.socket) --folder \(pair.folder.file("day"))",
+        ])
+        let isKept = await event(within: 60) {
             FileManager.default.fileExists(atPath: pair.folder.file("day/records.txt")) ? true : nil
         }
         #expect(isKept == true)
