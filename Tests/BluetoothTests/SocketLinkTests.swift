@@ -141,7 +141,7 @@ private final class RawCentral: Sendable {
         let events = Inbox(central.events)
         central.perform(.connect(PeerID(path), limit: .seconds(5)))
         let failure = try await events.next("failure") { if case .connectFailed(let error) = $0 { error } else { nil } }
-        #expect("\(failure)".contains("no stream socket"), "\(failure)")
+        #expect("\(failure)".contains("not a stream socket"), "\(failure)")
         await central.close()
         await link.close()
     }
@@ -176,7 +176,7 @@ private final class RawCentral: Sendable {
         let stream = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         _ = try UnixSocket(path: path).withAddress { bind(stream, $0, $1) }
         listen(stream, 1)
-        #expect(try await failure().sentence.contains("no SEQPACKET socket"))
+        #expect(try await failure().sentence.contains("not a SEQPACKET socket"))
         close(stream)
         unlink(path)
     }

@@ -28,7 +28,7 @@ import Testing
                 5        -
                   0x8008  FFE4  A4:C1:38:01:02:03         0              2         0       -     -      -     26      \
                 104
-                clock of A4:C1:38:01:02:03: not told
+                clock of A4:C1:38:01:02:03: not reported
                 all as it should be
 
                 """)

@@ -188,7 +188,7 @@ import Testing
         for place in libraries {
             #expect(
                 try Self.text(root.file("usr/lib/\(place)/wireshark/plugins/waterh.lua")).hasPrefix(
-                    "-- WaterH bottles for Wireshark"))
+                    "-- A Wireshark dissector for WaterH bottles"))
         }
         let mode =
             try FileManager.default.attributesOfItem(atPath: root.file("etc/waterh/waterh.toml"))[.posixPermissions]

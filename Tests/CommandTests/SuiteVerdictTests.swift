@@ -126,8 +126,8 @@ import Testing
         let verdict = try await bench.verdict()
         #expect(
             verdict.exitCode == 1
-                && verdict.output.contains("failed: pages\n    exit code 1, and its last lines:\n    it hangs"),
-            "\(verdict.output)")
+                && verdict.output.contains("failed: pages\n    exit code 1, and its last lines:\n")
+                && verdict.output.contains("\n    it hangs"), "\(verdict.output)")
     }
 
     @Test func `a test that is flaky twice in a row fails`() async throws {
