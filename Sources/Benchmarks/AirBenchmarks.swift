@@ -10,7 +10,7 @@ enum AirBenchmarks {
     static let name = "WaterH-Flood"
     /// A full log notification has 110 bytes (protocol spec P3). The first four of each are its number, big-endian.
     static let size = 110
-    /// Pending values in the link: enough to keep it busy.
+    /// The number of values queued in the link, enough to keep the radio busy.
     private static let window = 16
 
     struct Failure: Error, CustomStringConvertible {
@@ -58,7 +58,8 @@ enum AirBenchmarks {
 
     // MARK: - Our central
 
-    /// Connects to the peripheral and counts for some seconds from the first value; prints a JSON object.
+    /// Connects to the peripheral and counts values for the given number of seconds after the first one. Prints a JSON
+    /// object.
     static func notifications(adapter: String, way: BlueZCentralLink.NotificationWay, seconds: Double) async throws
         -> String
     {

@@ -1,5 +1,5 @@
-// Benchmarks of the project. Run them in release mode: swift run -c release Benchmarks
-// Each benchmark is a function in a file of its own that returns a line; add it to the list below.
+// Benchmarks of the project. Run them in release mode: swift run -c release Benchmarks Each benchmark is a function in
+// its own file that returns one line. Add new ones to the list below.
 
 import Foundation
 import Glibc

@@ -43,7 +43,7 @@ enum BigCapture {
         return values
     }
 
-    /// One every 20 minutes from 08:00 to 22:00, 43 a day, 28 days a month.
+    /// One drink every 20 minutes from 08:00 to 22:00: 43 a day, 28 days a month.
     private static func drink(_ number: Int) -> DrinkRecord {
         let (day, slot) = number.quotientAndRemainder(dividingBy: 43)
         let minute = 8 * 60 + slot * 20 + number % 13
@@ -60,7 +60,7 @@ enum BigCapture {
         private var number = 0
         private var time = Duration(seconds: 1_770_000_000)
 
-        /// LE Connection Complete, MTU exchange, discovery, subscription.
+        /// Adds LE Connection Complete, MTU exchange, discovery and subscription.
         mutating func connect() throws {
             let complete: [UInt8] = [
                 0x3E, 19, 0x01, 0, 0x40, 0, 0, 0, 0x03, 0x02, 0x01, 0x38, 0xC1, 0xA4, 0x28, 0, 0, 0, 0x2A, 0, 0,

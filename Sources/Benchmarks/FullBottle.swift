@@ -1,6 +1,6 @@
 import BottleProtocol
 
-/// A bottle with a full log, as a capture in hex text, with which the emulator is filled to measure a poll.
+/// A bottle with a full log, as a capture in hex text. A benchmark fills the emulator with it to measure a poll.
 enum FullBottle {
     static func hexText(records count: Int = 500) -> String {
         var lines = ["# waterh-bench hex text", "name: WaterH-Boost-24oz", "profile: retail"]

@@ -34,7 +34,7 @@ enum StoreBenchmarks {
         }
     }
 
-    /// One evaluation, as the service does each minute, and a week's view, with ten years of history in the store.
+    /// One evaluation (the service does one each minute) and a week's view, with ten years of history in the store.
     static func tick() -> String {
         inScratch { path in
             let store = try TrackerStore(path: path)
