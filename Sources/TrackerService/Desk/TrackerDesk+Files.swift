@@ -59,7 +59,8 @@ extension TrackerDesk {
             settings: rows["setting"] ?? 0)
     }
 
-    /// Writes a backup of the store without tokens into a new database file, while other processes write.
+    /// Writes a backup of the store without tokens into a new database file, Other processes can write at the same
+    /// time.
     /// - Parameters:
     ///   - file: must not exist, or must be empty.
     ///   - secrets: keeps passwords of other services in the settings.
@@ -174,7 +175,7 @@ extension TrackerDesk {
             } catch let error as InboxFileTrouble {
                 reports.append(InboxReport(name: name, trouble: error.words))
             }
-            // A file that is still being written changes later and is read again.
+            // A file that is still being written will change and be read again.
             try store.noteInbox(name, mark, present: Set(names))
         }
         return reports
