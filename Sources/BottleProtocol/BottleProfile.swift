@@ -6,11 +6,11 @@ package enum BottleProfile: String, CaseIterable, Sendable {
     case retail
 
     package var commandService: UInt16 { self == .draft ? 0xFF00 : 0xFFE5 }
-    /// The service UUID in the advertisement; `nil` for bottles on sale, which advertise none.
+    /// The service in the advertisement; `nil` for bottles on sale, which advertise none.
     package var advertisedService: UInt16? { self == .draft ? commandService : nil }
     package var commandCharacteristic: UInt16 { self == .draft ? 0xFF01 : 0xFFE9 }
     package var responseService: UInt16 { self == .draft ? 0xFF00 : 0xFFE0 }
-    /// The characteristic for responses, reports and the log: by notification, and in the draft profile also by reads.
+    /// The characteristic for responses, reports and the log: by notification, in the draft profile also by reads.
     package var responseCharacteristic: UInt16 { self == .draft ? 0xFF02 : 0xFFE4 }
 }
 

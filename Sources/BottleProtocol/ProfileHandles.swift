@@ -29,7 +29,7 @@ package struct ProfileHandles: Hashable, Sendable {
     package var profile: BottleProfile
     package var command: UInt16
     package var commandWithResponse: Bool
-    /// Whether the command characteristic supports both kinds of writes.
+    /// Whether the characteristic supports both kinds of writes.
     package var commandBothWays: Bool
     package var response: UInt16
     package var responseNotifies: Bool
@@ -42,7 +42,7 @@ package struct ProfileHandles: Hashable, Sendable {
         package var reasons: [String]
     }
 
-    /// Prefers the retail profile if both match.
+    /// The retail profile is preferred if both match.
     package init(matching offered: [OfferedCharacteristic]) throws(NoBottle) {
         self = try Self.all(matching: offered)[0]
     }

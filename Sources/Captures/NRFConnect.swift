@@ -25,7 +25,7 @@ struct NRFConnectParser: LineParser {
     private var clock = DayClock()
     private var hasDate = false
     private var peer: BluetoothAddress?
-    /// Whether the previous line was the header with the date, so that this line can be `NAME (ADDRESS)`.
+    /// The previous line was the header line with the date, so this line can be `NAME (ADDRESS)`.
     private var expectsDevice = false
     private var isWriteRequest = false
     /// The bytes of the last I line, for its A line.
@@ -74,7 +74,7 @@ struct NRFConnectParser: LineParser {
     private mutating func content(
         _ message: inout TextLine, _ entry: Entry, _ bytes: RawSpan, facts: inout CaptureFileFacts
     ) throws -> PacketContent? {
-        // Other lines can be between an I line and its A line.
+        // Lines between an I line and its A line do not separate them.
         let repeated = repeated
         if entry.isApplication {
             guard message.take("\"(0x) ", bytes) else { return nil }
@@ -115,7 +115,7 @@ struct NRFConnectParser: LineParser {
 
     private static let malformed = MalformedLine(what: "a value is not pairs of hex digits")
 
-    /// Parses `UUID, value: (0x) 50-54-…` or `UUID, value: 0 bytes`.
+    /// `UUID, value: (0x) 50-54-…` or `UUID, value: 0 bytes`.
     private mutating func readValue(_ travel: ValueFacts.Travel, _ message: inout TextLine, _ bytes: RawSpan) throws
         -> PacketContent
     {
@@ -134,7 +134,7 @@ struct NRFConnectParser: LineParser {
         return .value(ValueFacts(travel: travel, characteristic: uuid, handle: handle, peer: peer))
     }
 
-    /// Parses an update of the iOS format: `FFE4 to 5054 000F 0E06.`
+    /// iOS: `FFE4 to 5054 000F 0E06.`
     private mutating func readUpdate(_ message: inout TextLine, _ bytes: RawSpan) throws -> PacketContent {
         guard let word = message.word(bytes), let (uuid, handle) = bytes.characteristic(word) else {
             throw Self.malformed
@@ -175,7 +175,7 @@ struct NRFConnectParser: LineParser {
         if facts.address == nil { facts.address = address }
     }
 
-    /// The header line: `nRF Connect, 2026-02-02`.
+    /// `nRF Connect, 2026-02-02`.
     struct HeadLine {
         /// The time since 1970; `nil` if the line has no date.
         var day: Duration?

@@ -13,7 +13,7 @@ package struct X25519Key: Sendable {
         try self.init(checked: (0..<Self.size).map { _ in .random(in: .min ... .max, using: &generator) })
     }
 
-    /// Creates the key from its 32 bytes; `nil` for another length.
+    /// The key of these 32 bytes; `nil` for another length.
     package init?(raw: [UInt8]) throws(CryptographyError) {
         guard raw.count == Self.size else { return nil }
         try self.init(checked: raw)

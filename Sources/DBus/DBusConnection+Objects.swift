@@ -63,7 +63,7 @@ extension DBusConnection {
 
     private func emit(_ emissions: [DBusObjectTree.Emission]) {
         for emission in emissions {
-            // The content comes from exported objects, so a failure is a programming error.
+            // The content comes from exported objects: a failure is a programming error.
             do throws(DBusFailure) {
                 try emit(path: emission.path, interface: emission.interface, emission.signal, emission.arguments)
             } catch {

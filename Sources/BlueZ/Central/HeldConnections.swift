@@ -25,7 +25,7 @@ package struct HeldConnections: Sendable {
         if let descriptor = files.removeValue(forKey: peer) { close(descriptor) }
     }
 
-    /// Whether a gateway of this user holds the connection: this process, or one that has exited.
+    /// Whether this process holds the connection, or a gateway of this user that has exited did.
     func isOurs(_ peer: String) -> Bool {
         if files[peer] != nil { return true }
         guard let path = path(peer), let descriptor = Self.open(path, 0) else { return false }

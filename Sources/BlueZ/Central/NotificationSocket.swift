@@ -2,8 +2,8 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// A socket of AcquireNotify: one message is one value. The end of the socket is ignored: D-Bus signals report the end
-/// of the connection.
+/// A socket of AcquireNotify: one message is one value. D-Bus signals report the end of the connection, so the end of
+/// the socket is ignored.
 final class NotificationSocket: @unchecked Sendable {
     private var source: DescriptorSource?
     private let descriptor: Int32

@@ -9,7 +9,7 @@ import DBus
 struct AdvertisedProperties: Equatable {
     /// Properties of `org.bluez.LEAdvertisement1`, without its type.
     var properties: [String: DBusValue] = [:]
-    /// One text for each structure that has no D-Bus property or does not fit.
+    /// A text for each structure that has no property or does not fit.
     var leftOut: [String] = []
 
     private static let room = 31
@@ -70,7 +70,7 @@ struct AdvertisedProperties: Equatable {
         if !other.isEmpty { properties["Data"] = .dictionary(.byte, .variant, other) }
     }
 
-    /// The complete AD structures. A structure of length 0 ends the list.
+    /// The complete structures. A length of 0 ends them.
     private static func structures(_ bytes: [UInt8]) -> [(type: UInt8, data: [UInt8])] {
         var found: [(type: UInt8, data: [UInt8])] = []
         var at = 0

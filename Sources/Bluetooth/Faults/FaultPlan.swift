@@ -34,7 +34,7 @@ package struct FaultPlan: Hashable, Sendable {
 
     package enum Moment: Hashable, Sendable {
         case at(Int)
-        /// Applies to each PDU with this probability (0–1).
+        /// To each PDU with this probability (0–1).
         case chance(Double)
     }
 
@@ -76,7 +76,7 @@ package struct FaultPlan: Hashable, Sendable {
 extension FaultPlan {
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         package let word: String
-        /// The message after the word.
+        /// The rest of the message after the word.
         package let reason: String
         package var description: String { "invalid fault '\(word)': \(reason)" }
     }

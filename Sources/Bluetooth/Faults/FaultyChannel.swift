@@ -12,7 +12,7 @@ package struct FaultyChannel: Sendable {
         var direction: PDUDirection
         var bytes: [UInt8]
         var due: MonotonicInstant
-        /// Whether the next PDU overtakes this one, which follows at once.
+        /// The next PDU overtakes this one, which follows at once.
         var isSwapped: Bool
     }
 
@@ -119,7 +119,7 @@ package struct FaultyChannel: Sendable {
         let count = counts[kind, default: 0] + 1
         counts[kind] = count
         var struck: FaultPlan.Fault?
-        // Draw a random number for every fault, so that one fault does not change the random numbers of another.
+        // Draw every probability, so that one fault does not change the random numbers of another.
         for fault in plan.faults where fault.kind == kind {
             switch fault.moment {
             case .at(let moment): if moment == count { struck = struck ?? fault }
@@ -143,7 +143,7 @@ package struct FaultyChannel: Sendable {
     }
 }
 
-/// The SplitMix64 generator by Sebastiano Vigna: small, seeded, and equal on all platforms.
+/// SplitMix64 by Sebastiano Vigna: small, seeded, and equal on all platforms.
 private struct SplitMix64: RandomNumberGenerator, Sendable {
     var state: UInt64
 

@@ -17,7 +17,7 @@ package struct GATTTable: Hashable, Sendable {
         case service(BluetoothUUID, end: UInt16)
         /// Constant bytes that every client can read: a characteristic declaration, a user description.
         case fixed([UInt8])
-        /// A characteristic value, or a descriptor whose value the application supplies.
+        /// A characteristic value, or a descriptor that the application handles.
         case value(LocalCharacteristic)
         case configuration(of: UInt16, CharacteristicProperties)
     }
@@ -76,7 +76,7 @@ package struct GATTTable: Hashable, Sendable {
 
     /// The index of the first attribute with this or a higher handle.
     private func place(of handle: UInt16) -> Int {
-        // In a table without gaps, the index follows from the handle.
+        // Without gaps, the index follows from the handle.
         let guess = Int(handle) - 1
         if attributes.indices.contains(guess), attributes[guess].handle == handle { return guess }
         var (low, high) = (0, attributes.count)
@@ -156,7 +156,7 @@ extension GATTTable {
             var declaration: [UInt8] = []
             declaration.append(littleEndian: included.start)
             declaration.append(littleEndian: included.end)
-            // The declaration has no 128-bit UUID: the client reads it from the included service (Vol 3 Part G, 3.2).
+            // A client reads a 128-bit UUID from the service itself (Vol 3 Part G, 3.2).
             if let short = included.uuid?.short { declaration.append(littleEndian: short) }
             attributes.append(
                 Attribute(handle: try take(included.handle, "an include"), type: include, content: .fixed(declaration)))
@@ -217,8 +217,7 @@ extension GATTTable {
 
 extension LocalCharacteristic {
     var canBeSubscribed: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
-    /// Whether the link adds a Client Characteristic Configuration. It does if the application has none and sets no
-    /// handles.
+    /// Whether the link adds a Client Characteristic Configuration: the application has none and sets no handles.
     var needsConfiguration: Bool {
         canBeSubscribed && handle == nil && !descriptors.contains { $0.uuid == GATTTable.clientConfiguration }
     }

@@ -78,7 +78,7 @@ package struct LocalInclude: Hashable, Sendable {
     package var start: UInt16
     /// The last handle of the included service.
     package var end: UInt16
-    /// The UUID in the declaration, or `nil` for a 128-bit UUID, which does not fit.
+    /// The UUID in the declaration, or `nil` because a 128-bit UUID does not fit.
     package var uuid: BluetoothUUID?
 
     package init(handle: UInt16?, start: UInt16, end: UInt16, uuid: BluetoothUUID?) {

@@ -33,7 +33,7 @@ extension ConversationReassembler {
         table.find(ConnectionTable.key(adapter: adapter, handle: accessAddress)).map { table.slots[$0].observed }
     }
 
-    /// Whether the CRC is wrong, by the sniffer's flag. Without a flag the computed CRC counts, once one was correct.
+    /// Whether the CRC is wrong. The sniffer's flag decides; without one, the CRC decides after one was right.
     private mutating func isDamaged(_ facts: LinkLayerFacts, isWrong: Bool) -> Bool {
         if let stated = facts.isCRCValid { return !stated }
         if !isWrong { hasSeenRightCRC = true }
@@ -90,6 +90,7 @@ extension ConversationReassembler {
             table.slots[slot].observed.central == payload.address(0),
             table.slots[slot].air?.hasData == false
         {
+            // A retransmission.
             return
         }
         try close(key, reason: nil, emit)
@@ -99,8 +100,7 @@ extension ConversationReassembler {
         table.slots[slot].observed.isPeerRandom = isPeripheralRandom
         table.slots[slot].observed.isCentral = true
         table.slots[slot].air = AirState(seed: payload.u24(16))
-        // A local copy: without optimisation, Swift 6.3.1 passes a wrong payload for a value read through the
-        // subscript.
+        // A copy: Swift 6.3.1 without optimisation passes a wrong payload for a value read through the subscript.
         let observed = table.slots[slot].observed
         try emit(.connected(observed), RawSpan())
     }
@@ -120,7 +120,7 @@ extension ConversationReassembler {
         if let found = table.find(key) {
             slot = found
         } else {
-            // On the air, noise can look like an access address, so a packet with a wrong CRC starts no connection.
+            // Noise has access addresses too: a packet with a wrong CRC starts no connection.
             if facts.isCRCValid == false { return try drop(.badCRC, nil, emit) }
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
         }
@@ -136,7 +136,7 @@ extension ConversationReassembler {
         }
 
         let meaning = meaning(of: payload, header: header, slot: slot)
-        // Read the connection's state in one access, because each access is expensive.
+        // One access: each access to the connection's state is expensive.
         let (direction, succession, isTerminated) = table.slots[slot].withAir { air in
             let (direction, isSure) = air.clock.judge(
                 header: header, said: packet.direction, at: packet.time, channel: facts.rfChannel,
@@ -161,7 +161,7 @@ extension ConversationReassembler {
         guard payload.byteCount > 0 else { return }
         if isTerminated {
             if kind == 3 { return }
-            // Data after the end of the connection belong to a new connection with the same access address.
+            // Data after the end: the access address belongs to a new connection.
             try close(key, reason: nil, emit)
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
             table.slots[slot].air = AirState()

@@ -42,19 +42,17 @@ extension ConversationReassembler {
             if let slot = table.find(key), !table.slots[slot].hasTraffic, !table.slots[slot].isClassic,
                 table.slots[slot].observed.peer == peer
             {
-                // The controller reported the same connection as Connection Complete and as Enhanced Connection
-                // Complete.
+                // The same connection, reported as Connection Complete and as Enhanced Connection Complete.
                 return
             }
-            // A reused handle ends the last connection with this handle.
+            // A reused handle ends its last connection.
             try close(key, reason: nil, emit)
             let slot = try add(key, adapter: packet.adapter, handle: handle, isHCI: true, emit)
             table.slots[slot].observed.isCentral = parameters.u8(4) == 0
             // Address types 1 and 3 are random (3: a random identity address, resolved).
             table.slots[slot].observed.isPeerRandom = parameters.u8(5) & 1 == 1
             table.slots[slot].observed.peer = peer
-            // A local copy: without optimisation, Swift 6.3.1 passes a wrong payload for a value read through the
-            // subscript.
+            // A copy: Swift 6.3.1 without optimisation passes a wrong payload for a value read through the subscript.
             let observed = table.slots[slot].observed
             try emit(.connected(observed), RawSpan())
         case 0x02: try receiveAdvertisingReports(packet, parameters, emit)

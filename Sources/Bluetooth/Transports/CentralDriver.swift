@@ -2,7 +2,7 @@ import Dispatch
 
 /// A transport for a central's PDUs. The driver calls it on its queue, and it answers on that queue.
 protocol CentralTransport: AnyObject {
-    /// Searches for the peer. The transport answers with `found` or `notFound`.
+    /// Searches for the peer. Answers with `found` or `notFound`.
     func look()
     func open(_ peer: PeerID)
     func send(_ bytes: [UInt8])

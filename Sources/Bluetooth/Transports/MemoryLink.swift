@@ -61,7 +61,7 @@ package final class MemoryPeripheralLink: PeripheralLink {
 private final class MemoryCable: CentralTransport, PeripheralTransport, @unchecked Sendable {
     /// The number of pending PDUs to the central at which the peripheral is congested.
     private static let mostToCentral = 64
-    /// The number of pending PDUs to the peripheral at which the connection is closed.
+    /// The number of pending PDUs to the peripheral at which the connection ends.
     private static let mostToPeripheral = 1024
 
     let name: String

@@ -16,7 +16,7 @@ package struct Snapshot: Hashable, Sendable {
     package var clock: BottleClock?
     package var goalMl: Int?
     package var amountMl: Int?
-    /// The firmware version, two bytes of unknown format.
+    /// Two bytes of unknown format.
     package var firmware: UInt16?
     /// The water temperature in °C. Vita only.
     package var temperatureC: Int?
@@ -35,7 +35,7 @@ package struct Snapshot: Hashable, Sendable {
 
     package init() {}
 
-    /// Decodes an RP frame with a battery entry or with the length of a snapshot.
+    /// From an RP frame with a battery entry or the length of a snapshot.
     package init(decoding frame: Frame) throws(DecodeFailure) {
         guard frame.operation == .response else {
             throw DecodeFailure(

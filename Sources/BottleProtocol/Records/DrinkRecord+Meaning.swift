@@ -22,8 +22,7 @@ extension DrinkRecord {
         return nil
     }
 
-    /// The first date field out of range, with its name, byte offset, exceeded limit and value; `nil` if all are in
-    /// range.
+    /// The first date field out of range; `limit` is the bound that it exceeds.
     var firstImpossibleField: (name: String, offset: Int, limit: Int, value: Int)? {
         if month < 1 { return ("month", 1, 1, month) }
         if month > 12 { return ("month", 1, 12, month) }

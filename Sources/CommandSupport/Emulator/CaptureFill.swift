@@ -6,7 +6,7 @@ import Emulator
 
 /// The records of a recorded bottle, for filling an emulated one.
 package struct CaptureFill: Sendable {
-    /// The records, 13 bytes each, in the order of delivery without repetitions, including bookkeeping entries.
+    /// 13 bytes each, in the order of delivery without repetitions, including bookkeeping entries and impossible dates.
     package var records: [[UInt8]]
     package var model: BottleModel?
     /// Notes for the user: other bottles, a truncated capture.

@@ -22,11 +22,11 @@ package struct MonitorRecorder {
         self.adapter = adapter
         filter = bottle.map(BottleFilter.init)
         writer = CaptureWriter(format)
-        // The reader only counts drinks, so the year has no effect.
+        // Only for counting, so the year does not matter.
         reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { _ in }
     }
 
-    /// A summary: `120 packets, 1 connection, 33 ATT PDUs, 40 drinks`.
+    /// `120 packets, 1 connection, 33 ATT PDUs, 40 drinks`.
     package var line: String {
         func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
         return

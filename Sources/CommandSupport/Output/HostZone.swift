@@ -16,7 +16,7 @@ package enum HostZone {
         return name(behind: localtime) ?? name(in: timezone) ?? TimeZone.current.identifier
     }
 
-    /// The zone name in `TZ`: `Europe/Berlin`, or a path into the zone files. A rule such as `CET-1CEST` is not a name.
+    /// `Europe/Berlin`, or a path into the zone files. A rule such as `CET-1CEST` is not a name.
     private static func name(inVariable text: String) -> String? {
         let name = afterZoneFiles(text) ?? text
         // Foundation's list lacks links (`US/Eastern`) and `Etc/GMT+5`, and its parser accepts `GMT+5`, which is a
@@ -26,7 +26,7 @@ package enum HostZone {
             || FileManager.default.fileExists(atPath: "/usr/share/zoneinfo/\(name)") ? name : nil
     }
 
-    /// The zone name in a chain of symbolic links. The first name counts, because zone files link to each other.
+    /// The zone name in a chain of links. Zone files link to each other, so the first name counts.
     private static func name(behind link: String) -> String? {
         var path = link
         for _ in 0..<8 {

@@ -50,7 +50,7 @@ package enum Paths {
         variable("CONFIGURATION_DIRECTORY")?.split(separator: ":").first.map(String.init) ?? "/etc/waterh"
     }
 
-    /// The path of this user's socket; see `ofSession`.
+    /// The socket of this user, as in `ofSession`.
     package static func socket(_ name: String) -> String { ofSession(name) }
 
     /// A path for the user's session: in `$XDG_RUNTIME_DIR`, else in a private temporary directory, else next to the

@@ -2,7 +2,7 @@
 /// certain: each of the last readings contained all of them, so every reading would have had to lose a record that is
 /// missing.
 struct ReadingAgreement: Hashable, Sendable {
-    /// The matching readings, the latest last. Each has the records of the log, oldest first.
+    /// Matching readings, the latest last. Each has the records of the log, oldest first.
     private var readings: [[RawRecord]] = []
 
     var latest: [RawRecord]? { readings.last }

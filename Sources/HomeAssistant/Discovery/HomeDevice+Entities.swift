@@ -193,8 +193,7 @@ extension HomeDevice {
             ])
     }
 
-    /// The template of a press. It has an id, so that a duplicate counts once, and a time, because it can wait at the
-    /// broker.
+    /// Each press has its own id, so that a duplicate counts once, and its time, because it can wait at the broker.
     private static func press(_ fields: String) -> HomeComponent.Value {
         .text(#"{"transaction": "{{ now().timestamp() }}", "pressed": {{ now().timestamp() }}\#(fields)}"#)
     }

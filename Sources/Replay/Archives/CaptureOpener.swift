@@ -79,7 +79,7 @@ package struct CaptureOpener: Sendable {
         return Opened(parts: Self.sorted(opened.parts), remarks: opened.remarks)
     }
 
-    /// Opens packed content. Returns `nil` if there is nothing to unpack.
+    /// `nil` if there is nothing to unpack.
     private func open(_ look: ContentProbe, _ descriptor: CInt, _ path: String, size: Int) throws -> Opened? {
         let unpacker = Unpacker(path, ArchiveBudget(limits, packed: size))
         switch look {

@@ -92,7 +92,7 @@ final class Unpacker {
         let head = try bytes.head(ContentProbe.longestHead)
         let isOnly = isAlone && isTop
         switch ContentProbe(head, isLast: bytes.isOver) {
-        // Many texts in an archive look like a capture at their start.
+        // Many texts in an archive start like a capture.
         case .capture(let packets, let order) where packets > 0 || isOnly:
             guard found.count < budget.limits.captures else {
                 refuse(
@@ -121,7 +121,7 @@ final class Unpacker {
             }
             return
         case .text:
-            // A single file is passed on in any case, because its reader reports its kind.
+            // A single file is passed on in any case: its reader reports its kind.
             let file = isOnly ? try SpoolFile(for: path) : nil
             var scanner = PackedLogScanner()
             try file?.write(head)
@@ -216,7 +216,7 @@ final class Unpacker {
 
     /// Drops the log in the text of a bug report that also has it as a file.
     private func dropCopies() {
-        // Handle each report separately, because an archive can have reports of several phones.
+        // Separately for each report, because an archive can have reports of several phones.
         let reports = Set(
             found.filter { !$0.isPackedLog && $0.place.contains("btsnoo") }.map { Self.container(of: $0.place) })
         func isCopy(_ one: Found) -> Bool { one.isPackedLog && reports.contains(Self.container(of: one.place)) }

@@ -31,7 +31,7 @@ struct ObservedTransfer {
     var frame: Int
     var time: Duration?
 
-    /// Whether the value belongs to a known characteristic of a bottle.
+    /// Whether it belongs to a known characteristic of a bottle.
     var isBottles: Bool {
         switch side.role(of: handle, GivenHandles()) {
         case .response, .command: true
@@ -56,7 +56,7 @@ final class ConversationReader {
     private var last: ConnectionSides?
     private var stream: LogStream?
     private let sink: Sink
-    /// Whether to read values in addition to discovery.
+    /// Whether values are read, or only discovery.
     private let followsValues: Bool
     /// Called for every whole value of any characteristic, before it is interpreted.
     var onValue: ((ObservedTransfer) -> Void)?
@@ -98,8 +98,8 @@ final class ConversationReader {
         connections = [:]
     }
 
-    /// A fast path within a log: the same connection, direction and handle as before, and a value that completes
-    /// nothing.
+    /// A shortcut for the middle of a log: the same connection, direction and handle as before, and a value that
+    /// completes nothing.
     private struct LogStream {
         let connection: Int
         let direction: TrafficDirection?
@@ -117,7 +117,7 @@ final class ConversationReader {
 
     // MARK: connections
 
-    /// The two ends of a connection. Both can be servers.
+    /// Both ends of a connection can be servers.
     final class ConnectionSides {
         let id: Int
         let remote: ServerSide
@@ -163,7 +163,8 @@ final class ConversationReader {
         book.leave(sides.remote.peer)
     }
 
-    /// The server of a PDU: odd opcodes come from it, even ones go to it. It is the peer if the direction is unknown.
+    /// Odd opcodes come from the server, even ones go to it. If the direction is unknown, the peer counts as the
+    /// server.
     @inline(__always)
     func server(_ isFromServer: Bool, _ observation: ATTObservation) -> ServerSide {
         let sides = sides(of: observation.connection)
@@ -271,7 +272,7 @@ final class ConversationReader {
         }
     }
 
-    /// Handles Multiple Handle Value Notification: `23 ( handle(2) length(2) value )*`.
+    /// `23 ( handle(2) length(2) value )*`
     private func multiple(_ pdu: RawSpan, _ side: ServerSide, _ observation: ATTObservation) throws {
         var at = 1
         while let handle = pdu.little16(at: at), let length = pdu.little16(at: at + 2) {
@@ -377,7 +378,7 @@ final class ConversationReader {
     ) throws {
         note(bytes.span.bytes, handle, side, observation, travel)
         switch side.role(of: handle, given) {
-        // Report writes to the response characteristic too, because the bottle disconnects after some of them.
+        // Also writes to the response characteristic: the bottle disconnects after some of them.
         case .command(let profile, let basis), .response(let profile, let basis):
             side.peer.note(profile, basis)
             try command(bytes, to: handle, side, observation)
@@ -385,7 +386,7 @@ final class ConversationReader {
             let isConfirmed = side.guess.response != nil && side.guess.command == nil
             guard isConfirmed || side.mayGuess else { break }
             side.guess.command = handle
-            // A command after frames confirms that the device is a bottle.
+            // A command after frames confirms the bottle.
             if isConfirmed { side.guess.isOneSided = false }
             side.resetRoles()
             try command(bytes, to: handle, side, observation)

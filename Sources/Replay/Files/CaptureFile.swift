@@ -4,7 +4,7 @@ import Glibc
 
 /// A capture file, or `-` for standard input: runs `CaptureReader` over it with a window of fixed size.
 package struct CaptureFile {
-    /// The path as the user wrote it; `-` is standard input.
+    /// As the user wrote it; `-` is standard input.
     package let path: String
     package private(set) var facts = CaptureFileFacts()
     /// Called during reading, with the bytes read so far and the size of the file (`nil` for a pipe).
@@ -12,10 +12,10 @@ package struct CaptureFile {
     /// Called with the names and addresses of a text capture: before the first packet, and when the next part of the
     /// file has more.
     package var onHead: ((CaptureFileFacts) -> Void)?
-    /// Waits for more bytes at the end of a growing file.
+    /// Waits for more at the end of a growing file.
     package var growth: FileGrowth?
 
-    /// The window size, larger than the longest record, so that a window with free space always advances.
+    /// Larger than the longest record, so that a window with free space always advances.
     private static let windowSize = CaptureReader.longestRecord + 262_144
 
     package init(path: String) { self.path = path }
@@ -28,8 +28,7 @@ package struct CaptureFile {
         try forEachPacket(tellsHead: onHead != nil, { onHead?($0) }, body)
     }
 
-    /// As above with a non-escaping `onHead`, so that the runtime does not check variables that `onHead` and `body`
-    /// share.
+    /// The same with a non-escaping `onHead`: the runtime then does not check variables that it shares with `body`.
     mutating func forEachPacket(
         tellsHead: Bool = true, _ head: (CaptureFileFacts) -> Void, _ body: PacketBody
     ) throws {
@@ -135,7 +134,7 @@ package struct CaptureFile {
         }
     }
 
-    /// Reads at least one byte, unless the file is at its end.
+    /// At least one byte, unless the file is at its end.
     static func readMore(_ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer, _ path: String) throws -> Int {
         while true {
             let count = read(descriptor, buffer.baseAddress, buffer.count)
@@ -191,7 +190,7 @@ final class SpoolFile: Sendable {
     /// The path by which this process can open it.
     var path: String { "/proc/self/fd/\(descriptor)" }
 
-    /// - Parameter original: the source of the bytes, for messages.
+    /// - Parameter original: the source of its bytes, for messages.
     init(for original: String) throws {
         self.original = original
         folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"

@@ -53,7 +53,7 @@ package enum TrafficKind: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether each opcode is a request. A table, because a set would be slow for every PDU of a large capture.
+    /// By opcode, because a set would be slow for every PDU of a large capture.
     static let isRequest: [Bool] = (0...255).map { ATTOpcode(rawValue: $0).response != nil }
     static let isResponse: [Bool] = (0...255).map { ATTOpcode(rawValue: $0).isResponse }
 }

@@ -124,7 +124,7 @@ extension TrackerStore {
 
     private static let snoozedUntil = "reminders.snoozedUntil"
 
-    /// Delays the question about an abandoned session by 12 hours ("Keep Going").
+    /// "Keep Going": no question about an abandoned session for another 12 hours.
     package func keepGoing(_ context: WriteContext) throws {
         try write { db in
             guard let facts = try waterlineFacts(context, db) else { throw WaterlineSession.Refusal.noActiveSession }

@@ -128,7 +128,7 @@ extension TrackerStore {
                         "undo failed: a later change touched the same entry (\(what)). Nothing was changed.")
                 }
                 try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])
-                // Restore the added row first, because at most one version of a drink counts at any time.
+                // Restore the added row first: at most one version of a drink counts at any time.
                 for changed in rows.reversed() { try restore(changed, context, db) }
                 return what
             }

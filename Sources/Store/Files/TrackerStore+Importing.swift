@@ -7,7 +7,7 @@ package struct ImportOutcome: Hashable, Sendable {
     package var known = 0
     /// The number of samples with 0 ml, which are not drinks.
     package var empty = 0
-    /// The number of known samples that a bottle delivered.
+    /// The known ones that a bottle delivered.
     package var fromBottle = 0
     /// The drinks of an older export that the newer one no longer has.
     package var removed = 0
@@ -15,7 +15,7 @@ package struct ImportOutcome: Hashable, Sendable {
 }
 
 extension TrackerStore {
-    /// All counted drinks, oldest first.
+    /// Counted drinks, oldest first.
     package func allDrinks() throws -> [Drink] {
         var drinks: [Drink] = []
         try forEachDrink { drink, _, _ in drinks.append(drink) }
@@ -71,7 +71,7 @@ extension TrackerStore {
     /// The maximum lead of another device's clock, in seconds.
     static let sampleAheadSeconds: Double = 600
 
-    /// Rejects a sample in the future, except exported drinks, whose time is known.
+    /// Does not apply to exported drinks, whose time is known.
     private static func refuseAhead(_ sample: HealthSample, _ context: WriteContext) throws {
         guard sample.uuid != sample.importKey, context.now.seconds(to: sample.at) > sampleAheadSeconds else { return }
         throw Refusal(
@@ -113,7 +113,7 @@ extension DrinkTable {
 }
 
 extension RowCursor {
-    /// Passes drinks to `body`. Skips invalid rows, which `doctor` reports.
+    /// Skips invalid rows. `doctor` reports them.
     func forEachDrink(_ body: (Drink, _ original: String?, _ record: ExportedRecord?) throws -> Void) throws {
         while let row = try next() {
             let (drink, original): (Drink, String?)
@@ -164,8 +164,8 @@ private struct ImportTable {
         String(name.lowercased().drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// Runs `body` with a larger page cache. With SQLite's default of 2 MB, nearly every random key would cause disk
-    /// access.
+    /// Runs `body` with a larger page cache. Keys are in random order, and with SQLite's default of 2 MB nearly every
+    /// drink of a long file would write and read a page.
     static func withRoom(_ db: Database, _ body: () throws -> Void) throws {
         let usual = try Int.fetchOne(db, sql: "PRAGMA main.cache_size") ?? -2000
         try db.execute(sql: "PRAGMA main.cache_size = -12000")

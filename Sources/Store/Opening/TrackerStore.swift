@@ -87,7 +87,7 @@ package struct TrackerStore: Sendable {
         files = access == .writing && path != ":memory:" ? Files(path) : nil
     }
 
-    /// The IANA id for "system" in the settings. If `nil`, each drink uses the time zone of its entry.
+    /// The IANA id for "system" in the settings; `nil`: each drink uses the time zone of its entry.
     package var hostZone: String? { shared.zone.withLock { $0 } }
 
     package func travel(to zone: String?) { shared.zone.withLock { $0 = zone } }
@@ -110,8 +110,8 @@ package struct TrackerStore: Sendable {
         return try Self.sentences(at: path) { try database.read(body) }
     }
 
-    /// Reads one consistent state on a separate connection, for exports with slow readers, so that other reads do not
-    /// wait.
+    /// Reads one consistent state on a separate connection, for exports with slow readers. Other reads do not wait for
+    /// it.
     func readAtLength<T>(_ body: (Database) throws -> T) throws -> T {
         guard let pool = database as? DatabasePool else { return try read(body) }
         try checkPlace()
@@ -136,8 +136,7 @@ package struct TrackerStore: Sendable {
         return result
     }
 
-    /// Writes without a transaction, for SQLite statements that cannot run in one, and for the caller's own
-    /// transactions.
+    /// For SQLite statements that cannot run in a transaction, and transactions of the caller.
     func writeWithoutTransaction<T>(_ body: (Database) throws -> T) throws -> T {
         try mustWrite()
         shared.hasChanged.withLock { $0 = true }
@@ -194,7 +193,7 @@ package struct TrackerStore: Sendable {
         try checkPlace()
     }
 
-    /// Runs `body` and converts SQLite's errors to `StoreError`.
+    /// Converts SQLite's errors to `StoreError`.
     static func sentences<T>(at path: String, _ body: () throws -> T) throws -> T {
         do {
             return try body()
@@ -213,10 +212,10 @@ package struct TrackerStore: Sendable {
 
     // MARK: - Changes
 
-    /// Whether this open store has written data since it was opened.
+    /// Whether this value has written since it was opened.
     package func hasChanged() throws -> Bool { shared.hasChanged.withLock { $0 } }
 
-    /// A mark that changes with every write by any process. Does not wait for a write.
+    /// Changes with every write by any process. Does not wait for a write.
     package func changeMark() throws -> ChangeMark {
         try checkPlace()
         return try Self.sentences(at: path) {
@@ -236,11 +235,11 @@ package struct TrackerStore: Sendable {
             others: try Int.fetchOne(try db.cachedStatement(sql: "PRAGMA data_version")) ?? 0)
     }
 
-    /// A state of the store. Equal marks mean that nothing was written in between.
+    /// Equal marks mean that nothing was written in between.
     package struct ChangeMark: Hashable, Sendable {
         /// The number of rows changed by the observing connection, which writes only in memory.
         var ours: Int
-        /// A number that changes with each commit of another connection.
+        /// Changes with each commit of another connection.
         package var others: Int
     }
 

@@ -1,7 +1,7 @@
 /// Adding, deleting and resetting drinks as operations on values (tracker spec A6). The store's SQL must give the same
 /// result.
 package struct DrinkLedger: Hashable, Sendable {
-    /// The drinks by key, including tombstones.
+    /// By key, including tombstones.
     package private(set) var drinks: [String: Drink]
 
     package init(_ drinks: [Drink] = []) {
@@ -9,8 +9,8 @@ package struct DrinkLedger: Hashable, Sendable {
         ingest(drinks)
     }
 
-    /// Adds a batch. A known key does not change: the first date is final, and a deleted drink stays deleted. The
-    /// result does not depend on the split, order or repetition of batches.
+    /// Adds a batch. A known key does not change: the first date is final, and a tombstone prevents the return of a
+    /// deleted drink. The result does not depend on the split, order or repetition of batches.
     package mutating func ingest(_ batch: [Drink]) {
         for drink in batch where drinks[drink.key] == nil { drinks[drink.key] = drink }
     }

@@ -15,7 +15,7 @@ package struct Sip: Hashable, Sendable {
 /// order.
 package struct BottleWater: Hashable, Sendable {
     package var logs: [LogEntry]
-    /// The millilitres that are not enough for a water yet; dropped with the session.
+    /// The millilitres that do not make a water yet; dropped with the session.
     package var carryMl: Int
 
     /// - Parameter excluded: the ids of derived entries that the user removed.
@@ -54,9 +54,9 @@ package struct BottleWater: Hashable, Sendable {
                 updatedAt: sip.at, seq: Self.firstSeq + logs.count))
     }
 
-    /// The maximum amount in millilitres: a record's amount has 16 bits.
+    /// A record's amount has 16 bits.
     static let largestSipMl = 65_535
 
-    /// The first sequence number of derived entries, which follow logged entries of the same millisecond.
+    /// Derived entries follow logged entries of the same millisecond.
     static let firstSeq = 1 << 40
 }

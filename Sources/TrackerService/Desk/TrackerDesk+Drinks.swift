@@ -236,7 +236,7 @@ extension TrackerDesk {
             case .logDrink: _ = try desk.drink(at: instant)
             case .endSession: _ = try desk.endSession()
             case .keepGoing: _ = try desk.keepGoing()
-            // These actions only mark notifications as read.
+            // These only mark notifications as read.
             case .open, .dismiss: try desk.openNotifications()
             }
             return true
@@ -254,7 +254,7 @@ extension TrackerDesk {
     /// of one notification, each once, for one day.
     package func press(_ action: NotificationAction, withKey key: String) throws -> Bool? {
         guard let message = try store.post(withKey: key) else { return nil }
-        // A message from a clock that was ahead counts as new. If its time is more than a day ahead, its session is
+        // A message from a clock that was ahead counts as new. If it is more than a day ahead, its Waterline session is
         // unknown.
         let age = message.since.seconds(to: now)
         guard age < Self.buttonLifetime, age > -Self.buttonLifetime || !message.announcement.kind.isWaterline else {

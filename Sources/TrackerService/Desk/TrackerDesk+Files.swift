@@ -59,8 +59,7 @@ extension TrackerDesk {
             settings: rows["setting"] ?? 0)
     }
 
-    /// Writes a backup of the store without tokens into a new database file, Other processes can write at the same
-    /// time.
+    /// Writes a backup of the store without tokens into a new database file, while other processes write.
     /// - Parameters:
     ///   - file: must not exist, or must be empty.
     ///   - secrets: keeps passwords of other services in the settings.
@@ -175,7 +174,7 @@ extension TrackerDesk {
             } catch let error as InboxFileTrouble {
                 reports.append(InboxReport(name: name, trouble: error.words))
             }
-            // A file that is still being written will change and be read again.
+            // A file that is still being written changes later and is read again.
             try store.noteInbox(name, mark, present: Set(names))
         }
         return reports

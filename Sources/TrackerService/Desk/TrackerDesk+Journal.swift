@@ -14,7 +14,7 @@ extension TrackerDesk {
             junkReceived: junk.received, junkNotKept: junk.evicted)
     }
 
-    /// - Parameter name: the name of a record, such as `r12`.
+    /// - Parameter name: `r12`.
     package func record(_ name: String) throws -> RecordReport {
         let digits = name.first == "r" ? name.dropFirst() : Substring(name)
         guard let id = Int64(digits) else {
@@ -196,7 +196,7 @@ extension TrackerDesk {
     }
 
     /// Removes a bottle from the store's own. Its drinks stay.
-    /// - Returns: whether the store owned the bottle.
+    /// - Returns: whether it was one.
     package func releaseBottle(_ name: String) throws -> Bool { try change { try store.releaseBottle(name) } }
 
     package func pollRhythm() throws -> PollSchedule { PollPlan.rhythm(try store.facts(context), now: now) }

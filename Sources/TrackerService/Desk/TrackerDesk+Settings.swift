@@ -189,7 +189,7 @@ extension TrackerDesk {
         }
     }
 
-    /// A secret of 256 random bits, as text.
+    /// 256 random bits, as text.
     package static func secret() -> String {
         var random = SystemRandomNumberGenerator()
         return RecordReport.hex((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })

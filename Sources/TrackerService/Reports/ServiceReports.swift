@@ -59,7 +59,7 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
 
 /// The actions of the polling service for the pages.
 package struct ServiceClient: Sendable {
-    /// A viewer's use of the day's data, which the service then keeps up to date.
+    /// How a viewer uses the day's data, which the service then keeps up to date.
     package enum Look: Sendable {
         /// A viewer begins to follow changes.
         case begins
@@ -99,7 +99,7 @@ package struct ServiceClient: Sendable {
 
 package struct PollLine: Hashable, Sendable, Encodable {
     package var at: Instant
-    /// The result: `done`, or the failure's code.
+    /// The bottle's identity; `nil` if no bottle was found.
     package var bottle: String?
     /// `done`, or the failure's code.
     package var result: String

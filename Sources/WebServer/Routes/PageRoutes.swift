@@ -14,7 +14,7 @@ enum PageRoutes {
         for path in views { add(path, "index.html", to: table) }
         add("/watch", "watch.html", to: table)
         add("/sign-in", "sign-in.html", to: table)
-        // The former path, kept for one version. Browsers keep the fragment.
+        // The former name, for one version. Browsers keep the fragment.
         table.plain("/pair") { _, _ in Response(status: .permanentRedirect, headers: [.location: "sign-in"]) }
         table.plain("\(RouteTable.base)/openapi.json") { request, _ in
             guard let file = PageFile.named("openapi.json") else {

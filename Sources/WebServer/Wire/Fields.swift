@@ -124,7 +124,7 @@ struct Fields {
         throw HTTPProblem.wrong("unknownField", "\"\(key.prefix(64))\" is not a known field.")
     }
 
-    /// A number as text: `250` rather than `250.0`.
+    /// `250` rather than `250.0`.
     static func words(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
 
     private static func mismatch(_ key: String, _ wanted: String) -> HTTPProblem {

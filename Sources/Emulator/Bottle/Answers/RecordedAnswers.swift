@@ -4,7 +4,7 @@ import BottleProtocol
 /// recording.
 package struct RecordedAnswers: Hashable, Sendable {
     package enum Mode: String, CaseIterable, Sendable {
-        /// Only the model responds; unknown requests are ignored.
+        /// The model responds; unknown requests are ignored.
         case model
         /// The recording answers requests that the model does not support.
         case capture
@@ -18,7 +18,7 @@ package struct RecordedAnswers: Hashable, Sendable {
     private var shapes: Set<Shape> = []
     private var played: [[UInt8]: Int] = [:]
 
-    /// The common part of requests that differ only in numbers, such as clock times and acknowledged bytes.
+    /// The common part of requests with different numbers, such as clock times and acknowledged bytes.
     private struct Shape: Hashable {
         let prefix: [UInt8]
         let entries: [[Int]]
