@@ -4,9 +4,9 @@ package struct Explanation: Hashable, Sendable {
     package struct Condition: Hashable, Sendable, Encodable {
         package var name: ReminderGuard.Name
         package var holds: Bool
-        /// A sentence.
+        /// The current fact, one sentence.
         package var fact: String
-        /// A sentence: the change that would reverse the result.
+        /// The change that would reverse the result, one sentence.
         package var change: String
     }
 
