@@ -2,8 +2,8 @@ import BlueZ
 import Bluetooth
 import Glibc
 
-/// Both ends of the notification benchmark in the test VM (`hardware/machine/suite/benchmarks.py`): a peripheral that
-/// notifies at the maximum rate of its link, and a central that counts the notifications.
+/// The benchmark of notifications in the test VM (`hardware/machine/suite/benchmarks.py`). A peripheral notifies at the
+/// maximum rate of its link; a central counts the notifications.
 enum AirBenchmarks {
     static let service: BluetoothUUID = 0xFFE0
     static let characteristic: BluetoothUUID = 0xFFE4

@@ -5,13 +5,13 @@ struct ProxyFrames {
         case message(type: Int, [UInt8])
         case sealed([UInt8])
         case incomplete
-        /// The frame is unencrypted although a key is set, or encrypted although no key is set.
+        /// The frame is unencrypted although a key is set, or the other way round.
         case otherKind(isSealed: Bool)
         /// The frame type is invalid, so the start of the next frame is unknown.
         case broken
     }
 
-    /// The maximum message length in bytes, a 16-bit number.
+    /// The maximum message length: 16 bits.
     static let longest = 65535
     private let isSealed: Bool
     private var bytes: [UInt8] = []
@@ -52,7 +52,7 @@ struct ProxyFrames {
         return .sealed(Array(bytes[(start + 3)..<(start + 3 + length)]))
     }
 
-    /// Reads a varint of at most four bytes, enough for any length or type. `nil` if it is incomplete or invalid.
+    /// At most four bytes, enough for any length or type. `nil` if it is incomplete or invalid.
     private func varint(_ at: inout Int) -> Int? {
         var value = 0
         for (number, byte) in bytes[at...].prefix(4).enumerated() {

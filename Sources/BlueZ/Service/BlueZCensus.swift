@@ -47,7 +47,7 @@ package struct BlueZCensus: Hashable, Sendable {
         package var isPaired: Bool
         /// Whether bluetoothd rejects connections with it.
         package var isBlocked: Bool
-        /// Whether the current scan has received an advertisement of the device.
+        /// Whether a current scan has received an advertisement.
         package var isHeard: Bool
 
         package init(

@@ -34,7 +34,7 @@ package struct CentralMachine: Sendable {
 
     private let maximumMTU: Int
     private var state = State.idle
-    /// Whether the last peer did not answer an Exchange MTU Request. Only the next attempt skips the exchange.
+    /// The last peer did not answer an Exchange MTU Request. Only the next attempt skips the exchange.
     private var skipsExchange = false
 
     /// - Parameter maximumMTU: the offered ATT MTU (23–517).

@@ -51,7 +51,7 @@ extension HCIHost {
             if connections[handle] != nil { end(handle, reason: 0x08, &effects) }
             connections[handle] = Connection()
             effects.append(.connected(handle, peer, isCentral: bytes[4] == 0))
-        // LE Advertising Report: a count, then type, address type, address, length, data and RSSI of each.
+        // LE Advertising Report: count, then type, address type, address, length, data, RSSI of each.
         case 0x02 where bytes.count >= 2:
             var at = 2
             for _ in 0..<bytes[1] where at + 9 <= bytes.count {

@@ -58,8 +58,8 @@ package struct CentralTranscript: Sendable {
         LinkObservation(connection: connection, at: now, event: .pdu(direction, pdu.encoded))
     }
 
-    /// The declarations of services and characteristics (Core 5.4, Vol 3 Part G, 3.1 and 3.3.1): type 2800, and 2803
-    /// within each.
+    /// The declarations of services and characteristics (Core 5.4, Vol 3 Part G, 3.1 and 3.3.1): type 2800 by group,
+    /// 2803 within each.
     private func discovery(_ services: [RemoteService], _ now: MonotonicInstant) -> [LinkObservation] {
         var said: [LinkObservation] = []
         let services = services.sorted { $0.handle < $1.handle }

@@ -12,7 +12,7 @@ extension Machine {
         if leadOfPlay != nil { return true }
         var state = timex()
         guard adjtimex(&state) < 0 else {
-            // The kernel reports the system time, not the time that a preloaded library substitutes.
+            // The kernel reports its own time, not a time that a preloaded library substitutes.
             let isOwnTime = abs(Int64(state.time.tv_sec) - now().wholeSeconds) < 5
             return isOwnTime ? state.status & STA_UNSYNC == 0 : nil
         }

@@ -1,7 +1,8 @@
 /// Compares the whole readings of one connection. The result is the number of the bottle's oldest records that are
-/// certain: each of the last readings contained all of them.
+/// certain: each of the last readings contained all of them, so every reading would have had to lose a record that is
+/// missing.
 struct ReadingAgreement: Hashable, Sendable {
-    /// The matching readings, the latest last. Each has the records of the log, oldest first.
+    /// Matching readings, the latest last. Each has the records of the log, oldest first.
     private var readings: [[RawRecord]] = []
 
     var latest: [RawRecord]? { readings.last }

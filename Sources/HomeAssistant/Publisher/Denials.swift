@@ -12,7 +12,7 @@ final class Denials: Sendable {
     private struct State {
         var address = ""
         var denied: [String: Denial] = [:]
-        /// The topics with messages that are too long for the broker and must be split.
+        /// Topics with messages that are too long for the broker and must be split.
         var tooLong: Set<String> = []
     }
 
@@ -57,7 +57,7 @@ final class Denials: Sendable {
         }
     }
 
-    /// - Parameter reason: the broker's reason; `nil` if it accepted.
+    /// - Parameter reason: `nil` for an acceptance.
     func note(_ what: String, _ reason: String?, verb: String = "accept") {
         let news: (String, Bool)? = state.withLock { state in
             let place = "The broker at \(state.address)"

@@ -4,7 +4,7 @@ import TrackerCore
 extension TrackerStore {
     package func profile() throws -> Profile? { try read { try ProfileTable.find($0) } }
 
-    /// The profile. The first call creates the user.
+    /// Creates the user at the first call.
     package func profile(_ context: WriteContext) throws -> Profile {
         if let known = try profile() { return known }
         return try write { try ProfileTable.findOrMake($0, context) }

@@ -55,7 +55,7 @@ package struct RecordResolver: Sendable {
         /// The instant; `nil` if no year fits.
         package var instant: Instant?
         package var rule: Rule
-        /// The doubt about the date; `nil` if the record counts.
+        /// `nil` if the record counts.
         package var doubt: Doubt?
     }
 
@@ -156,7 +156,7 @@ extension RecordResolver.Resolution {
 
 /// The time fields of a record, not validated. Only the `calendar` dialect has a year.
 package struct RecordFields: Hashable, Sendable {
-    /// The year; `nil` in the `strict` dialect.
+    /// `nil` in the `strict` dialect.
     package var year: Int?
     package var month: Int
     package var day: Int

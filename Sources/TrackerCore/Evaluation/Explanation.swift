@@ -4,9 +4,9 @@ package struct Explanation: Hashable, Sendable {
     package struct Condition: Hashable, Sendable, Encodable {
         package var name: ReminderGuard.Name
         package var holds: Bool
-        /// The current fact, one sentence.
+        /// A sentence.
         package var fact: String
-        /// The change that would reverse the result, one sentence.
+        /// A sentence: the change that would reverse the result.
         package var change: String
     }
 

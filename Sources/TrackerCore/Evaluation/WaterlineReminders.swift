@@ -6,7 +6,7 @@ package struct WaterlineFacts: Hashable, Sendable {
     package var sips: [Sip]
     /// The ids of excluded derived entries.
     package var excluded: Set<String>
-    /// The reminder state; `nil` for a new session.
+    /// `nil` for a new session.
     package var reminders: WaterlineReminderState?
 
     package init(
@@ -38,7 +38,7 @@ struct WaterlineReminders {
     let session: WaterlineSession
     let logs: [LogEntry]
     let engine: WaterlineState
-    /// The state, including changes that need no acceptance: skipped grid points, values without a crossing.
+    /// Includes changes that need no acceptance: skipped grid points, values without a crossing.
     private(set) var state: WaterlineReminderState
     private(set) var decisions: [TrackerNotification] = []
     private(set) var guards: [NotificationKind: [ReminderGuard]] = [:]

@@ -57,14 +57,14 @@ package struct Settings: Hashable, Sendable {
     /// Whether time-sensitive notifications are critical.
     package internal(set) var timeSensitiveCritical = true
 
-    /// The settings of bottles that have no own settings.
+    /// The settings of bottles without settings of their own.
     package internal(set) var bottle = BottleSettings()
 
     /// N of the rule "water every N drinks" (1–10).
     package internal(set) var waterEveryNDrinks = 1
     /// Whether a session has reminders by time.
     package internal(set) var timeReminders = true
-    /// The minutes between reminders by time: 10, 15, 20, 30, 45 or 60.
+    /// The minutes between these reminders: 10, 15, 20, 30, 45 or 60.
     package internal(set) var intervalMinutes = 20
     /// The value in drinks at which a session warns (1–10).
     package internal(set) var warningThreshold = 2
@@ -94,7 +94,7 @@ package struct Settings: Hashable, Sendable {
     /// The hours of the adaptive reminder: `schedule.adaptive.*` if set, else the active hours.
     package var adaptiveHours: (start: TimeOfDay, end: TimeOfDay) { (adaptiveStart ?? wake, adaptiveEnd ?? sleep) }
     package var amountUnits: AmountUnits { hydrationUnits ?? .ml }
-    /// These settings with another default unit.
+    /// The same settings with another default unit.
     package func usually(_ units: AmountUnits?) -> Settings {
         var copy = self
         copy.hydrationUnits = hydrationUnits ?? units
@@ -111,7 +111,7 @@ package enum BottleWaterMode: String, Hashable, Sendable, CaseIterable { case ac
 package enum WeekStart: String, Hashable, Sendable, CaseIterable {
     case monday, sunday, saturday
 
-    /// The number of the weekday: 0 = Monday … 6 = Sunday.
+    /// 0 = Monday … 6 = Sunday.
     package var weekday: Int {
         switch self {
         case .monday: 0

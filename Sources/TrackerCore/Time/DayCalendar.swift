@@ -1,7 +1,7 @@
 /// The tracker's days, which start at the boundary hour of local time (tracker spec T).
 package struct DayCalendar: Hashable, Sendable {
     package var zone: Zone
-    /// The boundary hour, 0–6. With 4, 03:59 belongs to the previous day.
+    /// 0–6. With 4, 03:59 belongs to the previous day.
     package var boundaryHour: Int
 
     package init(zone: Zone, boundaryHour: Int = 4) {
@@ -41,7 +41,7 @@ package struct DayCalendar: Hashable, Sendable {
         }
     }
 
-    /// All instants with that local time: two if the clock is set back. A skipped time is moved forward by the gap.
+    /// All instants with that local time: two if the clock is set back, or the time moved by the gap if it is skipped.
     package func moments(on day: LocalDay, at time: TimeOfDay) -> [Instant] {
         let wall = WallTime(
             year: day.year, month: day.month, day: day.day, hour: time.hour, minute: time.minute, second: 0)
