@@ -1,8 +1,8 @@
 /// A pause of the hydration reminders by the user. Waterline reminders are not paused.
 package enum Snooze: Hashable, Sendable {
-    /// From now on; 0 ends a pause.
+    /// A number of minutes from now; 0 ends a pause.
     case minutes(Int)
-    /// Until the next day, as totals count it.
+    /// Until the next day of the tracker.
     case tomorrow
 
     /// The pause of a notification's button, in minutes.
