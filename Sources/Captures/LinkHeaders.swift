@@ -98,7 +98,7 @@ enum RadioHeader {
         switch flags >> 7 & 7 {
         case 2: packet.direction = .sent
         case 3: packet.direction = .received
-        // Isochronous data and broadcast groups do not carry ATT.
+        // Isochronous data and broadcast groups carry no ATT.
         case 4, 5, 6: return
         default: packet.direction = nil
         }
@@ -111,7 +111,7 @@ enum RadioHeader {
 
     static func encode(_ facts: LinkLayerFacts, direction: TrafficDirection?, _ bytes: RawSpan) -> [UInt8] {
         let accessAddress = bytes.byteCount >= 4 ? bytes.u32(0, bigEndian: false) : advertisingAccessAddress
-        // Flags: dewhitened, reference access address valid.
+        // Dewhitened, reference access address valid.
         var flags: UInt16 = 0x0011
         if facts.signal != nil { flags |= 0x0002 }
         if facts.isDecrypted { flags |= 0x0008 }
@@ -155,7 +155,8 @@ private enum NordicHeader {
         return true
     }
 
-    /// The RF channel of a channel index (Core 5.4, Vol 6 Part B, 1.4.1): indices 37, 38, 39 are RF 0, 12, 39.
+    /// The RF channel of a channel index: 37, 38, 39 are RF 0, 12, 39; data channels fill the gaps (Core 5.4, Vol 6
+    /// Part B, 1.4.1).
     private static func rfChannel(index: UInt8) -> UInt8? {
         switch index {
         case 0...10: index + 1

@@ -16,15 +16,16 @@ import Bluetooth
 ///
 /// A line has, separated by tabs, a level (D V I A W E), a time of day without a zone (read as UTC) and a message.
 /// Values are in the I lines. An A line repeats the value. It counts only without an I line before it (a log exported
-/// at the level "Application"), and then the characteristic is unknown. The parser skips other lines, and spaces and
-/// `>` before a line, as in a README or an email. Source: published exports.
+/// at the level "Application"), and then the characteristic is unknown. The parser skips all other lines, and spaces
+/// and `>` before a line, so that the log can be part of a README or an email. Source: exports published by users of
+/// the app.
 struct NRFConnectParser: LineParser {
     static let format = CaptureFormat(.nrfConnect, .text)
     var line = 0
     private var clock = DayClock()
     private var hasDate = false
     private var peer: BluetoothAddress?
-    /// Whether the previous line was the header with the date, so that this line can be `NAME (ADDRESS)`.
+    /// The previous line was the header line with the date, so this line can be `NAME (ADDRESS)`.
     private var expectsDevice = false
     private var isWriteRequest = false
     /// The bytes of the last I line, for its A line.
@@ -73,7 +74,7 @@ struct NRFConnectParser: LineParser {
     private mutating func content(
         _ message: inout TextLine, _ entry: Entry, _ bytes: RawSpan, facts: inout CaptureFileFacts
     ) throws -> PacketContent? {
-        // Other lines can be between an I line and its A line.
+        // Lines between an I line and its A line do not separate them.
         let repeated = repeated
         if entry.isApplication {
             guard message.take("\"(0x) ", bytes) else { return nil }
@@ -114,7 +115,7 @@ struct NRFConnectParser: LineParser {
 
     private static let malformed = MalformedLine(what: "a value is not pairs of hex digits")
 
-    /// Parses `UUID, value: (0x) 50-54-…` or `UUID, value: 0 bytes`.
+    /// `UUID, value: (0x) 50-54-…` or `UUID, value: 0 bytes`.
     private mutating func readValue(_ travel: ValueFacts.Travel, _ message: inout TextLine, _ bytes: RawSpan) throws
         -> PacketContent
     {
@@ -133,7 +134,7 @@ struct NRFConnectParser: LineParser {
         return .value(ValueFacts(travel: travel, characteristic: uuid, handle: handle, peer: peer))
     }
 
-    /// Parses an update of the iOS format: `FFE4 to 5054 000F 0E06.`
+    /// iOS: `FFE4 to 5054 000F 0E06.`
     private mutating func readUpdate(_ message: inout TextLine, _ bytes: RawSpan) throws -> PacketContent {
         guard let word = message.word(bytes), let (uuid, handle) = bytes.characteristic(word) else {
             throw Self.malformed
@@ -174,7 +175,7 @@ struct NRFConnectParser: LineParser {
         if facts.address == nil { facts.address = address }
     }
 
-    /// The header line: `nRF Connect, 2026-02-02`.
+    /// `nRF Connect, 2026-02-02`.
     struct HeadLine {
         /// The time since 1970; `nil` if the line has no date.
         var day: Duration?

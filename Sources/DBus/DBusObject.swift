@@ -31,7 +31,7 @@ package struct DBusMethod: Sendable {
     package var name: String
     package var input: [DBusArgument]
     package var output: [DBusArgument]
-    /// The method's handler, called on the connection's queue in order. Arguments have the types of `input`.
+    /// Called on the connection's queue, in the order of the calls. The arguments have the types of `input`.
     package var answer: @Sendable (DBusInvocation) -> DBusAnswer
 
     package init(
@@ -58,7 +58,7 @@ package struct DBusSignalShape: Sendable {
 /// A property with its value. It is read-only unless `set` exists.
 package struct DBusProperty: Sendable {
     package var value: DBusValue
-    /// Called on the connection's queue before a value of the same type is stored. A returned error rejects the value.
+    /// Called on the connection's queue before a new value of the same type is stored. A returned error rejects it.
     package var set: (@Sendable (DBusValue) -> DBusFailure?)?
 
     package init(_ value: DBusValue, set: (@Sendable (DBusValue) -> DBusFailure?)? = nil) {
@@ -89,7 +89,7 @@ package struct DBusInvocation: Sendable {
 package enum DBusAnswer: Sendable {
     case values([DBusValue])
     case failure(DBusFailure)
-    /// `DBusConnection.answer` will send the reply.
+    /// `DBusConnection.answer` sends the reply later.
     case later
 
     /// A reply without values.

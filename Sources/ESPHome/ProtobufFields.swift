@@ -1,4 +1,5 @@
-/// Encodes the fields of a protocol buffer (version 3: zero and empty values are omitted).
+/// Encodes the fields of a protocol buffer (Protocol Buffers, Encoding; version 3, so zero and empty values are
+/// omitted).
 struct ProtobufFields {
     private(set) var bytes: [UInt8] = []
 
@@ -15,7 +16,8 @@ struct ProtobufFields {
         bytes += value
     }
 
-    /// Base-128 varint: seven bits per byte, least significant first; the high bit is set except in the last byte.
+    /// Base-128 varint: seven bits per byte, least significant first; the highest bit is set in all bytes except the
+    /// last.
     static func varint(_ value: UInt64) -> [UInt8] {
         var (rest, bytes) = (value, [UInt8]())
         while rest > 0x7F {

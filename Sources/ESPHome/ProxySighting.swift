@@ -7,20 +7,20 @@ struct ProxySighting: Hashable {
     var rssi: Int
     var content: Content
 
-    /// The content. Newer devices forward AD structures, older ones parsed fields.
+    /// Newer devices forward the AD structures, older ones parsed fields.
     enum Content: Hashable {
         case raw([UInt8])
         case parsed(name: String, services: [BluetoothUUID])
     }
 
-    /// Decodes a `BluetoothLERawAdvertisement`.
+    /// From a `BluetoothLERawAdvertisement`.
     init(raw bytes: ArraySlice<UInt8>) throws(ProtobufReader.Malformed) {
         let fields = try ProxyMessage.Fields(bytes)
         (address, kind, rssi) = (fields.address, fields.number(3), fields.zigzag(2))
         content = .raw(fields.bytes(4))
     }
 
-    /// Decodes a `BluetoothLEAdvertisementResponse`.
+    /// From a `BluetoothLEAdvertisementResponse`.
     init(advertisement bytes: ArraySlice<UInt8>) throws(ProtobufReader.Malformed) {
         let fields = try ProxyMessage.Fields(bytes)
         (address, kind, rssi) = (fields.address, fields.number(7), fields.zigzag(3))

@@ -5,21 +5,22 @@ import TrackerCore
 /// Sends the changes of the outbox to `sync.url` and merges the changes of other devices (tracker spec E8).
 ///
 /// - Operations: `POST URL/OPERATION` with the entity as a JSON object. Its keys include `id`, `updatedAt`, `deviceId`
-///   and, for tombstones, `deleted`. Operations are idempotent by id.
+///   and, for tombstones, `deleted`. They are idempotent by id.
 /// - Queries: `GET URL/QUERY?userId=…`. The response is a list.
 ///
 /// Every request has the credential, if there is one. A 2xx response with JSON or without a body is a success. A 4xx
-/// response rejects the change. Any other response is retried, including 401 and 403, which concern the credential.
+/// response rejects the change. Any other response is retried, also 401 and 403, where the credential is wrong and not
+/// the change.
 package struct SyncClient: Sendable {
     /// The base URL of operations and queries.
     package var base: URL
-    /// The token, sent as `Authorization: Bearer TOKEN`.
+    /// Sent as `Authorization: Bearer TOKEN`.
     package var token: String?
     /// The server for messages, without path and query, which can be secrets.
     private var place: String { OutgoingURL.place(base.absoluteString) }
     /// The time limit of a request.
     package var timeoutSeconds: Double
-    /// The maximum length of a response in bytes.
+    /// In bytes.
     private static let answerLimit = 16 << 20
 
     package init(base: URL, token: String? = nil, timeoutSeconds: Double = 10) {
@@ -189,7 +190,7 @@ extension SyncClient {
 }
 
 package struct SyncTrouble: Problem, Hashable {
-    /// The sentence, which names the server.
+    /// Names the server.
     package var sentence: String
     package var code: String { "syncTrouble" }
     package var category: ProblemCategory { .failed }
@@ -247,7 +248,7 @@ package struct SyncLoop: Sendable {
         self.tell = tell
     }
 
-    /// Connects over HTTP. `wall` returns the current time.
+    /// Connects over HTTP. `wall` returns the time for the server.
     package static func overHTTP(wall: @escaping @Sendable () -> Instant) -> Connect {
         { settings in
             guard let client = try SyncClient.named(by: settings) else { return nil }

@@ -55,7 +55,7 @@ struct Faults: ParsableCommand {
 /// A fault plan: faults of the bottle and of the link in one list.
 struct FaultOptions {
     var bottle: BottleFaults
-    /// The faults of the link; `nil` if there are none.
+    /// `nil` without faults of the link.
     var link: FaultPlan?
 
     init(_ text: String) throws {

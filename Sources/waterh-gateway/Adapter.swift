@@ -69,7 +69,7 @@ final class Adapter: Sendable {
                 for await news in stirrings { await news == .lost ? service.connectionLost() : service.bottleStirred() }
             }
         }
-        // Close in a task that cannot be cancelled.
+        // In a task that cannot be cancelled.
         await Task { await driver.close() }.value
     }
 }

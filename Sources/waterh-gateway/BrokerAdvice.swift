@@ -1,7 +1,7 @@
 import HomeAssistant
 
 enum BrokerAdvice {
-    /// - Parameter store: the path of the store.
+    /// - Parameter store: its path.
     static func about(_ word: MQTTPublisher.Word, store: String) -> String? {
         switch word {
         case .copied:

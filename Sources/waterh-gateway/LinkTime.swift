@@ -3,7 +3,7 @@ struct LinkTime: Sendable {
     private var past = Duration.zero
     private var since: ContinuousClock.Instant?
 
-    /// Records the state of the connection. Repetitions are ignored.
+    /// Repetitions are ignored.
     mutating func note(isUp: Bool, at now: ContinuousClock.Instant = .now) {
         if isUp {
             since = since ?? now
@@ -13,6 +13,6 @@ struct LinkTime: Sendable {
         }
     }
 
-    /// The connection time up to now in seconds.
+    /// Up to now.
     var seconds: Double { (past + (since.map { .now - $0 } ?? .zero)) / .seconds(1) }
 }

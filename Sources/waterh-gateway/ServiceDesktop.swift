@@ -48,7 +48,7 @@ struct ServiceDesktop: Sendable {
         outlets.pressed = { await taps.keep($0) }
         outlets.appeared = { await reminders.poke() }
         await desktop.attend(outlets)
-        // Perform presses from before the restart.
+        // Presses from before a restart.
         Task { await taps.goOn() }
     }
 

@@ -4,10 +4,11 @@ import Dispatch
 
 /// bluetoothd as the links use it: the bus connection, the cached objects, and whether bluetoothd runs.
 ///
-/// The service shares its executor with the link, so the link sees each change at once and in order.
+/// It shares its executor with the link, which therefore sees each change at once and in order. Nothing starts before
+/// `start`.
 actor BlueZService {
     enum Change: Sendable {
-        /// bluetoothd runs, and its objects have been read.
+        /// bluetoothd runs, and its objects are known.
         case appeared
         /// bluetoothd or the bus is gone.
         case disappeared(LinkError)
@@ -51,7 +52,7 @@ actor BlueZService {
                 defer { self.opening = nil }
                 _ = try await opening.value
             }
-            // bluetoothd was running, but did not reply when it appeared on the bus.
+            // bluetoothd runs, but did not reply when it appeared.
             if !isPresent, try await connection?.watchOwner(of: BlueZName.service) != nil { try await learnObjects() }
         } catch let failure as DBusFailure {
             throw BlueZErrors.error(failure, "Cannot reach bluetoothd")
@@ -106,7 +107,7 @@ actor BlueZService {
         let result: Result<[DBusValue], DBusFailure> = await withCheckedContinuation { continuation in
             connection.assumeIsolated {
                 let call = DBusCall(BlueZName.service, "/", BlueZName.objectManager, "GetManagedObjects")
-                // The queue keeps the order of this reply and the signals around it.
+                // Handled in order with the signals around the reply.
                 $0.call(call, limit: Self.limit) { [weak self] result in
                     if let self, case .success(let values) = result {
                         self.assumeIsolated { $0.take(values, generation: mine) }
@@ -175,7 +176,7 @@ actor BlueZService {
             path, BlueZName.properties, "Set", [.string(interface), .string(name), .variant(value)], limit: limit, what)
     }
 
-    /// Closes the bus connection. No change is reported after that.
+    /// Closes the bus connection. No change is reported afterwards.
     func close() async {
         onChange = nil
         opening?.cancel()

@@ -1,4 +1,5 @@
-/// Injects the faults of a plan between the two ends of a link. Equal plans, seeds, PDUs and times give equal faults.
+/// Injects the faults of a plan between the two ends of a link. Pure: the same plan, seed, PDUs and times give the same
+/// faults.
 package struct FaultyChannel: Sendable {
     package enum Effect: Hashable, Sendable {
         case deliver(connection: Int, PDUDirection, [UInt8])
@@ -11,7 +12,7 @@ package struct FaultyChannel: Sendable {
         var direction: PDUDirection
         var bytes: [UInt8]
         var due: MonotonicInstant
-        /// Whether the next PDU overtakes this one, which follows at once.
+        /// The next PDU overtakes this one, which follows at once.
         var isSwapped: Bool
     }
 
@@ -70,7 +71,8 @@ package struct FaultyChannel: Sendable {
         at now: MonotonicInstant
     ) -> [Effect] {
         let before = held.filter { $0.connection == connection && $0.direction == direction }
-        // ATT bearers keep their order: a PDU is not delivered before an earlier one that is not swapped.
+        // ATT bearers keep their order: a PDU is not delivered before an earlier one, unless the earlier one is
+        // swapped.
         let order = before.filter { !$0.isSwapped }.map(\.due).max()
         let due = max(
             now.advanced(by: isSwapped && wait == .zero ? FaultPlan.Kind.swap.defaultTime : wait), order ?? now)
@@ -117,7 +119,7 @@ package struct FaultyChannel: Sendable {
         let count = counts[kind, default: 0] + 1
         counts[kind] = count
         var struck: FaultPlan.Fault?
-        // Draw a random number for every fault, so that one fault does not change the random numbers of another.
+        // Draw every probability, so that one fault does not change the random numbers of another.
         for fault in plan.faults where fault.kind == kind {
             switch fault.moment {
             case .at(let moment): if moment == count { struck = struck ?? fault }
@@ -141,7 +143,7 @@ package struct FaultyChannel: Sendable {
     }
 }
 
-/// The SplitMix64 generator by Sebastiano Vigna: small, seeded, and equal on all platforms.
+/// SplitMix64 by Sebastiano Vigna: small, seeded, and equal on all platforms.
 private struct SplitMix64: RandomNumberGenerator, Sendable {
     var state: UInt64
 

@@ -2,15 +2,16 @@
 ///
 /// Handles are reused, and two adapters can use the same handle. Closed connections use no memory.
 struct ConnectionTable {
-    /// The maximum number of open connections, to limit the memory for hostile captures. The oldest is closed first.
+    /// The maximum number of open connections, which limits the memory for hostile captures. The oldest is closed
+    /// first.
     static let mostOpen = 4096
 
     struct Connection {
         let key: UInt64
         var observed: ObservedConnection
-        /// Whether this is a BR/EDR connection, on which channel 4 is not ATT.
+        /// BR/EDR, on which channel 4 is not ATT.
         var isClassic = false
-        /// Whether a packet was received. If so, another Connection Complete starts another connection.
+        /// A packet was received, so another Connection Complete means another connection.
         var hasTraffic = false
         var sent = L2CAPReassembly()
         var received = L2CAPReassembly()
@@ -27,7 +28,7 @@ struct ConnectionTable {
     private var byKey: [UInt64: Int] = [:]
     private var free: [Int] = []
     private var ofAdapter: [UInt32: Set<Int>] = [:]
-    /// The number of connections examined by adapter resets so far.
+    /// The number of connections that adapter resets have examined.
     private(set) var looks = 0
     private var lastID = 0
     private var lastKey: UInt64 = .max
@@ -46,7 +47,7 @@ struct ConnectionTable {
         return slot
     }
 
-    /// The open connections of an adapter, which end with its reset, in order of their first packet.
+    /// The connections that end with a reset of the adapter, in order of their first packet.
     mutating func open(of adapter: UInt32) -> [Int] {
         guard let slots = ofAdapter[adapter] else { return [] }
         looks += slots.count

@@ -90,7 +90,7 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
                     LinkError(
                         .disconnected, sentence, cause: error.map { dialer.explain($0).cause ?? "" }, isTransient: true)
                 ))
-        // Only write commands can queue here, and the socket limits their number.
+        // Only commands can accumulate here, and the socket limits them.
         case .congested, .drained: break
         }
     }

@@ -6,7 +6,7 @@ import Emulator
 /// Serves `waterh-emulator control` on a private Unix socket. The queue protects all state.
 package final class ControlServer: @unchecked Sendable {
     package struct Failure: Error, Sendable, CustomStringConvertible {
-        /// Whether another process listens on the socket.
+        /// Whether another process listens on it.
         package let isInUse: Bool
         package let description: String
     }
@@ -30,14 +30,14 @@ package final class ControlServer: @unchecked Sendable {
         let source: DescriptorSource
         var heard: Int
         var bytes = Data()
-        /// The requests that wait for the response to the previous one.
+        /// Requests that wait for the previous one.
         var waiting: [Data] = []
         var isBusy = false
-        /// Whether the client has shut down its sending side.
+        /// The client has shut down its sending side.
         var hasEnded = false
     }
 
-    /// Starts to listen. Replaces the socket file of a process that has ended.
+    /// Listens at once. Replaces the socket of an ended process.
     package init(path: String, handler: @escaping @Sendable (ControlAction) async -> ControlReply) throws(Failure) {
         self.path = path
         self.handler = handler
@@ -52,6 +52,7 @@ package final class ControlServer: @unchecked Sendable {
         source.interest = .reading
     }
 
+    /// Closes all connections and removes the socket.
     package func stop() {
         queue.sync {
             source?.cancel()
@@ -87,7 +88,7 @@ package final class ControlServer: @unchecked Sendable {
         source.interest = .reading
     }
 
-    /// Pauses accepting for a second, because the process has too many open files.
+    /// Too many open files: retries in a second.
     private func pause() {
         source?.interest = []
         queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.source?.interest = .reading }
@@ -115,7 +116,7 @@ package final class ControlServer: @unchecked Sendable {
         answerNext(on: descriptor)
     }
 
-    /// Handles a client that has closed its sending side. The client still receives pending responses.
+    /// A client that has closed its sending side receives the pending responses.
     private func end(_ descriptor: Int32) {
         guard let connection = connections[descriptor], connection.isBusy || !connection.waiting.isEmpty else {
             return hangUp(descriptor)
@@ -146,7 +147,7 @@ package final class ControlServer: @unchecked Sendable {
         }
     }
 
-    /// Sends a line. `number` shows whether the descriptor still belongs to the same connection.
+    /// `number` shows whether the descriptor still belongs to the same connection.
     private func send(_ text: String, on descriptor: Int32, of number: Int) {
         guard let connection = connections[descriptor], connection.number == number else { return }
         connections[descriptor]?.isBusy = false

@@ -4,10 +4,10 @@ import Emulator
 /// The emulated bottle's flash in a JSON file, which is replaced atomically and synchronised by `save`.
 package final class FlashStore: Sendable {
     package struct Failure: HasExitReason, Sendable, CustomStringConvertible {
-        /// Whether the file's content is invalid.
+        /// Whether the content is invalid.
         package let isBadContent: Bool
         package let description: String
-        /// `damaged` for invalid content, otherwise `failed`.
+        /// `damaged` for an invalid content, otherwise `failed`.
         package var exitReason: ExitReason { isBadContent ? .damaged : .failed }
     }
 
@@ -18,10 +18,11 @@ package final class FlashStore: Sendable {
     }
 
     package let path: String
-    /// The locked descriptor. The lock limits a file to one emulator.
+    /// The locked descriptor: one emulator per file.
     private let lock: Int32
 
-    /// Locks the file for this process and creates its directory. Follows a symbolic link; rejects a non-regular file.
+    /// Locks the file for this process and creates its directory. Follows a symbolic link; rejects a file that is not
+    /// regular.
     package init(path: String) throws(Failure) {
         var status = stat()
         let exists = stat(path, &status) == 0
@@ -95,7 +96,7 @@ package final class FlashStore: Sendable {
         try forceDirectory()
     }
 
-    /// Synchronises the directory, without which a rename is not durable.
+    /// A rename is durable only after its directory is synchronised.
     private func forceDirectory() throws(Failure) {
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

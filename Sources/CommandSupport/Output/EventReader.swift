@@ -2,7 +2,7 @@
 package struct EventReader: Sendable {
     package struct Event: Hashable, Sendable {
         package var name: String
-        /// The event's data; its lines are joined by line feeds.
+        /// The data; lines are joined by line feeds.
         package var data: String
     }
 
@@ -15,11 +15,11 @@ package struct EventReader: Sendable {
 
     private enum Part: Sendable {
         case head
-        /// The length of a chunk follows.
+        /// The length of a chunk is next.
         case length
         /// The number of remaining bytes of a chunk.
         case chunk(Int)
-        /// The line break after a chunk follows.
+        /// The line break after a chunk.
         case chunkEnd
     }
 

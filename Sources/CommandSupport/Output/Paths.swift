@@ -50,10 +50,11 @@ package enum Paths {
         variable("CONFIGURATION_DIRECTORY")?.split(separator: ":").first.map(String.init) ?? "/etc/waterh"
     }
 
-    /// The path of this user's socket; see `ofSession`.
+    /// The socket of this user, as in `ofSession`.
     package static func socket(_ name: String) -> String { ofSession(name) }
 
-    /// A path for the user's session: `$XDG_RUNTIME_DIR`, else a private temporary directory, else that of the store.
+    /// A path for the user's session: in `$XDG_RUNTIME_DIR`, else in a private temporary directory, else next to the
+    /// store.
     package static func ofSession(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
         let usual = "\(variable("TMPDIR") ?? "/tmp")/waterh-\(geteuid())"
@@ -63,7 +64,8 @@ package enum Paths {
         return "\(otherwise)/\(name)"
     }
 
-    /// A path for the machine's uptime: systemd's runtime directory, `$XDG_RUNTIME_DIR`, or the temporary directory.
+    /// A path for the machine's uptime: systemd's runtime directory, else `$XDG_RUNTIME_DIR`, else the temporary
+    /// directory.
     package static var runtime: String {
         ofService ?? variable("XDG_RUNTIME_DIR") ?? variable("TMPDIR") ?? "/tmp"
     }

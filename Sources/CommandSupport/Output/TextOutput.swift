@@ -14,10 +14,11 @@ package final class TextOutput: Sendable {
 
     private static let capacity = 1 << 16
     private let descriptor: Int32
+    /// Whether the descriptor is a terminal.
     package let isTerminal: Bool
     private let state = Mutex(State())
 
-    /// - Parameter descriptor: the output; not closed by this object.
+    /// - Parameter descriptor: stays open.
     package init(descriptor: Int32) {
         self.descriptor = descriptor
         isTerminal = isatty(descriptor) == 1
@@ -77,9 +78,9 @@ package final class TextOutput: Sendable {
     }
 }
 
-/// Writes diagnostics and progress to standard error.
+/// Diagnostics and progress on standard error.
 package enum Diagnostics {
-    /// Whether to use colours and progress lines: standard error is a terminal, and `NO_COLOR` is not set.
+    /// Whether colours and progress lines are used: a terminal without `NO_COLOR`.
     package static let isLively =
         isatty(STDERR_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
@@ -105,7 +106,7 @@ package enum Diagnostics {
         Self.voice.withLock { $0 = voice }
     }
 
-    /// Passes a line to the logger. Returns `false` if there is no logger.
+    /// Whether the logger has accepted the line.
     private static func isSaid(_ weight: Weight, _ text: String) -> Bool {
         guard let voice = voice.withLock({ $0 }) else { return false }
         voice(weight, text)
@@ -119,7 +120,7 @@ package enum Diagnostics {
 
     package static func block(_ text: String) { if !isSaid(.line, text) { put("", text, keepsLines: true) } }
 
-    /// Prints `error: …`, and the advice on further lines.
+    /// `error: …` and the advice on further lines.
     package static func error(_ sentence: String, advice: String? = nil) {
         let (sentence, advice) = (withStore(sentence), advice.map(withStore))
         let lines = advice?.split(separator: "\n").map(String.init) ?? []

@@ -1,6 +1,7 @@
 /// Detects input that crashes the TOML parser.
 package enum TOMLGuard {
-    /// The line (from 1) of a table header without a name, such as `[[[person]]`, which makes TOMLKit 0.6 abort.
+    /// The line number (from 1) of a table header without a name, for which the parser aborts (TOMLKit 0.6,
+    /// `[[[person]]`).
     package static func brokenHeader(_ text: String) -> Int? {
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             var rest = line.utf8.drop { $0 == 32 || $0 == 9 }
@@ -20,10 +21,11 @@ package enum TOMLGuard {
         return nil
     }
 
-    /// The limit of dots in a key, far more than any valid key has.
+    /// More than any valid key has.
     private static let mostDots = 1000
 
-    /// The line (from 1) of a dotted key with so many parts that the parser's recursion would overflow the stack.
+    /// The line number (from 1) of a dotted key with too many parts, for which the parser's recursion overflows the
+    /// stack.
     package static func endlessKey(_ text: String) -> Int? {
         text.utf8.split(separator: 10, omittingEmptySubsequences: false).firstIndex { line in
             line.count > mostDots && line.count { $0 == UInt8(ascii: ".") } > mostDots

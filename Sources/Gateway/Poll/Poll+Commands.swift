@@ -2,7 +2,8 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-// The steps of a connection run one at a time, each with a time limit. Optional steps fail with a warning.
+// The steps of a connection: each starts, waits for its response up to a limit, and is followed by the next. Optional
+// steps fail with a warning.
 extension Poll {
     mutating func advance(_ session: Session) throws {
         var session = session
@@ -135,7 +136,7 @@ extension Poll {
                 linkError: .refused))
     }
 
-    /// Uses the other kind of write, because a bottle may offer both kinds and reject one.
+    /// A bottle may offer both ways of writing and reject one.
     private mutating func takeOtherWay(_ error: LinkError, _ session: Session) -> Bool {
         guard error.code == .refused, let table = session.table, table.commandBothWays, table.commandWithResponse else {
             return false
@@ -183,7 +184,7 @@ extension Poll {
         try advance(session)
     }
 
-    /// Handles a whole response or report.
+    /// A whole response or report has arrived.
     mutating func take(_ frame: Frame) throws {
         guard let message = try? BottleMessage(decoding: frame) else {
             return try quarantine(frame.encoded, "a response that is not a sequence of entries")

@@ -2,7 +2,8 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// One poll of one bottle, from scan to disconnect, as a state machine without I/O: events in, effects out.
+/// One poll of one bottle, from scan to disconnect, as a state machine without I/O: events are the input, effects the
+/// output.
 ///
 /// It has three guarantees. Only stored records are acknowledged. A drink's identity comes from the bottle. Totals are
 /// computed from the journal. Time and the journal are parameters; the journal is synchronous.
@@ -12,10 +13,10 @@ package struct Poll: Sendable {
         case idle
         case scanning(until: MonotonicInstant)
         case connecting(PeerID, until: MonotonicInstant)
-        /// Discover, identify and subscribe.
+        /// Discovers, identifies and subscribes.
         case opening(Session, Opening, until: MonotonicInstant)
         case commanding(Session, Session.Step, Exchange)
-        /// The caller determines what the bottle is to show.
+        /// The caller looks up what the bottle is to show.
         case consulting(Session)
         case reading(Session, LogReader)
         case acknowledging(Session, until: MonotonicInstant)
@@ -52,7 +53,7 @@ package struct Poll: Sendable {
     var neighbours = Neighbours()
     var seen: Advertisement?
     var serialNumber: String?
-    /// The records of the last acknowledgement, until a reading verifies it.
+    /// The index of the pair of characteristics in use.
     var candidate = 0
     var hasAnswered = false
     var memory = BottleMemory()
@@ -61,7 +62,7 @@ package struct Poll: Sendable {
     var acknowledged: Set<RawRecord> = []
     /// Records of the last acknowledgement, until a reading verifies it.
     var unverified: [RawRecord] = []
-    /// The number of unreadable byte sequences.
+    /// Unreadable byte sequences.
     var junk = 0
     var values = 0
     /// The time of the last log bytes, and the total time of arrival in this reading and in this poll.
@@ -108,7 +109,7 @@ package struct Poll: Sendable {
         _ event: PollEvent, at now: MonotonicInstant, wall: Instant, journal: any Journal
     ) -> [PollEffect] {
         guard !isOver || event == .start else { return [] }
-        // A poll uses one clock. A change of the host's clock takes effect with the next poll.
+        // A poll has one clock: a change of the host's clock takes effect with the next poll.
         let start = began ?? (now, wall)
         began = start
         turn = Turn(
@@ -246,7 +247,7 @@ package struct Poll: Sendable {
         disconnect(then: .finish)
     }
 
-    /// Handles an error of the link. Stores the received data; the class of the error determines the next step.
+    /// The link failed: stores the data received; the error's class determines the next step.
     mutating func lose(_ error: LinkError?) throws {
         guard let session = state.session else { return }
         try storeRest()
@@ -306,7 +307,7 @@ package struct Poll: Sendable {
         finish()
     }
 
-    /// The journal's record of this poll. A recording identifies the bottle, but does not show its current state.
+    /// A recording identifies the bottle, but does not show its present state.
     private func pollRecord(of bottle: String) -> PollRecord {
         var record = PollRecord(
             bottle: bottle, name: report.name, model: report.model?.rawValue, endedAt: wall, complete: false,

@@ -17,22 +17,23 @@ package final class MQTTConnection: Sendable {
     private typealias Reply = @Sendable (Result<Int32, MQTTFailure>) -> Void
 
     private struct State {
-        /// Whether the broker has the session, from CONNACK; `nil` before CONNACK.
+        /// Whether the broker knew the session, from CONNACK; `nil` until it came.
         var admission: Result<Bool, MQTTFailure>?
         var isRetainAvailable = true
         var maximumQoS: Int32 = 1
-        /// Whether `receive` is running.
+        /// Whether `receive` runs.
         var isReceiving = false
         var end: MQTTFailure?
-        /// The handlers of expected acknowledgements by packet identifier.
+        /// Expected acknowledgements by packet identifier.
         var replies: [Int32: Reply] = [:]
-        /// The reason codes that arrived before the sending call returned.
+        /// Reason codes that arrived before the sending call returned.
         var early: [Int32: Int32] = [:]
         var waitsForAdmission: [@Sendable (Result<Bool, MQTTFailure>) -> Void] = []
         var waitsForEnd: [@Sendable (MQTTFailure) -> Void] = []
     }
 
-    /// The address of the library's client while it is connected, else 0. Locked separately from `state`.
+    /// The address of the library's client while it is connected, else 0. It has its own lock, because callbacks hold
+    /// the other.
     private let client = Mutex(0)
     private let state = Mutex(State())
     /// The last error that the library logged, which has the reason of a TLS failure.
@@ -58,7 +59,7 @@ package final class MQTTConnection: Sendable {
         fail(after: options.limit, "did not answer") { $0.admission == nil }
     }
 
-    /// Connects, with fewer features if the broker supports fewer (`MQTTOptions.adapt`).
+    /// Connects, with less if the broker supports less (`MQTTOptions.adapt`).
     /// - Parameter made: called with each connection before its first message.
     package static func open(
         _ options: MQTTOptions, made: (MQTTConnection) -> Void = { _ in },
@@ -79,7 +80,7 @@ package final class MQTTConnection: Sendable {
     }
 
     /// Waits until the broker accepts the connection.
-    /// - Returns: whether the broker has the session.
+    /// - Returns: whether the broker knew the session.
     package func connected() async throws(MQTTFailure) -> Bool {
         let result: Result<Bool, MQTTFailure> = await withCheckedContinuation { continuation in
             let known = state.withLock { state -> Result<Bool, MQTTFailure>? in
@@ -113,7 +114,7 @@ package final class MQTTConnection: Sendable {
     }
 
     /// Publishes without waiting. Can be called by `receive`.
-    /// - Parameter answered: called with the topic and the broker's answer, if it arrives.
+    /// - Parameter answered: called with the topic and the broker's answer, if it comes.
     package func post(
         _ messages: [MQTTMessage], answered: @escaping @Sendable (String, MQTTDelivery) -> Void = { _, _ in }
     ) {
@@ -182,7 +183,7 @@ package final class MQTTConnection: Sendable {
         if code == 0 { client.withLock { $0 = Int(bitPattern: made) } }
         while code == 0, failure == nil {
             code = mosquitto_loop(made, 1000, 1)
-            // Write before the next message is read.
+            // Before the next message is read.
             if code == 0 { code = mosquitto_loop_write(made, 1) }
         }
         end(failure(code, errno))
@@ -190,7 +191,7 @@ package final class MQTTConnection: Sendable {
         mosquitto_destroy(made)
     }
 
-    /// Sends packets and waits for the reason codes of their acknowledgements.
+    /// Sends packets, and waits for the reason codes of their acknowledgements.
     /// - Parameter send: sends one; its error code is the negative reason code.
     private func acknowledged(
         _ count: Int, _ send: (OpaquePointer, Int, inout Int32) -> Int32
@@ -222,7 +223,7 @@ package final class MQTTConnection: Sendable {
     /// - Returns: the library's error code.
     private func send(_ message: MQTTMessage, _ client: OpaquePointer, _ number: inout Int32) -> Int32 {
         let (retains, qos) = state.withLock { ($0.isRetainAvailable, $0.maximumQoS) }
-        // Without retained messages, there is nothing to clear.
+        // Without retained messages there is nothing to clear.
         guard retains || !message.payload.isEmpty else { return MQTTDelivery.nothingToDo }
         return message.payload.withUnsafeBytes {
             mosquitto_publish(
@@ -240,7 +241,8 @@ package final class MQTTConnection: Sendable {
         if let known { reply(.success(known)) }
     }
 
-    /// Ends the connection after a timeout if the broker's response is still missing.
+    /// Ends the connection after a timeout if the broker's response is still missing. While a message is processed the
+    /// response cannot be read.
     private func fail(after limit: Duration, _ what: String, if isMissing: @escaping @Sendable (State) -> Bool) {
         let failure = MQTTFailure(
             .noAnswer, "The broker at \(options.address) \(what) in \(limit.components.seconds) s")
@@ -251,7 +253,7 @@ package final class MQTTConnection: Sendable {
         }
     }
 
-    /// Ends all waits with the failure. The thread then disconnects and ends.
+    /// Ends all waits with the failure. The thread disconnects, and ends.
     private func end(_ failure: MQTTFailure) {
         let old = state.withLock { state -> State? in
             guard state.end == nil else { return nil }
@@ -346,7 +348,7 @@ extension MQTTConnection {
             // The broker sends a message with QoS 0 only once.
             guard message.qos > 0 else { return }
             if case .failure(let error) = result {
-                // The library can no longer write the PUBACK.
+                // The library cannot write the PUBACK any more.
                 shutdown(mosquitto_socket(client), Int32(SHUT_RDWR))
                 connection.end(MQTTFailure(.closed, "A message was not processed: \(error)"))
             }

@@ -6,7 +6,7 @@ import TrackerService
 package struct DrinkChangeQueue: Sendable {
     package struct Message: Hashable, Sendable {
         package var change: DrinkChange
-        /// The message as JSON.
+        /// JSON.
         package var text: String
     }
 

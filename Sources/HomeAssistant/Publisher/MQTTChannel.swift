@@ -20,13 +20,14 @@ package final class MQTTChannel: NotificationSink {
 
     private struct State {
         var link: Link?
-        /// The number of connections so far.
+        /// The number of connections.
         var number = 0
-        /// The published notifications of this connection, oldest first. The broker can confirm them late.
+        /// The published notifications of this connection, oldest first. The broker can confirm them after the time
+        /// limit.
         var sent: [(what: Announcement, isHeard: Task<Bool, Never>)] = []
         /// The ids of the confirmed notifications of this connection.
         var heard: [String] = []
-        /// The time until which missed notifications are not published, because no client subscribes.
+        /// Missed notifications are not published until then, because no client subscribes.
         var restsUntil: ContinuousClock.Instant?
         var backoff = MQTTChannel.pauses
     }

@@ -2,7 +2,8 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// One connection of the publisher. Publishes everything at its start, then changes, until the settings change.
+/// One connection of the publisher. It publishes everything at its start, then changes, until it ends or the settings
+/// change.
 struct MQTTSession {
     /// The maximum interval between evaluations of the state (tracker spec B8).
     private static let tick = Duration.seconds(60)
@@ -25,7 +26,7 @@ struct MQTTSession {
         var sharesWaterline: Bool
     }
 
-    /// The retained texts by topic that the broker has accepted in this connection.
+    /// The retained texts that the broker has accepted in this connection, by topic.
     private var said: [String: String] = [:]
     private var lastState: StatePayload?
     /// The topics with a retained message of this store.
@@ -84,7 +85,7 @@ struct MQTTSession {
             try await withTaskCancellationHandler {
                 try await visit.publishUntilTheEnd()
             } onCancel: {
-                // Post this at once: commands that wait at the broker are for the next connection.
+                // At once: the commands that wait at the broker are for the next connection.
                 connection.post(offline)
                 connection.disconnect()
             }
@@ -126,7 +127,7 @@ struct MQTTSession {
             await owner.meet(inbox.otherStore, at: topics)
             try await publishSips()
             try await publishDay()
-            // Publish notifications after the devices, whose entities show them.
+            // After the devices, whose entities show the notification.
             await owner.channel.catchUp(atOnce: news.isHomeBack)
             try await publishHealth()
             if ContinuousClock.now - lastSettings > Self.settingsEvery {
@@ -168,7 +169,7 @@ struct MQTTSession {
             await owner.noteTaken(answers.filter { $1.isTaken }.map(\.0.change))
             let denied = answers.first { !$1.isTaken }?.0.change.sequence
             let through = denied.map { denied in due.last { $0.change.sequence < denied }?.change } ?? last.change
-            // If this write fails (full disk), the drinks are not published again.
+            // If this fails (full disk), the drinks are not published again.
             if let through {
                 try queue.confirmed(through: through.sequence)
                 await owner.forgetTaken(through: through.sequence)
@@ -205,7 +206,7 @@ struct MQTTSession {
         }
         let bottles = try desk.bottles().filter(\.isOwn)
         let devices = try devices(bottles, sharesWaterline: sharesWaterline)
-        // Publish devices before their values, and availability last.
+        // Devices before their values, and availability last.
         var all = devices.messages
         all.append((topics.state, try text(topics.state, state)))
         for bottle in bottles {
@@ -230,7 +231,7 @@ struct MQTTSession {
     ) async throws {
         let wanted = Set(all.map(\.topic))
         if !wanted.isSubset(of: kept) {
-            // Store the topics before publishing, so that a crash does not leave unknown retained messages.
+            // Before publishing, so that a crash does not leave unknown retained messages.
             try store.noteKept(all.map(\.topic), of: outlet.name)
             kept.formUnion(wanted)
         }

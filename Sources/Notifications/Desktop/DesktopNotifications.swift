@@ -1,7 +1,8 @@
 import DBus
 import TrackerCore
 
-/// The notification channel of the desktop session (tracker spec C), `org.freedesktop.Notifications`.
+/// The notification channel of the desktop session (tracker spec C): `org.freedesktop.Notifications` on the session
+/// bus.
 ///
 /// Without a bus or a server it is unavailable at once. After a timeout, the server is not called for a growing pause.
 /// A new owner of the name ends the pause.
@@ -14,9 +15,9 @@ package actor DesktopNotifications: NotificationSink {
     package struct Outlets: Sendable {
         /// Receives a log line for each notification and press.
         package var log: @Sendable (String) -> Void = { _ in }
-        /// Receives errors; a repeated error only once.
+        /// Receives errors; a repeated one only once.
         package var trouble: @Sendable (String) -> Void = { _ in }
-        /// Called when a button is pressed. If `nil`, no buttons are shown.
+        /// Called when a button is pressed. Without it, no buttons are shown.
         package var pressed: (@Sendable (DesktopPress) async -> Void)?
         /// Called when a server becomes available.
         package var appeared: (@Sendable () async -> Void)?
@@ -25,13 +26,13 @@ package actor DesktopNotifications: NotificationSink {
     }
 
     struct Limits: Sendable {
-        /// The time limit for the delivery of one notification.
+        /// For the delivery of one notification.
         var whole = Duration.seconds(10)
-        /// The time limit for the first response of a server, which the bus might have to start.
+        /// For the first response of a server, which the bus might have to start.
         var start = Duration.seconds(4)
-        /// The time limit for any other response.
+        /// For any other response.
         var answer = Duration.seconds(4)
-        /// The time limit for late responses, so that a repetition replaces a notification that was shown late.
+        /// For late responses, so that a repetition replaces a notification that was shown late.
         var lateAnswer = Duration.seconds(60)
         /// The first pause after an error. It doubles each time.
         var firstPause = Duration.seconds(2)
@@ -40,7 +41,7 @@ package actor DesktopNotifications: NotificationSink {
 
     struct Server: Sendable {
         let connection: DBusConnection
-        /// Bus ID and unique name of the server. Notification ids are valid for one owner only.
+        /// Bus id and unique name. Notification ids are valid for one owner only.
         let owner: String
         let capabilities: Set<String>
         /// The value of `DesktopNotifications.change` for this owner.
@@ -48,7 +49,7 @@ package actor DesktopNotifications: NotificationSink {
     }
 
     package nonisolated let name = "desktop"
-    /// The time limit for the delivery.
+    /// For all servers together.
     package nonisolated var limit: Duration { limits.whole }
     nonisolated let executor = QueueExecutor("desktop")
     /// The queue of the bus connection.
@@ -68,10 +69,10 @@ package actor DesktopNotifications: NotificationSink {
     private var restsUntil: ContinuousClock.Instant?
     private var lastTrouble: String?
     private var isStopped = false
-    /// The pending calls of `Notify`.
+    /// Pending calls of `Notify`.
     var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
     var lastCall: UInt64 = 0
-    /// The activation tokens by the id of the pressed notification.
+    /// Activation tokens by the id of the pressed notification.
     var tokens: [UInt32: String] = [:]
 
     /// - Parameter bus: called whenever there is no connection.
@@ -130,7 +131,8 @@ package actor DesktopNotifications: NotificationSink {
         }
     }
 
-    /// Reads the server's capabilities. Subscribes to signals first, to detect a new owner.
+    /// Reads the server's capabilities. Signals are subscribed first, so that a change of the owner is noticed. The new
+    /// owner is then asked instead.
     private func asked(_ connection: DBusConnection, _ id: String) async throws(DBusFailure) -> Server {
         for _ in 1..<Self.questions {
             let before = change
@@ -155,6 +157,7 @@ package actor DesktopNotifications: NotificationSink {
         return Server(connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities), change: before)
     }
 
+    /// Ends the pause.
     func wake() { (pause, restsUntil) = (nil, nil) }
 
     /// Starts a pause, unless the owner has changed since.
@@ -202,14 +205,14 @@ package actor DesktopNotifications: NotificationSink {
         }
     }
 
-    /// Handles the end of the session. A new bus can appear later.
+    /// The session has ended. A new bus can appear.
     private func lostBus(_ closed: DBusConnection) {
         guard connection?.open === closed else { return }
         (connection, server, change) = (nil, nil, change + 1)
         wake()
     }
 
-    /// Handles a new owner or the loss of the server's name. Notifications of the last owner are gone (tracker spec C).
+    /// The server's name has a new owner or none. Displayed notifications of the last owner are gone (tracker spec C).
     private func hears(owner: String?) {
         guard let connection else { return }
         let known = owner.map { "\(connection.id)/\($0)" }

@@ -55,7 +55,7 @@ package final class PendingActions: Sendable {
 }
 
 extension PendingActions.Tap {
-    /// The press as text for the log.
+    /// For the log.
     package var words: String { "\(press.action.rawValue) of \(press.kind.id)" }
 
     /// Whether to keep the press for a later process. Opening a page is not kept.

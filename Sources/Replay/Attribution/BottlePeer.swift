@@ -3,10 +3,10 @@ import BottleProtocol
 
 /// One end of a connection, across all connections with the same address.
 package final class BottlePeer {
-    /// The device address; `nil` if the capture does not have it.
+    /// `nil` if the capture does not have it.
     package internal(set) var address: BluetoothAddress?
     package let firstConnection: Int
-    /// The advertised name, or else the value of 2A00.
+    /// The advertised name, or the value of 2A00.
     package internal(set) var name: String?
     /// The model of the snapshot, else that of the name.
     package internal(set) var model: BottleModel?
@@ -20,10 +20,10 @@ package final class BottlePeer {
     package internal(set) var batteryPercent: Int?
     package internal(set) var hasSpoken = false
     package internal(set) var commandCount = 0
-    /// Whether the address is private, so that it changes.
+    /// Its address is a private one, which changes.
     var isAddressPrivate = false
     var keys: [PeerBook.Key] = []
-    /// Whether the peer is the capturing host.
+    /// Whether it is the capturing host itself.
     package let isHost: Bool
     var openConnections = 0
 
@@ -40,7 +40,7 @@ package final class BottlePeer {
         return "\(name.map { $0.withoutControls } ?? "connection \(firstConnection)") (no address)"
     }
 
-    /// Whether frames or the name identify a bottle. Other devices use the same UUIDs.
+    /// Whether its frames or its name are a bottle's. Other devices use the same UUIDs.
     package var isBottle: Bool { hasSpoken || name.map(BottleName.isBottle) == true }
 
     func note(_ profile: BottleProfile?, _ basis: AttributionBasis) {
@@ -68,7 +68,8 @@ package final class BottlePeer {
 }
 
 extension String {
-    /// The text without control characters, line separators and directional characters, for received names.
+    /// The text without control characters, line separators and characters that change the text direction, because
+    /// names are received by radio.
     package var withoutControls: String {
         String(
             String.UnicodeScalarView(
@@ -108,7 +109,7 @@ struct PeerBook {
         case connection(Int)
     }
 
-    /// The peers in order of first connection.
+    /// In order of first connection.
     var all: [BottlePeer] {
         // A peer that identified itself has two keys.
         peers.filter { key, peer in peer.keys.first == key }.values.sorted {
@@ -144,7 +145,8 @@ struct PeerBook {
         return peer
     }
 
-    /// Drops a peer about which nothing is known after its last connection. This limits the memory.
+    /// Drops a peer about which nothing is known after its last connection. The memory therefore does not grow with the
+    /// number of connections.
     mutating func leave(_ peer: BottlePeer) {
         peer.openConnections -= 1
         guard peer.openConnections <= 0, !peer.isHost else { return }

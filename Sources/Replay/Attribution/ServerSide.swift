@@ -32,7 +32,7 @@ final class ServerSide {
         carried = peer.table
     }
 
-    /// The role of a handle, cached because a large capture has hundreds of thousands of values of one handle.
+    /// The role of a handle. Cached, because a large capture has hundreds of thousands of values of one handle.
     @inline(__always)
     func role(of handle: UInt16, _ given: GivenHandles) -> HandleRole {
         if handle == lastHandle, let lastRole { return lastRole }
@@ -45,7 +45,8 @@ final class ServerSide {
         return role
     }
 
-    /// The role by discovery on this connection, else on an earlier one. A table with a bottle is complete.
+    /// Discovery on this connection takes precedence over discovery on an earlier one. A table with a bottle is
+    /// complete.
     private func discoveredRole(_ handle: UInt16, _ given: GivenHandles) -> HandleRole? {
         if let role = Self.role(of: handle, in: table, .discovered) {
             // A given handle also applies if discovery shows a vendor UUID.
@@ -56,7 +57,7 @@ final class ServerSide {
         return Self.role(of: handle, in: carried, .carriedOver) ?? (carried.hasBottle ? .other : nil)
     }
 
-    /// The role of the handle in a table; `nil` if the table does not have the handle.
+    /// `nil` if the table does not have the handle.
     private static func role(of handle: UInt16, in table: AttributeTable, _ basis: AttributionBasis) -> HandleRole? {
         guard let type = table.type(at: handle) else { return nil }
         for profile in BottleProfile.allCases {
@@ -95,7 +96,7 @@ final class ServerSide {
 }
 
 enum HandleRole: Equatable {
-    /// The handle sends frames of the bottle. A `nil` profile is unknown.
+    /// Sends frames of the bottle. A `nil` profile is unknown.
     case response(BottleProfile?, AttributionBasis)
     case command(BottleProfile?, AttributionBasis)
     /// Any other role, known by discovery.
@@ -103,7 +104,7 @@ enum HandleRole: Equatable {
     case unknown
 }
 
-/// The handles given by `--command-handle` and `--response-handle`.
+/// `--command-handle` and `--response-handle`.
 package struct GivenHandles: Sendable, Equatable {
     package var command: UInt16?
     package var response: UInt16?

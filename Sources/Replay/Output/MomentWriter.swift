@@ -8,7 +8,8 @@ final class MomentWriter {
     private var start: Int128?
     private var second: [UInt8] = []
 
-    /// Writes `"2026-02-02T22:21:20.123Z"`, or `null`. Truncated to milliseconds, as the coarsest format.
+    /// `"2026-02-02T22:21:20.123Z"`, or `null`. Truncated to milliseconds, the coarsest resolution of all formats, so
+    /// that one session has equal output in all formats.
     func json(_ time: Duration?, _ out: LineBuffer) {
         guard let time else { return out.put("null") }
         out.put(byte: UInt8(ascii: "\""))
@@ -16,7 +17,7 @@ final class MomentWriter {
         out.put(byte: UInt8(ascii: "\""))
     }
 
-    /// Writes `2026-02-02T22:21:20.123Z`.
+    /// `2026-02-02T22:21:20.123Z`
     func text(_ time: Duration, _ out: LineBuffer) {
         let moment = time.attoseconds
         var past = start.map { moment - $0 } ?? -1
@@ -48,7 +49,7 @@ final class MomentWriter {
         }
     }
 
-    /// Writes seconds since 1970 with nine decimal places, as in tshark's `frame.time_epoch`.
+    /// Seconds since 1970 with nine decimal places, as in tshark's `frame.time_epoch`.
     static func epoch(_ time: Duration, _ out: LineBuffer) {
         let (seconds, attoseconds) = time.components
         if time < .zero { out.put(byte: UInt8(ascii: "-")) }

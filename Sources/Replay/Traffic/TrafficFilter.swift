@@ -3,9 +3,9 @@ import Bluetooth
 /// Selects PDUs of a capture. A field that is not set selects all.
 package struct TrafficFilter: Sendable, Equatable {
     package enum Moment: Sendable, Hashable {
-        /// A time since 1970.
+        /// Since 1970.
         case absolute(Duration)
-        /// A time since the first packet that has a time.
+        /// Since the first packet that has a time.
         case afterStart(Duration)
         /// The time of day (UTC) on the day of the first packet that has a time.
         case timeOfDay(Duration)
@@ -16,9 +16,9 @@ package struct TrafficFilter: Sendable, Equatable {
     /// Handles in the PDU, or in the request that it answers; empty for all.
     package var handles: Set<UInt16> = []
     package var from: Moment?
-    /// Selects PDUs before this time.
+    /// Before this time.
     package var to: Moment?
-    /// Selects PDUs of any of these kinds; empty for all.
+    /// Any of these kinds; empty for all.
     package var kinds: [TrafficKind] = []
 
     package init() {}

@@ -7,11 +7,11 @@ package struct TokenRecord: Hashable, Sendable {
     package var id: String
     package var label: String
     package var createdAt: Instant
-    /// The last use, to the day; `nil` if it was never used.
+    /// The last use, to the day; `nil` before it.
     package var lastUsedAt: Instant?
-    /// The time of revocation; `nil` while the token is valid.
+    /// `nil` while the token is valid.
     package var revokedAt: Instant?
-    /// The scope: `widget`, `read`, `log`, `control` or `admin`. Each includes the ones before it.
+    /// `widget`, `read`, `log`, `control` or `admin`. Each includes the ones before it.
     package var scope: String
 
     /// Seconds without use after which a token expires.
@@ -62,7 +62,7 @@ extension TrackerStore {
         return record
     }
 
-    /// The tokens, oldest first.
+    /// Oldest first.
     package func tokens() throws -> [TokenRecord] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY createdAt, id").readable(TokenRecord.init(row:))

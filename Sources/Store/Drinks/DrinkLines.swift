@@ -7,7 +7,8 @@ extension TrackerStore {
         try read { db in try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0 }
     }
 
-    /// Whether a reader can resume at this position; `false` for another store, or from before a purge or restore.
+    /// Whether a reader can resume at this position. A position of another store, or from before a purge or restore, is
+    /// invalid.
     package func isDrinkPlace(_ position: Int64) throws -> Bool {
         DrinkPlaces.fits(position, last: try lastDrinkPlace())
     }

@@ -10,7 +10,7 @@ struct StoreFile {
     let path: String
     let exists: Bool
     let isEmpty: Bool
-    /// The size of the WAL in bytes; `nil` if there is none.
+    /// The size of the WAL; `nil` if there is none.
     let logBytes: Int?
     /// Whether the file has another hard link.
     let hasOtherNames: Bool
@@ -143,7 +143,7 @@ struct StoreFile {
         if stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
         let parent = Self.folder(of: folder)
         if parent != folder, folder != "." { try makeFolders(parent, store: store) }
-        // Another process might have created the directory.
+        // Another process might have created it.
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST, stat(folder, &status) == 0,
             status.st_mode & S_IFMT == S_IFDIR
         else {

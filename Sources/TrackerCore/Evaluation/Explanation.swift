@@ -4,12 +4,13 @@ package struct Explanation: Hashable, Sendable {
     package struct Condition: Hashable, Sendable, Encodable {
         package var name: ReminderGuard.Name
         package var holds: Bool
-        /// The current fact, one sentence.
+        /// A sentence.
         package var fact: String
-        /// The change that would reverse the result, one sentence.
+        /// A sentence: the change that would reverse the result.
         package var change: String
     }
 
+    /// A reminder with all its conditions.
     package struct Reminder: Hashable, Sendable {
         package var kind: NotificationKind
         /// The conditions in the order of their evaluation.

@@ -1,8 +1,8 @@
 /// A pause of the hydration reminders by the user. Waterline reminders are not paused.
 package enum Snooze: Hashable, Sendable {
-    /// A number of minutes from now; 0 ends a pause.
+    /// From now on; 0 ends a pause.
     case minutes(Int)
-    /// Until the next day of the tracker.
+    /// Until the next day, as totals count it.
     case tomorrow
 
     /// The pause of a notification's button, in minutes.

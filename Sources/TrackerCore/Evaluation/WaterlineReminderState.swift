@@ -43,7 +43,7 @@ package struct WaterlineReminderState: Hashable, Sendable, Codable {
         gridStart = now
     }
 
-    /// Delays the question about an abandoned session by 12 hours ("Keep Going").
+    /// "Keep Going": no question for another 12 hours.
     package mutating func keepGoing(at now: Instant) {
         keepGoingAt = now
         abandonedNotified = false

@@ -1,4 +1,5 @@
-/// A reading of the host's clocks. Two readings of one boot show by how much the wall clock was set in between.
+/// A reading of the host's clocks. Two readings of one boot show by how much the wall clock was set in between, because
+/// the monotonic clock is not adjusted.
 package struct ClockMark: Hashable, Sendable {
     package var wall: Instant
     /// Identifies the boot that `uptime` counts from; `nil` if unknown.

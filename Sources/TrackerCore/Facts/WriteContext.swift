@@ -7,9 +7,10 @@ package struct WriteContext: Sendable {
     package var source: String
     /// Returns a new identifier at each call; random UUIDs outside tests.
     package var makeID: @Sendable () -> String
-    /// The reason why a service holds back hydration notifications; `nil` if it does not.
+    /// Why a service holds back hydration notifications; `nil` if it does not.
     package var hold: ReminderHold?
-    /// Whether the user set this moment (`--now`), so that later drinks do not count. Otherwise all drinks count.
+    /// Whether the user set this moment (`--now`). Drinks after it do not count. Otherwise all drinks count, because
+    /// the clock might have been set back.
     package var isAsked: Bool
 
     package init(

@@ -38,7 +38,8 @@ package struct DrinkLines: Sendable {
             }
             bytes.append(UInt8(ascii: "}"))
         case .influx:
-            // No tags: the reader adds its user. A deleted drink becomes 0 ml: points cannot be deleted.
+            // Without tags: the reader adds its user. A deleted drink has 0 ml at its old time, because points cannot
+            // be deleted.
             bytes += "drink ml=\(line.change == .deleted ? 0 : drink.ml)i,position=\(line.position)i".utf8
             for (name, text) in [
                 ("change", line.change.rawValue), ("uuid", drink.key), ("zone", drink.zone),
@@ -51,7 +52,7 @@ package struct DrinkLines: Sendable {
                 }
                 bytes.append(UInt8(ascii: "\""))
             }
-            // The time in nanoseconds. The row id distinguishes two drinks at one moment.
+            // Nanoseconds; two drinks at one moment are two points.
             bytes += " \(drink.at.milliseconds * 1_000_000 + line.number % 1_000_000)".utf8
         }
         bytes.append(UInt8(ascii: "\n"))

@@ -2,7 +2,7 @@
 package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     /// The changed entity. Changes of one entity are sent in order.
     package struct Entity: Hashable, Sendable, Codable {
-        /// The kind: `user`, `session`, `logEntry`, `preset`.
+        /// `user`, `session`, `logEntry`, `preset`.
         package var kind: String
         package var id: String
 
@@ -23,12 +23,12 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     package var id: Int64
     package var entity: Entity
     package var operation: Operation
-    /// The entity as JSON.
+    /// JSON.
     package var payload: String
     package var updatedAt: Instant
     package var attempts: Int
     package var notBefore: Instant?
-    /// The reason of a 4xx rejection. The change is kept, displayed, and not retried automatically.
+    /// The server rejected the change (4xx): it is kept, displayed, and not retried automatically.
     package var parkedReason: String?
 
     package init(
@@ -46,20 +46,21 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     }
 }
 
+/// The result of an attempt.
 package enum SendOutcome: Hashable, Sendable {
     case sent
     /// An HTTP status other than 2xx.
     case refused(status: Int)
     /// The server requires another credential (401, 403, 407). The change itself is valid.
     case unauthorised(status: Int)
-    /// The response is not from a sync server, but for example from a captive portal.
+    /// A response that is not from a sync server, such as a captive portal.
     case nonsense
     case unreachable
 }
 
 /// The logic of the queue. The store keeps the rows and adds them in the transaction of the change.
 package struct Outbox: Hashable, Sendable {
-    /// The items by id, ascending.
+    /// By id, ascending.
     package private(set) var items: [OutboxItem]
 
     package init(_ items: [OutboxItem] = []) { self.items = items.sorted { $0.id < $1.id } }
@@ -106,8 +107,8 @@ package struct Outbox: Hashable, Sendable {
         return earliest
     }
 
-    /// Records a result: a success removes the change, a 4xx rejects it, any other failure doubles the wait. A newer
-    /// change that has replaced `item` stays.
+    /// Records a result: a sent change is removed, a 4xx rejects it, any other failure doubles the wait. If a newer
+    /// change has replaced `item`, that one stays.
     package mutating func finish(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) {
         guard let index = items.firstIndex(of: item) else { return }
         switch outcome {
@@ -137,7 +138,7 @@ package struct Outbox: Hashable, Sendable {
         return isOffline ? .offline : .pending(items.count)
     }
 
-    /// The wait after that many failures: 1, 2, 4 … 300 s.
+    /// 1, 2, 4 … 300 s.
     package static func backOffSeconds(afterFailures failures: Int) -> Double {
         failures <= 0 ? 0 : failures >= 10 ? longestWait : min(longestWait, Double(1 << (failures - 1)))
     }
@@ -146,7 +147,7 @@ package struct Outbox: Hashable, Sendable {
 }
 
 extension OutboxItem {
-    /// Whether the change still waits. A wait longer than the maximum means that the clock was set back since then.
+    /// Whether the change still waits. A wait longer than the maximum comes from a clock that was set back since.
     fileprivate func waits(at now: Instant) -> Bool {
         notBefore.map { $0 > now && now.seconds(to: $0) <= Outbox.longestWait } ?? false
     }

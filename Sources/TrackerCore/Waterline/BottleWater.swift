@@ -11,10 +11,11 @@ package struct Sip: Hashable, Sendable {
     }
 }
 
-/// The bottle's drinks as water entries (tracker spec X1). Recomputed after each change, to order late records.
+/// The bottle's drinks as water entries (tracker spec X1). Recomputed after each change, so that late records are in
+/// order.
 package struct BottleWater: Hashable, Sendable {
     package var logs: [LogEntry]
-    /// The millilitres that are not enough for a water yet; dropped with the session.
+    /// The millilitres that do not make a water yet; dropped with the session.
     package var carryMl: Int
 
     /// - Parameter excluded: the ids of derived entries that the user removed.
@@ -53,9 +54,9 @@ package struct BottleWater: Hashable, Sendable {
                 updatedAt: sip.at, seq: Self.firstSeq + logs.count))
     }
 
-    /// The maximum amount in millilitres: a record's amount has 16 bits.
+    /// A record's amount has 16 bits.
     static let largestSipMl = 65_535
 
-    /// The first sequence number of derived entries, which follow logged entries of the same millisecond.
+    /// Derived entries follow logged entries of the same millisecond.
     static let firstSeq = 1 << 40
 }

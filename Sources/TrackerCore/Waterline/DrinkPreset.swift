@@ -4,9 +4,9 @@ package struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
     package var userID: String
     package var name: String
     package var drinkType: DrinkType
-    /// The volume in US fluid ounces; `nil` for a cocktail (K-E5).
+    /// `nil` for a cocktail (K-E5).
     package var sizeOz: Double?
-    /// The strength in percent by volume.
+    /// Percent by volume.
     package var abv: Double?
     package var standardDrinkEstimate: Double
 

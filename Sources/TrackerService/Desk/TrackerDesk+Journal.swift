@@ -14,7 +14,7 @@ extension TrackerDesk {
             junkReceived: junk.received, junkNotKept: junk.evicted)
     }
 
-    /// - Parameter name: the name of a record, such as `r12`.
+    /// - Parameter name: `r12`.
     package func record(_ name: String) throws -> RecordReport {
         let digits = name.first == "r" ? name.dropFirst() : Substring(name)
         guard let id = Int64(digits) else {
@@ -60,7 +60,8 @@ extension TrackerDesk {
 extension TrackerDesk {
     /// The maximum length of a line in bytes. An entry has a few hundred.
     static let wireLineLimit = 4096
-    /// The maximum number of entries in a file, imported in one transaction. A bottle adds about 10,000 per year.
+    /// The maximum number of entries in a file, which is imported in one transaction. A bottle adds about 10,000 a
+    /// year.
     static let wireLimit = 500_000
 
     /// Writes the journal as JSON Lines, one `WireEntry` per line, in the order of receipt.
@@ -80,7 +81,8 @@ extension TrackerDesk {
         return JournalExportReport(entries: count)
     }
 
-    /// Imports entries of another store's journal: all, or none. Known entries change nothing.
+    /// Imports entries of another store's journal: all, or none. Known entries change nothing, so a file can be read
+    /// again.
     /// - Parameter read: passes the file's bytes, in parts of any length.
     /// - Throws: `WrongInput` with the line number, and the errors of `read`.
     package func importJournal(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
@@ -194,7 +196,7 @@ extension TrackerDesk {
     }
 
     /// Removes a bottle from the store's own. Its drinks stay.
-    /// - Returns: whether the store owned the bottle.
+    /// - Returns: whether it was one.
     package func releaseBottle(_ name: String) throws -> Bool { try change { try store.releaseBottle(name) } }
 
     package func pollRhythm() throws -> PollSchedule { PollPlan.rhythm(try store.facts(context), now: now) }

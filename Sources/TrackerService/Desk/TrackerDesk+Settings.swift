@@ -111,7 +111,8 @@ extension TrackerDesk {
 extension TrackerDesk {
     package func presets() throws -> PresetList { PresetList(presets: try store.presets().map(PresetReport.init)) }
 
-    /// Adds a preset. The estimate defaults to the one by size and strength, else 1.0; the type to cocktail.
+    /// Adds a preset. The default estimate follows from size and strength, else it is 1.0. The default type is
+    /// cocktail.
     package func addPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             PresetReport(
@@ -188,7 +189,7 @@ extension TrackerDesk {
         }
     }
 
-    /// A secret of 256 random bits, as text.
+    /// 256 random bits, as text.
     package static func secret() -> String {
         var random = SystemRandomNumberGenerator()
         return RecordReport.hex((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })

@@ -3,16 +3,16 @@ import TrackerCore
 /// Reads separated values with quotes (RFC 4180). The header names the columns; `startDate` and `value_ml` are
 /// required. The last line needs no line break.
 final class CSVReader: FormatReader {
-    /// The maximum length of a row in bytes.
+    /// In bytes.
     private static let rowLimit = 1 << 20
 
     private let header: Header
     private let deliver: (HealthSample) throws -> Void
     private var fields = RowBuffer()
-    /// The current line number, from 1.
+    /// 1-based.
     private var line: Int
     private var rowLine: Int
-    /// The decimal sign `.` or `,`; `nil` until a number of the file determines it.
+    /// `.` or `,`; `nil` until a number of the file determines it.
     private var decimalSign: UInt8?
     /// Rows with an ambiguous number, until another row determines the decimal sign.
     private var undecided: [Undecided] = []
@@ -119,7 +119,8 @@ final class CSVReader: FormatReader {
         }
     }
 
-    /// Delivers the rows with an ambiguous number. With commas between columns, the default decimal sign is a point.
+    /// Delivers the rows with an ambiguous number. In a file with commas between columns, the default decimal sign is a
+    /// point.
     private func decide() throws {
         for var row in undecided {
             guard
@@ -142,7 +143,7 @@ final class CSVReader: FormatReader {
         undecided = []
     }
 
-    /// Whether a field is valid text. A fast path for ASCII without a `String`.
+    /// A fast path for ASCII, without a `String`.
     private static func isText(_ field: UnsafeRawBufferPointer) -> Bool {
         field.allSatisfy { $0 < 0x80 } || String(validating: field, as: UTF8.self) != nil
     }
@@ -158,10 +159,10 @@ final class CSVReader: FormatReader {
         var original: Int?
         var bottle: Int?
         var raw: Int?
-        /// The length in bytes, with the line break.
+        /// In bytes, with the line break.
         var length: Int
 
-        /// Parses a header line; `nil` if the line is incomplete.
+        /// `nil` if the line is incomplete.
         init?(_ head: ArraySlice<UInt8>, isLast: Bool) throws(HealthFileError) {
             let end = head.firstIndex(of: UInt8(ascii: "\n"))
             if end == nil, !isLast, head.count < 10_000 { return nil }
@@ -203,14 +204,14 @@ private struct RowBuffer {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
     private(set) var isQuoted = false
-    /// Whether the last byte was a quote in a quoted field: the field ends unless another quote follows.
+    /// The last byte was a quote in a quoted field: the field ends unless another quote follows.
     private var isQuoteOpen = false
     private var hasContent = false
 
     var isEmpty: Bool { !hasContent }
     var count: Int { bytes.count + ends.count }
 
-    /// The number of line breaks since the last count, including those in quotes.
+    /// Line breaks since the last count, including those in quotes.
     private var lineBreaks = 0
 
     /// Consumes bytes up to the end of a row, plain ones as a block.
@@ -244,7 +245,7 @@ private struct RowBuffer {
         return lineBreaks
     }
 
-    /// - Returns: whether the row ends at this byte.
+    /// - Returns: whether the row ends here.
     private mutating func take(_ byte: UInt8, _ separator: UInt8) -> Bool {
         if byte == UInt8(ascii: "\n") { lineBreaks += 1 }
         if isQuoted {
@@ -305,7 +306,7 @@ enum AmountText: Equatable {
     /// An ambiguous number: `1.200` or `1,200`.
     case either(sign: UInt8, decimal: Double, thousands: Double)
 
-    /// Parses a number; `nil` if invalid, for example `0x10`, `nan` or `true`.
+    /// `nil` if invalid, for example `0x10`, `nan` or `true`.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count <= 40 else { return nil }
         var text = String(decoding: bytes, as: UTF8.self)
@@ -344,7 +345,7 @@ enum AmountText: Equatable {
         self = .shows(decimalSign: sign.asciiValue ?? 0, value)
     }
 
-    /// - Parameter decimalSign: the sign of the file; `nil` if unknown.
+    /// - Parameter decimalSign: `nil` if unknown.
     func value(_ decimalSign: UInt8?) -> Double {
         switch self {
         case .plain(let value), .shows(_, let value): value

@@ -2,7 +2,8 @@ import TrackerCore
 
 package struct ServiceStatus: Hashable, Sendable, Encodable {
     package var version: String
-    /// `idle`, `connected` if the connection is kept, or the poll's stage `scanning`, `connecting`, `polling`.
+    /// `idle`, `connected` if the connection is kept, or the stage of the current poll: `scanning`, `connecting`,
+    /// `polling`.
     package var stage: String
     package var lastPoll: Instant?
     package var nextPoll: Instant?
@@ -58,7 +59,7 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
 
 /// The actions of the polling service for the pages.
 package struct ServiceClient: Sendable {
-    /// A viewer's use of the day's data, which the service then keeps up to date.
+    /// How a viewer uses the day's data, which the service then keeps up to date.
     package enum Look: Sendable {
         /// A viewer begins to follow changes.
         case begins
@@ -98,7 +99,7 @@ package struct ServiceClient: Sendable {
 
 package struct PollLine: Hashable, Sendable, Encodable {
     package var at: Instant
-    /// The result: `done`, or the failure's code.
+    /// The bottle's identity; `nil` if no bottle was found.
     package var bottle: String?
     /// `done`, or the failure's code.
     package var result: String

@@ -14,6 +14,7 @@ package actor AgentSink: NotificationSink {
 
     /// The time limit for an agent's response.
     static let answerLimit = Duration.seconds(5)
+    /// The maximum number of agents.
     static let agentLimit = 16
     /// The maximum number of unread events of an agent.
     private static let queueLimit = 64
@@ -32,7 +33,7 @@ package actor AgentSink: NotificationSink {
 
     package nonisolated let name = "agent"
     package nonisolated let limit = Duration.seconds(12)
-    /// The agents in the order of connection.
+    /// In the order of connection.
     private var agents: [Agent] = []
     private var questions: [UInt64: Question] = [:]
     private var lastNumber: UInt64 = 0
@@ -69,7 +70,7 @@ package actor AgentSink: NotificationSink {
         for (number, question) in questions where question.agent == agent { finish(number, false) }
     }
 
-    /// Handles an agent's response to a request.
+    /// An agent's response to a request.
     func answer(_ agent: String, _ id: String, isShown: Bool) {
         for (number, question) in questions where question.agent == agent && question.id == id {
             finish(number, isShown)
@@ -79,7 +80,7 @@ package actor AgentSink: NotificationSink {
     func ping() { tell(.ping) }
 
     private func ask(_ agent: Agent, _ announcement: Announcement) async -> Bool {
-        // The agent may have disconnected while another one was queried.
+        // It may have disconnected while another one was asked.
         guard agents.contains(where: { $0.name == agent.name }) else { return false }
         lastNumber += 1
         let number = lastNumber

@@ -3,7 +3,8 @@ import Hummingbird
 import NIOCore
 
 extension RequestBody {
-    /// Passes on each part in order. An invalid HTTP/1.1 body becomes an error response.
+    /// Passes on each part in order. An invalid HTTP/1.1 body (such as chunks without a length) becomes an error
+    /// response to the client.
     func forEachPart(_ take: (ByteBuffer) throws -> Void) async throws {
         var parts = makeAsyncIterator()
         while true {

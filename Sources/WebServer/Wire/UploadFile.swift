@@ -6,15 +6,16 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// A request's body in a file, because it is too large for memory. It is read only when complete.
+/// A request's body in a file: it is too large for memory, and read only when complete.
 final class UploadFile: Sendable {
     /// The maximum size in bytes. Larger files require the command line.
     static let limit = 64 << 20
-    /// The maximum pause of a client in seconds.
+    /// The maximum pause of a client, seconds.
     static let silence = 10
-    /// The minimum average rate after the first minute in bytes per second, so that slow clients do not block others.
+    /// The minimum average rate after the first minute, bytes per second: a slower client would occupy a place
+    /// indefinitely.
     static let slowest = 4096
-    /// The maximum number of simultaneous uploads. Above it, clients get an error and retry later.
+    /// The maximum number of uploads; another client gets an error and retries later.
     static let most = 2
     private static let coming = Mutex(0)
 

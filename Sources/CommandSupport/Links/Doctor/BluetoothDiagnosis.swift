@@ -161,7 +161,7 @@ package struct BluetoothDiagnosis {
                     remedy: power(adapter.name))
             ]
         }
-        // bluetoothd reports no roles before version 5.52.
+        // Old versions of bluetoothd report no roles.
         let isCentral = adapter.roles.isEmpty || adapter.roles.contains("central")
         guard isCentral else {
             return [
@@ -289,7 +289,7 @@ package struct BluetoothDiagnosis {
         }
     }
 
-    /// Removes control characters of an advertised name, which must not reach the terminal.
+    /// Control characters in an advertised name must not reach the terminal.
     private static func printable(_ name: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -1,9 +1,10 @@
 import BottleProtocol
 
-/// The responses of a recorded bottle, for requests that the model does not support, or to test a host.
+/// The responses of a recorded bottle, for requests that the model does not support, or to compare a host with the
+/// recording.
 package struct RecordedAnswers: Hashable, Sendable {
     package enum Mode: String, CaseIterable, Sendable {
-        /// Only the model responds; unknown requests are ignored.
+        /// The model responds; unknown requests are ignored.
         case model
         /// The recording answers requests that the model does not support.
         case capture
@@ -17,7 +18,7 @@ package struct RecordedAnswers: Hashable, Sendable {
     private var shapes: Set<Shape> = []
     private var played: [[UInt8]: Int] = [:]
 
-    /// The common part of requests that differ only in numbers, such as clock times and acknowledged bytes.
+    /// The common part of requests with different numbers, such as clock times and acknowledged bytes.
     private struct Shape: Hashable {
         let prefix: [UInt8]
         let entries: [[Int]]

@@ -2,7 +2,8 @@ import BottleProtocol
 
 /// The persistent state of the bottle: log, settings, and the offset of its clock.
 package struct BottleFlash: Hashable, Sendable, Codable {
-    /// A record in the ring buffer. Numbers increase and are unique, so that acknowledgements drop only sent records.
+    /// A record in the ring buffer. Numbers increase and are unique, so that an acknowledgement drops exactly the sent
+    /// records.
     package struct Stored: Hashable, Sendable, Codable {
         package let number: UInt64
         private let raw: Octets
@@ -19,7 +20,7 @@ package struct BottleFlash: Hashable, Sendable, Codable {
         }
     }
 
-    /// The stored records, oldest first.
+    /// Oldest first.
     package private(set) var records: [Stored] = []
     package private(set) var nextNumber: UInt64 = 1
     /// The number of records overwritten before they were read.
@@ -27,7 +28,7 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     /// The number of acknowledged or cleared records.
     package private(set) var dropped = 0
 
-    /// The last drinks, with which a new drink is compared; see `VirtualBottleMachine.sip`.
+    /// The last drinks, to keep them distinct; see `VirtualBottleMachine.sip`.
     var recentSips: [Sip] = []
 
     struct Sip: Hashable, Sendable, Codable {
@@ -45,15 +46,15 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     /// The data byte of the charging entry: 0 no, 1 charging, 2 full.
     package var charging: UInt8 = 0
     package var language: UInt8 = 0
-    /// The water temperature in °C (Vita only).
+    /// °C, Vita.
     package var temperatureC: Int8 = 21
-    /// The total dissolved solids in ppm (Vita only).
+    /// ppm, Vita.
     package var tdsPpm: UInt16 = 120
-    /// The reminder, six bytes; see `ReminderSetting`.
+    /// Six bytes, see `ReminderSetting`.
     package var reminder: [UInt8] = ReminderSetting.standard.encoded
-    /// The reminder light, four bytes; see `ReminderLight`.
+    /// Four bytes, see `ReminderLight`.
     package var light: [UInt8] = [0, 0, 0, 0]
-    /// Whether the user has confirmed a host by the button.
+    /// Whether a host was confirmed by the button.
     package var isRegistered = false
     /// The bottle's clock minus the host's, in milliseconds; `nil` after a power loss.
     package var clockOffset: Int64? = 0
@@ -66,7 +67,7 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     /// A factory-new bottle: full of water, with an empty log.
     package init() {}
 
-    /// A bottle with a filled log, oldest record first. Only the newest `capacity` records are kept.
+    /// A filled log, oldest first; only the newest `capacity` records are kept.
     package init(records raw: [[UInt8]], capacity: Int) {
         for bytes in raw { append(bytes, capacity: capacity) }
     }
