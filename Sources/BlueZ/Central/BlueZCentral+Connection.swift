@@ -43,12 +43,12 @@ extension BlueZCentral {
         }
     }
 
-    /// Returns when the device is connected, or when another path has ended and reported the attempt.
+    /// Returns when the device is connected, or when other code has ended and reported the attempt.
     ///
-    /// Only the property `Connected` counts, but its signal is not certain. The reply can arrive before the signal. If
-    /// ATT is faster than the kernel's event, BlueZ 5.66 finds the device "already connected" and never signals the
-    /// property (src/device.c, device_add_connection). So the link reads the property after the reply, and then once a
-    /// second.
+    /// Only the property `Connected` counts, but bluetoothd does not always signal it. The reply can arrive before the
+    /// signal. If ATT is faster than the kernel's event, BlueZ 5.66 finds the device "already connected" and never
+    /// signals the property (src/device.c, device_add_connection). So the link reads the property after the reply, and
+    /// then once a second.
     private func connect(_ device: String, _ number: UInt64, limit: Duration) async throws(LinkError) {
         let what = "Connecting to \(session?.peer.text ?? device) failed"
         let deadline = ContinuousClock.now + limit
@@ -99,7 +99,7 @@ extension BlueZCentral {
         let ended = await wait(limit: .seconds(5)) { central in
             central.session?.number != session.number || central.device(device, "Connected")?.bool != true
         }
-        // A signal has reported the end already.
+        // A signal has already reported the end of the connection.
         guard self.session?.number == session.number else {
             if !session.isConnected { emit(.disconnected(nil)) }
             return
@@ -111,8 +111,7 @@ extension BlueZCentral {
         emit(.disconnected(nil))
     }
 
-    /// Whether the connection belongs to another program, and not to this user's gateways, including those that have
-    /// exited.
+    /// Whether the connection belongs to another program, not to one of this user's gateways, running or exited.
     func isHeldByOthers(_ device: String, _ peer: PeerID) -> Bool {
         guard self.device(device, "Connected")?.bool == true else {
             held.release(peer.text)

@@ -23,7 +23,7 @@ extension BlueZCentral {
                     LinkError(.timeout, "The services of \(session.peer) were not read within 30 s", isTransient: true))
             )
         }
-        // In 5.66, ServicesResolved precedes the signals with the services; GetManagedObjects has them already.
+        // In BlueZ 5.66, ServicesResolved precedes the signals with the services. GetManagedObjects has them already.
         await service.refresh()
         // After a firmware update the bottle indicates Service Changed for all services: for a moment there are none.
         _ = await wait(limit: Self.patience) { central in
@@ -99,7 +99,7 @@ extension BlueZCentral {
             switch way {
             case .socket where try await subscribeBySocket(handle, path): break
             default:
-                // Before the call, because the first value can arrive with its reply.
+                // Subscribe before the call, because the first value can arrive with its reply.
                 session?.subscribed.insert(path)
                 _ = try await service.call(
                     path, BlueZName.gattCharacteristic, "StartNotify", limit: Self.limit,

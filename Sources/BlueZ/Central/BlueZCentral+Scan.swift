@@ -25,7 +25,7 @@ extension BlueZCentral {
                 _ = try await service.call(
                     adapter, BlueZName.adapter, "StartDiscovery", limit: Self.limit, "Cannot start the scan")
             } catch {
-                // `inProgress`: the previous scan of this process is still active.
+                // `inProgress` means that the previous scan of this process is still active.
                 guard error.code == .inProgress else { throw error }
             }
             guard isScanning else { return await stopDiscovery() }
@@ -53,7 +53,7 @@ extension BlueZCentral {
             _ = try await service.call(
                 adapter, BlueZName.adapter, "SetDiscoveryFilter", [.properties(filter)], limit: Self.limit, what)
         } catch {
-            // Versions before 5.54 have no patterns.
+            // BlueZ before 5.54 has no patterns.
             guard error.code == .outOfStep else { throw error }
             filter["Pattern"] = nil
             _ = try await service.call(
@@ -76,7 +76,7 @@ extension BlueZCentral {
             _ = try await service.call(
                 adapter, BlueZName.adapter, "StopDiscovery", limit: Self.limit, "Cannot stop the scan")
         } catch {
-            // "No discovery started": it has ended already.
+            // BlueZ replies "No discovery started" if the scan has already ended.
             if error.code != .system { log(error.description) }
         }
     }
@@ -92,8 +92,7 @@ extension BlueZCentral {
             peer: PeerID(address.description), address: address, name: properties["Name"]?.text,
             services: (properties["UUIDs"]?.texts ?? []).compactMap(BluetoothUUID.init),
             rssi: rssi == 127 ? nil : rssi)  // 127: not known (Core 5.4, Vol 4 Part E, 7.7.65.2).
-        // A random address is static if its two highest bits are set, otherwise it changes (Core 5.4, Vol 6 Part B,
-        // 1.3.2).
+        // A random address is static if its two highest bits are set, else it changes (Core 5.4, Vol 6 Part B, 1.3.2).
         advertisement.isAddressPrivate = properties["AddressType"]?.text == "random" && address.value >> 46 != 0b11
         guard reported[path] != advertisement, reported[path] != nil || reported.count < Self.reportedLimit else {
             return
@@ -124,7 +123,7 @@ extension BlueZCentral {
             _ = try await service.call(
                 adapter, BlueZName.adapter, "RemoveDevice", [.objectPath(device)], limit: Self.limit,
                 "Forgetting \(peer) failed")
-            // A connected device takes about 3 s.
+            // BlueZ takes about 3 s to remove a connected device.
             let gone = await wait(limit: Self.limit) { central in
                 central.forgetting[device] != false || central.objects { $0[device, BlueZName.device] == nil }
             }

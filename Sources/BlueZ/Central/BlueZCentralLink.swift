@@ -23,7 +23,7 @@ package final class BlueZCentralLink: CentralLink {
     /// - Parameters:
     ///   - adapter: `hci0`, or its address; `nil` for the first powered one.
     ///   - log: logs one line about an unusual event.
-    ///   - held: the connections of this user's gateways; `nil` treats every existing connection as another program's.
+    ///   - held: the connections of this user's gateways; `nil` if all are another program's.
     package init(
         adapter: String?, bus: DBusConnection.Bus = .system, notifications: NotificationWay = .signals,
         held: HeldConnections? = nil,
@@ -60,10 +60,10 @@ actor BlueZCentral {
 
     var adapter: String?
     var isScanning = false
-    /// The last report of each peer, to report only changes.
+    /// The advertisement that was last reported for each peer, so that only changes are reported.
     var reported: [String: Advertisement] = [:]
     var session: Session?
-    /// Devices being removed; `true` when removed. During a scan by any program they can appear again at once.
+    /// Devices being removed; `true` once removed. A scan by any program can add them again at once.
     var forgetting: [String: Bool] = [:]
     var waiters: [UInt64: Waiter] = [:]
     var lastSession: UInt64 = 0
@@ -86,9 +86,9 @@ actor BlueZCentral {
         var isConnected = false
         var isAnswered = false
         var failure: LinkError?
-        /// This side is ending the connection, so `disconnected` has no error.
+        /// Whether this side is ending the connection, so that `disconnected` has no error.
         var isEnding = false
-        /// A write without response was sent, and nothing was received since.
+        /// Whether a write without response was sent and nothing has been received since.
         var hasUnheardWrite = false
         var mtu = 23
         var table = RemoteTable()
@@ -257,7 +257,7 @@ actor BlueZCentral {
         }
     }
 
-    /// Ends the session; without an error if this side disconnected.
+    /// Ends the session. The event has no error if this side disconnected.
     func lose(_ error: LinkError) {
         guard let session else { return }
         self.session = nil
@@ -283,7 +283,7 @@ actor BlueZCentral {
         }
         session?.sockets.values.forEach { $0.close() }
         session = nil
-        // bluetoothd ends the discovery of a process with its connection to the bus.
+        // bluetoothd ends a process's discovery when the process closes its bus connection.
         await service.close()
         for waiter in waiters.values { waiter.wake(false) }
         waiters = [:]

@@ -3,7 +3,7 @@ import Glibc
 /// The connections to bottles that this user's gateways have established. Only those may be ended.
 ///
 /// bluetoothd keeps a connection when the program that requested it exits, and does not report that program. So each
-/// connection has a locked file. The kernel releases the lock when the process exits: a file without a lock marks an
+/// connection has a locked file. The kernel releases the lock when the process exits. A file without a lock marks an
 /// abandoned connection.
 package struct HeldConnections: Sendable {
     private let folder: String?
@@ -25,7 +25,7 @@ package struct HeldConnections: Sendable {
         if let descriptor = files.removeValue(forKey: peer) { close(descriptor) }
     }
 
-    /// Whether this process holds the connection, or a gateway of this user that has exited did.
+    /// Whether a gateway of this user holds the connection: this process, or one that has exited.
     func isOurs(_ peer: String) -> Bool {
         if files[peer] != nil { return true }
         guard let path = path(peer), let descriptor = Self.open(path, 0) else { return false }

@@ -2,8 +2,7 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// A socket of AcquireNotify: one message is one value. D-Bus signals report the end of the connection, so the end of
-/// the socket is ignored.
+/// A socket of AcquireNotify: one message is one value. D-Bus signals, not the socket, report the end.
 final class NotificationSocket: @unchecked Sendable {
     private var source: DescriptorSource?
     private let descriptor: Int32

@@ -8,7 +8,7 @@ import Glibc
 package struct MonitorPacket: Sendable, Hashable {
     /// The opcode of btsnoop's monitor format: 0 new adapter, 2 command, 3 event, 4 ACL sent, 5 ACL received…
     package var opcode: UInt16
-    /// The adapter's index; 0xFFFF for packets of no adapter.
+    /// The path of the peer's file; `nil` if the text is not an address.
     package var adapter: UInt16
     package var time: Duration
     /// The HCI packet without the H4 type byte.
@@ -47,7 +47,7 @@ package struct MonitorPacket: Sendable, Hashable {
 
 /// Reads the kernel's HCI monitor channel live, alongside other users of the adapters. Requires CAP_NET_RAW.
 package final class HCIMonitor: Sendable {
-    /// The packets in order. A reader that is more than `limit` packets late receives an error after those.
+    /// The packets in order. If the reader is more than `limit` packets late, the stream ends with an error.
     package let packets: AsyncThrowingStream<MonitorPacket, any Error>
     private let source: DescriptorSource
     private let continuation: AsyncThrowingStream<MonitorPacket, any Error>.Continuation
@@ -89,7 +89,7 @@ package final class HCIMonitor: Sendable {
                 } catch {
                     failure = LinkError(.protocolViolation, "The recording ends: \(error)")
                 }
-                // This also ends the source.
+                // Finishing the stream also cancels the socket's source.
                 return continuation.finish(throwing: failure)
             }
         }
@@ -102,7 +102,6 @@ package final class HCIMonitor: Sendable {
 
     package func close() { continuation.finish() }
 
-    /// The next message of the socket, or `nil`.
     private static func next(_ descriptor: Int32) -> ArraySlice<UInt8>? {
         var buffer = [UInt8](repeating: 0, count: 6 + 0xFFFF)
         while true {

@@ -3,8 +3,7 @@ import CBluetooth
 import Glibc
 import Synchronization
 
-/// The fixed L2CAP channel of ATT (CID 4) on an LE connection, as a SEQPACKET socket: the `l2cap:` link, without
-/// bluetoothd.
+/// The fixed L2CAP channel of ATT (CID 4) on an LE connection, as a SEQPACKET socket, for the `l2cap:` link.
 enum L2CAPSocket {
     static let attChannel: UInt16 = 4
 
@@ -15,7 +14,7 @@ enum L2CAPSocket {
         return descriptor
     }
 
-    /// Calls `body` with a socket address; `nil` for any adapter.
+    /// Calls `body` with an L2CAP socket address. The address `nil` means any adapter.
     static func withAddress<Result>(
         _ address: BluetoothAddress?, isRandom: Bool = false, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result {
@@ -187,6 +186,6 @@ private final class L2CAPListener: SocketListener {
         CentralID(L2CAPSocket.peer(of: descriptor)?.description ?? "\(number)")
     }
 
-    /// The controller can reject this while a connection starts or ends; the next change of state repeats it.
+    /// The controller can reject this while a connection starts or ends; the next state change repeats the request.
     func advertise(_ visible: Bool) { try? advertiser.withLock { $0 }.set(visible) }
 }

@@ -27,8 +27,7 @@ package enum ManagementChannel {
         _ = write(descriptor, request, request.count)
     }
 
-    /// Opcode 0x0014, adapter and length, 16 bits each, little-endian; then the address and its type (1: public, 2:
-    /// random).
+    /// Opcode 0x0014, adapter and length, 16 bits each, little-endian; address; type (1 public, 2 random).
     static func disconnectRequest(_ address: BluetoothAddress, isRandom: Bool, adapter: UInt16) -> [UInt8] {
         [0x14, 0x00, UInt8(truncatingIfNeeded: adapter), UInt8(adapter >> 8), 0x07, 0x00] + address.littleEndian + [
             isRandom ? 2 : 1

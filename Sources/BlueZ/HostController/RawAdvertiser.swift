@@ -17,7 +17,7 @@ struct RawAdvertiser: Sendable {
         let descriptor = try open()
         defer { close(descriptor) }
         if isVisible {
-            // 100–150 ms, connectable and scannable, public address, all channels.
+            // Interval 100–150 ms, connectable and scannable, public address, all channels.
             try send(descriptor, Self.opcodes.parameters, [0xA0, 0x00, 0xF0, 0x00, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x07, 0])
             try send(descriptor, Self.opcodes.data, Self.padded(advertisingData))
             try send(descriptor, Self.opcodes.response, Self.padded(scanResponse))

@@ -4,12 +4,11 @@ import DBus
 /// Advertising data as properties of a D-Bus advertisement object, from AD structures (`length(1) type(1) data(length −
 /// 1)`; types in the Assigned Numbers).
 ///
-/// bluetoothd puts flags and everything except the name into the advertisement (31 bytes), and the name into the scan
-/// response.
+/// bluetoothd puts the name into the scan response, and everything else into the advertisement (31 bytes).
 struct AdvertisedProperties: Equatable {
     /// Properties of `org.bluez.LEAdvertisement1`, without its type.
     var properties: [String: DBusValue] = [:]
-    /// A text for each structure that has no property or does not fit.
+    /// One text for each structure that has no D-Bus property or does not fit.
     var leftOut: [String] = []
 
     private static let room = 31
@@ -43,7 +42,7 @@ struct AdvertisedProperties: Equatable {
                 leftOut.append("\(Self.label(type)), \(data.count) bytes: no room")
                 continue
             }
-            // Empty data is rejected too.
+            // bluetoothd also rejects empty data.
             switch type {
             case 0x02...0x07: services += Self.uuids(data, size: type < 0x04 ? 2 : type < 0x06 ? 4 : 16)
             case 0x14, 0x15, 0x1F: solicited += Self.uuids(data, size: type == 0x14 ? 2 : type == 0x15 ? 16 : 4)
@@ -70,7 +69,7 @@ struct AdvertisedProperties: Equatable {
         if !other.isEmpty { properties["Data"] = .dictionary(.byte, .variant, other) }
     }
 
-    /// The complete structures. A length of 0 ends them.
+    /// The complete AD structures. A structure of length 0 ends the list.
     private static func structures(_ bytes: [UInt8]) -> [(type: UInt8, data: [UInt8])] {
         var found: [(type: UInt8, data: [UInt8])] = []
         var at = 0

@@ -32,7 +32,7 @@ extension BlueZPeripheral {
                     show ? [path, .properties([:])] : [path], limit: .seconds(10),
                     show ? "Cannot register the advertisement" : "Cannot unregister the advertisement")
             } catch {
-                // Already registered, or already removed.
+                // The advertisement is already registered, or already removed.
                 guard error.cause?.contains(show ? "AlreadyExists" : "DoesNotExist") == true else { throw error }
             }
             isAdvertising = show
@@ -44,8 +44,8 @@ extension BlueZPeripheral {
         updateAdvertisement()
     }
 
-    /// Records that the state is as requested, and reports it after a failure.
-    /// - Parameter always: reports it even without a previous failure.
+    /// Records that the advertising state is as requested. Reports it if the previous attempt failed.
+    /// - Parameter always: whether to report the state even without a previous failure.
     func isOnAir(_ always: Bool = false) {
         // Without power, no device can see a registered advertisement.
         guard hasPower else { return }
@@ -63,7 +63,7 @@ extension BlueZPeripheral {
     static let withoutPower = LinkError(.poweredOff, "The adapter was switched off", isTransient: true)
 
     private func isOffAir(_ failure: LinkError) {
-        // bluetoothd or the adapter is gone. Another handler reports this and publishes again later.
+        // bluetoothd or the adapter is gone. Another handler reports that and publishes again later.
         guard isPublished, !isClosed else { return }
         let error = hasPower ? failure : Self.withoutPower
         if advertisingFailure?.sentence != error.sentence || advertisingFailure?.cause != error.cause {

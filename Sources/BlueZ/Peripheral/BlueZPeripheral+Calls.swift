@@ -55,7 +55,7 @@ extension BlueZPeripheral {
             return Self.refusal("NotPermitted")
         }
         let options = call.arguments[1].named ?? [:]
-        // bluetoothd asks whether a prepared write is permitted; the whole value follows.
+        // bluetoothd asks whether a prepared write is permitted; a call with the whole value follows.
         if options["prepare-authorize"]?.bool == true { return .done }
         guard (options["offset"]?.integer ?? 0) == 0 else { return Self.refusal("InvalidOffset") }
         guard let value = call.arguments[0].byteArray, value.count <= 512 else {
@@ -63,7 +63,7 @@ extension BlueZPeripheral {
         }
         guard let central = central(options) else { return Self.refusal("Failed", "unknown central") }
         guard !isOverloaded else { return Self.refusal("Failed", "busy") }
-        // 5.66 does not state the type, but expects no reply to a command.
+        // BlueZ 5.66 does not state the type, but expects no reply to a Write Command.
         guard options["type"]?.text != "command", call.wantsReply else {
             emit(.write(central, uuid, value: value, token: nil))
             return .done
@@ -120,7 +120,7 @@ extension BlueZPeripheral {
         }
     }
 
-    /// Removes the subscriptions of a disconnected central; `id` is `nil` if no event is needed.
+    /// Removes the subscriptions of a disconnected central; with an `id` of `nil`, no event is sent.
     func forgetSubscriptions(of device: String, _ id: CentralID?) {
         for uuid in characteristics.keys.sorted(by: { $0.fullDescription < $1.fullDescription }) {
             characteristics[uuid]?.lastRead = []
@@ -189,7 +189,7 @@ extension BlueZPeripheral {
         case 0x06: DBusFailure("org.bluez.Error.NotSupported", "")
         case 0x07: DBusFailure("org.bluez.Error.InvalidOffset", "")
         case 0x0D: DBusFailure("org.bluez.Error.InvalidValueLength", "")
-        // Application errors (0x80–0x9F) are in the message; others become Unlikely Error.
+        // Application error codes (0x80–0x9F) are in the message. Other codes become Unlikely Error.
         default: DBusFailure("org.bluez.Error.Failed", "0x" + String(code, radix: 16))
         }
     }
@@ -205,7 +205,7 @@ extension BlueZPeripheral {
             return
         }
         if characteristic.isNotifying { show(uuid, "Value", .bytes(value)) }
-        // There is no subscriber, or the bus has the value.
+        // There is no subscriber, or the value is on the bus.
         emit(.notified(uuid))
     }
 }

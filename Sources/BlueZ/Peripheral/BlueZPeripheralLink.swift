@@ -15,9 +15,9 @@ package final class BlueZPeripheralLink: PeripheralLink {
     private let peripheral: BlueZPeripheral
 
     package enum NotificationWay: Sendable {
-        /// Through the socket of AcquireNotify: three times as fast, and preferred by BlueZ.
+        /// Sends values through the socket of AcquireNotify: three times as fast, and preferred by BlueZ.
         case socket
-        /// Through PropertiesChanged signals.
+        /// Sends values as PropertiesChanged signals.
         case signals
     }
 
@@ -78,7 +78,7 @@ actor BlueZPeripheral {
     var formerAlias: String?
     var isClosed = false
     private var isPublishing = false
-    /// `open` has succeeded: the application is published again whenever possible.
+    /// Whether `open` has succeeded. If so, the application is published again whenever possible.
     private var isOpen = false
     private var isWatching = false
     private var publishingBackoff = BlueZPeripheral.backoff
@@ -86,7 +86,7 @@ actor BlueZPeripheral {
 
     /// The maximum number of pending reads and writes; further ones are rejected. Also the limit of pending values.
     static let pendingLimit = 256
-    /// The pauses between attempts: short after a switch, long enough for a night without power.
+    /// The pauses between attempts: short after a restart, and long if the adapter has no power for hours.
     private static let backoff = Backoff(first: .seconds(1), longest: .seconds(30))
     /// No jitter, because only this machine uses its bluetoothd.
     static let noChance = 1.0
@@ -102,7 +102,7 @@ actor BlueZPeripheral {
         var path: String
         var shape: LocalCharacteristic
         var sockets: [String: ValueSocket] = [:]
-        /// Subscribed by StartNotify.
+        /// Whether bluetoothd has called StartNotify.
         var isNotifying = false
         /// The last whole response to a read, for the following Read Blob requests.
         var lastRead: [UInt8] = []
@@ -111,7 +111,7 @@ actor BlueZPeripheral {
     struct Pending {
         var token: DBusInvocation.Token
         var isRead: Bool
-        /// Set for a read at offset 0, whose response also answers the following Read Blob requests.
+        /// Set for a read at offset 0. Its response also answers the following Read Blob requests.
         var read: BluetoothUUID?
     }
 
@@ -140,7 +140,7 @@ actor BlueZPeripheral {
             try await service.start()
             try await publish()
             isOpen = true
-            // bluetoothd might be gone again.
+            // bluetoothd might have ended again.
             publishAgain()
         } catch {
             self.application = nil
@@ -217,7 +217,7 @@ actor BlueZPeripheral {
             if let connected = values["Connected"]?.bool { connectionChanged(path, connected) }
         case .object(.added(let path, let interfaces)):
             if interfaces.contains(BlueZName.device), isConnected(path) { connectionChanged(path, true) }
-            // The manager interfaces appear last.
+            // bluetoothd adds the manager interfaces last.
             if interfaces.contains(BlueZName.gattManager) || interfaces.contains(BlueZName.adapter) { publishAgain() }
         case .object(.removed(let path, let interfaces)):
             if interfaces.contains(BlueZName.device) { connectionChanged(path, false) }
@@ -251,8 +251,8 @@ actor BlueZPeripheral {
         service.assumeIsolated { $0.objects[path, BlueZName.device]?["Paired"]?.bool == true }
     }
 
-    /// Without power, the application and an active advertisement survive. Connections do not, and an unregistered
-    /// advertisement cannot be registered again.
+    /// Handles a change of power. Without power, the application and an active advertisement survive; connections do
+    /// not.
     private func powerChanged(_ isOn: Bool) {
         guard isPublished else { return isOn ? publishAgain() : () }
         if isOn {
@@ -276,11 +276,11 @@ actor BlueZPeripheral {
         advertisingFailure = nil
         advertisingRetry?.cancel()
         if was { emit(.unavailable(error)) }
-        // The loss of the bus connection has no signal for its return.
+        // No signal reports that the bus is available again after its connection was lost.
         if service.assumeIsolated({ $0.connection == nil }) { publishAgain() }
     }
 
-    /// Publishes again now, and after a failure with increasing pauses (1 s to 30 s).
+    /// Publishes now. After a failure, retries with increasing pauses (1 s to 30 s).
     private func publishAgain() {
         guard !isPublished, !isPublishing, !isRetrying, !isClosed, isOpen else { return }
         isRetrying = true

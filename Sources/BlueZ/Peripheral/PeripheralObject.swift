@@ -1,7 +1,7 @@
 import Bluetooth
 import DBus
 
-/// The object paths of the application. Each bus connection has one application, so the paths are constant.
+/// The object paths of the application. They are constant: each bus connection has one application.
 enum PeripheralPaths {
     static let root = "/waterh"
     static let advertisement = "/waterh/advertisement"
@@ -84,8 +84,7 @@ extension BlueZPeripheral {
         return objects
     }
 
-    /// An advertisement has 31 bytes: flags and a 16-bit service fit. The name is in the scan response, which has room
-    /// for 29 bytes.
+    /// The flags and a 16-bit service fit into the 31 bytes. The name is in the scan response, with at most 29 bytes.
     private func advertisement(of application: GATTApplication) -> PeripheralObject {
         var properties: [String: DBusProperty] = ["Type": DBusProperty(.string("peripheral"))]
         if let given = application.advertisement {

@@ -29,7 +29,7 @@ final class ValueSocket: @unchecked Sendable {
         self.limit = limit
         self.tell = tell
         let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] ready in
-            // bluetoothd writes nothing: readable means that it has closed the socket.
+            // bluetoothd writes nothing, so the socket becomes readable only when bluetoothd has closed it.
             if ready.contains(.reading) { self?.end() } else { self?.drain() }
         }
         self.source = source

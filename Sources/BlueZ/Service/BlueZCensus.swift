@@ -47,7 +47,7 @@ package struct BlueZCensus: Hashable, Sendable {
         package var isPaired: Bool
         /// Whether bluetoothd rejects connections with it.
         package var isBlocked: Bool
-        /// Whether a current scan has received an advertisement.
+        /// Whether the current scan has received an advertisement of the device.
         package var isHeard: Bool
 
         package init(
@@ -67,9 +67,9 @@ package struct BlueZCensus: Hashable, Sendable {
 
     /// The BlueZ version, such as `5.66`, from the adapters' `Modalias`; `nil` without an adapter.
     package var version: String?
-    /// Sorted by name.
+    /// The adapters, sorted by name.
     package var adapters: [Adapter]
-    /// Sorted by address.
+    /// The devices, sorted by address.
     package var devices: [Device]
 
     package init(version: String?, adapters: [Adapter], devices: [Device]) {

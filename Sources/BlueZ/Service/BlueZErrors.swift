@@ -7,11 +7,11 @@ import DBus
 enum BlueZErrors {
     struct Row {
         var name: String
-        /// A part of the message; `nil` matches any.
+        /// The text that the error message must contain; `nil` matches any message.
         var text: String?
         var code: LinkError.Code
         var isTransient: Bool
-        /// The meaning, as the second half of a sentence.
+        /// The meaning of the error, as the second half of a sentence.
         var meaning: String
     }
 
@@ -98,7 +98,7 @@ enum BlueZErrors {
         Row(
             name: "ImproperlyConfigured", text: nil, code: .refused, isTransient: false,
             meaning: "the peer's descriptor has another value"),
-        // 5.66 has no error names for these two.
+        // BlueZ 5.66 has no error names for these two errors.
         Row(
             name: "InvalidArguments", text: "Invalid Length", code: .refused, isTransient: false,
             meaning: "the peer does not accept a value of that length"),
@@ -110,7 +110,7 @@ enum BlueZErrors {
             meaning: "bluetoothd does not understand the request"),
         Row(name: "InvalidLength", text: nil, code: .outOfStep, isTransient: false, meaning: "it is too long"),
         Row(name: "AlreadyExists", text: nil, code: .inProgress, isTransient: true, meaning: "it already exists"),
-        // The bus replies for a service that ended before its reply.
+        // The bus sends this error for a service that ended before it replied.
         Row(
             name: DBusFailure.noReply, text: "disconnected from message bus", code: .serviceLost, isTransient: true,
             meaning: "bluetoothd stopped during the operation"),
@@ -138,7 +138,7 @@ enum BlueZErrors {
         Row(
             name: DBusFailure.accessDenied, text: nil, code: .permissionDenied, isTransient: false,
             meaning: "the bus policy does not permit this user to use bluetoothd"),
-        // The object is gone, because the connection and its services are.
+        // The object no longer exists, because the connection and its services have ended.
         Row(
             name: DBusFailure.unknownObject, text: nil, code: .disconnected, isTransient: true,
             meaning: "bluetoothd no longer has it"),
@@ -154,7 +154,7 @@ enum BlueZErrors {
     static func error(_ failure: DBusFailure, _ what: String) -> LinkError {
         let prefix = "org.bluez.Error."
         let name = failure.name.hasPrefix(prefix) ? String(failure.name.dropFirst(prefix.count)) : failure.name
-        // The system's text can be long, and can come from a peer.
+        // The message can be long, and can come from a peer.
         let cause = String(failure.description.prefix(300))
         if let code = attError(in: failure.message) {
             return LinkError(

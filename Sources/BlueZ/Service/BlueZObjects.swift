@@ -17,7 +17,7 @@ struct BlueZObjects {
     /// devices after 30 s, so dropped objects can appear again.
     static let limit = 20_000
 
-    /// From the reply of GetManagedObjects; `nil` if the reply has another type.
+    /// Parses the reply of GetManagedObjects; `nil` if the reply has another type.
     init?(managedObjects value: DBusValue?) {
         guard case .dictionary(_, _, let entries)? = value else { return nil }
         for entry in entries {

@@ -4,11 +4,10 @@ import Dispatch
 
 /// bluetoothd as the links use it: the bus connection, the cached objects, and whether bluetoothd runs.
 ///
-/// It shares its executor with the link, which therefore sees each change at once and in order. Nothing starts before
-/// `start`.
+/// The service shares its executor with the link, so the link sees each change at once and in order.
 actor BlueZService {
     enum Change: Sendable {
-        /// bluetoothd runs, and its objects are known.
+        /// bluetoothd runs, and its objects have been read.
         case appeared
         /// bluetoothd or the bus is gone.
         case disappeared(LinkError)
@@ -52,7 +51,7 @@ actor BlueZService {
                 defer { self.opening = nil }
                 _ = try await opening.value
             }
-            // bluetoothd runs, but did not reply when it appeared.
+            // bluetoothd was running, but did not reply when it appeared on the bus.
             if !isPresent, try await connection?.watchOwner(of: BlueZName.service) != nil { try await learnObjects() }
         } catch let failure as DBusFailure {
             throw BlueZErrors.error(failure, "Cannot reach bluetoothd")
@@ -107,7 +106,7 @@ actor BlueZService {
         let result: Result<[DBusValue], DBusFailure> = await withCheckedContinuation { continuation in
             connection.assumeIsolated {
                 let call = DBusCall(BlueZName.service, "/", BlueZName.objectManager, "GetManagedObjects")
-                // Handled in order with the signals around the reply.
+                // The queue keeps the order of this reply and the signals around it.
                 $0.call(call, limit: Self.limit) { [weak self] result in
                     if let self, case .success(let values) = result {
                         self.assumeIsolated { $0.take(values, generation: mine) }
@@ -176,7 +175,7 @@ actor BlueZService {
             path, BlueZName.properties, "Set", [.string(interface), .string(name), .variant(value)], limit: limit, what)
     }
 
-    /// Closes the bus connection. No change is reported afterwards.
+    /// Closes the bus connection. No change is reported after that.
     func close() async {
         onChange = nil
         opening?.cancel()
