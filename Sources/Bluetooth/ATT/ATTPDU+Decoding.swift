@@ -1,6 +1,5 @@
 extension ATTPDU {
-    /// Decodes one whole PDU, opcode first. Throws for PDUs that are empty, too short or too long. The layouts are in
-    /// `encoded`.
+    /// Decodes one whole PDU, opcode first. Throws for a PDU that is too short or too long. See `encoded` for layouts.
     package init(decoding bytes: [UInt8]) throws(MalformedPDU) {
         var reader = ByteReader(bytes)
         let opcode = ATTOpcode(try reader.byte("opcode"))
@@ -78,7 +77,7 @@ extension ByteReader {
         return list
     }
 
-    /// Format 1 has 16-bit types, format 2 has 128-bit types.
+    /// Decodes the information list. Format 1 has 16-bit types, format 2 has 128-bit types.
     fileprivate mutating func information() throws(MalformedPDU) -> [ATTInformation] {
         let start = offset
         let format = try byte("format")
@@ -98,7 +97,7 @@ extension ByteReader {
         return list
     }
 
-    /// One length byte applies to all items; it includes the handle.
+    /// Decodes a list with one length byte for all items. The length includes the handle.
     fileprivate mutating func equalValues() throws(MalformedPDU) -> [ATTHandleValue] {
         let size = try itemSize(atLeast: 2)
         var list: [ATTHandleValue] = []
@@ -126,7 +125,7 @@ extension ByteReader {
         return size
     }
 
-    /// Only the last value can be shorter than its length field.
+    /// Decodes a list with one length field per value. Only the last value can be shorter than its length.
     fileprivate mutating func lengthValues() throws(MalformedPDU) -> [ATTLengthValue] {
         var list: [ATTLengthValue] = []
         repeat {

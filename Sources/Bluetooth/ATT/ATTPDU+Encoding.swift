@@ -1,8 +1,8 @@
 extension ATTPDU {
     /// The bytes of the PDU, opcode first.
     ///
-    /// The items of a list with a common length must have equal lengths. A UUID is encoded in 16 bits if it has a
-    /// 16-bit form.
+    /// The items of a list with a common length must have equal lengths. A UUID is encoded in its 16-bit form if
+    /// possible.
     package var encoded: [UInt8] {
         var bytes = [opcode.rawValue]
         switch self {

@@ -12,7 +12,7 @@ package enum ATTPDU: Hashable, Sendable {
     /// Each range starts at a matching attribute and ends at the last attribute of its group.
     case findByTypeValueResponse([ATTHandleRange])
     case readByTypeRequest(ATTHandleRange, type: BluetoothUUID)
-    /// At least one item; all values have the same length.
+    /// The items, at least one; all values have the same length.
     case readByTypeResponse([ATTHandleValue])
     case readRequest(handle: UInt16)
     case readResponse(value: [UInt8])
@@ -22,7 +22,7 @@ package enum ATTPDU: Hashable, Sendable {
     /// The concatenated values. The client must know their lengths.
     case readMultipleResponse(values: [UInt8])
     case readByGroupTypeRequest(ATTHandleRange, type: BluetoothUUID)
-    /// At least one item; all values have the same length.
+    /// The items, at least one; all values have the same length.
     case readByGroupTypeResponse([ATTGroupValue])
     case writeRequest(handle: UInt16, value: [UInt8])
     case writeResponse
@@ -31,7 +31,7 @@ package enum ATTPDU: Hashable, Sendable {
     case signedWriteCommand(handle: UInt16, value: [UInt8], signature: [UInt8])
     case prepareWriteRequest(handle: UInt16, offset: UInt16, value: [UInt8])
     case prepareWriteResponse(handle: UInt16, offset: UInt16, value: [UInt8])
-    /// 0 cancels the prepared writes, 1 executes them.
+    /// `flags` is 0 to cancel the prepared writes, 1 to execute them.
     case executeWriteRequest(flags: UInt8)
     case executeWriteResponse
     case readMultipleVariableRequest(handles: [UInt16])
@@ -128,8 +128,7 @@ package struct ATTGroupValue: Hashable, Sendable {
     }
 }
 
-/// A value of a Read Multiple Variable Response. The last value may be truncated: `value.count` is then less than
-/// `length`.
+/// A value of a Read Multiple Variable Response. A truncated last value has less than `length` bytes.
 package struct ATTLengthValue: Hashable, Sendable {
     /// The length of the whole value, in bytes.
     package var length: UInt16

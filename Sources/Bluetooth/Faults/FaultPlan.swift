@@ -34,7 +34,7 @@ package struct FaultPlan: Hashable, Sendable {
 
     package enum Moment: Hashable, Sendable {
         case at(Int)
-        /// To each PDU with this probability (0–1).
+        /// Applies to each PDU with this probability (0–1).
         case chance(Double)
     }
 
@@ -76,13 +76,12 @@ package struct FaultPlan: Hashable, Sendable {
 extension FaultPlan {
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         package let word: String
-        /// The rest of the message after the word.
+        /// The message after the word.
         package let reason: String
         package var description: String { "invalid fault '\(word)': \(reason)" }
     }
 
-    /// Whether the word starts with the name of a link fault; its value can be invalid. Programs can define further
-    /// words.
+    /// Whether the word starts with the name of a link fault; its value can be invalid. Programs can define others.
     package static func knows(_ word: some StringProtocol) -> Bool {
         let name = word.prefix { $0 != "@" && $0 != "=" && $0 != ":" }
         return name == "mtu" || Kind(rawValue: String(name)) != nil

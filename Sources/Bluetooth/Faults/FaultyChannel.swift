@@ -1,5 +1,4 @@
-/// Injects the faults of a plan between the two ends of a link. Pure: the same plan, seed, PDUs and times give the same
-/// faults.
+/// Injects the faults of a plan between the two ends of a link. Equal plans, seeds, PDUs and times give equal faults.
 package struct FaultyChannel: Sendable {
     package enum Effect: Hashable, Sendable {
         case deliver(connection: Int, PDUDirection, [UInt8])
@@ -12,7 +11,7 @@ package struct FaultyChannel: Sendable {
         var direction: PDUDirection
         var bytes: [UInt8]
         var due: MonotonicInstant
-        /// The next PDU overtakes this one, which follows at once.
+        /// Whether the next PDU overtakes this one, which follows at once.
         var isSwapped: Bool
     }
 
@@ -71,8 +70,7 @@ package struct FaultyChannel: Sendable {
         at now: MonotonicInstant
     ) -> [Effect] {
         let before = held.filter { $0.connection == connection && $0.direction == direction }
-        // ATT bearers keep their order: a PDU is not delivered before an earlier one, unless the earlier one is
-        // swapped.
+        // ATT bearers keep their order: a PDU is not delivered before an earlier one that is not swapped.
         let order = before.filter { !$0.isSwapped }.map(\.due).max()
         let due = max(
             now.advanced(by: isSwapped && wait == .zero ? FaultPlan.Kind.swap.defaultTime : wait), order ?? now)
@@ -119,7 +117,7 @@ package struct FaultyChannel: Sendable {
         let count = counts[kind, default: 0] + 1
         counts[kind] = count
         var struck: FaultPlan.Fault?
-        // Draw every probability, so that one fault does not change the random numbers of another.
+        // Draw a random number for every fault, so that one fault does not change the random numbers of another.
         for fault in plan.faults where fault.kind == kind {
             switch fault.moment {
             case .at(let moment): if moment == count { struck = struck ?? fault }
@@ -143,7 +141,7 @@ package struct FaultyChannel: Sendable {
     }
 }
 
-/// SplitMix64 by Sebastiano Vigna: small, seeded, and equal on all platforms.
+/// The SplitMix64 generator by Sebastiano Vigna: small, seeded, and equal on all platforms.
 private struct SplitMix64: RandomNumberGenerator, Sendable {
     var state: UInt64
 

@@ -9,7 +9,7 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     private let queue = DispatchQueue(label: "faults")
     private let instruments: LinkInstruments
     private let out = EventQueue<PeripheralEvent>()
-    /// Yields when the consumer took an event from the full `out`.
+    /// Yields when the consumer has taken an event from the full `out`.
     private let room: AsyncStream<Void>
     private let timer: DeadlineTimer
     private var seam: GATTFaultInjector

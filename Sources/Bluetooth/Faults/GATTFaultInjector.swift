@@ -23,7 +23,7 @@ struct GATTFaultInjector: Sendable {
     private var lastMessage: UInt64 = 0
     /// The requests in the channel by number. The channel sees only an opcode and this number.
     private var requests: [UInt64: PeripheralRequest] = [:]
-    /// For each notified value, in order: whether the consumer still expects `notified`.
+    /// For each notified value, in order, whether the consumer still expects `notified`.
     private var handedDown: [BluetoothUUID: [Bool]] = [:]
 
     init(_ plan: FaultPlan, seed: UInt64) {
@@ -67,7 +67,7 @@ struct GATTFaultInjector: Sendable {
             let opcode: ATTOpcode = if case .error = response { .errorResponse } else { .readResponse }
             return leave(request, opcode, to: id, central.connection, at: now).effects
         case .notify(let uuid, _):
-            // There is normally one central. With several, the first one's connection counts.
+            // There is normally one central. If there are several, the connection of the first one counts.
             let listening = centrals.filter { $0.value.subscriptions.contains(uuid) }.min {
                 $0.value.connection < $1.value.connection
             }
@@ -94,7 +94,7 @@ struct GATTFaultInjector: Sendable {
         return effects
     }
 
-    /// Drops delivered messages that the channel no longer holds. Copies are delivered together.
+    /// Drops the stored requests of delivered messages that the channel no longer holds. Copies are delivered together.
     private mutating func forget(_ delivered: Set<UInt64>) {
         for number in delivered { requests[number] = nil }
         if channel.nextDeadline == nil { requests = [:] }
@@ -104,7 +104,7 @@ struct GATTFaultInjector: Sendable {
         guard let central = centrals.removeValue(forKey: id) else { return [] }
         channel.closed(connection: central.connection)
         forget([])
-        // The base link must receive a response to a request that was lost here.
+        // The base link requires a response to each request, also if the fault plan lost the response.
         let unlikelyError: UInt8 = 0x0E
         return central.owed.sorted().map { .perform(.respond(token: $0, .error(unlikelyError))) }
     }
@@ -122,8 +122,8 @@ struct GATTFaultInjector: Sendable {
         }
     }
 
-    /// Passes a response or value to the central: at once, later, twice or never. If `hasLeft` is set, the base link
-    /// reports `notified`.
+    /// Passes a response or value to the central: at once, later, twice or never. With `hasLeft`, the base link reports
+    /// `notified`.
     private mutating func leave(
         _ request: PeripheralRequest, _ opcode: ATTOpcode, to id: CentralID, _ connection: Int, at now: MonotonicInstant
     ) -> (effects: [Effect], hasLeft: Bool) {

@@ -1,7 +1,6 @@
 /// The state machine of a central on a link without a radio: finds the one peer, connects, and runs the GATT client.
 ///
-/// It receives `CentralRequest`s and sends `CentralEvent`s; a transport opens, carries PDUs and closes. Sockets, memory
-/// links and the simulation use it.
+/// Requests go in, and events and PDUs come out. Sockets, memory links and the simulation use this machine.
 package struct CentralMachine: Sendable {
     package enum Input: Hashable, Sendable {
         case request(CentralRequest)
@@ -34,7 +33,7 @@ package struct CentralMachine: Sendable {
 
     private let maximumMTU: Int
     private var state = State.idle
-    /// The last peer did not answer an Exchange MTU Request. Only the next attempt skips the exchange.
+    /// Whether the last peer did not answer an Exchange MTU Request. Only the next attempt skips the exchange.
     private var skipsExchange = false
 
     /// - Parameter maximumMTU: the offered ATT MTU (23–517).

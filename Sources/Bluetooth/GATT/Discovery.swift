@@ -30,7 +30,7 @@ struct Discovery: Sendable {
     private enum Phase: Sendable {
         case services
         case characteristics(service: Int)
-        /// The descriptors of the value at `of`; `rest` has the remaining searches.
+        /// Searches the descriptors of the value at `of`; `rest` has the remaining searches.
         case descriptors(of: UInt16, rest: ArraySlice<(value: UInt16, range: ATTHandleRange)>)
         case done
     }
@@ -113,7 +113,7 @@ struct Discovery: Sendable {
 
     // MARK: Characteristics
 
-    /// The value of a declaration: properties (1), value handle (2), UUID (2 or 16).
+    /// Parses a declaration's value: properties (1), value handle (2), UUID (2 or 16).
     private mutating func take(_ item: ATTHandleValue, in service: Int) throws(LinkError) {
         guard item.value.count >= 5, let uuid = BluetoothUUID(littleEndian: item.value.dropFirst(3)) else {
             throw Self.lie("a characteristic declaration of \(item.value.count) bytes at handle \(item.handle)")
@@ -136,7 +136,7 @@ struct Discovery: Sendable {
 
     // MARK: Descriptors
 
-    /// Descriptors follow a value, up to the next declaration or the end of the service.
+    /// The handle ranges of descriptors: from after a value to the next declaration or the end of the service.
     private func descriptorSearches() -> [(value: UInt16, range: ATTHandleRange)] {
         found.flatMap { service in
             service.characteristics.enumerated().compactMap { index, characteristic in
@@ -156,7 +156,7 @@ struct Discovery: Sendable {
 
     // MARK: Handle order
 
-    /// A found item must be in the requested range and after all earlier ones.
+    /// Advances the search. A found item must be in the requested range and after all earlier ones.
     private mutating func advance(past handle: UInt16, to end: UInt16, _ what: String) throws(LinkError) {
         guard Int(handle) >= search.next, end >= handle, end <= search.last else {
             throw Self.lie("a \(what) at handles \(handle) to \(end), requested \(search.next) to \(search.last)")
@@ -183,8 +183,8 @@ extension GATTClient {
         var discovery = discovery
         do throws(LinkError) {
             switch pdu {
-            // Some servers end a search with an error other than Attribute Not Found. Without any service, the
-            // discovery fails.
+            // Some servers end a search with an error other than Attribute Not Found. The discovery fails without a
+            // service.
             case .errorResponse(_, let handle, let error)
             where error != .attributeNotFound && discovery.services.isEmpty:
                 throw Self.refused("discovery", handle, error)

@@ -1,5 +1,4 @@
-// The GATT procedures (Core 5.4, Vol 3 Part G, 4) except discovery. Each has a first request and a continuation for its
-// responses.
+// The GATT procedures (Core 5.4, Vol 3 Part G, 4) except discovery. Each has a first request and a continuation.
 extension GATTClient {
     mutating func start(_ request: CentralRequest, at now: MonotonicInstant) {
         switch request {
@@ -56,7 +55,7 @@ extension GATTClient {
 
     // MARK: MTU
 
-    /// A server that rejects the exchange stays at 23.
+    /// Ends the MTU exchange. If the server rejects it, the MTU stays at 23.
     private mutating func settleMTU(_ pdu: ATTPDU) {
         if case .exchangeMTUResponse(let theirs) = pdu {
             mtu = max(ATTPDU.defaultMTU, min(Int(theirs), maximumMTU))
@@ -68,10 +67,10 @@ extension GATTClient {
 
     // MARK: Reading
 
-    /// A value that fills its PDU might be longer: send Read Blob until a PDU is not full (Vol 3 Part G, 4.8.3).
+    /// Sends Read Blob until a PDU is not full, because a full PDU might not be the whole value (Vol 3 Part G, 4.8.3).
     private mutating func proceedReading(_ handle: UInt16, _ known: [UInt8], _ pdu: ATTPDU, at now: MonotonicInstant) {
         switch pdu {
-        // This might be a repeated response to the previous read: read this handle again.
+        // The PDU might be a repeated response to the previous read: read this handle again.
         case .readResponse(let part) where previousRead.map { $0.handle != handle && $0.part == part } == true:
             previousRead = nil
             request(.readRequest(handle: handle), at: now)
@@ -129,7 +128,7 @@ extension GATTClient {
         request(.prepareWriteRequest(handle: handle, offset: UInt16(sent), value: part), at: now)
     }
 
-    /// The server echoes each part. A different echo cancels the write (Vol 3 Part G, 4.9.5).
+    /// Checks the echo of each part. A different echo cancels the write (Vol 3 Part G, 4.9.5).
     private mutating func proceedWriting(
         _ handle: UInt16, _ value: [UInt8], _ sent: Int, _ pdu: ATTPDU, at now: MonotonicInstant
     ) {
@@ -157,7 +156,7 @@ extension GATTClient {
 
     // MARK: Subscribing
 
-    /// Enables notifications if the characteristic has them, else indications (Vol 3 Part G, 3.3.3.3).
+    /// Enables notifications if the characteristic supports them, else indications (Vol 3 Part G, 3.3.3.3).
     private mutating func subscribe(_ handle: UInt16, at now: MonotonicInstant) {
         func fail(_ sentence: String) -> Effect {
             .event(.subscribeFailed(handle: handle, LinkError(.outOfStep, sentence)))

@@ -6,7 +6,7 @@
 package struct GATTClient: Sendable {
     package enum Input: Hashable, Sendable {
         case start
-        /// The bearer is open, and the peer does not answer an MTU exchange.
+        /// The bearer is open. Skip the MTU exchange, because the peer does not answer it.
         case startWithoutExchange
         case received([UInt8])
         /// `discover`, `read`, `write` or `subscribe`. Requests run one at a time.
@@ -17,7 +17,7 @@ package struct GATTClient: Sendable {
     /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
         case send([UInt8])
-        /// The MTU is known; requests run from now on.
+        /// The MTU is known. The client processes requests from now on.
         case ready(mtu: Int)
         case event(CentralEvent)
         /// The bearer is unusable. No effect follows.

@@ -1,4 +1,4 @@
-// Values to subscribers, in order. `notified` follows when the last subscriber has the value.
+// Sends values to subscribers, in order. `notified` follows when the last subscriber has the value.
 extension GATTServer {
     mutating func notify(_ characteristic: BluetoothUUID, _ value: [UInt8], at now: MonotonicInstant) {
         lastDelivery += 1
@@ -19,15 +19,15 @@ extension GATTServer {
                 close(bearer, because: "does not receive its notifications; \(Limit.waitingValues) are pending")
                 continue
             }
-            // A central that enabled both receives notifications.
+            // A central that enabled both notifications and indications receives notifications.
             bearers[bearer].outbox.append(
                 Outgoing(delivery: lastDelivery, handle: handle, value: value, isIndication: bits & 1 == 0))
             if bearers[bearer].continueAt == nil { flush(bearer, at: now) }
         }
     }
 
-    /// Sends what can be sent: nothing while the bearer is congested or an indication is unconfirmed. Sends a limited
-    /// amount in one turn, so that congestion is noticed; the next `tick` continues.
+    /// Sends queued PDUs, except while the bearer is congested or an indication is unconfirmed. Each call sends a
+    /// limited number, so that congestion is noticed; the next `tick` continues.
     mutating func flush(_ bearer: Int, at now: MonotonicInstant) {
         bearers[bearer].continueAt = nil
         var room = Limit.valuesInOneGo

@@ -1,4 +1,4 @@
-// Reads: from the table if it has the bytes, else from the application, one request at a time.
+// Serves reads: from the table if it has the bytes, else from the application, one request at a time.
 extension GATTServer {
     private enum Source {
         case bytes([UInt8])
@@ -46,7 +46,7 @@ extension GATTServer {
         }
     }
 
-    /// An offset at the end returns an empty part; an offset past it is invalid.
+    /// Sends a part of a long value. An offset at the end gives an empty part; a larger offset is an error.
     private mutating func sendBlob(_ value: [UInt8], _ handle: UInt16, _ offset: Int, on bearer: Int) {
         guard offset <= value.count else { return refuse(.readBlobRequest, handle, .invalidOffset, on: bearer) }
         send(.readBlobResponse(value: head(Array(value[offset...]), on: bearer)), on: bearer)
@@ -90,7 +90,7 @@ extension GATTServer {
         collect([], handles[...], variable: variable, on: bearer, at: now)
     }
 
-    /// Collects values by handle until the application must supply one; continues with its response.
+    /// Collects values by handle until the application must supply one. Its response continues the collection.
     private mutating func collect(
         _ values: [[UInt8]], _ handles: ArraySlice<UInt16>, variable: Bool, on bearer: Int, at now: MonotonicInstant
     ) {

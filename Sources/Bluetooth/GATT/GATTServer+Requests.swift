@@ -14,7 +14,7 @@ extension GATTServer {
             return
         }
         guard opcode.response != nil else { return receiveOther(pdu, on: bearer, at: now) }
-        // ATT is sequential (Vol 3 Part F, 3.3.2). A client that does not wait has a limited queue.
+        // ATT is sequential (Vol 3 Part F, 3.3.2). Requests of a client that does not wait are queued, up to a limit.
         guard bearers[bearer].transaction != nil else { return serve(pdu, on: bearer, at: now) }
         guard bearers[bearer].waiting.count < Limit.waitingRequests else {
             return close(bearer, because: "sends requests without waiting for the responses")
@@ -57,7 +57,7 @@ extension GATTServer {
         }
     }
 
-    /// The MTU is the smaller of both, and at least 23 (Vol 3 Part F, 3.4.2).
+    /// Sets the MTU to the smaller of both, but at least 23 (Vol 3 Part F, 3.4.2).
     private mutating func exchangeMTU(_ theirs: Int, on bearer: Int) {
         send(.exchangeMTUResponse(mtu: UInt16(maximumMTU)), on: bearer)
         let mtu = max(ATTPDU.defaultMTU, min(theirs, maximumMTU))
@@ -66,7 +66,7 @@ extension GATTServer {
         emit(.event(.mtuChanged(bearers[bearer].id, mtu)))
     }
 
-    /// Handles start at 1. A range that is empty or starts at 0 is an invalid handle.
+    /// Checks a handle range. It is invalid if it is empty or starts at handle 0.
     private mutating func check(_ range: ATTHandleRange, _ opcode: ATTOpcode, on bearer: Int) -> Bool {
         if range.first > 0, range.first <= range.last { return true }
         refuse(opcode, range.first, .invalidHandle, on: bearer)
@@ -78,7 +78,7 @@ extension GATTServer {
         var found: [ATTInformation] = []
         for attribute in table.attributes(in: range) {
             let isShort = attribute.type.short != nil
-            // The list has one format: it ends before a type of the other size.
+            // The response has one format, so the list ends before a type of the other size.
             guard found.first.map({ ($0.type.short != nil) == isShort }) ?? true else { break }
             guard 2 + (found.count + 1) * (isShort ? 4 : 18) <= bearers[bearer].mtu else { break }
             found.append(ATTInformation(attribute.handle, attribute.type))

@@ -1,4 +1,4 @@
-// Writes. The server handles subscriptions; other writes go to the application as one whole value.
+// Handles writes. The server handles subscriptions itself. Other writes go to the application as one whole value.
 extension GATTServer {
     private enum Target {
         case value(LocalCharacteristic)
@@ -130,7 +130,8 @@ extension GATTServer {
 
     // MARK: Subscriptions
 
-    /// Two bytes: bit 0 notifications, bit 1 indications, others reserved. The properties must allow the bits.
+    /// Checks a Client Characteristic Configuration: bit 0 notifications, bit 1 indications, others reserved. The
+    /// characteristic's properties must allow the bits.
     private static func configurationError(_ value: [UInt8], _ properties: CharacteristicProperties) -> ATTErrorCode? {
         guard value.count == 2 else { return .invalidAttributeValueLength }
         let offered: UInt8 = (properties.contains(.notify) ? 1 : 0) | (properties.contains(.indicate) ? 2 : 0)

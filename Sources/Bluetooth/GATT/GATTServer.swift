@@ -1,9 +1,8 @@
 /// The GATT server of a peripheral on sockets, memory or HCI: ATT PDUs of all bearers on one side, `PeripheralEvent`
 /// and `PeripheralRequest` on the other.
 ///
-/// The requests, prepared writes, unsent values, log lines and confirmation times of each central are limited.
-/// `disconnected` ends a central's subscriptions without `unsubscribed` events. Source: Core 5.4, Vol 3 Part F (ATT)
-/// and Part G (GATT).
+/// Each central's requests, prepared writes, unsent values, log lines and confirmation times are limited.
+/// `disconnected` ends a central's subscriptions without `unsubscribed` events. Source: Core 5.4, Vol 3 Parts F and G.
 package struct GATTServer: Sendable {
     package enum Input: Hashable, Sendable {
         case opened(CentralID)
@@ -27,31 +26,31 @@ package struct GATTServer: Sendable {
     }
 
     enum Limit {
-        /// Requests that arrived before the previous response.
+        /// The maximum number of requests that wait for the previous response.
         static let waitingRequests = 8
-        /// Parts of a prepared write: enough for one value at MTU 23.
+        /// The maximum number of parts of a prepared write, enough for one value at MTU 23.
         static let preparedParts = 64
         static let preparedBytes = 1024
-        /// Values that a central has not received.
+        /// The maximum number of values that a central has not received yet.
         static let waitingValues = 4096
         static let valuesInOneGo = 32
         static let logLines = 20
         /// The transaction timeout (Core 5.4, Vol 3 Part F, 3.3.3).
         static let transaction = Duration.seconds(30)
-        /// The application's time limit. The central receives an error before its own timeout of 30 s.
+        /// The application's time limit. The central receives an error response before its own timeout of 30 s.
         static let answer = Duration.seconds(25)
     }
 
     package let table: GATTTable
     package let maximumMTU: Int
     var bearers: [ServerBearer] = []
-    /// Values of `notify`, oldest first, that some subscriber has not received.
+    /// The values of `notify` that some subscriber has not received yet, oldest first.
     var deliveries: [Delivery] = []
     var lastDelivery: UInt64 = 0
     var lastToken: UInt64 = 0
     private var effects: [Effect] = []
 
-    /// - Parameter maximumMTU: the offered MTU; `nil` for that of the application.
+    /// - Parameter maximumMTU: the offered MTU; `nil` for the application's.
     package init(_ application: GATTApplication, maximumMTU: Int? = nil) throws(LinkError) {
         table = try GATTTable(application)
         self.maximumMTU = min(max(maximumMTU ?? application.maximumMTU, ATTPDU.defaultMTU), ATTPDU.maximumMTU)
@@ -127,7 +126,7 @@ package struct GATTServer: Sendable {
         }
     }
 
-    /// Closes a bearer; `reason` if the central caused it.
+    /// Closes a bearer. `reason` is set if the central caused the end.
     mutating func close(_ bearer: Int, because reason: String? = nil) {
         if let reason { emit(.log("central \(bearers[bearer].id): \(reason); disconnected")) }
         emit(.close(bearers[bearer].id))

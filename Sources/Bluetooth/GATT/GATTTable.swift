@@ -1,5 +1,4 @@
-/// The attribute table of a server, built from a `GATTApplication`. Handles start at 1 without gaps, unless the
-/// application sets them.
+/// The attribute table of a server, built from a `GATTApplication`. Handles start at 1 without gaps unless given.
 ///
 /// The GAP (1800) and GATT (1801) services come first, unless the application has its own. Source: Core 5.4, Vol 3 Part
 /// G, 3 and Vol 3 Part C, 12.
@@ -17,7 +16,7 @@ package struct GATTTable: Hashable, Sendable {
         case service(BluetoothUUID, end: UInt16)
         /// Constant bytes that every client can read: a characteristic declaration, a user description.
         case fixed([UInt8])
-        /// A characteristic value, or a descriptor that the application handles.
+        /// A characteristic value, or a descriptor whose value the application supplies.
         case value(LocalCharacteristic)
         case configuration(of: UInt16, CharacteristicProperties)
     }
@@ -38,8 +37,8 @@ package struct GATTTable: Hashable, Sendable {
     package static let appearance: BluetoothUUID = 0x2A01
     package static let serviceChanged: BluetoothUUID = 0x2A05
 
-    /// Throws if a characteristic name occurs twice, a constant is longer than 512 bytes, there are more than 65,535
-    /// attributes, or given handles do not increase.
+    /// Throws if a name occurs twice, a constant is longer than 512 bytes, there are more than 65,535 attributes, or
+    /// given handles do not increase.
     package init(_ application: GATTApplication) throws(LinkError) {
         var builder = Builder()
         let own = application.services.map(\.uuid)
@@ -76,7 +75,7 @@ package struct GATTTable: Hashable, Sendable {
 
     /// The index of the first attribute with this or a higher handle.
     private func place(of handle: UInt16) -> Int {
-        // Without gaps, the index follows from the handle.
+        // In a table without gaps, the index follows from the handle.
         let guess = Int(handle) - 1
         if attributes.indices.contains(guess), attributes[guess].handle == handle { return guess }
         var (low, high) = (0, attributes.count)
@@ -156,7 +155,7 @@ extension GATTTable {
             var declaration: [UInt8] = []
             declaration.append(littleEndian: included.start)
             declaration.append(littleEndian: included.end)
-            // A client reads a 128-bit UUID from the service itself (Vol 3 Part G, 3.2).
+            // The declaration has no 128-bit UUID: the client reads it from the included service (Vol 3 Part G, 3.2).
             if let short = included.uuid?.short { declaration.append(littleEndian: short) }
             attributes.append(
                 Attribute(handle: try take(included.handle, "an include"), type: include, content: .fixed(declaration)))

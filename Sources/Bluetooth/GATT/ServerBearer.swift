@@ -13,7 +13,7 @@ struct ServerBearer: Sendable {
     var outbox: [Outgoing] = []
     var indication: (delivery: UInt64, deadline: MonotonicInstant)?
     var congestedUntil: MonotonicInstant?
-    /// Set while values wait for the next `tick` only.
+    /// The time of the next `tick` at which sending continues; `nil` if no values wait for it.
     var continueAt: MonotonicInstant?
     var logLines = 0
 
@@ -39,7 +39,7 @@ struct PreparedPart: Sendable {
 struct Transaction: Sendable {
     enum Step: Sendable {
         case read(UInt16)
-        /// `offset` of the blob; `partial`: the application supplies the bytes from there.
+        /// A Read Blob. With `partial`, the application supplies the bytes from `offset` on.
         case blob(UInt16, offset: Int, partial: Bool)
         case byType(UInt16)
         /// The values so far. The application supplies the first of `rest`.

@@ -1,8 +1,8 @@
 // AD structures: `length type data`* (Core 5.4, Vol 3 Part C, 11; types in the Assigned Numbers, 2.3).
 
 extension AdvertisingBytes {
-    /// Flags (general discoverable, no BR/EDR) and the 16-bit service UUIDs that fit. The name is in the scan response,
-    /// shortened to 29 bytes.
+    /// Flags (general discoverable, no BR/EDR) and the 16-bit service UUIDs that fit. The scan response has the name,
+    /// up to 29 bytes.
     package init(name: String, services: [BluetoothUUID]) {
         let shorts = services.compactMap(\.short).prefix(13)
         var data: [UInt8] = [2, 0x01, 0x06]

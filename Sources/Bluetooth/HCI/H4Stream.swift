@@ -3,7 +3,7 @@ struct H4Stream {
     enum Step {
         case packet(UInt8, [UInt8])
         case incomplete
-        /// The type is unknown, so the start of the next packet is too.
+        /// The packet type is unknown, so the start of the next packet is unknown too.
         case broken(UInt8)
     }
 

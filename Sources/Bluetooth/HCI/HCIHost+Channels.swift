@@ -1,6 +1,6 @@
 /// ACL data and the fixed channels of L2CAP (Core 5.4, Vol 3 Part A).
 extension HCIHost {
-    /// The number of queued fragments at which the sender is congested, and at which the connection is closed.
+    /// The numbers of queued fragments at which the sender is congested, and at which the connection is closed.
     private static let (manyWaiting, mostWaiting) = (64, 4096)
 
     mutating func acl(_ packet: [UInt8], _ effects: inout [Effect]) {
@@ -31,7 +31,7 @@ extension HCIHost {
     private mutating func signal(_ payload: [UInt8], _ handle: UInt16, _ effects: inout [Effect]) {
         guard payload.count >= 4 else { return }
         switch payload[0] {
-        // Responses, and credits of unknown channels.
+        // Ignore responses, and credits of unknown channels.
         case 0x01, 0x13, 0x15, 0x16, 0x18, 0x1A: break
         // Connection Parameter Update Request: the parameters do not change.
         case 0x12: send([0x13, payload[1], 2, 0, 1, 0], channel: 5, handle, &effects)
@@ -65,7 +65,7 @@ extension HCIHost {
         effects.append(.congested(handle))
     }
 
-    /// Sends as many fragments as the controller has buffers for, one of each connection in turn.
+    /// Sends as many fragments as the controller has free buffers, one of each connection in turn.
     mutating func flush(_ effects: inout [Effect]) {
         while inFlight < credits {
             let ready = connections.filter { !$0.value.waiting.isEmpty }

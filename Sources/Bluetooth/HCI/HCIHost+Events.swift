@@ -51,7 +51,7 @@ extension HCIHost {
             if connections[handle] != nil { end(handle, reason: 0x08, &effects) }
             connections[handle] = Connection()
             effects.append(.connected(handle, peer, isCentral: bytes[4] == 0))
-        // LE Advertising Report: count, then type, address type, address, length, data, RSSI of each.
+        // LE Advertising Report: a count, then type, address type, address, length, data and RSSI of each.
         case 0x02 where bytes.count >= 2:
             var at = 2
             for _ in 0..<bytes[1] where at + 9 <= bytes.count {
@@ -67,8 +67,8 @@ extension HCIHost {
                             data: Array(bytes[(at + 9)..<(at + 9 + length)]))))
                 at += 10 + length
             }
-        // LE Extended Advertising Report, which Bumble's controllers send: count, then type (2 bytes), address type,
-        // address, two PHYs, set, power, RSSI, interval (2 bytes), direct address (7 bytes), length, data of each.
+        // LE Extended Advertising Report. Contains: count, then type (2 bytes), address type, address, two PHYs, set,
+        // power, RSSI, interval (2 bytes), direct address (7 bytes), length, data of each.
         case 0x0D where bytes.count >= 2:
             var at = 2
             for _ in 0..<bytes[1] where at + 24 <= bytes.count {

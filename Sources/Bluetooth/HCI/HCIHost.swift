@@ -1,12 +1,12 @@
 /// An HCI host without I/O for one LE controller, with ATT on its connections.
 ///
-/// It does for a controller over TCP what the kernel and bluetoothd do for a local adapter (Core 5.4, Vol 4): reset,
-/// scan, advertise, connect, fragmentation and flow control of ACL data, fixed channels of L2CAP.
+/// The host resets the controller, scans, advertises and connects. It handles fragmentation and flow control of ACL
+/// data, and the fixed channels of L2CAP (Core 5.4, Vol 4).
 package struct HCIHost: Sendable {
     package enum Input: Sendable {
-        /// The transport is open: reset the controller and read its address.
+        /// The transport is open. The host resets the controller and reads its address.
         case opened
-        /// Bytes from the transport, split at any position.
+        /// Bytes from the transport, split at any offset.
         case received([UInt8])
         case closed
         case scan(Bool)
@@ -24,19 +24,19 @@ package struct HCIHost: Sendable {
         case connected(UInt16, BluetoothAddress, isCentral: Bool)
         case connectFailed(status: UInt8)
         case received(connection: UInt16, [UInt8])
-        /// The controller has no buffer for this connection; `drained` follows.
+        /// The controller has no free buffer for this connection. `drained` follows.
         case congested(UInt16)
         case drained(UInt16)
         case disconnected(UInt16, reason: UInt8)
         case refused(opcode: UInt16, status: UInt8)
-        /// The received bytes are not HCI: the transport is unusable.
+        /// The received bytes are not HCI, so the transport is unusable.
         case broken(String)
     }
 
     /// A received advertising report.
     package struct Sighting: Hashable, Sendable {
         package var address: BluetoothAddress
-        /// A random address, not a public one.
+        /// Whether the address is random, not public.
         package var isRandom: Bool
         /// The signal strength in dBm, if known.
         package var rssi: Int?
@@ -45,11 +45,11 @@ package struct HCIHost: Sendable {
 
     struct Connection {
         var assembly: [UInt8] = []
-        /// Queued fragments, and the number that the controller holds.
+        /// The queued fragments. The controller holds `inFlight` further ones.
         var waiting: [[UInt8]] = []
         var inFlight = 0
         var isCongested = false
-        /// The connection was too slow and is being closed.
+        /// Whether the connection was too slow and is being closed.
         var isEnding = false
     }
 
@@ -67,7 +67,7 @@ package struct HCIHost: Sendable {
     private var isReady = false
     private var usesRandomAddress = false
     private var address = BluetoothAddress(0)
-    /// The address for a controller that has none.
+    /// The address to use if the controller has none.
     private let fallback: BluetoothAddress
 
     /// - Parameter fallback: a static random address (Core 5.4, Vol 6 Part B, 1.3.2.1) for controllers that have none.
@@ -101,7 +101,7 @@ package struct HCIHost: Sendable {
                 }
             }
         case .scan(let isOn):
-            // Active scan, 60 ms of each 60 ms, with duplicates, because later reports have more data.
+            // Active scan, 60 ms of every 60 ms, with duplicates, because later reports have more data.
             if isOn { command(0x200B, [1, 0x60, 0, 0x60, 0, usesRandomAddress ? 1 : 0, 0], &effects) }
             command(0x200C, [isOn ? 1 : 0, 0], &effects)
         case .advertise(let data?):
@@ -153,8 +153,7 @@ package struct HCIHost: Sendable {
     mutating func answered(_ opcode: UInt16, status: UInt8, _ parameters: ArraySlice<UInt8>, _ effects: inout [Effect])
     {
         if opcode == awaited { awaited = nil }
-        // Ignore errors of cancelling an attempt that has ended, and of event masks that an old controller does not
-        // support.
+        // Ignore errors of cancelling an attempt that has ended, and of event masks unknown to an old controller.
         if status != 0, opcode != 0x200E, opcode != 0x2001 {
             effects.append(opcode == 0x200D ? .connectFailed(status: status) : .refused(opcode: opcode, status: status))
         }
@@ -173,7 +172,7 @@ package struct HCIHost: Sendable {
         case Self.lastOfBeginning where parameters.count >= 3:
             take(length: Int(parameters[0]) | Int(parameters[1]) << 8, count: Int(parameters[2]), &effects)
         case 0x1005 where parameters.count >= 5:
-            // BR/EDR's buffers, if LE has none.
+            // If LE has no buffers, use those of BR/EDR.
             take(
                 length: max(27, Int(parameters[0]) | Int(parameters[1]) << 8),
                 count: max(1, Int(parameters[3]) | Int(parameters[4]) << 8), &effects)

@@ -7,7 +7,7 @@ package struct BluetoothAddress: Hashable, Sendable {
         self.value = value & 0xFFFF_FFFF_FFFF
     }
 
-    /// From six bytes as HCI has them, least significant byte first; `nil` for any other count.
+    /// Parses six bytes as HCI has them, least significant byte first; `nil` for any other count.
     package init?(littleEndian bytes: some Collection<UInt8>) {
         guard bytes.count == 6 else { return nil }
         self.init(bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })

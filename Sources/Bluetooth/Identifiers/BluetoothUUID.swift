@@ -17,7 +17,7 @@ package struct BluetoothUUID: Hashable, Sendable {
         self.low = low
     }
 
-    /// From 2 or 16 little-endian bytes; `nil` for any other count.
+    /// Parses 2 or 16 little-endian bytes; `nil` for any other count.
     package init?(littleEndian bytes: some Collection<UInt8>) {
         switch bytes.count {
         case 2:

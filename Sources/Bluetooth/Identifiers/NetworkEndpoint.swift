@@ -24,8 +24,8 @@ package struct NetworkEndpoint: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: port)
     }
 
-    /// A stable address for a controller that reports none, as Bumble's does: the FNV-1a hash of this text. The
-    /// emulated bottle keeps its identity across restarts.
+    /// A stable address for a controller that reports none, as Bumble's does: the FNV-1a hash of this text. So the
+    /// emulated bottle keeps its identity.
     var address: BluetoothAddress {
         BluetoothAddress(
             description.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 18)

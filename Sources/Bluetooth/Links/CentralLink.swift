@@ -25,11 +25,9 @@ package struct PeerID: Hashable, Sendable, CustomStringConvertible {
 /// A scan result.
 package struct Advertisement: Hashable, Sendable {
     package var peer: PeerID
-    /// The device address, or `nil` on links without a radio. There the Serial Number String (2A25) identifies the
-    /// bottle.
+    /// The device address, or `nil` on links without a radio. There the Serial Number String (2A25) is the identity.
     package var address: BluetoothAddress?
-    /// The address is a resolvable or non-resolvable private address, which changes every few minutes (Core 5.4, Vol 6
-    /// Part B, 1.3.2.2).
+    /// Whether the address is a private address, which changes every few minutes (Core 5.4, Vol 6 Part B, 1.3.2.2).
     package var isAddressPrivate = false
     /// The complete or shortened local name.
     package var name: String?
@@ -64,7 +62,6 @@ package struct CharacteristicProperties: OptionSet, Hashable, Sendable {
     package static let extended = Self(rawValue: 0x80)
 }
 
-/// A service found by discovery.
 package struct RemoteService: Hashable, Sendable {
     package var uuid: BluetoothUUID
     package var handle: UInt16
@@ -94,24 +91,23 @@ package struct RemoteCharacteristic: Hashable, Sendable {
 package enum CentralRequest: Hashable, Sendable {
     /// -> `advertised`* until `stopScan`, or `scanFailed`. A peer is reported again when its data changes.
     case startScan
-    /// Has no event.
+    /// Stops the scan. No event answers this request.
     case stopScan
     /// -> `connected` or `connectFailed`. `limit` is the time limit.
     case connect(PeerID, limit: Duration)
     /// -> `discovered` or `discoveryFailed`. Discovers all primary services and their characteristics.
     case discover
-    /// -> `read` or `readFailed`. Reads the whole value, a long one with Read Blob.
+    /// -> `read` or `readFailed`. Reads the whole value, with Read Blob if it is long.
     case read(handle: UInt16)
     /// -> `wrote` or `writeFailed`. Without response, `wrote` means that the PDU was sent.
     case write(handle: UInt16, value: [UInt8], withResponse: Bool)
-    /// -> `subscribed` or `subscribeFailed`. Writes the CCCD for notifications, or for indications if there are no
-    /// notifications.
+    /// -> `subscribed` or `subscribeFailed`. Writes the CCCD for notifications, else for indications.
     case subscribe(handle: UInt16)
     /// -> `disconnected(nil)`, also if there was no connection.
     case disconnect
-    /// -> `recovered`. Removes what the system stores about this peer (BlueZ: RemoveDevice). A step of the recovery.
+    /// -> `recovered`. Removes the peer from the system's cache (BlueZ: RemoveDevice). A step of the recovery.
     case forget(PeerID)
-    /// -> `recovered`. Switches the adapter off and on, which disturbs other programs: only with the user's permission.
+    /// -> `recovered`. Switches the adapter off and on. This disturbs other programs, so the user must permit it.
     case powerCycle
 }
 
@@ -134,7 +130,7 @@ package enum CentralEvent: Hashable, Sendable {
     case notification(handle: UInt16, value: [UInt8])
     /// The connection has ended; `nil` if this side closed it.
     case disconnected(LinkError?)
-    /// A recovery step has ended. The sentence has the result.
+    /// A recovery step has ended, with this result.
     case recovered(String)
     /// An unusual event that the user should see. It answers no request.
     case remark(String)

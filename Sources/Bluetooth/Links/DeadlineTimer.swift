@@ -24,7 +24,7 @@ package final class DeadlineTimer: @unchecked Sendable {
         guard new != deadline else { return }
         deadline = new
         guard let new else { return source.schedule(deadline: .distantFuture) }
-        // Do not fire early: the state machine would have nothing to do.
+        // Do not fire early, because the state machine would have nothing to do yet.
         let wait = max(0, clock.now().duration(to: new) / .nanoseconds(1))
         source.schedule(deadline: .now() + .nanoseconds(Int(wait.rounded(.up))))
     }

@@ -1,20 +1,20 @@
 import Synchronization
 
-/// A queue of events between a link and its one consumer, with back pressure: when it is full, the link stops reading
-/// until the consumer catches up. No event is dropped.
+/// A queue of events between a link and its one consumer, with back pressure. While the queue is full, the link stops
+/// reading. No event is dropped.
 package final class EventQueue<Event: Sendable>: Sendable {
     private struct State {
-        /// Events from index `head` on are pending.
+        /// The events. Those from index `head` on are pending.
         var buffer: [Event] = []
         var head = 0
         var waiter: CheckedContinuation<Event?, Never>?
         var isFinished = false
         var wasFull = false
         var onRoom: (@Sendable () -> Void)?
-        /// The number of events so far and of the consumer's requests. A request means that the previous event was
+        /// The number of events and of the consumer's requests so far. A request means that the previous event is
         /// processed.
         var (yielded, asked): (UInt64, UInt64) = (0, 0)
-        /// Callers of `caughtUp`, with the number of events that they wait for.
+        /// Callers of `caughtUp`, each with the number of events that it waits for.
         var followers: [(events: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
 
         mutating func takeFollowers() -> [CheckedContinuation<Void, Never>] {

@@ -1,5 +1,4 @@
-/// A point in time on a monotonic clock. Only deadlines use it; wall-clock time is data. State machines receive the
-/// current time as a parameter.
+/// A point in time on a monotonic clock, for deadlines. State machines receive the current time as a parameter.
 package struct MonotonicInstant: InstantProtocol, Sendable, Hashable {
     /// Nanoseconds since an arbitrary start.
     package var nanoseconds: Int64

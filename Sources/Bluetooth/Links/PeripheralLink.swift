@@ -1,5 +1,4 @@
-/// The peripheral role of a link. The state machine (the emulated bottle) receives `PeripheralEvent`s and sends
-/// `PeripheralRequest`s.
+/// The peripheral role of a link. A state machine receives its events and sends requests.
 package protocol PeripheralLink: AnyObject, Sendable {
     /// The link's name in messages: `unix:/tmp/b.sock`, `bluez:hci1`.
     var name: String { get }
@@ -57,8 +56,7 @@ package struct AdvertisingBytes: Hashable, Sendable {
 package struct LocalService: Hashable, Sendable {
     package var uuid: BluetoothUUID
     package var characteristics: [LocalCharacteristic]
-    /// The handle of the declaration, or `nil` for the next free handle. Only links that serve attributes themselves
-    /// use given handles.
+    /// The handle of the declaration, or `nil` for the next free handle. Only links that serve attributes use it.
     package var handle: UInt16?
     /// The last handle of the service, or `nil` for its last attribute.
     package var end: UInt16?
@@ -78,7 +76,7 @@ package struct LocalInclude: Hashable, Sendable {
     package var start: UInt16
     /// The last handle of the included service.
     package var end: UInt16
-    /// The UUID in the declaration, or `nil` because a 128-bit UUID does not fit.
+    /// The UUID in the declaration, or `nil` for a 128-bit UUID, which does not fit.
     package var uuid: BluetoothUUID?
 
     package init(handle: UInt16?, start: UInt16, end: UInt16, uuid: BluetoothUUID?) {
@@ -157,8 +155,8 @@ package enum PeripheralEvent: Hashable, Sendable {
     /// A read that needs `respond(token, …)`. The link serves later Read Blob requests from that response. `offset` is
     /// 0 unless the central starts in the middle.
     case read(CentralID, BluetoothUUID, offset: Int, token: UInt64)
-    /// A whole write; the parts of a long one are joined. If `token` is set, the write needs `respond(token, …)` with
-    /// an empty value.
+    /// A whole write; the parts of a long one are joined. A write with a token needs `respond(token, …)` with an empty
+    /// value.
     case write(CentralID, BluetoothUUID, value: [UInt8], token: UInt64?)
     case subscribed(CentralID, BluetoothUUID)
     case unsubscribed(CentralID, BluetoothUUID)

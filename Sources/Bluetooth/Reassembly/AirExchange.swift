@@ -1,5 +1,5 @@
-/// The acknowledgement scheme of a link-layer connection as a hidden Markov model (Core 5.4, Vol 6 Part B, 4.5.9): the
-/// probability of each state of both ends, by the sender of the last packet.
+/// The acknowledgement scheme of a link-layer connection (Core 5.4, Vol 6 Part B, 4.5.9) as a hidden Markov model.
+/// Stores the probability of each state of both ends, by the sender of the last packet.
 ///
 /// A state has four bits: SN and NESN of the central's next packet, then those of the peripheral's. A received packet
 /// acknowledges, and is acknowledged unless the receiver rejects it. A lost packet changes nothing.
@@ -25,11 +25,11 @@ struct AirExchange {
         if sawBeginning { received[0] = 1 } else { received = Weights(repeating: 1 / 16) }
     }
 
-    /// The probability that the central sent the packet.
+    /// The probability that the central sent the last packet.
     var isSent: Float { sent.sum() / (sent.sum() + received.sum()) }
     var odds: Float { (sent.sum() + 1e-9) / (received.sum() + 1e-9) }
 
-    /// Advances to the next packet, whose sender its time suggests.
+    /// Advances to the next packet and weights both senders by its time.
     /// - Parameter lone: the share of connection events with a single received packet.
     mutating func pass(_ moment: DirectionEstimator.Moment, lone: Float) {
         switch moment {
@@ -42,7 +42,7 @@ struct AirExchange {
                 Self.after(received, isSent: true) * 0.9 + sent * 0.1
             )
         case .opener, .unknown:
-            // The sniffer might have missed the response that ended the last event, and further packets since.
+            // The sniffer might have missed the response that ended the last event, and further packets after that.
             let heard = received + sent * 0.5 + Self.after(sent * 0.5, isSent: false)
             let missed = max(0.002, lone / 3)
             let exchanged = Self.after(Self.after(heard, isSent: true), isSent: false)

@@ -1,16 +1,16 @@
 /// The state of a connection on the air: direction, retransmissions, CRC and encryption.
 struct AirState {
-    /// The CRC's initial value: from CONNECT_IND, or derived from two packets that agree.
+    /// The initial value of the CRC: from CONNECT_IND, or derived from two packets that agree.
     var seed: UInt32?
     private var candidate: (seed: UInt32, header: UInt16)?
 
     var isEncrypted = false
-    /// An encrypted payload was reported.
+    /// Whether an encrypted payload was reported.
     var hasCiphertext = false
-    /// The end was reported. Later packets are the last acknowledgements.
+    /// Whether the end was reported. Later packets are the last acknowledgements.
     var isTerminated = false
     var hasData = false
-    /// A decrypting sniffer kept the four bytes of MIC in the payload.
+    /// Whether a decrypting sniffer keeps the four bytes of the MIC in the payload.
     var keepsMIC = false
 
     private var lastSent = LastPDU()
@@ -24,7 +24,7 @@ struct AirState {
 
     /// The last data packet of one side. A retransmission has its sequence number and content.
     private struct LastPDU {
-        /// Whether a packet cannot follow this one because its number is the same: the sniffer missed one.
+        /// Whether the sniffer missed a packet between this one and one with that header: both have the same number.
         func isGap(before header: UInt8) -> Bool { self.header.map { $0 & 0x08 == header & 0x08 } ?? false }
 
         /// The LLID and SN bits of the header; `nil` before the first packet.
@@ -37,7 +37,7 @@ struct AirState {
 
         mutating func set(_ header: UInt8, _ payload: RawSpan) {
             self.header = header & 0x0B
-            // Reuses the memory of the last payload.
+            // Reuse the memory of the last payload.
             let excess = self.payload.count - payload.byteCount
             if excess > 0 {
                 self.payload.removeLast(excess)
@@ -61,7 +61,7 @@ struct AirState {
     /// The relation of a packet to the previous one of its side.
     enum Succession { case next, afterGap, `repeat` }
 
-    /// Whether this packet retransmits the last one of its side; stores it otherwise.
+    /// Returns whether this packet retransmits the last one of its side. Stores it otherwise.
     ///
     /// An equal sequence number is not enough: if the sniffer missed a packet, two different packets have the same
     /// number. If the direction is uncertain, a packet with content can retransmit either side's.
@@ -80,8 +80,7 @@ struct AirState {
         return isGap ? .afterGap : .next
     }
 
-    /// Whether the CRC is wrong, as far as the initial value is known. Derives the initial value from packets that
-    /// agree.
+    /// Returns `true` if the CRC is known to be wrong. Derives the initial value from packets that agree.
     /// - Parameter pdu: header and payload.
     mutating func isCRCWrong(_ pdu: RawSpan, crc: UInt32) -> Bool {
         if let seed { return CRC24.of(pdu, seed: seed) != crc }

@@ -1,4 +1,4 @@
-/// Generates link-layer packets. Each PDU (or part of one) has its own connection event: the central sends first, the
+/// Generates link-layer packets. Each PDU or part of one has its own connection event: the central sends first, the
 /// peripheral 150 µs later. A side without data sends an empty packet.
 struct AirSynthesis {
     /// The maximum payload of a data packet with data length extension.
@@ -7,7 +7,7 @@ struct AirSynthesis {
     private static let interval = Duration.milliseconds(30)
     private static let hop: UInt8 = 7
     private static let advertising: UInt32 = 0x8E89_BED6
-    /// A static random address for a central that the capture does not name.
+    /// A static random address for a central whose address is not in the capture.
     private static let anyCentral = BluetoothAddress(0xC0_0000_0000_01)
     private static let usualReason: UInt8 = 0x13
 
@@ -31,14 +31,14 @@ struct AirSynthesis {
         let header: UInt8 = 0x05 | (connection.central == nil ? 0x40 : 0) | (connection.isPeerRandom == true ? 0x80 : 0)
         var payload = central.littleEndian + peer.littleEndian
         payload += bearer.accessAddress.littleEndianBytes(4) + bearer.seed.littleEndianBytes(3)
-        // Window 1.25 ms at offset 0; interval 30 ms, latency 0, timeout 5 s; all 37 channels; hop, 251 to 500 ppm.
+        // Window 1.25 ms at offset 0; interval 30 ms, latency 0, timeout 5 s; 37 channels; hop; 251–500 ppm.
         payload += [0x01, 0x00, 0x00, 0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, Self.hop]
         try emitPacket(
             Self.advertising, [header, UInt8(payload.count)] + payload, seed: CRC24.advertisingInit, rfChannel: 0,
             CapturePacket(number: frame, time: time, direction: nil, content: .unknown), emit)
     }
 
-    /// An ADV_IND on channel 37, which keeps the name.
+    /// Emits an ADV_IND on channel 37. Data that do not fit are dropped, but not the name.
     func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (CapturePacket, RawSpan) throws -> Void)
         rethrows
     {
@@ -114,7 +114,7 @@ struct AirSynthesis {
         try emit(packet, bytes.span.bytes)
     }
 
-    /// The connection's access address if it is free, else a generated one.
+    /// Starts a connection with its own access address if that is free, else with a generated one.
     private mutating func begin(_ connection: ObservedConnection) -> Bearer {
         if let known = bearers[connection.id] { return known }
         let taken = Set(bearers.values.map(\.accessAddress))
@@ -136,7 +136,7 @@ struct AirSynthesis {
         return bearer
     }
 
-    /// The requirements for access addresses (Core 5.4, Vol 6 Part B, 2.1.2).
+    /// Whether the access address meets the requirements (Core 5.4, Vol 6 Part B, 2.1.2).
     static func isAllowed(_ address: UInt32) -> Bool {
         guard (address ^ advertising).nonzeroBitCount > 1 else { return false }
         let bytes = address.littleEndianBytes(4)

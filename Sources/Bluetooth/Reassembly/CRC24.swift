@@ -30,7 +30,7 @@ enum CRC24 {
         }
     }
 
-    /// The initial value with which these bytes have this CRC: runs the register backwards.
+    /// The initial value with which these bytes have this CRC. Calculated by running the register backwards.
     static func seed(_ bytes: RawSpan, crc: UInt32) -> UInt32 {
         var state = crc & 0xFF_FFFF
         for index in (0..<bytes.byteCount).reversed() {
@@ -55,7 +55,7 @@ enum CRC24 {
         return all
     }()
 
-    /// CRCInit enters the register most significant bit first.
+    /// Reverses the bits, because CRCInit enters the register most significant bit first.
     private static func reversed(_ value: UInt32) -> UInt32 {
         var bits = value & 0xFF_FFFF
         bits = (bits & 0x55_5555) << 1 | bits >> 1 & 0x55_5555

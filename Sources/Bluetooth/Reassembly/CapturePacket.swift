@@ -7,11 +7,11 @@ package struct CapturePacket: Sendable, Hashable {
     package var number: Int
     /// The time since 1970; `nil` if the format has none.
     package var time: Duration?
-    /// The adapter (monitor formats) or interface (pcapng), else 0.
+    /// The adapter (monitor formats) or interface (pcapng); 0 in other formats.
     package var adapter: UInt32
     /// The direction seen from the host (HCI), the central (link layer) or the phone (text); `nil` if unknown.
     package var direction: TrafficDirection?
-    /// Bytes of the packet that the file did not keep.
+    /// The number of bytes of the packet that the file does not contain.
     package var missing: Int
     package var content: PacketContent
 
@@ -40,7 +40,7 @@ package enum PacketContent: Sendable, Hashable {
     case value(ValueFacts)
     /// The start or end of a connection in a text capture, without bytes.
     case connection(isBegin: Bool, peer: BluetoothAddress?)
-    /// A record that cannot be read. It keeps the record numbers correct.
+    /// An unreadable record. It keeps the record numbers correct.
     case unknown
 }
 
@@ -66,7 +66,7 @@ package enum CaptureNote: Sendable, Hashable {
     /// Apple PacketLogger type (0xFC note, 0xFD configuration, 0xFE new controller, LMP, …).
     case packetLogger(UInt8)
 
-    /// Whether the adapter appeared, disappeared or was switched, which ends all its connections.
+    /// Whether the note ends all connections: the adapter was added, removed or switched on or off.
     package var endsConnections: Bool {
         switch self {
         case .monitor(let opcode): opcode == 0 || opcode == 1 || opcode == 8 || opcode == 9
@@ -77,14 +77,13 @@ package enum CaptureNote: Sendable, Hashable {
 
 /// The sniffer's data about a packet on the air.
 package struct LinkLayerFacts: Sendable, Hashable {
-    /// The RF channel 0–39 (2402 MHz + 2 n); `nil` if the format has none. The channel indices 37, 38, 39 are RF 0, 12,
-    /// 39.
+    /// The RF channel 0–39 (2402 + 2 n MHz); `nil` if the format has none. Channel indices 37, 38, 39 are RF 0, 12, 39.
     package var rfChannel: UInt8?
     /// Signal strength in dBm.
     package var signal: Int8?
-    /// The sniffer decrypted the payload.
+    /// Whether the sniffer decrypted the payload.
     package var isDecrypted: Bool
-    /// `nil` if the sniffer did not check the CRC.
+    /// Whether the CRC is valid; `nil` if the sniffer did not check it.
     package var isCRCValid: Bool?
     package var lacksCRC: Bool
     /// The modulation. On the coded PHY a coding indicator byte follows the access address.
@@ -122,7 +121,7 @@ package struct ValueFacts: Sendable, Hashable {
     }
 
     package var travel: Travel
-    /// `nil` if the text has only the handle.
+    /// The characteristic; `nil` if the text has only the handle.
     package var characteristic: BluetoothUUID?
     /// The value handle, if the text has it.
     package var handle: UInt16?
@@ -137,7 +136,7 @@ package struct ValueFacts: Sendable, Hashable {
 }
 
 extension Duration {
-    /// A time since 1970. `nanoseconds` can be any number, also negative.
+    /// A time since 1970. `nanoseconds` can be negative or above one second.
     package init(seconds: Int64, nanoseconds: Int64 = 0) {
         self = .seconds(seconds) + .nanoseconds(nanoseconds)
     }

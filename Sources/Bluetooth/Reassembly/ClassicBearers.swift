@@ -44,7 +44,7 @@ struct ClassicBearers {
             if asked.count < Self.mostChannels { asked.append((id, direction, signal.u16(6))) }
         case 0x03 where signal.byteCount >= 10:
             guard let index = asked.firstIndex(where: { $0.id == id && $0.direction != direction }) else { return }
-            // 1 means pending; another result than 0 is a rejection.
+            // Result 1 means pending, 0 success, and any other value a rejection.
             guard signal.u16(8) != 1 else { return }
             let request = asked.remove(at: index)
             guard signal.u16(8) == 0 else { return }

@@ -2,16 +2,15 @@
 ///
 /// Handles are reused, and two adapters can use the same handle. Closed connections use no memory.
 struct ConnectionTable {
-    /// The maximum number of open connections, which limits the memory for hostile captures. The oldest is closed
-    /// first.
+    /// The maximum number of open connections, to limit the memory for hostile captures. The oldest is closed first.
     static let mostOpen = 4096
 
     struct Connection {
         let key: UInt64
         var observed: ObservedConnection
-        /// BR/EDR, on which channel 4 is not ATT.
+        /// Whether this is a BR/EDR connection, on which channel 4 is not ATT.
         var isClassic = false
-        /// A packet was received, so another Connection Complete means another connection.
+        /// Whether a packet was received. If so, another Connection Complete starts another connection.
         var hasTraffic = false
         var sent = L2CAPReassembly()
         var received = L2CAPReassembly()
@@ -28,7 +27,7 @@ struct ConnectionTable {
     private var byKey: [UInt64: Int] = [:]
     private var free: [Int] = []
     private var ofAdapter: [UInt32: Set<Int>] = [:]
-    /// The number of connections that adapter resets have examined.
+    /// The number of connections examined by adapter resets so far.
     private(set) var looks = 0
     private var lastID = 0
     private var lastKey: UInt64 = .max
@@ -47,7 +46,7 @@ struct ConnectionTable {
         return slot
     }
 
-    /// The connections that end with a reset of the adapter, in order of their first packet.
+    /// The open connections of an adapter, which end with its reset, in order of their first packet.
     mutating func open(of adapter: UInt32) -> [Int] {
         guard let slots = ofAdapter[adapter] else { return [] }
         looks += slots.count

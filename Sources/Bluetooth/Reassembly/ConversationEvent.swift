@@ -1,11 +1,10 @@
-/// An event of a connection in a capture. The bytes of an event (the PDU of `att`, the data of `advertised`) are a
-/// separate, borrowed parameter.
+/// An event of a connection in a capture. Its bytes are a separate, borrowed parameter.
 package enum ConversationEvent: Sendable, Hashable {
     case att(ATTObservation)
     case connected(ObservedConnection)
     /// `reason` is the HCI or LL error code, if the capture has it. Incomplete PDUs are dropped.
     case disconnected(ObservedConnection, reason: UInt8?)
-    /// A payload was encrypted (link layer only) and is not decoded. Reported once per connection.
+    /// A payload was encrypted (link layer only) and is not decoded. There is one event per connection.
     case encrypted(ObservedConnection)
     /// Bytes that are not a PDU, with the reason. Counted in `ConversationReassembler.drops`.
     case dropped(DropReason, ObservedConnection?)
@@ -14,18 +13,17 @@ package enum ConversationEvent: Sendable, Hashable {
 
 /// An ATT PDU of a capture, without its bytes.
 package struct ATTObservation: Sendable, Hashable {
-    /// The number of the record with its last byte.
+    /// The number of the record with the last byte of the PDU.
     package var frame: Int
     package var time: Duration?
     package var connection: ObservedConnection
-    /// Relative to the host (HCI), the central (link layer), or the phone or gateway (text).
+    /// The direction seen from the host (HCI), the central (link layer), or the phone or gateway (text).
     package var direction: TrafficDirection?
     /// The L2CAP channel: 4, or a dynamic one of an Enhanced ATT bearer. Each bearer has its own transactions.
     package var bearer: UInt16
     /// The characteristic that a text capture names; `nil` in binary captures.
     package var characteristic: BluetoothUUID?
-    /// Whether the PDU is not in the capture. Discovery and acknowledgements that a text capture lacks are added, so
-    /// that all readers can use text.
+    /// Whether the PDU is not in the capture. PDUs that a text capture lacks are added.
     package var isSynthetic: Bool
 
     package init(
@@ -49,7 +47,7 @@ package enum TrafficDirection: UInt8, Sendable, Hashable {
     package var opposite: TrafficDirection { self == .sent ? .received : .sent }
 }
 
-/// A connection of a capture. A reused handle is a new connection with a new `id`.
+/// A connection of a capture. Another connection with the same handle has another `id`.
 package struct ObservedConnection: Sendable, Hashable {
     /// 1, 2, 3… in order of the first packet.
     package var id: Int
@@ -57,8 +55,7 @@ package struct ObservedConnection: Sendable, Hashable {
     package var adapter: UInt32
     /// The HCI connection handle (12 bits), or the access address on the air.
     package var handle: UInt32
-    /// The host's peer; on the air the peripheral (the advertiser). `nil` if the capture lacks the start of the
-    /// connection.
+    /// The host's peer, on the air the peripheral. `nil` if the start of the connection is not in the capture.
     package var peer: BluetoothAddress?
     /// Whether `peer` is a random address; `nil` if unknown.
     package var isPeerRandom: Bool?

@@ -33,7 +33,7 @@ extension ConversationReassembler {
         table.find(ConnectionTable.key(adapter: adapter, handle: accessAddress)).map { table.slots[$0].observed }
     }
 
-    /// Whether the CRC is wrong. The sniffer's flag decides; without one, the CRC decides after one was right.
+    /// Whether the CRC is wrong, by the sniffer's flag. Without a flag the computed CRC counts, once one was correct.
     private mutating func isDamaged(_ facts: LinkLayerFacts, isWrong: Bool) -> Bool {
         if let stated = facts.isCRCValid { return !stated }
         if !isWrong { hasSeenRightCRC = true }
@@ -90,7 +90,6 @@ extension ConversationReassembler {
             table.slots[slot].observed.central == payload.address(0),
             table.slots[slot].air?.hasData == false
         {
-            // A retransmission.
             return
         }
         try close(key, reason: nil, emit)
@@ -100,7 +99,7 @@ extension ConversationReassembler {
         table.slots[slot].observed.isPeerRandom = isPeripheralRandom
         table.slots[slot].observed.isCentral = true
         table.slots[slot].air = AirState(seed: payload.u24(16))
-        // A copy: Swift 6.3.1 without optimisation passes a wrong payload for a value read through the subscript.
+        // Local copy: without optimisation, Swift 6.3.1 passes a wrong payload for a value from the subscript.
         let observed = table.slots[slot].observed
         try emit(.connected(observed), RawSpan())
     }
@@ -120,7 +119,7 @@ extension ConversationReassembler {
         if let found = table.find(key) {
             slot = found
         } else {
-            // Noise has access addresses too: a packet with a wrong CRC starts no connection.
+            // On the air, noise can look like an access address, so a packet with a wrong CRC starts no connection.
             if facts.isCRCValid == false { return try drop(.badCRC, nil, emit) }
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
         }
@@ -136,7 +135,7 @@ extension ConversationReassembler {
         }
 
         let meaning = meaning(of: payload, header: header, slot: slot)
-        // One access: each access to the connection's state is expensive.
+        // Read the connection's state in one access, because each access is expensive.
         let (direction, succession, isTerminated) = table.slots[slot].withAir { air in
             let (direction, isSure) = air.clock.judge(
                 header: header, said: packet.direction, at: packet.time, channel: facts.rfChannel,
@@ -161,7 +160,7 @@ extension ConversationReassembler {
         guard payload.byteCount > 0 else { return }
         if isTerminated {
             if kind == 3 { return }
-            // Data after the end: the access address belongs to a new connection.
+            // Data after the end of the connection belong to a new connection with the same access address.
             try close(key, reason: nil, emit)
             slot = try add(key, adapter: packet.adapter, handle: accessAddress, emit)
             table.slots[slot].air = AirState()
@@ -199,8 +198,7 @@ extension ConversationReassembler {
             }
         case 3 where table.slots[slot].air?.isEncrypted == false:
             switch payload.u8(0) {
-            // LL_CONNECTION_UPDATE_IND, CHANNEL_MAP_IND, ENC_REQ, FEATURE_REQ, PAUSE_ENC_REQ, PHY_UPDATE_IND: central
-            // only.
+            // LL_CONNECTION_UPDATE_IND, CHANNEL_MAP_IND, ENC_REQ, FEATURE_REQ, PAUSE_ENC_REQ, PHY_UPDATE_IND: central.
             case 0x00, 0x01, 0x03, 0x08, 0x0A, 0x18: return .of(.sent, 150)
             // LL_ENC_RSP, START_ENC_REQ, PERIPHERAL_FEATURE_REQ, MIN_USED_CHANNELS_IND: peripheral only.
             case 0x04, 0x05, 0x0E, 0x19: return .of(.received, 150)
@@ -211,8 +209,7 @@ extension ConversationReassembler {
     }
 
     /// Whether a packet of an encrypted connection is plaintext: not all decrypting sniffers set a flag. Ciphertext
-    /// matches an L2CAP header with a fitting length once in 10^9 packets. A continuation is plaintext if its start
-    /// was.
+    /// matches an L2CAP header with a fitting length once in 10^9 packets. A continuation is like its start.
     private func isPlain(_ payload: RawSpan, kind: UInt8, slot: Int, direction: TrafficDirection) -> Bool {
         switch kind {
         case 2:

@@ -33,8 +33,8 @@ extension ConversationReassembler {
         guard parameters.byteCount >= 1 else { return }
         switch parameters.u8(0) {
         case 0x01, 0x0A, 0x29:
-            // LE Connection Complete, Enhanced, Enhanced v2: subevent, status, handle(2), role, peer's address type,
-            // peer's address(6).
+            // LE Connection Complete, Enhanced, Enhanced v2: subevent, status, handle(2), role, peer's address type and
+            // address(6).
             guard parameters.byteCount >= 12, parameters.u8(1) == 0 else { return }
             let handle = UInt32(parameters.u16(2) & 0x0FFF)
             let key = ConnectionTable.key(adapter: packet.adapter, handle: handle)
@@ -45,14 +45,14 @@ extension ConversationReassembler {
                 // The same connection, reported as Connection Complete and as Enhanced Connection Complete.
                 return
             }
-            // A reused handle ends its last connection.
+            // A reused handle ends the last connection with this handle.
             try close(key, reason: nil, emit)
             let slot = try add(key, adapter: packet.adapter, handle: handle, isHCI: true, emit)
             table.slots[slot].observed.isCentral = parameters.u8(4) == 0
             // Address types 1 and 3 are random (3: a random identity address, resolved).
             table.slots[slot].observed.isPeerRandom = parameters.u8(5) & 1 == 1
             table.slots[slot].observed.peer = peer
-            // A copy: Swift 6.3.1 without optimisation passes a wrong payload for a value read through the subscript.
+            // Local copy: without optimisation, Swift 6.3.1 passes a wrong payload for a value from the subscript.
             let observed = table.slots[slot].observed
             try emit(.connected(observed), RawSpan())
         case 0x02: try receiveAdvertisingReports(packet, parameters, emit)
@@ -83,8 +83,7 @@ extension ConversationReassembler {
         }
     }
 
-    /// Count, then per report 24 bytes (type(2), address type, address(6), PHYs(2), set, power, RSSI, …, length) and
-    /// data.
+    /// Count, then per report 24 bytes (type(2), address type, address(6), PHYs(2), set, power, RSSI, …, length), data.
     private func receiveExtendedReports(
         _ packet: CapturePacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {

@@ -1,8 +1,8 @@
-// Captures without directions whose fragments of both directions are interleaved on one handle.
+// Handles captures without directions, in which fragments of both directions are interleaved on one handle.
 
 extension ConversationReassembler {
     /// Adds a fragment without a direction while both directions have an incomplete frame.
-    /// - Returns: whether it was added; others take the usual path.
+    /// - Returns: whether the fragment was added. If not, the caller handles it as usual.
     mutating func receiveTangled(
         _ slot: Int, boundary: UInt16, length: Int, _ packet: CapturePacket, _ bytes: RawSpan,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
@@ -53,8 +53,8 @@ extension ConversationReassembler {
         try decide(slot, tangle, emit)
     }
 
-    /// There is one end state: either one assignment leads to it, or the frames are lost and their remaining lengths
-    /// are known.
+    /// Assigns the fragments if only one end state remains. If several assignments lead to it, the frames are dropped
+    /// and only their remaining lengths are known.
     private mutating func decide(
         _ slot: Int, _ tangle: InterleavedFragments, _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {

@@ -8,7 +8,7 @@ struct TextState {
     private static let mostCharacteristics = 4096
 
     private var handles: [BluetoothUUID: UInt16] = [:]
-    /// Above the handles of real tables, which the same text can name for other characteristics.
+    /// The next free handle. It is above the handles of real tables, which the same text can name too.
     private var next: UInt16 = 0x8000
     /// The handles of values without a characteristic, one per direction.
     static let unnamedSent: UInt16 = 0x0003
@@ -66,7 +66,7 @@ extension ConversationReassembler {
         }
     }
 
-    /// Text has no connection handles: its keys are above those of binary captures.
+    /// The key of a text connection, above all keys of binary captures, because text has no connection handles.
     private static func textKey(_ peer: BluetoothAddress?) -> UInt64 {
         0xFFFE_0000_0000_0000 | (peer?.value ?? 0xFFFF_0000_0000_0000)
     }
@@ -81,7 +81,7 @@ extension ConversationReassembler {
         table.slots[slot].observed.peer = peer
         table.slots[slot].observed.isCentral = true
         table.slots[slot].text = TextState()
-        // A copy: Swift 6.3.1 without optimisation passes a wrong payload for a value read through the subscript.
+        // Local copy: without optimisation, Swift 6.3.1 passes a wrong payload for a value from the subscript.
         let observed = table.slots[slot].observed
         try emit(.connected(observed), RawSpan())
         let mtu = [UInt8(truncatingIfNeeded: TextState.mtu), UInt8(TextState.mtu >> 8)]
@@ -90,7 +90,7 @@ extension ConversationReassembler {
         return slot
     }
 
-    /// The value handle. A new characteristic is discovered first.
+    /// The value handle of a characteristic. Discovers a new characteristic first.
     private mutating func handle(
         of value: ValueFacts, _ packet: CapturePacket, slot: Int,
         _ emit: (ConversationEvent, RawSpan) throws -> Void

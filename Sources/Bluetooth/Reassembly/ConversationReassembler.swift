@@ -6,12 +6,12 @@ package struct ConversationReassembler {
     package private(set) var drops: [DropReason: Int] = [:]
 
     var table = ConnectionTable()
-    /// Adapters whose host marks its packets with boundary 0, so that 2 is the controller's. For captures without
-    /// directions.
+    /// The adapters whose host uses boundary flag 0 for first fragments, so that flag 2 marks those of the controller.
+    /// For captures without directions.
     private var hostsWithBoundary0: Set<UInt32> = []
     /// Qualcomm's controllers send diagnostics as ACL data on this handle; many Android logs have them.
     private static let diagnosticsHandle: UInt32 = 0xEDC
-    /// A packet had a correct CRC, so a wrong one means damage.
+    /// Whether a packet had a correct CRC. If so, a wrong CRC means damage.
     var hasSeenRightCRC = false
 
     /// Checks the content of a frame if fragments of both directions are interleaved.
@@ -44,8 +44,8 @@ package struct ConversationReassembler {
         }
     }
 
-    /// The direction of an HCI packet of a capture that does not have it: commands are sent, events received, ACL data
-    /// by boundary flag and incomplete frames. Call it before `receive`.
+    /// The direction of an HCI packet if the capture has none. Commands are sent, events are received; for ACL data,
+    /// the boundary flag and incomplete frames decide. Call this before `receive`.
     package mutating func direction(of packet: CapturePacket, _ bytes: RawSpan) -> TrafficDirection? {
         if let stated = packet.direction { return stated }
         switch packet.content {
@@ -86,7 +86,7 @@ package struct ConversationReassembler {
             slot = try add(key, adapter: packet.adapter, handle: handle, isHCI: true, emit)
         }
         guard !table.slots[slot].isClassic || mayBeATT(slot, boundary: boundary, bytes) else {
-            // A start ends the incomplete frame of this direction.
+            // A first fragment ends the incomplete frame of this direction.
             if boundary != 1, let direction = packet.direction { abandon(slot, direction) }
             return try drop(.classic, table.slots[slot].observed, emit)
         }
@@ -106,7 +106,7 @@ package struct ConversationReassembler {
             return try abandonBoth(slot, .unknownDirection, emit)
         }
         guard !packet.isCut, length <= bytes.byteCount - 4 else {
-            // A truncated packet: its frame is lost.
+            // The packet is truncated, so its frame is lost.
             abandon(slot, direction)
             return try drop(packet.isCut ? .cutRecord : .shortPacket, table.slots[slot].observed, emit)
         }
@@ -124,9 +124,8 @@ package struct ConversationReassembler {
         return channel == 1 || connection.classic.knows(channel)
     }
 
-    /// In a capture without directions, a continuation belongs to the only incomplete frame. The rest of a dropped
-    /// frame looks the same.
-    /// - Returns: `nil` if no frame is open or the direction is unknown. A start always has a direction.
+    /// The direction of a continuation in a capture without directions: that of the only incomplete or dropped frame.
+    /// - Returns: `nil` if no frame is open or the direction is unknown. A first fragment always has a direction.
     private func directionOfFragment(_ slot: Int, boundary: UInt16, _ bytes: RawSpan) -> TrafficDirection? {
         let connection = table.slots[slot]
         guard boundary == 1 else {
@@ -141,9 +140,8 @@ package struct ConversationReassembler {
         }
     }
 
-    /// The direction of a first fragment. Boundary 0 comes from the host. Hosts with old kernels also use 2: then the
-    /// ATT opcode decides. Odd opcodes come from the server, which is the peer unless it connected to the capturing
-    /// host.
+    /// The direction of a first fragment. Boundary flag 0 comes from the host. Hosts with old kernels also use 2; then
+    /// the ATT opcode decides. Odd opcodes come from the server: the peer, unless it is the central.
     func directionOfStart(_ adapter: UInt32, boundary: UInt16, isHostServer: Bool, _ bytes: RawSpan) -> TrafficDirection
     {
         if boundary == 0 { return .sent }
@@ -171,7 +169,7 @@ package struct ConversationReassembler {
             if fragment.byteCount >= L2CAPReassembly.headerLength,
                 Int(fragment.u16(0)) + L2CAPReassembly.headerLength <= fragment.byteCount
             {
-                // The usual case: one fragment has the whole frame, without a copy.
+                // The usual case: one fragment has the whole frame, so no copy is needed.
                 let length = Int(fragment.u16(0)) + L2CAPReassembly.headerLength
                 if fragment.byteCount > length { try drop(.overrun, table.slots[slot].observed, emit) }
                 if packet.direction == nil { withHalf(slot, direction) { $0.expectNothing() } }
@@ -188,16 +186,14 @@ package struct ConversationReassembler {
         let needed = (direction == .sent ? table.slots[slot].sent.needed : table.slots[slot].received.needed) ?? 0
         let whole = withHalf(slot, direction) { $0.take() }
         if whole.count > needed { try drop(.overrun, table.slots[slot].observed, emit) }
-        // On the air, a wrong total length means that packets were missed. Without a direction, two frames are mixed
-        // and both are lost.
+        // On the air, a wrong total length means that packets were missed. Without a direction, two frames were mixed.
         if whole.count == needed || table.slots[slot].air == nil && packet.direction != nil {
             try receiveFrame(whole.span.bytes.extracting(0..<needed), slot: slot, direction: direction, packet, emit)
         }
         withHalf(slot, direction) { $0.recycle(whole) }
     }
 
-    /// A complete L2CAP frame. Fixed channels: 1 BR/EDR signalling, 4 ATT, 5 LE signalling (Core 5.4, Vol 3 Part A,
-    /// 2.1).
+    /// A complete L2CAP frame. Channels: 1 BR/EDR signalling, 4 ATT, 5 LE signalling (Core 5.4, Vol 3 Part A, 2.1).
     private mutating func receiveFrame(
         _ frame: RawSpan, slot: Int, direction: TrafficDirection, _ packet: CapturePacket,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
@@ -246,7 +242,7 @@ package struct ConversationReassembler {
 
     // MARK: Connections
 
-    /// Adds a connection whose start is not in the capture, or follows later.
+    /// Adds a connection whose start is not in the capture or follows later.
     mutating func add(
         _ key: UInt64, adapter: UInt32, handle: UInt32, isHCI: Bool = false,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
@@ -284,7 +280,7 @@ package struct ConversationReassembler {
         withHalf(slot, direction) { $0.abandon() }
     }
 
-    /// The directions of this fragment and the next are unknown: drop both frames rather than mix them.
+    /// Drops the incomplete frames of both directions, because the next directions are unknown.
     mutating func abandonBoth(_ slot: Int, _ reason: DropReason, _ emit: (ConversationEvent, RawSpan) throws -> Void)
         rethrows
     {

@@ -1,5 +1,5 @@
-/// Generates controller or link-layer packets from a conversation, for `--record` and `convert` if there are no packets
-/// of that level.
+/// Generates controller or link-layer packets from a conversation, for `--record` and `convert` if that level has no
+/// packets.
 ///
 /// Creates connection events, ACL headers and handles (HCI), or CONNECT_IND, access addresses, sequence numbers and
 /// CRCs (link layer), which Wireshark dissects. The last packet of each PDU has the PDU's time.
@@ -16,7 +16,7 @@ package struct ConversationSynthesiser {
     /// Adds the next event of a conversation (`connected`, `att`, `disconnected`, `advertised`) and emits its packets.
     /// An advertisement longer than 31 bytes keeps the AD structures that fit.
     /// - Parameters:
-    ///   - frame, time: of `connected` and `disconnected`; the other events have their own.
+    ///   - frame, time: the record number and time of `connected` and `disconnected`. Other events contain theirs.
     ///   - emit: called for each packet with its bytes.
     package mutating func receive(
         _ event: ConversationEvent, _ bytes: RawSpan, frame: Int, time: Duration?,
@@ -53,7 +53,7 @@ private func legacyAdvertisingData(_ data: RawSpan) -> [UInt8] {
 }
 
 extension ATTObservation {
-    /// If the capture has no direction: odd opcodes come from the server, which usually is not the host.
+    /// The likely direction if the capture has none: odd opcodes come from the server, which usually is not the host.
     func direction(saying pdu: RawSpan) -> TrafficDirection {
         direction ?? (pdu.byteCount > 0 && pdu.u8(0) & 1 == 1 ? .received : .sent)
     }

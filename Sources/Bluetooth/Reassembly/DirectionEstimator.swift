@@ -1,10 +1,9 @@
-/// Estimates the direction of a packet on the air if the sniffer does not state it: from time, content and sequence
-/// bits.
+/// Estimates the direction of a packet on the air, if not stated, from time, content and sequence bits.
 ///
 /// - The peripheral responds 150 µs after the central, and the central starts each connection event.
 /// - Connection events start at multiples of 1.25 ms from each other (Core 5.4, Vol 6 Part B, 4.5.1).
-/// - In ATT, odd opcodes come from the server, which usually is the peripheral. Some link-layer control PDUs belong to
-///   one role.
+/// - In ATT, odd opcodes come from the server, which usually is the peripheral. Some link-layer PDUs belong to one
+///   role.
 /// - Sequence bits fit only some states of the two ends (`AirExchange`).
 ///
 /// No single fact is certain: the sniffer misses packets, timestamps can be coarse, and both ends can be servers. All
@@ -17,15 +16,15 @@ struct DirectionEstimator {
     private var stated = StatedDirections()
     /// The first packet of the last connection event, and the probability that the central sent it.
     private var opener: (time: Duration, isSent: Float)?
-    /// Timestamps have a resolution better than half a millisecond.
+    /// Whether timestamps have a resolution better than half a millisecond.
     private var hasFineStamps = false
     private var eventCount = 0
-    /// The number of connection events with one packet, and with more. With a perfect sniffer no event has one.
+    /// The number of connection events with one received packet, and with several. A perfect sniffer has none with one.
     private var events: (lone: Float, full: Float) = (1.5, 8)
-    /// How often ATT opcodes agreed with the other facts, and how often not.
+    /// The number of ATT opcodes that agreed with the other facts, and of those that did not.
     private var opcodes: (agreed: Float, opposed: Float) = (6, 0.5)
 
-    /// The interframe space in microseconds (Core 5.4, Vol 6 Part B, 4.1.1). Sniffers' timestamps vary by some tens.
+    /// The interframe space in microseconds (Core 5.4, Vol 6 Part B, 4.1.1). Sniffers' timestamps vary by tens of µs.
     private static let space = 150
     private static let tolerance = 65
     /// The minimum gap between two connection events, which are at least 7.5 ms apart.
@@ -82,7 +81,7 @@ struct DirectionEstimator {
         return (odds >= 1 ? .sent : .received, odds >= Self.firm || odds <= 1 / Self.firm)
     }
 
-    /// Adds a damaged packet, of which only the time counts.
+    /// Adds a damaged packet. Only its time is used.
     mutating func pass(at time: Duration?, channel: UInt8?, length: Int, phy: LinkLayerFacts.PHY) {
         end(begin(time, channel, length, phy), time, isDamaged: true)
     }
@@ -109,7 +108,7 @@ struct DirectionEstimator {
         if moment == .opener, let time { opener = (time, exchange.isSent) }
     }
 
-    /// The likelihood that each side starts an event at that time, from the start of the last event.
+    /// The likelihood that each side starts an event at that time, measured from the start of the last event.
     private func onGrid(_ time: Duration) -> (sent: Float, received: Float) {
         guard let opener, hasFineStamps, time > opener.time, time - opener.time < Self.longestOnGrid else {
             return (1, 1)
@@ -121,7 +120,7 @@ struct DirectionEstimator {
         }
         let chance: Float = 0.03, wasSent = opener.isSent, wasReceived = 1 - opener.isSent
         if isNear(0) { return (wasSent + chance, wasReceived + chance) }
-        // The response to an empty packet that the sniffer missed.
+        // The packet might respond to an empty packet that the sniffer missed.
         for step in [Self.airtime(0, .le1M) + Self.space, Self.airtime(0, .le2M) + Self.space] {
             if isNear(step) { return (chance, wasSent + chance) }
             if isNear(Self.grid - step) { return (wasReceived + chance, chance) }
@@ -132,11 +131,11 @@ struct DirectionEstimator {
     // MARK: Time
 
     enum Moment {
-        /// One interframe space after the previous packet.
+        /// The packet follows one interframe space after the previous one.
         case answer
-        /// In the same event, after one missed empty packet: the same side again.
+        /// The packet is in the same event, after one missed empty packet, so the same side sends again.
         case afterOneMissed
-        /// The first packet of its connection event that the sniffer received.
+        /// The packet is the first received one of its connection event.
         case opener
         case unknown
     }
@@ -150,7 +149,7 @@ struct DirectionEstimator {
         if step > Self.eventGap { return .opener }
         guard step > .zero else { return .unknown }
         let microseconds = Self.microseconds(step)
-        // Most sniffers timestamp the start of a packet, some its end. Link type 251 does not state the PHY.
+        // Most sniffers record the time of a packet's start, some of its end. Link type 251 does not state the PHY.
         if phy == .coded {
             return isAnswer(microseconds, length, .coded)
                 ? .answer : isAfterOneMissed(microseconds, .coded) ? .afterOneMissed : .unknown
@@ -177,6 +176,7 @@ struct DirectionEstimator {
 
     // MARK: Airtime
 
+    /// The time on the air.
     /// - Parameter length: the payload in bytes, without preamble, access address, header and CRC.
     static func airtime(length: Int, phy: LinkLayerFacts.PHY) -> Duration {
         .microseconds(airtime(length, phy))
@@ -196,8 +196,7 @@ struct DirectionEstimator {
     }
 }
 
-/// Checks a sniffer's direction flags on one connection: flags that stay the same for a packet and its response are
-/// invalid.
+/// Checks a sniffer's direction flags on one connection: equal flags of a packet and its response are invalid.
 private struct StatedDirections {
     private var hasSent = false
     private var hasReceived = false

@@ -2,10 +2,10 @@
 struct HCISynthesis {
     /// The data length of an ACL packet, as LE controllers use it.
     private static let aclLength = 251
-    /// Remote User Terminated Connection.
+    /// Error code 0x13: Remote User Terminated Connection.
     private static let usualReason: UInt8 = 0x13
 
-    /// The handles of open connections, by the connection's id. All adapters become one, so equal handles are replaced.
+    /// The handles of open connections, by the connection's id. The output has one adapter, so handles can change.
     private var handles: [Int: UInt16] = [:]
     private var next: UInt16 = 0x0040
 
@@ -52,7 +52,7 @@ struct HCISynthesis {
             CapturePacket(number: frame, time: time, direction: .received, content: .hci(.event)), event.span.bytes)
     }
 
-    /// An LE Advertising Report event of one report (Core 5.4, Vol 4 Part E, 7.7.65.2), which keeps the name.
+    /// An LE Advertising Report event with one report (Core 5.4, Vol 4 Part E, 7.7.65.2). The name is never dropped.
     func advertise(_ advertiser: ObservedAdvertiser, _ data: [UInt8], _ emit: (CapturePacket, RawSpan) throws -> Void)
         rethrows
     {

@@ -1,18 +1,17 @@
-/// Whether a fragment can be at that offset of an L2CAP frame. `true` only if the start of the frame allows no other
-/// content.
+/// Whether a fragment fits at an offset of an L2CAP frame. `true` only if the frame allows no other content.
 /// - Parameters of the call: the first bytes of the frame with its header, the offset of the fragment, the fragment.
 package typealias FragmentValidator = @Sendable (_ begun: [UInt8], _ offset: Int, _ part: [UInt8]) -> Bool
 
 /// Continuations on one handle of a capture without directions, while both directions have an incomplete frame. They
 /// are kept until the frame lengths determine the direction of each.
 ///
-/// A frame header has the frame's length, and a direction starts the next frame only when the last one is complete. Few
-/// assignments fit, usually one; `FragmentValidator` excludes more. All assignments with the same remaining lengths are
-/// one `End`, so that the work grows with the lengths and not with the number of assignments.
+/// A frame header has the frame's length, and a direction starts the next frame only when the last one is complete.
+/// Usually one assignment fits; `FragmentValidator` excludes others. All assignments with the same remaining lengths
+/// are one `End`, so that the work grows with the lengths and not with the number of assignments.
 struct InterleavedFragments {
     struct Fragment {
         let bytes: [UInt8]
-        /// The length in its header; more than `bytes` has if the capture truncated it.
+        /// The frame length from its header; more than `bytes` has if the capture truncated it.
         let length: Int
         let packet: CapturePacket
         var isWhole: Bool { !packet.isCut && bytes.count == length }
@@ -22,7 +21,7 @@ struct InterleavedFragments {
     private var ends: [End]
     private let sent: Shape, received: Shape
     private let fits: FragmentValidator?
-    /// Each choice with the index of the previous one: assignments share their first choices.
+    /// All choices, each with the index of the previous one, so that assignments share their first choices.
     private var choices: [Choice] = []
 
     private struct Shape {
@@ -30,7 +29,7 @@ struct InterleavedFragments {
         /// The received start of the incomplete frame.
         let begun: [UInt8]
         let length: Int
-        /// Whether the next fragment usually has this length: the rest, or the length of the first fragment.
+        /// Whether a fragment of this length is usual here: the rest of the frame, or the length of the first fragment.
         func expects(_ length: Int, of lacking: Int) -> Bool {
             length == lacking || length == firstLength && length < lacking
         }
@@ -60,15 +59,15 @@ struct InterleavedFragments {
         var sentLacks: Int
         var receivedLacks: Int
         var all: Ways
-        /// Only assignments in which both directions fragment as before.
+        /// The assignments in which both directions use the same fragment lengths as before.
         var regular: Ways
     }
 
     private static let noChoice: Int32 = -1
-    /// The limit for hostile captures. A real frame has some 20 fragments.
+    /// The maximum number of choices for hostile captures. A real frame has about 20 fragments.
     private static let mostChoices = 4096
 
-    /// `nil` if a frame's length is unknown because its first fragment was too short.
+    /// Returns `nil` if a frame's length is unknown because its first fragment was too short.
     init?(sent: L2CAPReassembly, received: L2CAPReassembly, fits: FragmentValidator? = nil) {
         guard let sentLacks = sent.remaining, let receivedLacks = received.remaining, let first = sent.firstLength,
             let other = received.firstLength
@@ -121,7 +120,7 @@ struct InterleavedFragments {
         ends.sort { $0.sentLacks < $1.sentLacks }
         var merged: [End] = []
         for end in ends {
-            // The sum of both lengths is the same for all ends.
+            // For all ends, the sum of both lengths is the same.
             if let last = merged.last, last.sentLacks == end.sentLacks {
                 merged[merged.count - 1].all = last.all + end.all
                 merged[merged.count - 1].regular = last.regular + end.regular
@@ -132,8 +131,8 @@ struct InterleavedFragments {
         ends = merged
     }
 
-    /// A direction starts another frame, so its last one was complete.
-    /// - Returns: `false` if that is impossible.
+    /// Excludes assignments with an incomplete frame of this direction, because it starts another frame.
+    /// - Returns: `false` if no assignment remains.
     mutating func complete(_ direction: TrafficDirection) -> Bool {
         ends.removeAll { (direction == .sent ? $0.sentLacks : $0.receivedLacks) != 0 }
         return !ends.isEmpty
@@ -148,14 +147,14 @@ struct InterleavedFragments {
         return way(to: last)
     }
 
-    /// `onlyWay`, or the one assignment in which both directions fragment as before.
+    /// `onlyWay`, or the only assignment in which both directions use the same fragment lengths as before.
     var likelyWay: [TrafficDirection]? {
         if let onlyWay { return onlyWay }
         guard ends.count == 1, case .one(let last) = ends[0].regular else { return nil }
         return way(to: last)
     }
 
-    /// The number of bytes that the direction's frame lacks, once there is one end.
+    /// The number of bytes that the direction's frame lacks, once all assignments agree.
     func lacks(_ direction: TrafficDirection) -> Int { direction == .sent ? ends[0].sentLacks : ends[0].receivedLacks }
 
     private func way(to last: Int32) -> [TrafficDirection] {

@@ -6,19 +6,19 @@
 struct L2CAPReassembly {
     static let headerLength = 4
 
-    /// The bytes so far. The memory is reused for the next frame.
+    /// The received bytes of the frame. The next frame reuses the memory.
     private(set) var buffer: [UInt8] = []
     private(set) var isOpen = false
     /// The length of the whole frame with its header; `nil` until the length field is complete.
     private(set) var needed: Int?
     /// The length of the first fragment of the last fragmented frame.
     private(set) var firstLength: Int?
-    /// Whether all fragments of this direction, except the last of each frame, have had one length.
+    /// Whether all fragments of this direction, except the last of each frame, have had the same length.
     private(set) var isRegular = true
-    /// The frame was dropped, and its rest can follow until this direction starts another one.
+    /// Whether the frame was dropped and its rest can follow until this direction starts another one.
     private(set) var isAwaited = false
 
-    /// The length of the frame is known, but not all of its content: it is dropped.
+    /// Whether the length of the frame is known but some content is not, so the frame will be dropped.
     private(set) var isSpoiled = false
 
     var remaining: Int? { isOpen ? needed.map { $0 - buffer.count } : nil }
@@ -34,7 +34,7 @@ struct L2CAPReassembly {
         append(fragment)
     }
 
-    /// This direction has started another frame: nothing of the dropped one follows.
+    /// Records that nothing of the dropped frame follows, because this direction has started another one.
     mutating func expectNothing() { isAwaited = false }
 
     mutating func appendUnknown(_ length: Int) {

@@ -1,5 +1,4 @@
-// Little-endian integers of HCI, L2CAP and link-layer packets. The caller has checked the length; a wrong offset stops
-// the program.
+// Little-endian integers of HCI, L2CAP and link-layer packets. Offsets are not checked; a wrong one stops the program.
 
 extension RawSpan {
     func u8(_ offset: Int) -> UInt8 { unsafeLoad(fromByteOffset: offset, as: UInt8.self) }

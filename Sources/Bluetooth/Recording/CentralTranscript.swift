@@ -1,8 +1,7 @@
 /// Records the GATT operations of a central as ATT PDUs, for links whose stack handles the PDUs (bluetoothd).
 ///
 /// The requests, values, their order and direction are real. The stack's own traffic is written as `GATTClient` would
-/// send it: one response with the services, one per service with its characteristics, and a subscription at the handle
-/// after the value's.
+/// send it. The subscription is at the handle after the value's.
 package struct CentralTranscript: Sendable {
     private var connection = 0
     private var isConnected = false
@@ -58,8 +57,8 @@ package struct CentralTranscript: Sendable {
         LinkObservation(connection: connection, at: now, event: .pdu(direction, pdu.encoded))
     }
 
-    /// The declarations of services and characteristics (Core 5.4, Vol 3 Part G, 3.1 and 3.3.1): type 2800 by group,
-    /// 2803 within each.
+    /// The declarations of services and characteristics (Core 5.4, Vol 3 Part G, 3.1 and 3.3.1): type 2800, and 2803
+    /// within each.
     private func discovery(_ services: [RemoteService], _ now: MonotonicInstant) -> [LinkObservation] {
         var said: [LinkObservation] = []
         let services = services.sorted { $0.handle < $1.handle }

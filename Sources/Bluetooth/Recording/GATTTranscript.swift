@@ -140,7 +140,7 @@ package struct GATTTranscript: Sendable {
                 toServer += client.handle(.received(response), at: now)
             }
         }
-        // The MTU exchange follows when the stack reports it.
+        // The MTU exchange is omitted here. It is recorded when the stack reports it.
         return Array(said.dropFirst(2))
     }
 }

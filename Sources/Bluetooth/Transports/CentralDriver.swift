@@ -2,7 +2,7 @@ import Dispatch
 
 /// A transport for a central's PDUs. The driver calls it on its queue, and it answers on that queue.
 protocol CentralTransport: AnyObject {
-    /// Searches for the peer. Answers with `found` or `notFound`.
+    /// Searches for the peer. The transport answers with `found` or `notFound`.
     func look()
     func open(_ peer: PeerID)
     func send(_ bytes: [UInt8])
@@ -12,8 +12,7 @@ protocol CentralTransport: AnyObject {
     func setReading(fromPeripheral isReading: Bool)
 }
 
-/// Runs the central's state machine on a queue, between a transport and the consumer of its events. `queue` protects
-/// all state.
+/// Runs the central's state machine on a queue between a transport and the event consumer. `queue` protects all state.
 final class CentralDriver: @unchecked Sendable {
     let queue: DispatchQueue
     let instruments: LinkInstruments

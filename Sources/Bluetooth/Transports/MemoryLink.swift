@@ -1,7 +1,6 @@
 import Dispatch
 
-/// A central and a peripheral in one process. They use the same state machines as on a socket, and PDUs keep their
-/// order.
+/// A central and a peripheral in one process. They use the state machines of sockets, and PDUs keep their order.
 package enum MemoryLink {
     /// Creates the two ends. Each end can have faults and an observer.
     package static func pair(
@@ -61,7 +60,7 @@ package final class MemoryPeripheralLink: PeripheralLink {
 private final class MemoryCable: CentralTransport, PeripheralTransport, @unchecked Sendable {
     /// The number of pending PDUs to the central at which the peripheral is congested.
     private static let mostToCentral = 64
-    /// The number of pending PDUs to the peripheral at which the connection ends.
+    /// The number of pending PDUs to the peripheral at which the connection is closed.
     private static let mostToPeripheral = 1024
 
     let name: String

@@ -11,16 +11,16 @@ final class PacketSocket: @unchecked Sendable {
         case connected
         case connectFailed(errno: Int32)
         case received([UInt8])
-        /// The peer has disconnected; `nil` without an error. The socket is closed.
+        /// The peer has disconnected, and the socket is closed. `nil` means without an error.
         case ended(errno: Int32?)
-        /// The socket buffer is full; PDUs are queued here.
+        /// The socket buffer is full. Further PDUs are queued in this object.
         case congested
         case drained
     }
 
-    /// The maximum number of queued PDUs. A peer that reads reaches it never.
+    /// The maximum number of queued PDUs. A peer that reads its socket never reaches this number.
     private static let outboxLimit = 1024
-    /// Larger than any PDU, so that a longer message is detected.
+    /// The size of the read buffer in bytes: larger than any PDU, so that a longer message is detected.
     private static let bufferSize = 1024
     /// The maximum number of PDUs read in one turn, so that a busy peer does not block others.
     private static let turn = 64
@@ -33,7 +33,7 @@ final class PacketSocket: @unchecked Sendable {
     private var isConnecting: Bool
     private var isClosed = false
     private var isDeaf = false
-    /// The peer has disconnected; its earlier data is still readable.
+    /// Whether the peer has disconnected. Its earlier data are still readable.
     private var wasReset = false
     private var wantsToRead = true
 
@@ -141,14 +141,14 @@ final class PacketSocket: @unchecked Sendable {
                 guard take(buffer[..<count]) else { return end(EPROTO) }
             } else if count == 0 {
                 guard frames == nil else { return end(nil) }
-                // An empty message or the end of the connection.
+                // Either the message is empty, or the connection has ended.
                 guard !hasHungUp() else { return end(nil) }
                 onEvent(.received([]))
             } else if errno == EINTR {
                 continue
             } else if errno == ECONNRESET {
-                // A Unix socket reports this if the peer closed without reading everything; its data is still readable.
-                // An L2CAP socket reports it once and then has nothing to read.
+                // A Unix socket reports ECONNRESET if the peer closed without reading everything; its data are still
+                // readable. An L2CAP socket reports it once and then has nothing to read.
                 wasReset = true
             } else if errno == EAGAIN {
                 return wasReset ? end(ECONNRESET) : ()
@@ -165,7 +165,7 @@ final class PacketSocket: @unchecked Sendable {
             return true
         }
         frames?.append(bytes)
-        // A handler might have closed the socket.
+        // A handler might have closed the socket in the loop.
         while !isClosed {
             switch frames?.next() {
             case .pdu(let pdu): onEvent(.received(pdu))
@@ -182,7 +182,7 @@ final class PacketSocket: @unchecked Sendable {
         return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == Int32(SOCK_STREAM.rawValue)
     }
 
-    /// The peer no longer receives. It might have sent data before it left, so reading reports the end.
+    /// Stops sending, because the peer no longer receives. Reading continues, because earlier data might be unread.
     private func turnDeaf() {
         isDeaf = true
         let wasCongested = isCongested

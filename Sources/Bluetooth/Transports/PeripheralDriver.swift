@@ -39,8 +39,7 @@ final class PeripheralDriver: @unchecked Sendable {
         queue.async { self.feed(.request(request)) }
     }
 
-    /// Serves the application and accepts connections with `listen`. Throws if the application is invalid or another
-    /// one is open.
+    /// Serves the application and accepts connections with `listen`. Throws if it is invalid or one is open.
     func open(_ application: GATTApplication, listen: @escaping @Sendable () throws(LinkError) -> Void)
         async throws(LinkError)
     {

@@ -90,7 +90,7 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
                     LinkError(
                         .disconnected, sentence, cause: error.map { dialer.explain($0).cause ?? "" }, isTransient: true)
                 ))
-        // Only commands can accumulate here, and the socket limits them.
+        // Only write commands can queue here, and the socket limits their number.
         case .congested, .drained: break
         }
     }

@@ -1,4 +1,4 @@
-/// Creates a central's connected socket: by a path in the file system, or by L2CAP.
+/// Creates a central's connected socket, by a path in the file system or by L2CAP.
 package protocol SocketDialer: Sendable {
     var name: String { get }
     var hasRadio: Bool { get }
@@ -13,7 +13,7 @@ package enum SocketDial: Sendable {
     case connected(Int32)
     /// The descriptor becomes writable when the result is known.
     case connecting(Int32)
-    /// The peer's queue is full: retry.
+    /// The peer's queue is full. Retry later.
     case busy
 }
 

@@ -1,14 +1,13 @@
 import Dispatch
 
-/// An HCI controller over TCP, such as Bumble's or the Android emulator's, with time limits. The queue protects all
-/// state.
+/// An HCI controller over TCP, such as Bumble's, with time limits. The queue protects all state.
 final class StreamController: @unchecked Sendable {
     let place: NetworkEndpoint
     let queue: DispatchQueue
     private var host: HCIHost
     private var stream: TCPStream?
     var onEffect: ((HCIHost.Effect) -> Void)?
-    /// Called when a working controller is lost.
+    /// Called when a working controller connection is lost.
     var onEnd: ((LinkError) -> Void)?
     private var waiting: [(Result<BluetoothAddress, LinkError>) -> Void] = []
     private(set) var address: BluetoothAddress?
@@ -19,7 +18,7 @@ final class StreamController: @unchecked Sendable {
     private let answering: DeadlineTimer
     private let parting: DeadlineTimer
     private static let patience = Duration.seconds(5)
-    /// The time limit for the responses to the last commands.
+    /// The time limit for the controller's responses to the last commands.
     private static let farewell = Duration.seconds(1)
 
     init(_ place: NetworkEndpoint, queue: DispatchQueue, instruments: LinkInstruments) {

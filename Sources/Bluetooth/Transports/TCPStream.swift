@@ -2,7 +2,7 @@ import Utilities
 import Dispatch
 import Glibc
 
-/// A TCP connection on a queue: connects, reads, writes and reports its end. It never blocks. The queue protects all
+/// A TCP connection on a queue: connects, reads, writes and reports its end, without blocking. The queue protects all
 /// state.
 package final class TCPStream: @unchecked Sendable {
     package enum Event {
@@ -19,7 +19,7 @@ package final class TCPStream: @unchecked Sendable {
     private var outbox: [UInt8] = []
     private var isOpen = false
     private var isOver = false
-    /// The maximum number of unsent bytes. A stream with more is stuck.
+    /// The maximum number of unsent bytes, above which the connection is closed.
     private static let mostWaiting = 1 << 20
     private static let patience = Duration.seconds(5)
     private let clock: MonotonicClock
@@ -111,7 +111,7 @@ package final class TCPStream: @unchecked Sendable {
             Glibc.close(made)
             return dial(rest, String(cString: strerror(number)))
         }
-        // Requests are short, and each waits for its response.
+        // Disable Nagle's algorithm: requests are short, and each waits for its response.
         var one: Int32 = 1
         setsockopt(made, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
         take(made)

@@ -137,7 +137,7 @@ extension UnixSocket: SocketListener {
         return descriptor
     }
 
-    /// Removes the file of a process that has ended, or throws.
+    /// Removes the socket file of a process that has ended. Throws if a process still listens.
     private func clear() throws(LinkError) {
         guard let file else { return }
         guard Self.isSocket(file) else {
