@@ -6,19 +6,19 @@ package enum BottleProfile: String, CaseIterable, Sendable {
     case retail
 
     package var commandService: UInt16 { self == .draft ? 0xFF00 : 0xFFE5 }
-    /// The service in the advertisement; `nil` for bottles on sale, which advertise none.
+    /// The service UUID in the advertisement; `nil` for bottles on sale, which advertise none.
     package var advertisedService: UInt16? { self == .draft ? commandService : nil }
     package var commandCharacteristic: UInt16 { self == .draft ? 0xFF01 : 0xFFE9 }
     package var responseService: UInt16 { self == .draft ? 0xFF00 : 0xFFE0 }
-    /// The characteristic for responses, reports and the log: by notification, in the draft profile also by reads.
+    /// The characteristic for responses, reports and the log: by notification, and in the draft profile also by reads.
     package var responseCharacteristic: UInt16 { self == .draft ? 0xFF02 : 0xFFE4 }
 }
 
 /// The model of a bottle, which determines its sensors. An unknown model is `nil`.
 package enum BottleModel: String, CaseIterable, Sendable {
-    /// No thermometer and no TDS sensor: a snapshot of 39 payload bytes.
+    /// A model without thermometer and TDS sensor: a snapshot of 39 payload bytes.
     case boost
-    /// With thermometer, TDS sensor and level: a snapshot of 49 payload bytes.
+    /// A model with thermometer, TDS sensor and level: a snapshot of 49 payload bytes.
     case vita
 
     /// Whether the bottle measures temperature, TDS and level. Other models store the battery level in records.
@@ -32,8 +32,7 @@ package enum BottleModel: String, CaseIterable, Sendable {
 
 /// The interpretation of a drink record's byte 0 (protocol spec P3.3).
 package enum RecordDialect: String, CaseIterable, Sendable {
-    /// Byte 0 is the year minus 2000, amounts have 16 bits, and records with implausible dates are kept as suspect. The
-    /// default.
+    /// Byte 0 is the year minus 2000, amounts have 16 bits, and implausible dates make records suspect. The default.
     case calendar
     /// The original requirements: byte 0 must be 1A, byte 7 is the amount, the host's clock supplies the year, and
     /// impossible dates are rejected.

@@ -23,13 +23,12 @@ package struct OfferedCharacteristic: Hashable, Sendable {
 
 /// The profile of a bottle and its handles (protocol spec P1.1).
 ///
-/// Many other devices use short UUIDs such as FFE0. So the characteristics must also have the properties that the
-/// profile needs.
+/// Other devices also use UUIDs such as FFE0, so the characteristics must have the properties of the profile.
 package struct ProfileHandles: Hashable, Sendable {
     package var profile: BottleProfile
     package var command: UInt16
     package var commandWithResponse: Bool
-    /// Whether the characteristic supports both kinds of writes.
+    /// Whether the command characteristic supports both kinds of writes.
     package var commandBothWays: Bool
     package var response: UInt16
     package var responseNotifies: Bool
@@ -42,7 +41,7 @@ package struct ProfileHandles: Hashable, Sendable {
         package var reasons: [String]
     }
 
-    /// The retail profile is preferred if both match.
+    /// Prefers the retail profile if both match.
     package init(matching offered: [OfferedCharacteristic]) throws(NoBottle) {
         self = try Self.all(matching: offered)[0]
     }

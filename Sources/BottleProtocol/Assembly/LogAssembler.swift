@@ -6,7 +6,7 @@ package enum AssemblyEvent: Hashable, Sendable {
     case log(LogTransfer)
     /// A log transfer that cannot be completed. Its whole records are kept and never acknowledged.
     case unfinished(LogTransfer, DecodeFailure)
-    /// The previous value again: a repeated delivery (rule 7).
+    /// The previous value was received again: a repeated delivery (rule 7).
     case repeated([UInt8])
     /// Bytes that are not part of a frame, for quarantine.
     case malformed([UInt8], DecodeFailure)
@@ -22,7 +22,7 @@ package enum AssemblyEvent: Hashable, Sendable {
 /// `docs/adapters.md`). Logs that are split inside entries must arrive in order. Memory use is limited to two frames.
 package struct LogAssembler: Sendable {
     private var frame: PartialFrame?
-    /// 1–3 bytes of an incomplete frame header.
+    /// The received 1–3 bytes of an incomplete frame header.
     private var header: [UInt8] = []
     /// Whole log entries that arrived before their header.
     private var early: [UInt8] = []
@@ -50,7 +50,8 @@ package struct LogAssembler: Sendable {
         return events
     }
 
-    /// Even a header that arrives in single bytes can have equal values: `50`, `54`, `01`, `01`.
+    /// Whether the value can complete the header. A header in single bytes can have equal values: `50`, `54`, `01`,
+    /// `01`.
     private func completesHeader(_ value: [UInt8]) -> Bool {
         guard let (operation, length) = LogShape.header(header + value), header.count + value.count == Frame.headerSize
         else { return false }
@@ -100,7 +101,7 @@ package struct LogAssembler: Sendable {
 
     private enum Meaning {
         case continuation
-        /// A message of that size inside the frame.
+        /// A whole message of that size inside the open frame.
         case interleaved(size: Int)
         case foreign(String)
         case newFrame
@@ -185,7 +186,7 @@ package struct LogAssembler: Sendable {
         return taken + takeSurplus(part.dropFirst(taken), after: operation, &events)
     }
 
-    /// The bytes after the end of a frame: another frame, or the result of a wrong length.
+    /// Handles the bytes after the end of a frame: another frame, or the result of a wrong length.
     private mutating func takeSurplus(
         _ surplus: ArraySlice<UInt8>, after operation: FrameOperation, _ events: inout [AssemblyEvent]
     ) -> Int {
@@ -275,7 +276,7 @@ package struct LogAssembler: Sendable {
     }
 
     private mutating func reject(_ bytes: ArraySlice<UInt8>, _ why: String, _ events: inout [AssemblyEvent]) {
-        // They might be part of a log without a header, if they are long enough for a record.
+        // The bytes might be part of a log without a header, if they are long enough for a record.
         if bytes.count >= DrinkRecord.size { missing.noteUnknown() }
         events.append(
             .malformed(Array(bytes), DecodeFailure(what: why, offset: 0, needed: Frame.headerSize, found: bytes.count)))

@@ -48,7 +48,7 @@ enum LogShape {
         return value.count == 5 || value[5] == EntryType.log.rawValue
     }
 
-    /// length = 13 records + 2 entries, with 1 to 19 records per entry (n is one byte).
+    /// Whether a log of this length is possible: 13 bytes per record + 2 per entry, with 1 to 19 records per entry.
     static func isSumOfEntries(_ length: Int) -> Bool {
         let most = length / (DrinkRecord.size + 2)
         guard most >= 1 else { return false }

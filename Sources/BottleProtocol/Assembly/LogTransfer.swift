@@ -8,18 +8,19 @@ package struct LogTransfer: Hashable, Sendable {
     package let payload: [UInt8]
     /// The length field; `nil` for entries without a header.
     package let length: Int?
-    /// All bytes arrived and are entries (rule 5).
+    /// Whether all bytes arrived and are entries (rule 5).
     package let isComplete: Bool
     /// Whether an acknowledgement of these records drops exactly these.
     ///
     /// An acknowledgement drops the bottle's oldest records. So after a missing part (an incomplete frame, entries
-    /// without a header) a later frame must not be acknowledged, unless it has all records of the missing part: then
-    /// the bottle had started again. A lost whole frame leaves no trace in a dump of several PT frames, as in the draft
-    /// profile. Acknowledge such a dump only if further dumps have the same records in the same order.
+    /// without a header) a later frame must not be acknowledged. An exception is a frame with all records of the
+    /// missing part, because the bottle has started again. A lost whole frame leaves no trace in a dump of several PT
+    /// frames, as in the draft profile. Acknowledge such a dump only if further dumps have the same records in the same
+    /// order.
     package let isAcknowledgeable: Bool
 
-    /// Values ended inside records, so only the frame length shows that the pieces belong together. Pieces of two
-    /// frames can add up to that length and form a false record.
+    /// Whether values ended inside records. Then only the frame length shows that the pieces belong together, and
+    /// pieces of two frames can form a false record.
     package internal(set) var isPieced = false
 
     package var count: Int { recordBytes.count / DrinkRecord.size }
@@ -55,7 +56,7 @@ extension DrinkRecord {
         bytes.withUnsafeBytes { buffer in
             var start = 0
             while buffer.count - start >= size {
-                // Bytes 5–12 overlap the first word: two loads read 13 bytes and nothing past the record.
+                // Bytes 5–12 overlap the first word, so that two loads read 13 bytes and nothing after the record.
                 let head = UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: start, as: UInt64.self))
                 let tail =
                     UInt64(bigEndian: buffer.loadUnaligned(fromByteOffset: start + 5, as: UInt64.self)) & 0xFF_FFFF_FFFF

@@ -1,7 +1,7 @@
 /// The known missing parts of a dump, after which no later frame must be acknowledged.
 struct MissingParts: Sendable {
     private var records: Set<DrinkRecord> = []
-    /// A part is missing that could not be recognised if it were sent again.
+    /// Whether a part is missing that could not be recognised if the bottle sent it again.
     private var isHopeless = false
 
     mutating func note(_ transfer: LogTransfer) {

@@ -3,7 +3,7 @@ struct PartialFrame {
     let operation: FrameOperation
     let length: Int
     private(set) var payload: [UInt8] = []
-    /// The same bytes including repeated values, while every value was shorter than a record; see `appendRepeat`.
+    /// The payload including repeated values. Kept while every value was shorter than a record; see `appendRepeat`.
     private(set) var withRepeats: [UInt8]?
     /// The offset of the first incomplete entry.
     private(set) var entryStart = 0
@@ -41,9 +41,9 @@ struct PartialFrame {
         return part.count
     }
 
-    /// A repeated value is one delivery (rule 7), unless values are so short that log bytes repeat (`00`, `00`). Only
-    /// firmware that splits at any byte sends such values (rule 1). Both variants are kept then. The variant with
-    /// repeats applies if it fills the frame with plausible records only.
+    /// Adds a repeated value. It counts once (rule 7), unless values are so short that log bytes repeat (`00`, `00`),
+    /// as firmware that splits at any byte sends them (rule 1). Then both variants are kept. The variant with repeats
+    /// applies if it fills the frame with plausible records only.
     mutating func appendRepeat(_ value: [UInt8]) {
         largestValue = max(largestValue, value.count)
         guard largestValue < DrinkRecord.size else { return }
@@ -140,8 +140,8 @@ extension PartialFrame {
         return (records, skipped)
     }
 
-    /// The end of the bytes before the first sign of a loss: a value that looked like a new entry, or an impossible
-    /// date in a log that was split inside records. The previous record is also excluded if it was split.
+    /// The offset of the first sign of a loss: a value like a new entry, or an impossible date in a log split inside
+    /// records. The previous record is also excluded if it was split.
     private var trustedEnd: Int {
         let end = min(payload.count, doubtfulFrom ?? payload.count)
         guard !cuts.isEmpty else { return end }

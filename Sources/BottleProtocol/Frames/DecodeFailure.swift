@@ -2,13 +2,13 @@
 ///
 /// The caller quarantines malformed bytes with this error and never retries them.
 package struct DecodeFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A clause: `a frame's payload is shorter than its length field says`.
+    /// The error as a clause: `a frame's payload is shorter than its length field says`.
     package var what: String
     /// The byte offset of the error.
     package var offset: Int
-    /// The needed number of bytes (or the value, if `what` is about a value).
+    /// The needed number of bytes, or the expected value if `what` is about a value.
     package var needed: Int
-    /// The found number of bytes (or the value).
+    /// The found number of bytes, or the found value.
     package var found: Int
 
     package init(what: String, offset: Int, needed: Int, found: Int) {

@@ -6,7 +6,7 @@ package struct EntryType: Hashable, Sendable, RawRepresentable {
 
     /// Water temperature: °C, one signed byte.
     package static let temperature = Self(0x01)
-    /// Battery: percent.
+    /// Battery level in percent.
     package static let battery = Self(0x02)
     /// Clock: YY MM DD hh mm ss, binary, local wall time; in a response one status byte, 00 = ok.
     package static let clock = Self(0x03)
@@ -69,7 +69,7 @@ package struct RegistrationCode: Hashable, Sendable, RawRepresentable {
 /// An entry of a PT, RP or RT payload: `n(1) type(1) data(n - 1)`, where n counts the type byte and the data.
 package struct Entry: Hashable, Sendable {
     package var type: EntryType
-    /// At most 254 bytes.
+    /// The bytes after the type, at most 254.
     package let data: [UInt8]
 
     /// - Parameter data: at most 254 bytes.

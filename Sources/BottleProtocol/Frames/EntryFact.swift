@@ -19,7 +19,7 @@ package struct EntryFact: Hashable, Sendable {
         case registration
         /// Records of 13 bytes; one byte in a response, a number of bytes in an acknowledgement.
         case log
-        /// Bytes of unknown format.
+        /// Data of unknown format.
         case raw
     }
 

@@ -40,7 +40,7 @@ package struct Frame: Hashable, Sendable {
     package static let maximumPayload = 65_535
 
     package var operation: FrameOperation
-    /// At most 65,535 bytes.
+    /// The payload, at most 65,535 bytes.
     package let payload: [UInt8]
 
     /// - Parameter payload: at most 65,535 bytes.

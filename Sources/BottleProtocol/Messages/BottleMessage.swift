@@ -16,7 +16,7 @@ package enum BottleMessage: Hashable, Sendable {
     /// RT: a sensor changed, a button was pressed, or a calibration ended.
     case report([Entry])
 
-    /// From an RP or RT frame. A PT frame belongs to the log, a GT frame to the host.
+    /// Decodes an RP or RT frame. A PT frame belongs to the log, a GT frame to the host.
     package init(decoding frame: Frame) throws(DecodeFailure) {
         let entries = try frame.operation == .response ? Self.answerEntries(frame) : frame.entries()
         switch frame.operation {

@@ -1,13 +1,13 @@
 // Values of settings, responses and the snapshot. Each keeps its received bytes.
 
-/// The bottle's clock: `YY MM DD hh mm ss`, binary, YY = year - 2000, local wall time. Not validated: after a power
-/// loss it is zero.
+/// The bottle's clock: `YY MM DD hh mm ss`, binary, YY = year - 2000, local wall time. Not validated; zero after a
+/// power loss.
 package struct BottleClock: Hashable, Sendable {
-    /// Years since 2000.
+    /// The year minus 2000.
     package var yearByte: UInt8
-    /// 1–12 if valid.
+    /// The month, 1–12 if valid.
     package var month: UInt8
-    /// 1–31 if valid.
+    /// The day of the month, 1–31 if valid.
     package var day: UInt8
     package var hour: UInt8
     package var minute: UInt8
@@ -30,7 +30,7 @@ package struct BottleClock: Hashable, Sendable {
     }
 
     package var encoded: [UInt8] { [yearByte, month, day, hour, minute, second] }
-    /// 2000–2255.
+    /// The year, 2000–2255.
     package var year: Int { 2000 + Int(yearByte) }
 
     /// Whether the date and time exist.
@@ -49,7 +49,7 @@ extension BottleClock: CustomStringConvertible {
 
 /// The bottle's own reminders: `mode wakeHour wakeMinute sleepHour sleepMinute intervalMinutes`.
 package struct ReminderSetting: Hashable, Sendable {
-    /// 0 off, 1 periodic, 2 smart.
+    /// The mode: 0 off, 1 periodic, 2 smart.
     package var mode: UInt8
     /// The hour of the first reminder (0–23).
     package var wakeHour: UInt8
@@ -80,7 +80,7 @@ package struct ReminderSetting: Hashable, Sendable {
             intervalMinutes: field[5])
     }
 
-    /// Off, 08:00–20:00, every 60 minutes.
+    /// The factory setting: off, 08:00–20:00, every 60 minutes.
     package static let standard = Self(
         mode: 0, wakeHour: 8, wakeMinute: 0, sleepHour: 20, sleepMinute: 0, intervalMinutes: 60)
 
@@ -103,7 +103,7 @@ extension ReminderSetting: CustomStringConvertible {
 
 /// The reminder light: `mode red green blue`.
 package struct ReminderLight: Hashable, Sendable {
-    /// 0 blue, 1 breathe, 2 calm, 3 rainbow, 5 warmth, 6 christmas.
+    /// The mode: 0 blue, 1 breathe, 2 calm, 3 rainbow, 5 warmth, 6 christmas.
     package var mode: UInt8
     package var red: UInt8
     package var green: UInt8
@@ -141,11 +141,11 @@ package struct ChargingState: Hashable, Sendable, RawRepresentable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// On battery.
+    /// The bottle is not on its cradle.
     package static let no = Self(rawValue: 0)
-    /// On its cradle, not full.
+    /// The bottle is on its cradle and not full.
     package static let charging = Self(rawValue: 1)
-    /// On its cradle, full.
+    /// The bottle is on its cradle and full.
     package static let charged = Self(rawValue: 2)
 }
 

@@ -16,7 +16,7 @@ package struct Snapshot: Hashable, Sendable {
     package var clock: BottleClock?
     package var goalMl: Int?
     package var amountMl: Int?
-    /// Two bytes of unknown format.
+    /// The firmware version, two bytes of unknown format.
     package var firmware: UInt16?
     /// The water temperature in °C. Vita only.
     package var temperatureC: Int?
@@ -35,7 +35,7 @@ package struct Snapshot: Hashable, Sendable {
 
     package init() {}
 
-    /// From an RP frame with a battery entry or the length of a snapshot.
+    /// Decodes an RP frame with a battery entry or with the length of a snapshot.
     package init(decoding frame: Frame) throws(DecodeFailure) {
         guard frame.operation == .response else {
             throw DecodeFailure(
@@ -94,8 +94,7 @@ package struct Snapshot: Hashable, Sendable {
         }
     }
 
-    /// The frame of a bottle of that model. Unknown values are zero, and numbers are limited to the range of their
-    /// field.
+    /// The frame of a bottle of that model. Unknown values are zero; numbers are limited to the range of their field.
     package func frame(_ model: BottleModel) -> Frame {
         func byte(_ value: Int?) -> [UInt8] { [UInt8(clamping: value ?? 0)] }
         func number(_ value: Int?) -> UInt16 { UInt16(clamping: value ?? 0) }

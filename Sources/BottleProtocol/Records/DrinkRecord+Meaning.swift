@@ -10,8 +10,7 @@ extension DrinkRecord {
     /// Whether the year is in 2015–2099. Always `true` in `strict`, whose records have no year.
     package var isYearPlausible: Bool { year.map { Self.plausibleYears.contains($0) } ?? true }
 
-    /// Whether the date is impossible or the year implausible, as after a power loss. Such records are stored and not
-    /// counted.
+    /// Whether the date is impossible or the year implausible, as after a power loss. Such a record is not counted.
     package var isSuspect: Bool { !isDatePossible || !isYearPlausible }
 
     package var suspicion: String? {
@@ -22,7 +21,7 @@ extension DrinkRecord {
         return nil
     }
 
-    /// The first date field out of range; `limit` is the bound that it exceeds.
+    /// The first date field out of range, with its byte offset, exceeded limit and value; `nil` if there is none.
     var firstImpossibleField: (name: String, offset: Int, limit: Int, value: Int)? {
         if month < 1 { return ("month", 1, 1, month) }
         if month > 12 { return ("month", 1, 12, month) }
@@ -35,7 +34,7 @@ extension DrinkRecord {
         return nil
     }
 
-    /// Without a year, February has 29 days (A1-08).
+    /// The number of days of a month. Without a year, February has 29 days (A1-08).
     static func days(inMonth month: Int, of year: Int?) -> Int {
         switch month {
         case 2: year.map { ($0 % 4 == 0 && $0 % 100 != 0) || $0 % 400 == 0 ? 29 : 28 } ?? 29

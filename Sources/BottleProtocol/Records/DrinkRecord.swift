@@ -21,7 +21,7 @@ package struct DrinkRecord: Hashable, Sendable {
     package let dialect: RecordDialect
     package let amountWidth: AmountWidth
 
-    /// Decodes the first 13 bytes and ignores the others (A1-05).
+    /// Decodes the first 13 bytes and ignores the rest (A1-05).
     ///
     /// `calendar` accepts all values; see `isSuspect`. `strict` rejects a byte 0 other than 1A and impossible dates, as
     /// the original requirements do (A1-02, A1-11, A1-12).
@@ -71,8 +71,8 @@ package struct DrinkRecord: Hashable, Sendable {
         self.amountWidth = amountWidth
     }
 
-    /// Creates a record as a bottle does, in the default dialect. Fields are not checked: a bottle that lost its clock
-    /// stores impossible dates.
+    /// Creates a record as a bottle does, in the default dialect. Fields are not checked, because dates can be
+    /// impossible.
     /// - Parameters:
     ///   - yearByte: year - 2000.
     ///   - sensor: bytes 10 and 11: 01 and battery percent on a Boost, °C and 00 on a Vita.
@@ -107,7 +107,7 @@ package struct DrinkRecord: Hashable, Sendable {
     package var second: Int { Int(byte(5)) }
     /// The amount in millilitres: bytes 6–7, or byte 7, by `amountWidth`.
     package var amountMl: Int { Int(head & (amountWidth == .u16be ? 0xFFFF : 0xFF)) }
-    /// Byte 6 is not zero although it is a separator (`u8`): reported as a diagnostic (A1-10).
+    /// Whether byte 6 is not zero although it is a separator (`u8`). Reported as a diagnostic (A1-10).
     package var separatorNotZero: Bool { amountWidth == .u8 && byte(6) != 0 }
     /// Total dissolved solids in ppm: bytes 8–9. Noise on a Boost; see `tdsPpm(model:)`.
     package var tdsPpm: Int { Int(tail >> 24 & 0xFFFF) }
