@@ -180,11 +180,11 @@ package struct CaptureFileFacts: Sendable, Hashable {
     package var names: [BluetoothAddress: String] = [:]
     /// The device address in the header of a text capture.
     package var address: BluetoothAddress?
-    /// The word after `profile:` in the header of a text capture.
+    /// The value of `profile:` in the header of a text capture.
     package var profile: String?
     /// Notes for the user, one sentence each.
     package var remarks: [String] = []
-    /// The number of text lines that were not understood.
+    /// The number of text lines that the parser did not understand.
     package private(set) var passedLines = 0
     private var firstPassed = ""
 
@@ -199,7 +199,7 @@ package struct CaptureFileFacts: Sendable, Hashable {
         if !linkTypes.contains(linkType) { linkTypes.append(linkType) }
     }
 
-    /// Keeps at most 4,096 names.
+    /// Adds a device name. Keeps at most 4,096 names.
     mutating func learn(name: String, of address: BluetoothAddress) {
         if names.count < 4096 { names[address] = name }
     }
@@ -223,7 +223,7 @@ package struct CaptureError: Error, Sendable, Hashable {
         /// A known format with an unsupported link type or version.
         case unsupported
         case cut
-        /// The bytes violate their format.
+        /// The bytes do not conform to their format.
         case broken
         /// The output format cannot store this packet.
         case cannotCarry
@@ -232,7 +232,7 @@ package struct CaptureError: Error, Sendable, Hashable {
     package var kind: Kind
     /// The byte offset in the file at which the error begins.
     package var offset: Int
-    /// One sentence: the error and the user's action.
+    /// One sentence for the user: the error, and what to do.
     package var sentence: String
 
     package init(_ kind: Kind, at offset: Int, _ sentence: String) {

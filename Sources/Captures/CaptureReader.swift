@@ -8,7 +8,7 @@ package typealias PacketBody = (CapturePacket, RawSpan) throws -> Void
 /// The reader owns no bytes. Its caller keeps a window of the file, calls `read(_:isLast:_:)` with it, removes the
 /// consumed bytes and appends new ones. The first bytes of the file determine the format, never its name.
 package struct CaptureReader {
-    /// The maximum length of a record or line in bytes, which limits the window. Longer ones are rejected.
+    /// The maximum length of a record or line in bytes, which limits the window. Longer records are rejected.
     package static let longestRecord = Int(longestPacket) + 65_536
     /// The data known so far. `format` is set when the content is recognised.
     package private(set) var facts = CaptureFileFacts()
@@ -70,7 +70,7 @@ protocol FormatParser: Sendable {
     /// Whether a file that begins with `head` has this format.
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff
     init()
-    /// See `CaptureReader.read`. `facts.offset` is the file offset of the window's first byte.
+    /// See `CaptureReader.read`. `facts.offset` is the offset of the window in the file.
     mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) throws -> Int
 }
 
@@ -82,7 +82,7 @@ enum Sniff: Hashable {
     case undecided
 }
 
-/// Other files that users pass as captures. The error names the kind of file and the action to take.
+/// Recognises other files that users pass as captures. The error names the kind of file and what to do.
 struct ForeignFile: FormatParser {
     mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) -> Int { 0 }
 

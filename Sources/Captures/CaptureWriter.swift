@@ -41,7 +41,7 @@ package struct CaptureWriter {
         }
     }
 
-    /// Changes a time that the format cannot store. A recorder without a clock counts from any time, also before 1970.
+    /// Changes a time that the format cannot store. A recorder without a clock can count from before 1970.
     private mutating func withTimeThatFits(_ packet: CapturePacket) -> CapturePacket {
         let times = format.container.times
         guard let time = packet.time, !times.contains(time) else { return packet }
@@ -74,7 +74,7 @@ extension CaptureFormat.Container {
         case .pcap, .packetLogger: .zero ... .seconds(Int64(UInt32.max))
         // Microseconds in 64 bits, since the year 0.
         case .btsnoop: .seconds(-9_160_000_000_000) ... .seconds(9_160_000_000_000)
-        // A date with a year of four digits.
+        // The date has a year of four digits.
         case .nrfConnect: .zero ... .seconds(253_402_300_799)
         // pcapng: nanoseconds in 64 bits, with whole seconds to add; hex text: seconds if there is no date.
         case .pcapng, .hexText, .hexDump, .monitorText, .tsharkJSON: .seconds(-1 << 60) ... .seconds(1 << 60)
@@ -82,15 +82,15 @@ extension CaptureFormat.Container {
     }
 }
 
-/// A packet as a record of its link type: header bytes, then the packet's own.
+/// A packet as a record of its link type: the header bytes, then the bytes of the packet.
 private struct LinkRecord {
-    /// At most 10 bytes.
+    /// The header, at most 10 bytes.
     var header: [UInt8] = []
-    /// The packet's bytes except those that the link type does not store (251: the coding indicator).
+    /// The range of the packet's bytes without those that the link type does not store (251: the coding indicator).
     var range: Range<Int>
     var length: Int { header.count + range.count }
 
-    /// `nil` if the link type cannot store the packet and no traffic is lost.
+    /// Returns `nil` if the link type cannot store the packet and no traffic is lost.
     init?(_ packet: CapturePacket, _ bytes: RawSpan, as linkType: LinkType) throws(CaptureError) {
         range = 0..<bytes.byteCount
         switch (linkType, packet.content) {
@@ -119,7 +119,7 @@ private struct LinkRecord {
             if linkType == .linkLayerWithRadio {
                 header = RadioHeader.encode(facts, direction: packet.direction, bytes)
             } else if facts.phy == .coded, bytes.byteCount > 5 {
-                // Without a field for the PHY, a reader would take the coding indicator for a header.
+                // Without a PHY field, a reader would take the coding indicator for the packet's header.
                 header = (0..<4).map { bytes.u8($0) }
                 range = 5..<bytes.byteCount
             }
@@ -137,7 +137,7 @@ private struct LinkRecord {
 }
 
 extension CapturePacket {
-    /// The direction for formats that require one. An unknown direction is "received", as in tshark.
+    /// The direction for formats that require one. An unknown direction counts as received, as in tshark.
     fileprivate var statedDirection: TrafficDirection {
         switch content {
         case .hci(.command): .sent
@@ -217,7 +217,7 @@ private struct BtsnoopEncoder: FormatEncoder {
     }
 }
 
-/// pcap with nanoseconds, which keep all digits of the other formats.
+/// pcap with nanoseconds, so that times of all other formats fit.
 private struct PcapEncoder: FormatEncoder {
     let linkType: LinkType
     let isBigEndian: Bool
@@ -292,7 +292,7 @@ private struct PcapngEncoder: FormatEncoder {
         body.append(bytes.extracting(record.range))
         body += [UInt8](repeating: 0, count: (4 - body.count % 4) % 4)
         if linkType == .h4, let direction = packet.direction, !isSimple {
-            // H4 has no direction: it is in epb_flags.
+            // H4 has no direction, so epb_flags stores it.
             option(2, UInt32(direction == .received ? 1 : 2), &body)
             body.append(UInt32(0), bigEndian: isBigEndian)
         }
@@ -333,7 +333,7 @@ private struct PcapngEncoder: FormatEncoder {
         body.append(value, bigEndian: isBigEndian)
     }
 
-    /// - Parameter body: padded to 4.
+    /// - Parameter body: the block's content, padded to a multiple of 4 bytes.
     private func block(_ type: UInt32, _ body: [UInt8], _ output: inout [UInt8]) {
         let length = UInt32(clamping: 12 + body.count)
         output.append(type, bigEndian: isBigEndian)

@@ -180,7 +180,7 @@ struct HexTextParser: LineParser {
     }
 }
 
-/// Times of day on the days after a date. A time more than half a day before the previous one is on the next day.
+/// A clock for times of day after a date. A time more than half a day before the previous one is on the next day.
 struct DayClock {
     private var date = Duration.zero
     private var last: Duration?
@@ -197,7 +197,7 @@ struct DayClock {
 struct HexTextEncoder: FormatEncoder {
     private let facts: CaptureFileFacts
     private var peer: BluetoothAddress?
-    /// The names that are not written yet.
+    /// The device names that are not written yet.
     private var names: [BluetoothAddress: String]
 
     init(_ facts: CaptureFileFacts) { (self.facts, names) = (facts, facts.names) }

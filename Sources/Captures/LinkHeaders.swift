@@ -98,7 +98,7 @@ enum RadioHeader {
         switch flags >> 7 & 7 {
         case 2: packet.direction = .sent
         case 3: packet.direction = .received
-        // Isochronous data and broadcast groups carry no ATT.
+        // Isochronous data and broadcast groups do not carry ATT.
         case 4, 5, 6: return
         default: packet.direction = nil
         }
@@ -111,7 +111,7 @@ enum RadioHeader {
 
     static func encode(_ facts: LinkLayerFacts, direction: TrafficDirection?, _ bytes: RawSpan) -> [UInt8] {
         let accessAddress = bytes.byteCount >= 4 ? bytes.u32(0, bigEndian: false) : advertisingAccessAddress
-        // Dewhitened, reference access address valid.
+        // Flags: dewhitened, reference access address valid.
         var flags: UInt16 = 0x0011
         if facts.signal != nil { flags |= 0x0002 }
         if facts.isDecrypted { flags |= 0x0008 }
@@ -136,7 +136,7 @@ enum RadioHeader {
 private enum NordicHeader {
     static let length = 17
 
-    /// - Returns: `false` for the sniffer's own messages and for unknown versions.
+    /// Parses the header. Returns `false` for the sniffer's own messages and for unknown versions.
     static func read(_ data: RawSpan, into packet: inout CapturePacket) -> Bool {
         guard data.byteCount >= length + 4, (1...3).contains(data.u8(3)), data.u8(7) == 10 else { return false }
         let flags = data.u8(8)
@@ -155,8 +155,7 @@ private enum NordicHeader {
         return true
     }
 
-    /// The RF channel of a channel index: 37, 38, 39 are RF 0, 12, 39; data channels fill the gaps (Core 5.4, Vol 6
-    /// Part B, 1.4.1).
+    /// The RF channel of a channel index (Core 5.4, Vol 6 Part B, 1.4.1): indices 37, 38, 39 are RF 0, 12, 39.
     private static func rfChannel(index: UInt8) -> UInt8? {
         switch index {
         case 0...10: index + 1

@@ -40,8 +40,8 @@ struct MonitorTextParser: LineParser {
             "HCI", "SCO", "ISO", "LE", "BR-SCO:", "BR-ESCO:", "LE-CIS:", "LE-BIS:", "User", "ACL",
         ]
 
-        /// - Parameter line: without colours. Other text can precede a packet's mark: a time, or the sending program
-        ///   (`bluetoothd[54321]: < ACL Data TX`).
+        /// - Parameter line: the line without colours. Other text can precede the `<`, `>` or `@` of a packet: a time,
+        ///   or the sending program (`bluetoothd[54321]: < ACL Data TX`).
         init?(_ line: Substring) {
             var isAfterBlank = true
             for at in line.utf8.indices.prefix(200) {
@@ -77,7 +77,7 @@ struct MonitorTextParser: LineParser {
             for word in words where word.hasPrefix("[hci") && word.hasSuffix("]") {
                 adapter = UInt32(word.dropFirst(4).dropLast()) ?? 0
             }
-            // `0.066839`, `00:30:11.049311`, `2026-11-21 05:02:15.061566`, at the end of the line.
+            // The time at the end of the line: `0.066839`, `00:30:11.049311`, `2026-11-21 05:02:15.061566`.
             guard let last = words.last else { return }
             switch last.contains(".") || last.contains(":") ? TextTime(String(last)) : nil {
             case .timeOfDay(let clock):
@@ -103,7 +103,7 @@ struct MonitorTextParser: LineParser {
                 if case .other = first.kind { return nil }
                 return true
             }
-            // A text that begins as another kind is of that kind, even if it is incomplete.
+            // The start of the text determines its kind, even if the text is incomplete.
             let others =
                 isFirst
                 ? [HexTextParser.sniff(head, isLast: isLast), NRFConnectParser.sniff(head, isLast: isLast)] : []
@@ -111,7 +111,7 @@ struct MonitorTextParser: LineParser {
         }
     }
 
-    /// A line without its colours (`ESC [ 0;36 m`); empty if it is longer than any of btmon's.
+    /// A line without its colours (`ESC [ 0;36 m`); empty if it is longer than any line of btmon.
     private static func plain(_ line: TextLine, _ bytes: RawSpan) -> Substring {
         guard line.end - line.at <= 8192 else { return "" }
         let text = Substring(bytes.text(line.at..<line.end))
@@ -217,7 +217,7 @@ private struct MonitorFields {
     /// Handles, ranges, UUIDs, offsets and values, in the order of the PDU.
     private var parts: [UInt8] = []
     private var handle: UInt16?
-    /// Numbers by name: in brackets and hexadecimal (an error, flags), or decimal.
+    /// Numbers by name: decimal, or hexadecimal in brackets (such as an error or flags).
     private var codes: [String: UInt64] = [:]
     private var numbers: [String: UInt64] = [:]
     private var address: BluetoothAddress?
@@ -245,11 +245,11 @@ private struct MonitorFields {
 
     private mutating func takeField(_ line: Substring) -> Bool {
         guard let colon = line.firstRange(of: ": ") else {
-            // The request of an error is alone on its line.
+            // The opcode of an error's request is alone on its line.
             return note(Self.bracketed(line), "", in: &codes)
         }
         let rest = line[colon.upperBound...], word = rest.prefix { $0 != " " }
-        // Newer versions print the number of bytes: Data[5].
+        // Newer btmon versions print the number of bytes: Data[5].
         let name = line[..<colon.lowerBound].prefix { $0 != "[" }
         switch name {
         case "Handle range":
@@ -306,12 +306,12 @@ private struct MonitorFields {
         case 0x05: return code("Format").map { [$0] + parts }
         case 0x09, 0x11: return numbers["Attribute data length"].map { [UInt8(truncatingIfNeeded: $0)] + parts }
         case 0x18: return code("Flags").map { [$0] }
-        // Newer versions print the meaning of a value below it.
+        // Newer btmon versions print the meaning of a value below it.
         default: return Array(parts.prefix(length))
         }
     }
 
-    /// The event, if it starts or ends a connection or names an advertiser.
+    /// The bytes of the event, if it starts or ends a connection or contains an advertiser's name.
     var eventBytes: [UInt8]? {
         switch event {
         case "LE Connection Complete", "LE Enhanced Connection Complete":
@@ -346,10 +346,11 @@ private struct MonitorFields {
         return line[line.index(after: open)..<close]
     }
 
-    /// `(0x1b)`
+    /// The number in brackets, as in `(0x1b)`.
     private static func bracketed(_ line: Substring) -> UInt64? { inBrackets(line).flatMap(hex) }
 
-    /// `Generic Access Profile (0x1800)`, `Vendor specific (00010203-0405-0607-0809-0a0b0c0d1912)`.
+    /// The UUID in brackets: `Generic Access Profile (0x1800)`, `Vendor specific
+    /// (00010203-0405-0607-0809-0a0b0c0d1912)`.
     private static func uuid(_ text: Substring) -> [UInt8]? {
         guard let name = inBrackets(text) else { return nil }
         if let short = hex(name) { return UInt16(exactly: short).map(little) }

@@ -16,16 +16,15 @@ import Bluetooth
 ///
 /// A line has, separated by tabs, a level (D V I A W E), a time of day without a zone (read as UTC) and a message.
 /// Values are in the I lines. An A line repeats the value. It counts only without an I line before it (a log exported
-/// at the level "Application"), and then the characteristic is unknown. The parser skips all other lines, and spaces
-/// and `>` before a line, so that the log can be part of a README or an email. Source: exports published by users of
-/// the app.
+/// at the level "Application"), and then the characteristic is unknown. The parser skips other lines, and spaces and
+/// `>` before a line, as in a README or an email. Source: published exports.
 struct NRFConnectParser: LineParser {
     static let format = CaptureFormat(.nrfConnect, .text)
     var line = 0
     private var clock = DayClock()
     private var hasDate = false
     private var peer: BluetoothAddress?
-    /// The previous line was the header line with the date, so this line can be `NAME (ADDRESS)`.
+    /// Whether the previous line was the header with the date, so that this line can be `NAME (ADDRESS)`.
     private var expectsDevice = false
     private var isWriteRequest = false
     /// The bytes of the last I line, for its A line.
@@ -74,7 +73,7 @@ struct NRFConnectParser: LineParser {
     private mutating func content(
         _ message: inout TextLine, _ entry: Entry, _ bytes: RawSpan, facts: inout CaptureFileFacts
     ) throws -> PacketContent? {
-        // Lines between an I line and its A line do not separate them.
+        // Other lines can be between an I line and its A line.
         let repeated = repeated
         if entry.isApplication {
             guard message.take("\"(0x) ", bytes) else { return nil }
@@ -115,7 +114,7 @@ struct NRFConnectParser: LineParser {
 
     private static let malformed = MalformedLine(what: "a value is not pairs of hex digits")
 
-    /// `UUID, value: (0x) 50-54-…` or `UUID, value: 0 bytes`.
+    /// Parses `UUID, value: (0x) 50-54-…` or `UUID, value: 0 bytes`.
     private mutating func readValue(_ travel: ValueFacts.Travel, _ message: inout TextLine, _ bytes: RawSpan) throws
         -> PacketContent
     {
@@ -134,7 +133,7 @@ struct NRFConnectParser: LineParser {
         return .value(ValueFacts(travel: travel, characteristic: uuid, handle: handle, peer: peer))
     }
 
-    /// iOS: `FFE4 to 5054 000F 0E06.`
+    /// Parses an update of the iOS format: `FFE4 to 5054 000F 0E06.`
     private mutating func readUpdate(_ message: inout TextLine, _ bytes: RawSpan) throws -> PacketContent {
         guard let word = message.word(bytes), let (uuid, handle) = bytes.characteristic(word) else {
             throw Self.malformed
@@ -175,7 +174,7 @@ struct NRFConnectParser: LineParser {
         if facts.address == nil { facts.address = address }
     }
 
-    /// `nRF Connect, 2026-02-02`.
+    /// The header line: `nRF Connect, 2026-02-02`.
     struct HeadLine {
         /// The time since 1970; `nil` if the line has no date.
         var day: Duration?

@@ -13,14 +13,13 @@ struct PcapngParser: FormatParser {
     /// The number of interfaces in earlier sections.
     private var interfacesBefore = 0
     private var adapters: [Interface.Key: UInt32] = [:]
-    /// The remaining bytes of a skipped block.
+    /// The number of bytes of a skipped block that are still to be read.
     private var toSkip = 0
     private var hasReadableInterface = false
     private var unreadable: CaptureError?
 
     private struct Interface {
-        /// Identifies an adapter: an interface of a later section with the same index, link type and name is the same
-        /// adapter.
+        /// Identifies an adapter across sections: an interface with the same index, link type and name.
         struct Key: Hashable {
             var index: Int
             var linkType: LinkType
@@ -31,7 +30,7 @@ struct PcapngParser: FormatParser {
         var resolution = TimeResolution(option: 6)
         /// Whole seconds to add to every time.
         var offset: Int64 = 0
-        /// `nil` until the first packet.
+        /// The adapter number; `nil` until the first packet.
         var adapter: UInt32?
     }
 
@@ -227,12 +226,12 @@ struct TimeResolution: Hashable, Sendable {
     private var exponent: Int
     private var isBinary: Bool
 
-    /// The option's byte: the exponent, with the top bit set for base two.
+    /// Parses the option's byte: the exponent, with the top bit set for base two.
     init(option: UInt8) {
         (exponent, isBinary) = (Int(option & 0x7F), option & 0x80 != 0)
     }
 
-    /// Digits beyond attoseconds are dropped; `nil` for a time beyond the range of a `Duration`.
+    /// Converts ticks to a time. Digits beyond attoseconds are dropped. `nil` outside the range of `Duration`.
     func time(ticks: UInt64, offset: Int64) -> Duration? {
         let second: Int128 = 1_000_000_000_000_000_000
         var attoseconds: Int128

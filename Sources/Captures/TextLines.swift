@@ -57,15 +57,15 @@ extension LineParser {
         return at
     }
 
-    /// Calls the function for each line that is not blank: `true` means this format, `false` another format, `nil` that
-    /// the next line decides.
+    /// Calls the function for each line that is not blank: `true` for this format, `false` for another, `nil` to read
+    /// on.
     /// - Parameter most: the maximum number of lines, after which the file does not have this format.
     static func sniffLines(
         _ head: RawSpan, isLast: Bool, most: Int = .max, _ judge: (TextLine, _ isWhole: Bool) -> Bool?
     ) -> Sniff {
         var at = TextLine.start(head), count = 0
         while let (line, next, isComplete) = TextLine.next(head, from: at, isLast: isLast) {
-            // A text has no zero bytes.
+            // A text file has no zero bytes.
             if (at..<next).contains(where: { head.u8($0) == 0 }) { return .notMine }
             var rest = line
             if !rest.rest(head).isEmpty {
@@ -81,11 +81,11 @@ extension LineParser {
 
 /// A line of a text capture: a range of bytes in a window. No strings are created for packets.
 struct TextLine {
-    /// The offsets in the window of the next byte, and of the end of the line.
+    /// The offset of the next byte and of the end of the line, in the window.
     var at: Int
     let end: Int
 
-    /// The start of a text, after a byte order mark.
+    /// The offset at which the text starts, after a byte order mark.
     static func start(_ bytes: RawSpan) -> Int { bytes.has("\u{FEFF}", at: 0) ? 3 : 0 }
 
     mutating func skipBlanks(_ bytes: RawSpan) {
@@ -121,8 +121,7 @@ struct TextLine {
         return true
     }
 
-    /// The next line of a window without its line break, and the start of the line after it; `nil` if it is not
-    /// complete.
+    /// The next line of a window without its line break, and the start of the one after; `nil` if incomplete.
     static func next(_ bytes: RawSpan, from start: Int, isLast: Bool) -> (line: TextLine, next: Int, isComplete: Bool)?
     {
         guard start < bytes.byteCount else { return nil }
@@ -164,7 +163,7 @@ extension RawSpan {
         }
     }
 
-    /// The value of decimal digits; `nil` for any other text, or for more than 18 digits.
+    /// The value of decimal digits; `nil` for other text or more than 18 digits.
     func decimal(_ range: Range<Int>) -> Int64? {
         guard !range.isEmpty, range.count <= 18 else { return nil }
         var value: Int64 = 0
@@ -215,7 +214,7 @@ extension RawSpan {
 }
 
 package enum TextTime: Hashable {
-    /// `-`: unknown.
+    /// `-`: the time is unknown.
     case none
     /// `12.345`: seconds after the start in the header (1970 without one).
     case relative(Duration)
@@ -285,7 +284,7 @@ package enum TextTime: Hashable {
         return start + second
     }
 
-    /// Decimal seconds, with a sign; digits beyond attoseconds are dropped.
+    /// Parses decimal seconds with a sign; digits beyond attoseconds are dropped.
     static func seconds(_ bytes: RawSpan, _ range: Range<Int>) -> Duration? {
         var range = range
         let isNegative = !range.isEmpty && bytes.u8(range.lowerBound) == UInt8(ascii: "-")
@@ -331,7 +330,7 @@ package struct CivilTime: Equatable {
     package var year: Int
     package var month: Int
     package var day: Int
-    /// Seconds after midnight, 0–86,399.
+    /// The time of day in seconds after midnight, 0–86,399.
     package var secondOfDay: Int
 
     package init(secondsSince1970 seconds: Int64) {
@@ -387,7 +386,7 @@ package enum TextEncoding {
         (0..<253_402_300_800).contains(time.wholeSeconds) ? "\(date(time))T\(clock(time))Z" : epoch(time)
     }
 
-    /// Seconds since 1970 with nine digits after the point, as tshark's `frame.time_epoch`: `1612150079.092423000`.
+    /// Seconds since 1970 with nine decimal digits, as in tshark's `frame.time_epoch`: `1612150079.092423000`.
     package static func epoch(_ time: Duration) -> String {
         let (whole, attoseconds) = time.components
         let sign = time < .zero && whole == 0 ? "-" : ""

@@ -1,7 +1,7 @@
 import Bluetooth
 
-/// Packets as bytes in a text: the output of `tshark -x` for an HCI capture, and of `hcidump -R` (with times if `-t` is
-/// set).
+/// Packets as bytes in a text: the output of `tshark -x` for an HCI capture, and of `hcidump -R` (with `-t` also
+/// times).
 ///
 ///     0000  04 3e 13 01 00 41 00 00 00 d2 d1 31 38 c1 a4 18   .>...A.....18...
 ///     0010  00 00 00 f4 01 00                                 ......
@@ -20,7 +20,7 @@ struct HexDumpParser: LineParser {
     private var direction: TrafficDirection?
     private var time: Duration?
     private var start = 0
-    /// The following bytes were reassembled from earlier packets.
+    /// Whether the following bytes were reassembled from earlier packets.
     private var isReassembled = false
     /// The direction and time that `tshark -V` prints for the packet whose bytes follow.
     private var stated: (direction: TrafficDirection?, time: Duration?) = (nil, nil)
@@ -32,7 +32,7 @@ struct HexDumpParser: LineParser {
         case further(Range<Int>)
         /// `Frame (67 bytes):`, or another source of bytes.
         case source(isPacket: Bool)
-        /// `Frame 7: 16 bytes on wire`, and its fields below.
+        /// The first lines can name the program. With -V, tshark prints more lines before the link type.
         case details
         case direction(TrafficDirection)
         case epoch(Duration)
@@ -228,7 +228,7 @@ struct HexDumpParser: LineParser {
 ///       "frame.protocols": "bluetooth:hci_h4:bthci_evt"
 ///
 /// The parser reads it line by line, as tshark prints it. The data of a packet's record (kind, direction, adapter) are
-/// under the name of its format. Without `-x` it has no bytes. Source: tshark 4.0.
+/// under the name of its format. Without `-x` the output has no bytes. Source: tshark 4.0.
 struct TsharkJSONParser: LineParser {
     static let format = CaptureFormat(.tsharkJSON, .h4WithDirection)
     var line = 0
