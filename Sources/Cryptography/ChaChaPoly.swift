@@ -60,7 +60,7 @@ package enum ChaChaPoly {
             throw CryptographyError(.wrongLength, "a nonce has \(nonceSize) bytes, not \(nonce.count)")
         }
         guard let context = EVP_CIPHER_CTX_new() else { throw LibCrypto.error(.failed, "cannot create a cipher") }
-        // Erases the key, too.
+        // Freeing the context also erases the key.
         defer { EVP_CIPHER_CTX_free(context) }
         guard EVP_CipherInit_ex2(context, EVP_chacha20_poly1305(), key, nonce, encrypts ? 1 : 0, nil) == 1 else {
             throw LibCrypto.error(.failed, "ChaCha20-Poly1305 is not available")
@@ -79,7 +79,7 @@ package enum ChaChaPoly {
         return output
     }
 
-    /// Computes or verifies the tag. A stream cipher writes no more bytes here.
+    /// Computes or verifies the tag. A stream cipher writes no further bytes here.
     private static func finish(_ context: OpaquePointer) -> Bool {
         var (rest, written): ([UInt8], CInt) = ([UInt8](repeating: 0, count: 16), 0)
         return EVP_CipherFinal_ex(context, &rest, &written) == 1 && written == 0

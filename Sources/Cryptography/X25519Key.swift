@@ -13,7 +13,7 @@ package struct X25519Key: Sendable {
         try self.init(checked: (0..<Self.size).map { _ in .random(in: .min ... .max, using: &generator) })
     }
 
-    /// The key of these 32 bytes; `nil` for another length.
+    /// Creates the key from its 32 bytes; `nil` for another length.
     package init?(raw: [UInt8]) throws(CryptographyError) {
         guard raw.count == Self.size else { return nil }
         try self.init(checked: raw)
@@ -32,8 +32,7 @@ package struct X25519Key: Sendable {
     }
 
     /// The secret that this key shares with the peer's public key, 32 bytes.
-    /// - Throws: an error of kind `refused` for a public key of another length or of small order (RFC 7748, section
-    ///   6.1).
+    /// - Throws: an error of kind `refused` for a public key of wrong length or small order (RFC 7748, 6.1).
     package func sharedSecret(with peer: [UInt8]) throws(CryptographyError) -> [UInt8] {
         LibCrypto.begin()
         guard peer.count == Self.size else {

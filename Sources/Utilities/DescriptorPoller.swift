@@ -27,18 +27,18 @@ final class DescriptorPoller: Sendable {
     func remove(_ number: UInt64) { listeners.withLock { $0[number] = nil } }
 
     /// Enables one notification of the source.
-    /// - Returns: `false` if the kernel rejects it.
+    /// - Returns: `false` if the kernel rejects the descriptor.
     func arm(_ source: DescriptorSource, _ interest: DescriptorSource.Interest) -> Bool {
         guard let epoll = open() else { return false }
         var event = epoll_event(
             events: UInt32(UInt16(bitPattern: interest.pollEvents)) | EPOLLONESHOT.rawValue,
             data: epoll_data_t(u64: source.number))
-        // Usually the descriptor is registered already.
+        // The descriptor is usually registered already.
         if epoll_ctl(epoll, EPOLL_CTL_MOD, source.descriptor, &event) == 0 { return true }
         return errno == ENOENT && epoll_ctl(epoll, EPOLL_CTL_ADD, source.descriptor, &event) == 0
     }
 
-    /// Removes the descriptor, because epoll reports hang-ups and errors even with an empty interest.
+    /// Removes the descriptor from epoll, which reports hang-ups and errors even with an empty interest.
     func disarm(_ descriptor: Int32) {
         let epoll = instance.withLock { $0 }
         if epoll >= 0 { epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil) }
@@ -89,7 +89,7 @@ final class DescriptorPoller: Sendable {
     private func wait(_ epoll: Int32) -> Never {
         var events = [epoll_event](repeating: epoll_event(), count: Self.turn)
         while true {
-            // The only possible error is EINTR, in a debugger.
+            // The only possible error is EINTR, which a debugger causes.
             let count = epoll_wait(epoll, &events, Int32(events.count), -1)
             for event in events.prefix(Int(max(0, count))) {
                 // Release the source outside the lock, because this can be the last reference.

@@ -8,12 +8,12 @@ import Synchronization
 /// A hang-up or error counts as every condition of `interest`; the next read or write returns it. With an empty
 /// interest, nothing is reported and nothing is lost. A lock protects the state.
 ///
-/// Dispatch sources lose the end of a connection on Linux: after a hang-up, libdispatch notifies a source twice and
-/// aborts ("Source finalized twice"), or removes the descriptor from epoll while a source is suspended
-/// (`src/event/event_epoll.c`, `_dispatch_event_merge_hangup`; Swift 6.3, about one of 10,000 connections).
+/// Dispatch sources lose the end of a connection on Linux. After a hang-up, libdispatch notifies a source twice and
+/// aborts ("Source finalized twice"), or removes a suspended source from epoll (`src/event/event_epoll.c`,
+/// `_dispatch_event_merge_hangup`; Swift 6.3, about one of 10,000 connections).
 package final class DescriptorSource: @unchecked Sendable {
     package struct Interest: OptionSet, Hashable, Sendable {
-        /// Bytes, a message, a connection or the end can be read.
+        /// Bytes, a message, a connection or the end of the stream can be read.
         package static let reading = Interest(rawValue: 1)
         /// Bytes can be written, or a `connect(2)` has ended.
         package static let writing = Interest(rawValue: 2)
@@ -41,8 +41,7 @@ package final class DescriptorSource: @unchecked Sendable {
 
     /// Starts with an empty interest.
     /// - Parameters:
-    ///   - descriptor: non-blocking. The source owns it and closes it on the queue after `cancel`, or when the source
-    /// is released.
+    ///   - descriptor: non-blocking. The source owns it and closes it on the queue after `cancel`, or when released.
     ///   - queue: serial.
     ///   - handler: called on the queue with the ready conditions; not called after `cancel` has returned on the queue.
     package convenience init(owning descriptor: Int32, queue: DispatchQueue, handler: @escaping (Interest) -> Void) {
@@ -79,7 +78,7 @@ package final class DescriptorSource: @unchecked Sendable {
         let isFirst = state.withLock { state in
             defer { state.isCancelled = true }
             guard !state.isCancelled else { return false }
-            // Required even if nothing is armed: a duplicate of the descriptor would keep it in epoll.
+            // Required even if the source is not armed: a duplicate of the descriptor would keep it in epoll.
             poller.disarm(descriptor)
             return true
         }
@@ -88,7 +87,7 @@ package final class DescriptorSource: @unchecked Sendable {
         queue.async { [descriptor] in Glibc.close(descriptor) }
     }
 
-    /// Called on the poller's thread, once per `arm`.
+    /// Notifies the source. Called on the poller's thread, once per `arm`.
     func tell(_ ready: Interest) {
         state.withLock { state in
             state.isArmed = false
@@ -113,8 +112,7 @@ package final class DescriptorSource: @unchecked Sendable {
         }
         state.isArmed = poller.arm(self, state.interest)
         guard !state.isArmed else { return }
-        // The kernel cannot register the descriptor (EPOLL_CTL_ADD: ENOMEM, ENOSPC): poll it from the queue until it
-        // can.
+        // If the kernel cannot register the descriptor (EPOLL_CTL_ADD: ENOMEM, ENOSPC), poll it from the queue.
         state.isPending = true
         queue.asyncAfter(deadline: .now() + Self.askEvery) { [weak self] in self?.ask() }
     }

@@ -1,7 +1,7 @@
 /// Escapes untrusted text for a shell, HTML or XML.
 ///
-/// It works on Unicode scalars, as browsers and shells do. A Swift `Character` can join a sign with a combining mark
-/// (U+0600 before `<`, U+0301 after `"`, `\r\n`), and is then not equal to the sign.
+/// Works on Unicode scalars, as browsers and shells do: a `Character` can join a sign with a combining mark (U+0301
+/// after `"`) and then differs from the sign.
 package enum Escaping {
     package static func replacing(_ text: String, _ pairs: KeyValuePairs<String, String>) -> String {
         var scalars = text.unicodeScalars

@@ -6,7 +6,7 @@ import Emulator
 
 /// The records of a recorded bottle, for filling an emulated one.
 package struct CaptureFill: Sendable {
-    /// 13 bytes each, in the order of delivery without repetitions, including bookkeeping entries and impossible dates.
+    /// The records, 13 bytes each, in the order of delivery without repetitions, including bookkeeping entries.
     package var records: [[UInt8]]
     package var model: BottleModel?
     /// Notes for the user: other bottles, a truncated capture.
@@ -50,8 +50,8 @@ package struct CaptureFill: Sendable {
         }
     }
 
-    /// Shifts the record times so that the newest is `now`. Records with an impossible date do not change. In the
-    /// strict dialect byte 0 stays 1A.
+    /// Shifts the record times so that the newest is `now`. Impossible dates do not change, nor byte 0 in the strict
+    /// dialect.
     package mutating func restamp(newestTo now: LocalTime, dialect: RecordDialect? = nil) {
         let times = records.map { raw in BottleClock(raw.prefix(6)).flatMap { LocalTime($0) } }
         guard let newest = times.compactMap({ $0?.milliseconds }).max() else { return }

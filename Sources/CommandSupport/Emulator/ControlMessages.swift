@@ -60,7 +60,7 @@ package enum ControlMessages {
         value.map { ["do": .string(word), "value": .string($0)] } ?? ["do": .string(word)]
     }
 
-    /// The action of a request line; a value can be a number.
+    /// The action of a request line. Its value is a string or a number.
     package static func action(line: Data) throws(Malformed) -> ControlAction {
         let request: Request
         do {
@@ -79,7 +79,7 @@ package enum ControlMessages {
         var value: Value?
     }
 
-    /// The value as text. A whole number has no decimal point: some programs write one.
+    /// The value as text. Whole numbers lose the decimal point that some programs write.
     private struct Value: Decodable {
         let text: String
 

@@ -6,7 +6,7 @@ import Emulator
 /// Serves `waterh-emulator control` on a private Unix socket. The queue protects all state.
 package final class ControlServer: @unchecked Sendable {
     package struct Failure: Error, Sendable, CustomStringConvertible {
-        /// Whether another process listens on it.
+        /// Whether another process listens on the socket.
         package let isInUse: Bool
         package let description: String
     }
@@ -30,14 +30,14 @@ package final class ControlServer: @unchecked Sendable {
         let source: DescriptorSource
         var heard: Int
         var bytes = Data()
-        /// Requests that wait for the previous one.
+        /// The requests that wait for the response to the previous one.
         var waiting: [Data] = []
         var isBusy = false
-        /// The client has shut down its sending side.
+        /// Whether the client has shut down its sending side.
         var hasEnded = false
     }
 
-    /// Listens at once. Replaces the socket of an ended process.
+    /// Starts to listen. Replaces the socket file of a process that has ended.
     package init(path: String, handler: @escaping @Sendable (ControlAction) async -> ControlReply) throws(Failure) {
         self.path = path
         self.handler = handler
@@ -52,7 +52,6 @@ package final class ControlServer: @unchecked Sendable {
         source.interest = .reading
     }
 
-    /// Closes all connections and removes the socket.
     package func stop() {
         queue.sync {
             source?.cancel()
@@ -88,7 +87,7 @@ package final class ControlServer: @unchecked Sendable {
         source.interest = .reading
     }
 
-    /// Too many open files: retries in a second.
+    /// Pauses accepting for a second, because the process has too many open files.
     private func pause() {
         source?.interest = []
         queue.asyncAfter(deadline: .now() + .seconds(1)) { [weak self] in self?.source?.interest = .reading }
@@ -116,7 +115,7 @@ package final class ControlServer: @unchecked Sendable {
         answerNext(on: descriptor)
     }
 
-    /// A client that has closed its sending side receives the pending responses.
+    /// Handles a client that has closed its sending side. The client still receives pending responses.
     private func end(_ descriptor: Int32) {
         guard let connection = connections[descriptor], connection.isBusy || !connection.waiting.isEmpty else {
             return hangUp(descriptor)
@@ -147,7 +146,7 @@ package final class ControlServer: @unchecked Sendable {
         }
     }
 
-    /// `number` shows whether the descriptor still belongs to the same connection.
+    /// Sends a line. `number` shows whether the descriptor still belongs to the same connection.
     private func send(_ text: String, on descriptor: Int32, of number: Int) {
         guard let connection = connections[descriptor], connection.number == number else { return }
         connections[descriptor]?.isBusy = false

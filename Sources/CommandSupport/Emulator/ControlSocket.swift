@@ -2,7 +2,7 @@ import Foundation
 
 package enum ControlSocket {
     package struct Failure: Error, Sendable, CustomStringConvertible {
-        /// Whether another emulator listens on it.
+        /// Whether another emulator listens on the socket.
         package let isInUse: Bool
         package let description: String
     }
@@ -12,7 +12,7 @@ package enum ControlSocket {
         let device: UInt64
         let file: UInt64
 
-        /// `nil` if there is no file.
+        /// Returns `nil` if the file does not exist.
         init?(_ path: String) {
             var status = stat()
             guard lstat(path, &status) == 0 else { return nil }
@@ -31,8 +31,7 @@ package enum ControlSocket {
                 close(descriptor)
                 throw Failure(isInUse: true, description: "\(path) exists and is not a socket")
             }
-            // Only a socket without a process refuses a connection. Another kind of socket gives another error and is
-            // not replaced.
+            // Only an abandoned socket gives ECONNREFUSED. Sockets of other kinds are not replaced.
             guard try probe(path) == ECONNREFUSED else {
                 close(descriptor)
                 throw Failure(

@@ -4,10 +4,10 @@ import Emulator
 /// The emulated bottle's flash in a JSON file, which is replaced atomically and synchronised by `save`.
 package final class FlashStore: Sendable {
     package struct Failure: HasExitReason, Sendable, CustomStringConvertible {
-        /// Whether the content is invalid.
+        /// Whether the file's content is invalid.
         package let isBadContent: Bool
         package let description: String
-        /// `damaged` for an invalid content, otherwise `failed`.
+        /// `damaged` for invalid content, otherwise `failed`.
         package var exitReason: ExitReason { isBadContent ? .damaged : .failed }
     }
 
@@ -18,11 +18,10 @@ package final class FlashStore: Sendable {
     }
 
     package let path: String
-    /// The locked descriptor: one emulator per file.
+    /// The locked descriptor. The lock limits a file to one emulator.
     private let lock: Int32
 
-    /// Locks the file for this process and creates its directory. Follows a symbolic link; rejects a file that is not
-    /// regular.
+    /// Locks the file for this process and creates its directory. Follows a symbolic link; rejects a non-regular file.
     package init(path: String) throws(Failure) {
         var status = stat()
         let exists = stat(path, &status) == 0
@@ -96,7 +95,7 @@ package final class FlashStore: Sendable {
         try forceDirectory()
     }
 
-    /// A rename is durable only after its directory is synchronised.
+    /// Synchronises the directory, without which a rename is not durable.
     private func forceDirectory() throws(Failure) {
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

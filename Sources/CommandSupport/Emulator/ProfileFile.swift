@@ -2,14 +2,14 @@ import Foundation
 import Emulator
 
 package enum ProfileFile {
-    /// The maximum size of a document in bytes; a larger one is rejected unread.
+    /// The maximum size of a document in bytes. A larger one is rejected without reading it.
     package static let largest = 256 << 20
 
-    /// A file without a valid device profile: the position and the error.
+    /// An invalid device profile, with the position and the error.
     package struct Failure: HasExitReason, Sendable, Hashable, CustomStringConvertible {
         package var path: String
         package var sentence: String
-        /// The content is invalid; otherwise the system reported an error.
+        /// Whether the content is invalid. If not, the system reported an error.
         package var isBadContent: Bool
         package var description: String { "\(path): \(sentence)" }
         package var exitReason: ExitReason { isBadContent ? .damaged : .failed }

@@ -4,8 +4,7 @@ import Replay
 import Emulator
 
 /// The `capture:` link: a central whose peripherals are the bottles of a capture. Each advertises its name and address,
-/// and responds at once. The link counts as radio, because a capture can have several bottles. `queue` protects all
-/// state.
+/// and responds at once. The link counts as radio, because a capture can have several bottles. `queue` protects state.
 package final class CaptureLink: CentralLink, @unchecked Sendable {
     package let name: String
     package var hasRadio: Bool { true }

@@ -3,9 +3,9 @@ import Bluetooth
 package struct LinkAdvice: Sendable {
     package enum Adviser: Sendable {
         case gateway
-        /// An emulator cannot use a capture as its link.
+        /// Advice for an emulator, which cannot use a capture as its link.
         case emulator
-        /// The doctor does not recommend itself.
+        /// Advice of the doctor, which does not recommend itself.
         case doctor
     }
 
@@ -37,7 +37,7 @@ package struct LinkAdvice: Sendable {
         }
     }
 
-    /// Advice for a connection that broke; `comfort` says which data is safe.
+    /// Advice for a broken connection. `comfort` states which data is safe.
     package func brokenOff(_ comfort: String) -> String {
         switch link {
         case .unix, .stream: "Read what the program at the other end says, and poll again: \(comfort)"

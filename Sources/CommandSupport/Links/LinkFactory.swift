@@ -4,11 +4,11 @@ import ESPHome
 
 /// Creates a link from the value of `--link`.
 package enum LinkFactory {
-    /// The way of notified values between bluetoothd and the program.
+    /// The path of notified values between bluetoothd and the program.
     package enum NotificationWay: String, CaseIterable, Sendable {
-        /// By a socket of AcquireNotify.
+        /// A socket of AcquireNotify.
         case socket
-        /// By D-Bus signals (StartNotify, PropertiesChanged).
+        /// D-Bus signals (StartNotify, PropertiesChanged).
         case signals
     }
 
@@ -82,7 +82,7 @@ package enum LinkFactory {
             case .socket: BlueZPeripheralLink(adapter: adapter, notifications: .socket, log: instruments.log)
             case .signals: BlueZPeripheralLink(adapter: adapter, notifications: .signals, log: instruments.log)
             }
-        // The recording shows what passes after the faults, as on a link with PDUs.
+        // The recording shows the traffic after the faults, as on a link that carries PDUs.
         if instruments.observe != nil { link = RecordingPeripheralLink(link, instruments: instruments) }
         if instruments.faults != nil { link = FaultyPeripheralLink(link, instruments: instruments) }
         return link

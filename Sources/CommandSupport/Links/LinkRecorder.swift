@@ -15,7 +15,7 @@ package final class LinkRecorder: @unchecked Sendable {
     private var hasBegun = false
     private var peer: BluetoothAddress
     private var isPeerRandom: Bool
-    /// The time at zero of the monotonic clock.
+    /// The real time at zero of the monotonic clock.
     private let epoch: Duration
     private let log: @Sendable (String) -> Void
     private var synthesiser = ConversationSynthesiser(.hci)
@@ -58,7 +58,7 @@ package final class LinkRecorder: @unchecked Sendable {
         }
     }
 
-    /// Sets the bottle's address from the next connection on.
+    /// Sets the bottle's address for later connections.
     package func identify(_ peer: BluetoothAddress) {
         queue.async {
             self.peer = peer
@@ -126,7 +126,7 @@ package final class LinkRecorder: @unchecked Sendable {
         do { try file.write(writer.takeOutput()) } catch { fail("\(error)") }
     }
 
-    /// Logs one line. A full disk must not stop the bottle.
+    /// Logs a failure once. A full disk must not stop the bottle.
     private func fail(_ why: String) {
         if !hasFailed { log("the recording ends here: \(why)") }
         hasFailed = true

@@ -3,8 +3,7 @@ import Captures
 import BlueZ
 import Replay
 
-/// Writes packets of the HCI monitor channel to a capture: all, those of an adapter, or those of a bottle. Counts the
-/// packets.
+/// Writes packets of the HCI monitor channel to a capture: all, or those of an adapter or a bottle. Counts the packets.
 package struct MonitorRecorder {
     private let adapter: UInt16?
     private var filter: BottleFilter?
@@ -22,11 +21,11 @@ package struct MonitorRecorder {
         self.adapter = adapter
         filter = bottle.map(BottleFilter.init)
         writer = CaptureWriter(format)
-        // Only for counting, so the year does not matter.
+        // The reader only counts drinks, so the year has no effect.
         reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { _ in }
     }
 
-    /// `120 packets, 1 connection, 33 ATT PDUs, 40 drinks`.
+    /// A summary: `120 packets, 1 connection, 33 ATT PDUs, 40 drinks`.
     package var line: String {
         func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
         return

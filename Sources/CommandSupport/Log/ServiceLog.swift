@@ -10,7 +10,7 @@ package enum LogFormat: String, CaseIterable, Sendable, ExpressibleByArgument {
     case text
     /// One JSON object per line: `time`, `level`, `message`, and the metadata by name.
     case json
-    /// For systemd: as `text`, after a priority such as `<4>` (`sd-daemon(3)`).
+    /// As `text`, after a priority such as `<4>` (`sd-daemon(3)`), for systemd.
     case journal
 
     /// `journal` if standard error is connected to systemd's journal (`JOURNAL_STREAM`), else `text`.
@@ -44,7 +44,7 @@ package struct ServiceLogOptions: ParsableArguments, Sendable {
         return logger
     }
 
-    /// Sends diagnostics to the log, which formats them. Text format does not change them.
+    /// Redirects diagnostics to the log, which formats them. The text format does not change them.
     package func takeOver(_ label: String) {
         guard format ?? .usual() != .text else { return }
         let log = logger(label)
@@ -71,7 +71,7 @@ package struct ServiceLogHandler: LogHandler {
 
     /// - Parameters:
     ///   - isTimed: whether a line of text starts with the time. JSON always has it, and the journal adds its own.
-    ///   - descriptor: stays open.
+    ///   - descriptor: the output; not closed by this object.
     package init(
         _ format: LogFormat, level: Logger.Level = .info, isTimed: Bool = false, descriptor: Int32 = STDERR_FILENO,
         time: @escaping @Sendable () -> Date = { Date() }
@@ -139,8 +139,7 @@ package struct ServiceLogHandler: LogHandler {
     private final class Output: Sendable {
         /// `PIPE_BUF`: a pipe that is ready takes this many bytes at once.
         private static let piece = 4096
-        /// Time limit for a stalled reader, ms. After the first time-out the log does not wait until the reader reads
-        /// again.
+        /// The time limit for a stalled reader in milliseconds. After that, lines are dropped until the reader reads.
         private static let limit: Int32 = 1000
         private let descriptor: Int32
         private let state = Mutex((isCut: false, isStalled: false))

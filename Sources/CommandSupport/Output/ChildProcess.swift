@@ -13,7 +13,7 @@ package struct ChildProcess: Sendable {
     private static let limitBytes = 1 << 20
     private let path: String
 
-    /// `nil` if PATH has no such program.
+    /// Returns `nil` if PATH contains no such program.
     package init?(_ name: String) {
         guard let found = Self.path(of: name) else { return nil }
         path = found
@@ -39,7 +39,7 @@ package struct ChildProcess: Sendable {
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
         process.terminationHandler = { _ in end.finish() }
         do { try process.run() } catch { return nil }
-        // A child process can keep the pipe open, so the end of the output is not awaited.
+        // A child process of the program can keep the pipe open, so do not wait for the end of the output.
         let reader = Collector(pipe.fileHandleForReading)
         Thread.detachNewThread { reader.read(upTo: Self.limitBytes) }
         let number = process.processIdentifier

@@ -3,10 +3,9 @@ import Foundation
 
 /// Runs a command from its arguments to its exit code.
 package enum CommandRunner {
-    /// Parses, runs, flushes standard output and exits. Errors go to standard error; ArgumentParser's exit code 64
-    /// becomes 2.
+    /// Parses, runs, flushes standard output and exits. Errors go to standard error. ArgumentParser's 64 becomes 2.
     package static func main<Root: ParsableCommand>(_ root: Root.Type) async -> Never {
-        // A closed pipe must not kill a service; the write fails instead.
+        // A closed pipe must not end a service; the write fails instead.
         signal(SIGPIPE, SIG_IGN)
         occupyStandardDescriptors()
         raiseDescriptorLimit()
@@ -20,17 +19,17 @@ package enum CommandRunner {
         exit(status == ExitStatus.done.rawValue ? ExitStatus.failed.rawValue : status)
     }
 
-    /// If the parent closed one of the standard descriptors, the next opened file would get its number.
+    /// Opens closed standard descriptors. Otherwise the next opened file would get such a number.
     private static func occupyStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
-            // Opened in the wrong direction on purpose, so that using it fails.
+            // The direction is wrong on purpose, so that using the descriptor fails.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Descriptors that a command needs at least. Below this number libdispatch ends the process without a message.
+    /// The minimum number of descriptors. Below it, libdispatch ends the process without a message.
     private static let leastDescriptors: rlim_t = 32
-    /// Enough for a service with many open connections.
+    /// The number of descriptors for a service with many open connections.
     private static let wantedDescriptors: rlim_t = 65_536
 
     /// Raises the soft limit of open files up to the hard limit, and exits if that is too low.
@@ -78,8 +77,8 @@ package enum CommandRunner {
         let text = root.fullMessage(for: error)
         let isWrongUse = code == .validationFailure
         if code.isSuccess {
-            // --help and --version print to standard output. A subcommand's help lists its own exit codes, or the
-            // common ones.
+            // --help and --version print to standard output. A subcommand's help lists its exit codes or the common
+            // ones.
             let isBareHelp = text.contains("\nUSAGE: ") && !text.contains("Exit codes: ")
             if !text.isEmpty {
                 TextOutput.standard.block(

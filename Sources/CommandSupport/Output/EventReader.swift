@@ -2,7 +2,7 @@
 package struct EventReader: Sendable {
     package struct Event: Hashable, Sendable {
         package var name: String
-        /// The data; lines are joined by line feeds.
+        /// The event's data; its lines are joined by line feeds.
         package var data: String
     }
 
@@ -15,11 +15,11 @@ package struct EventReader: Sendable {
 
     private enum Part: Sendable {
         case head
-        /// The length of a chunk is next.
+        /// The length of a chunk follows.
         case length
         /// The number of remaining bytes of a chunk.
         case chunk(Int)
-        /// The line break after a chunk.
+        /// The line break after a chunk follows.
         case chunkEnd
     }
 
@@ -31,7 +31,7 @@ package struct EventReader: Sendable {
 
     package init() {}
 
-    /// - Returns: the events completed by these bytes.
+    /// Reads bytes of the response, and returns the events that they complete.
     package mutating func read(_ new: some Sequence<UInt8>) throws(Malformed) -> [Event] {
         bytes += new
         var events: [Event] = []
@@ -42,7 +42,7 @@ package struct EventReader: Sendable {
         return events
     }
 
-    /// - Returns: the number of used bytes; `nil` if more are needed.
+    /// Handles the next part of the buffer. Returns the number of used bytes; `nil` if more are needed.
     private mutating func step(_ events: inout [Event]) throws(Malformed) -> Int? {
         switch part {
         case .head:

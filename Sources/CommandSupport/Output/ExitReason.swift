@@ -1,7 +1,6 @@
 /// The reason for the end of a command, which determines its exit code (CLI spec C2).
 package enum ExitReason: String, Hashable, Sendable, CaseIterable {
     case absent
-    /// The requested object does not exist.
     case notFound
     case refused
     /// The input is invalid.

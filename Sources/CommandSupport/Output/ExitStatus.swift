@@ -1,7 +1,7 @@
 /// Exit codes of all commands (CLI spec C2).
 package enum ExitStatus: Int32, Sendable {
     case done = 0
-    /// An error; the message has the reason and the advice.
+    /// Failed; the message has the reason and the advice.
     case failed = 1
     case wrongUse = 2
     /// Rejected by a rule.
@@ -17,16 +17,16 @@ package enum ExitStatus: Int32, Sendable {
         Exit codes: 0 done, 1 failed, 2 wrong use, 3 refused by a rule, 4 bad file or bytes, 5 no bottle, adapter \
         or link, 130 interrupted.
         """
-    /// The same, wrapped at 80 columns.
+    /// `help`, wrapped at 80 columns.
     static let wrappedHelp = help.replacing("4 bad file or bytes", with: "4 bad file or\nbytes")
 }
 
-/// An error that ends a command: a sentence, and advice.
+/// An error that ends a command, as a sentence with advice.
 package struct CommandFailure: Error, Sendable, CustomStringConvertible {
     package var status: ExitStatus
     package var sentence: String
     package var advice: String?
-    /// A stable name, if there is one.
+    /// A stable identifier of the error, if there is one.
     package var code: String?
 
     package init(_ status: ExitStatus, _ sentence: String, advice: String? = nil, code: String? = nil) {

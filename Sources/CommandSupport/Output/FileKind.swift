@@ -1,6 +1,6 @@
 import Foundation
 
-/// Kinds of files, by their content. A file is replaced by one of its own kind only.
+/// Kinds of files by content. A command replaces only a file of its own kind.
 package enum FileKind: String, Sendable {
     case text = "a text file", capture = "a capture", archive = "an archive", database = "a database"
     case other = "a file of an unknown kind"
@@ -27,8 +27,7 @@ package enum FileKind: String, Sendable {
         return (head.contains(0) ? .other : .text, false)
     }
 
-    /// PacketLogger's records have no signature. Checked are the length (4 bytes; counts the following 8 bytes of time
-    /// and 1 byte of type), a time of this century and a known type.
+    /// Whether a file is PacketLogger's. It has no signature, so this checks length (4 bytes), time and type.
     private static func isPacketLogger(_ head: [UInt8]) -> Bool {
         guard head.count >= 13 else { return false }
         func number(_ bytes: some Sequence<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }

@@ -3,10 +3,8 @@ import Foundation
 /// The current time zone of this machine, which can change while a program runs.
 package enum HostZone {
     /// The IANA ID: from `TZ`, else from the target of `/etc/localtime`, else from `/etc/timezone`, else Foundation's
-    /// value, which is fixed at the start of the process. A rule in `TZ`, such as `JST-9`, is returned unchanged; it is
-    /// not an IANA ID.
-    /// - Parameter variable: the value of `TZ`. Reading only this variable is cheaper than copying the environment for
-    ///   each response of the service.
+    /// value at the start. A rule in `TZ`, such as `JST-9`, is returned unchanged.
+    /// - Parameter variable: the value of `TZ`. Reading it is cheaper than copying the environment.
     package static func id(
         variable: String? = getenv("TZ").map { String(cString: $0) }, localtime: String = "/etc/localtime",
         timezone: String = "/etc/timezone"
@@ -16,17 +14,16 @@ package enum HostZone {
         return name(behind: localtime) ?? name(in: timezone) ?? TimeZone.current.identifier
     }
 
-    /// `Europe/Berlin`, or a path into the zone files. A rule such as `CET-1CEST` is not a name.
+    /// The zone name in `TZ`: `Europe/Berlin`, or a path into the zone files. A rule such as `CET-1CEST` is not a name.
     private static func name(inVariable text: String) -> String? {
         let name = afterZoneFiles(text) ?? text
-        // Foundation's list lacks links (`US/Eastern`) and `Etc/GMT+5`, and its parser accepts `GMT+5`, which is a
-        // rule.
+        // Foundation's list lacks links (`US/Eastern`) and `Etc/GMT+5`, and its parser accepts the rule `GMT+5`.
         guard TimeZone(identifier: name) != nil else { return nil }
         return name.contains("/") || name == "UTC"
             || FileManager.default.fileExists(atPath: "/usr/share/zoneinfo/\(name)") ? name : nil
     }
 
-    /// The zone name in a chain of links. Zone files link to each other, so the first name counts.
+    /// The zone name in a chain of symbolic links. The first name counts, because zone files link to each other.
     private static func name(behind link: String) -> String? {
         var path = link
         for _ in 0..<8 {

@@ -3,7 +3,7 @@ import Foundation
 package final class InputFile {
     private let name: String
     private let descriptor: Int32
-    /// The size of a regular file in bytes.
+    /// The size in bytes, if this is a regular file.
     private let size: Int?
 
     /// - Parameter sparing: files that must not be opened by any path, such as the open store.

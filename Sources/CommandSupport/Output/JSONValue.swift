@@ -62,7 +62,7 @@ package indirect enum JSONValue: Hashable, Sendable {
         }
     }
 
-    /// Infinity and NaN become null.
+    /// A number as JSON. Infinity and NaN become null.
     private static func number(_ value: Double) -> String {
         guard value.isFinite else { return "null" }
         if let whole = Int(exactly: value) { return String(whole) }

@@ -9,9 +9,9 @@ package final class OutputFile {
     private let path: String
     private var descriptor: Int32
     private let isRecording: Bool
-    /// Locks the file of a recording; negative without a lock.
+    /// The descriptor that locks a recording's file; negative without a lock.
     private var lock: Int32 = -1
-    /// The temporary file and its final name; `nil` if `descriptor` is the output itself.
+    /// The temporary file and its final name; `nil` if `descriptor` is the output file.
     private var replacement: (temporary: String, target: String)?
 
     /// - Parameters:
@@ -50,14 +50,14 @@ package final class OutputFile {
         }
         let isDescriptor = ["/dev/stdout", "/dev/stderr"].contains(path) || path.hasPrefix("/dev/fd/")
         guard type == S_IFREG, !isDescriptor else {
-            // A recording does not wait for the reader of a FIFO.
+            // Opening a FIFO for a recording must not wait for a reader.
             let access = isRecording && type == S_IFIFO ? O_RDWR | O_NONBLOCK : O_WRONLY | O_APPEND
             descriptor = open(path, access | O_CLOEXEC | O_NOCTTY)
             guard descriptor >= 0 else { throw Self.failure(path, errno) }
             return
         }
         guard let target = Self.followed(path) else { throw Self.failure(path, ELOOP) }
-        // A rename requires no permission to write the old file.
+        // A rename requires no permission to write the old file, so check that permission here.
         if exists, access(target, W_OK) != 0 { throw Self.failure(path, errno) }
         descriptor = -1
         if isRecording, exists {
@@ -76,7 +76,7 @@ package final class OutputFile {
         replacement = (temporary, target)
         if isRecording { flock(descriptor, LOCK_EX | LOCK_NB) }
         var own = stat()
-        // The owner first: a change of owner clears bits of the mode.
+        // Set the owner first, because that clears bits of the mode.
         if exists, fstat(descriptor, &own) == 0,
             (own.st_uid != old.st_uid || own.st_gid != old.st_gid) && fchown(descriptor, old.st_uid, old.st_gid) != 0
                 || fchmod(descriptor, old.st_mode & 0o7777) != 0
@@ -105,14 +105,14 @@ package final class OutputFile {
         try bytes.withUnsafeBytes { try write($0) { written += $0 } }
     }
 
-    /// Renames the file. Later writes are visible at once, as a recording requires.
+    /// Renames the file to its final name. Later writes are visible at once, as a recording requires.
     package func publish() throws {
-        // A FIFO or a device cannot be flushed.
+        // fsync fails for a FIFO or a device.
         if fsync(descriptor) != 0, errno != EINVAL, errno != EROFS, errno != ENOTSUP { throw Self.failure(path, errno) }
         guard let (temporary, target) = replacement else { return }
         guard rename(temporary, target) == 0 else { throw Self.failure(path, errno) }
         replacement = nil
-        // The rename is durable after its directory is synchronised.
+        // The rename is durable only after its directory is synchronised.
         let folder = open(
             URL(fileURLWithPath: target).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if folder >= 0 {
@@ -121,7 +121,7 @@ package final class OutputFile {
         }
     }
 
-    /// Completes the file: it gets its name and is durable.
+    /// Completes the file: gives it its final name and makes it durable.
     package func commit() throws {
         try publish()
         guard descriptor != STDOUT_FILENO else { return }

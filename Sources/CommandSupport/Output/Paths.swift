@@ -50,11 +50,10 @@ package enum Paths {
         variable("CONFIGURATION_DIRECTORY")?.split(separator: ":").first.map(String.init) ?? "/etc/waterh"
     }
 
-    /// The socket of this user, as in `ofSession`.
+    /// The path of this user's socket; see `ofSession`.
     package static func socket(_ name: String) -> String { ofSession(name) }
 
-    /// A path for the user's session: in `$XDG_RUNTIME_DIR`, else in a private temporary directory, else next to the
-    /// store.
+    /// A path for the user's session: `$XDG_RUNTIME_DIR`, else a private temporary directory, else that of the store.
     package static func ofSession(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
         let usual = "\(variable("TMPDIR") ?? "/tmp")/waterh-\(geteuid())"
@@ -64,8 +63,7 @@ package enum Paths {
         return "\(otherwise)/\(name)"
     }
 
-    /// A path for the machine's uptime: systemd's runtime directory, else `$XDG_RUNTIME_DIR`, else the temporary
-    /// directory.
+    /// A path for the machine's uptime: systemd's runtime directory, `$XDG_RUNTIME_DIR`, or the temporary directory.
     package static var runtime: String {
         ofService ?? variable("XDG_RUNTIME_DIR") ?? variable("TMPDIR") ?? "/tmp"
     }

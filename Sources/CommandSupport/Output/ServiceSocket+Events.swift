@@ -5,12 +5,12 @@ extension ServiceSocket {
     /// The maximum number of pending events; more end the stream.
     private static let eventLimit = 256
 
-    /// The events of the service. The stream ends with an error if the service ends or stays silent too long.
-    /// Cancelling it disconnects. A thread reads the socket.
+    /// The events of the service. The stream ends with an error if the service ends or sends nothing for too long.
+    /// Cancelling the stream disconnects. A thread reads the socket.
     package func events(_ target: String) -> AsyncThrowingStream<EventReader.Event, any Error> {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: EventReader.Event.self, bufferingPolicy: .bufferingOldest(Self.eventLimit))
-        // The thread closes it; cancelling only wakes the thread.
+        // The reading thread closes the descriptor; cancelling only wakes the thread.
         let descriptor = Box()
         continuation.onTermination = { _ in
             descriptor.held.withLock { if let open = $0 { shutdown(open, Int32(SHUT_RDWR)) } }

@@ -3,7 +3,7 @@ import Foundation
 extension ServiceSocket {
     private static let headLimit = 1 << 16
 
-    /// Requests a file and writes it to a new private file: completely, or throws.
+    /// Requests a file and writes it to a new private file. Throws if the file is incomplete.
     package func get(_ target: String, to file: String) throws {
         let descriptor = try request("GET \(target)", "\r\n")
         defer { close(descriptor) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A client of the running service: HTTP over its Unix socket. One request per connection.
 package struct ServiceSocket: Sendable {
-    /// Time limit for an answer (seconds).
+    /// The time limit for a response in seconds.
     private let limitSeconds: Int
     /// The maximum length of a response in bytes.
     private static let limit = 1 << 20
@@ -18,8 +18,7 @@ package struct ServiceSocket: Sendable {
         (self.path, self.limitSeconds, self.advice) = (path, limitSeconds, advice)
     }
 
-    /// The sockets of the other services on this machine that this user can access, of the system and of the user. Each
-    /// has 2 s to respond.
+    /// The sockets of the other services on this machine that this user can access. Each has 2 s to respond.
     /// - Parameter store: the caller's store.
     package static func others(besides store: String) -> [ServiceSocket] {
         let own = [own(forStore: store).path, path(forStore: store)]
@@ -106,7 +105,7 @@ package struct ServiceSocket: Sendable {
         return descriptor
     }
 
-    /// The body of a successful response.
+    /// The body of a successful response. Throws for an error response.
     func body(of answer: Data) throws -> Data {
         guard let end = answer.firstRange(of: Data("\r\n\r\n".utf8)),
             let line = String(decoding: answer[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n").first,
@@ -160,7 +159,7 @@ package struct ServiceSocket: Sendable {
         return descriptor
     }
 
-    /// The user of the listening process.
+    /// The user ID of the listening process.
     private static func peer(of descriptor: Int32) -> uid_t? {
         // struct ucred: process, user, group.
         var credentials = [UInt32](repeating: .max, count: 3)
@@ -169,7 +168,7 @@ package struct ServiceSocket: Sendable {
         return credentials[1]
     }
 
-    /// Whether the user is this user, root, or the owner of a directory in which only the owner can create files.
+    /// Whether the user can be the service's: this user, root, or the owner of a directory that only it can write.
     func mayBeService(_ user: uid_t) -> Bool {
         if user == geteuid() || user == 0 { return true }
         var folder = stat()

@@ -3,16 +3,16 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// SIGINT and SIGTERM as a stream, for a clean end.
+/// SIGINT and SIGTERM as a stream, for an orderly exit.
 package enum StopSignals {
-    /// The signals in order. After this function returns, none is lost, and none ends the process.
+    /// The signals in order. After this function returns, no signal is lost or ends the process.
     package static func stream(_ numbers: [Int32] = [SIGINT, SIGTERM]) -> AsyncStream<Int32> {
         let (stream, continuation) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingNewest(8))
         SignalPipe.shared.add(continuation, for: numbers)
         return stream
     }
 
-    /// The signals that end an interactive command: both, and SIGHUP unless the parent ignored it (nohup).
+    /// The signals that end an interactive command: SIGINT, SIGTERM, and SIGHUP unless the parent ignored it (nohup).
     package static var interrupting: [Int32] {
         var inherited = sigaction()
         let isHeard =
@@ -30,8 +30,7 @@ package enum StopSignals {
     }
 }
 
-/// Passes signals from the handlers, which only write a byte, to the streams. A dispatch source would lose signals
-/// before its registration.
+/// Passes signals from the handlers, which write one byte, to the streams. A dispatch source loses early signals.
 private final class SignalPipe: Sendable {
     static let shared = SignalPipe()
 

@@ -3,7 +3,7 @@ import Foundation
 /// Notifies systemd (`sd_notify`) through `NOTIFY_SOCKET`; does nothing without it.
 package struct Supervisor: Sendable {
     private let path: String?
-    /// The watchdog interval in microseconds.
+    /// The watchdog interval in microseconds; `nil` without a watchdog.
     private let watchdog: Int?
 
     /// - Parameter environment: `NOTIFY_SOCKET` (a path, or an abstract name after `@`), `WATCHDOG_USEC`,

@@ -10,7 +10,7 @@ package enum TerminalText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Like `safe`; converts marks of `TextColour` to escape sequences or removes them.
+    /// Like `safe`, but converts markers of `TextColour` to escape sequences or removes them.
     static func append(_ text: String, to bytes: inout [UInt8], keepsLines: Bool, isColoured: Bool) {
         var text = text
         let isPlain = text.withUTF8 { utf8 in
@@ -51,7 +51,7 @@ package enum TerminalText {
     }
 }
 
-/// The colours of the commands. Coloured text has marks, which only `TextOutput` converts to escape sequences.
+/// The colours of the commands. Coloured text contains markers, which only `TextOutput` converts to escape sequences.
 package enum TextColour: String, CaseIterable, Sendable {
     case blue = "34"
     case amber = "33"
@@ -60,12 +60,12 @@ package enum TextColour: String, CaseIterable, Sendable {
     case grey = "90"
     case bold = "1"
 
-    /// The text between marks.
+    /// The text between colour markers.
     package func paint(_ text: String) -> String {
         Self.mark(Self.allCases.firstIndex(of: self) ?? 0) + text + Self.mark(Self.end)
     }
 
-    /// The escape sequence of a mark; `nil` for other characters.
+    /// The escape sequence of a marker; `nil` for other characters.
     /// - Parameter next: the next character.
     static func escape(of scalar: Unicode.Scalar, before next: Unicode.Scalar?) -> String? {
         guard (0xFDD0...0xFDEF).contains(scalar.value), next == seal else { return nil }
@@ -74,9 +74,9 @@ package enum TextColour: String, CaseIterable, Sendable {
     }
 
     private static let end = 31
-    /// Follows each mark. Random per process, because external text can contain the same noncharacters.
+    /// The character after each marker. Random per process, because external text can contain the same noncharacters.
     private static let seal = Unicode.Scalar(UInt32.random(in: 0x100000...0x10FFFD))
-    /// Noncharacters, which Unicode reserves for internal use.
+    /// A marker: a noncharacter, which Unicode reserves for internal use.
     private static func mark(_ number: Int) -> String {
         String(String.UnicodeScalarView([Unicode.Scalar(UInt32(0xFDD0 + number)), seal].compactMap { $0 }))
     }

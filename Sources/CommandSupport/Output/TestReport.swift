@@ -3,7 +3,6 @@ import Foundation
 
 /// A test report as JUnit XML and as Test Anything Protocol, version 13.
 package struct TestReport: Sendable {
-    /// A test case.
     package struct Case: Sendable {
         package var name: String
         package var seconds: Double

@@ -14,11 +14,10 @@ package final class TextOutput: Sendable {
 
     private static let capacity = 1 << 16
     private let descriptor: Int32
-    /// Whether the descriptor is a terminal.
     package let isTerminal: Bool
     private let state = Mutex(State())
 
-    /// - Parameter descriptor: stays open.
+    /// - Parameter descriptor: the output; not closed by this object.
     package init(descriptor: Int32) {
         self.descriptor = descriptor
         isTerminal = isatty(descriptor) == 1
@@ -78,9 +77,9 @@ package final class TextOutput: Sendable {
     }
 }
 
-/// Diagnostics and progress on standard error.
+/// Writes diagnostics and progress to standard error.
 package enum Diagnostics {
-    /// Whether colours and progress lines are used: a terminal without `NO_COLOR`.
+    /// Whether to use colours and progress lines: standard error is a terminal, and `NO_COLOR` is not set.
     package static let isLively =
         isatty(STDERR_FILENO) == 1 && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
@@ -106,7 +105,7 @@ package enum Diagnostics {
         Self.voice.withLock { $0 = voice }
     }
 
-    /// Whether the logger has accepted the line.
+    /// Passes a line to the logger. Returns `false` if there is no logger.
     private static func isSaid(_ weight: Weight, _ text: String) -> Bool {
         guard let voice = voice.withLock({ $0 }) else { return false }
         voice(weight, text)
@@ -120,7 +119,7 @@ package enum Diagnostics {
 
     package static func block(_ text: String) { if !isSaid(.line, text) { put("", text, keepsLines: true) } }
 
-    /// `error: …` and the advice on further lines.
+    /// Prints `error: …`, and the advice on further lines.
     package static func error(_ sentence: String, advice: String? = nil) {
         let (sentence, advice) = (withStore(sentence), advice.map(withStore))
         let lines = advice?.split(separator: "\n").map(String.init) ?? []

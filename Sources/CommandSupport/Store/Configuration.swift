@@ -4,24 +4,16 @@ import Synchronization
 import TOMLKit
 import TrackerCore
 
-/// The configuration file of the service and of every command that needs the store. Flags override the environment,
-/// which overrides this file.
+/// The configuration file of the service and of every command that needs the store. Flags and environment take
+/// precedence.
 ///
-/// ```toml
-/// link = "bluez:hci0"                    # as --link
-/// bottle = "A4:C1:38:01:02:03"           # as --bottle
-/// bottles = ["A4:C1:38:01:02:03"]        # several: only these are polled
-/// store = "/var/lib/waterh/waterh.sqlite"
-/// zone = "Europe/Berlin"
-/// dialect = "calendar"                   # or "strict"
-/// keep = false
-/// trust-clock = false                    # the computer's clock is correct without a time server
-/// allow-power-cycle = false
-/// listen = "127.0.0.1:8077"              # address of the page, or "off"
-/// units = "ml"                           # or "l", "oz": unit of amounts unless hydration.units is set
-/// share-waterline = false                # whether other machines can see Waterline
-/// public-url = "https://shelf.example"   # address of this service for phones, used in notifications
-/// ```
+/// ```toml link = "bluez:hci0"                    # as --link bottle = "A4:C1:38:01:02:03"           # as --bottle
+/// bottles = ["A4:C1:38:01:02:03"]        # several: only these are polled store = "/var/lib/waterh/waterh.sqlite" zone
+/// = "Europe/Berlin" dialect = "calendar"                   # or "strict" keep = false trust-clock = false
+/// # the computer's clock is correct without a time server allow-power-cycle = false listen = "127.0.0.1:8077"
+/// # address of the page, or "off" units = "ml"                           # or "l", "oz": unit of amounts unless
+/// hydration.units is set share-waterline = false                # whether other machines can see Waterline public-url
+/// = "https://shelf.example"   # address of this service for phones, used in notifications ```
 package struct Configuration: Equatable, Sendable {
     package var link: String?
     package var bottle: String?
@@ -32,7 +24,7 @@ package struct Configuration: Equatable, Sendable {
     package var dialect: RecordDialect?
     /// Whether polls leave the log in the bottle.
     package var keep: Bool?
-    /// The computer's clock is correct without a time server.
+    /// Whether the computer's clock is correct without a time server.
     package var trustClock: Bool?
     /// Whether a poll may switch the adapter off and on.
     package var allowPowerCycle: Bool?
@@ -42,15 +34,14 @@ package struct Configuration: Equatable, Sendable {
     package var units: AmountUnits?
     /// The instance of `waterh-gateway@.service` that uses this file; `nil` for every other configuration.
     package var instance: String?
-    /// The settings `mqtt.…` under `[mqtt]`, as texts.
+    /// The settings `mqtt.…` in the table `[mqtt]`, as texts.
     package var mqtt: [String: String] = [:]
-    /// The settings under `[ntfy]` and `[webhook]`, as texts.
+    /// The settings in the tables `[ntfy]` and `[webhook]`, as texts.
     package var pocket: [String: String] = [:]
     package var publicURL: String?
     /// Whether the file exists and this user cannot read it.
     package private(set) var isHidden = false
 
-    /// The valid keys.
     package static let keys = [
         "link", "bottle", "bottles", "store", "zone", "dialect", "keep", "trust-clock", "allow-power-cycle", "listen",
         "share-waterline", "units", "public-url", "mqtt", "ntfy", "webhook",
@@ -59,7 +50,7 @@ package struct Configuration: Equatable, Sendable {
     /// Removed keys of earlier versions, as `key` or `group.key`. They are ignored.
     static let removedKeys: Set = ["fleet", "gotify", "names", "proxy", "webhook.template-file"]
 
-    /// The maximum size in bytes.
+    /// The maximum size of the file in bytes.
     private static let limitBytes = 1 << 20
 
     /// Reads the given file, or the one at the default path if it exists. An unreadable file at the default path
@@ -100,7 +91,7 @@ package struct Configuration: Equatable, Sendable {
         return configuration
     }
 
-    /// A name that unit files, D-Bus names and MQTT topics can contain.
+    /// Whether unit files, D-Bus names and MQTT topics can contain this name.
     static func isInstance(_ text: String) -> Bool { text.wholeMatch(of: /[A-Za-z][A-Za-z0-9_-]{0,31}/) != nil }
 
     package init() {}
@@ -188,7 +179,7 @@ package struct Configuration: Equatable, Sendable {
         return value
     }
 
-    /// The settings of a table in the file: `ca-file` is `mqtt.caFile`.
+    /// The settings of a table in the file: `ca-file` in `[mqtt]` is `mqtt.caFile`.
     static func settings(_ table: TOMLTable, below group: String, _ name: String) throws -> [String: String] {
         var (texts, trial) = ([String: String](), Settings())
         for key in table.keys {

@@ -5,14 +5,14 @@ extension Machine {
     /// Whether a time server synchronises this computer's clock; `nil` if unknown.
     ///
     /// The sandbox of the packaged unit (`ProtectClock`) denies the kernel query. Then `org.freedesktop.timedate1` is
-    /// queried, which starts on demand.
+    /// queried.
     /// - Parameter bus: the bus of the query, for at most 2 s.
     package static func isClockSynchronised(bus: DBusConnection.Bus = .system) async -> Bool? {
         // A demonstration uses accelerated time without jumps.
         if leadOfPlay != nil { return true }
         var state = timex()
         guard adjtimex(&state) < 0 else {
-            // The kernel reports its own time, not a time that a preloaded library substitutes.
+            // The kernel reports the system time, not the time that a preloaded library substitutes.
             let isOwnTime = abs(Int64(state.time.tv_sec) - now().wholeSeconds) < 5
             return isOwnTime ? state.status & STA_UNSYNC == 0 : nil
         }

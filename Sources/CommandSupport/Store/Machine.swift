@@ -2,7 +2,6 @@ import Foundation
 import Synchronization
 import TrackerCore
 
-/// The clock, time zone and environment of this machine.
 package enum Machine {
     /// The current time; in a demonstration the accelerated time.
     package static func now() -> Instant {

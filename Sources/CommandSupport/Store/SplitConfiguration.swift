@@ -11,7 +11,7 @@ package struct SplitConfiguration: Sendable {
         package var path: String { Paths.configuration(ofInstance: name) }
     }
 
-    /// In the order of the list.
+    /// The persons' parts in the order of the list.
     package let parts: [Part]
 
     /// - Returns: `nil` if the text has no list of people.
@@ -39,7 +39,7 @@ package struct SplitConfiguration: Sendable {
             }
             let own = TOMLTable()
             for key in table.keys where key != "person" { own[key] = table[key] }
-            // The goal of a list applied only to a new store, which already has it.
+            // A goal in the list applied only to a new store. This store already has it.
             for key in person.keys where !["name", "goal"].contains(key) { own[key] = person[key] }
             if index > 0 { own["listen"] = Self.listen(table["listen"]?.string, index) }
             parts.append(Part(name: name, text: own.convert(to: .toml, options: []) + "\n"))
@@ -47,7 +47,7 @@ package struct SplitConfiguration: Sendable {
         self.parts = parts
     }
 
-    /// The page's address of another person than the first: the same host and the next ports.
+    /// The page's address of a person after the first: the same host and the next ports.
     private static func listen(_ text: String?, _ index: Int) -> String {
         let first = text ?? "127.0.0.1:8077"
         guard let colon = first.lastIndex(of: ":"), let port = UInt16(first[colon...].dropFirst()), port > 0 else {

@@ -11,7 +11,7 @@ package struct StorePlace: Equatable, Sendable {
 
     package var path: String
     package var origin: Origin
-    /// The store of a system service, in addition to the user's own.
+    /// The store of a system service, if there is one in addition to the user's store.
     package var beside: String?
     /// The default unit of amounts.
     package var units: AmountUnits?
@@ -99,8 +99,8 @@ package struct StorePlace: Equatable, Sendable {
         return stat(path, &status) == 0
     }
 
-    /// Whether the path is a service's store: this user can open it, or its directory is unreadable while a service
-    /// exists, or its directory belongs to this user, who is not root.
+    /// Whether a service uses the store at the path. True if this user can open it, if its directory is unreadable
+    /// while a service exists, or if this non-root user owns its directory.
     private static func isServices(_ path: String, _ isServed: Bool) -> Bool {
         var status = stat()
         if stat(path, &status) == 0 || errno == EACCES { return isServed || access(path, R_OK) == 0 }

@@ -1,7 +1,6 @@
 /// Detects input that crashes the TOML parser.
 package enum TOMLGuard {
-    /// The line number (from 1) of a table header without a name, for which the parser aborts (TOMLKit 0.6,
-    /// `[[[person]]`).
+    /// The line (from 1) of a table header without a name, such as `[[[person]]`, which makes TOMLKit 0.6 abort.
     package static func brokenHeader(_ text: String) -> Int? {
         for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             var rest = line.utf8.drop { $0 == 32 || $0 == 9 }
@@ -21,11 +20,10 @@ package enum TOMLGuard {
         return nil
     }
 
-    /// More than any valid key has.
+    /// The limit of dots in a key, far more than any valid key has.
     private static let mostDots = 1000
 
-    /// The line number (from 1) of a dotted key with too many parts, for which the parser's recursion overflows the
-    /// stack.
+    /// The line (from 1) of a dotted key with too many parts, which would overflow the stack of the recursive parser.
     package static func endlessKey(_ text: String) -> Int? {
         text.utf8.split(separator: 10, omittingEmptySubsequences: false).firstIndex { line in
             line.count > mostDots && line.count { $0 == UInt8(ascii: ".") } > mostDots

@@ -161,7 +161,7 @@ package struct BluetoothDiagnosis {
                     remedy: power(adapter.name))
             ]
         }
-        // Old versions of bluetoothd report no roles.
+        // bluetoothd reports no roles before version 5.52.
         let isCentral = adapter.roles.isEmpty || adapter.roles.contains("central")
         guard isCentral else {
             return [
@@ -289,7 +289,7 @@ package struct BluetoothDiagnosis {
         }
     }
 
-    /// Control characters in an advertised name must not reach the terminal.
+    /// Removes control characters of an advertised name, which must not reach the terminal.
     private static func printable(_ name: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -24,7 +24,7 @@ extension BluetoothFacts {
         func names(_ path: String) -> [String]? { try? FileManager.default.contentsOfDirectory(atPath: root + path) }
         func isThere(_ path: String) -> Bool { FileManager.default.fileExists(atPath: root + path) }
         release = text("/proc/sys/kernel/osrelease")?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
-        // hci0:64 is a connection, not an adapter.
+        // `hci0:64` is a connection, not an adapter.
         kernel =
             names("/sys/class/bluetooth").map {
                 .adapters($0.filter { $0.hasPrefix("hci") && !$0.contains(":") }.sorted())
@@ -55,7 +55,7 @@ extension BluetoothFacts {
             ?? 0
     }
 
-    /// The line `CapEff:` of `/proc/PID/status`.
+    /// The value of the line `CapEff:` in `/proc/PID/status`.
     static func capabilities(in status: String) -> UInt64? {
         let line = status.split(separator: "\n").first { $0.hasPrefix("CapEff:") }
         return line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) }

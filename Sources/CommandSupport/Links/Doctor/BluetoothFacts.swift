@@ -2,7 +2,6 @@ import BlueZ
 
 /// The state of Bluetooth on this machine, for `BluetoothDiagnosis`.
 package struct BluetoothFacts: Sendable {
-    /// The state of the kernel.
     package enum Kernel: Hashable, Sendable {
         case noBluetooth
         case adapters([String])
@@ -43,13 +42,13 @@ package struct BluetoothFacts: Sendable {
     package var hasPolicy = false
     package var isRoot = false
     package var isMember = false
-    /// The effective capabilities, as in `/proc/self/status`.
+    /// The effective capabilities, a bit field as in `/proc/self/status`.
     package var capabilities: UInt64 = 0
 
     package init() {}
 
-    /// CAP_NET_RAW: for recordings and raw HCI.
+    /// CAP_NET_RAW (bit 13), required for recordings and raw HCI.
     package var mayUseRaw: Bool { capabilities >> 13 & 1 == 1 }
-    /// CAP_NET_ADMIN: for switching adapters on without bluetoothd.
+    /// CAP_NET_ADMIN (bit 12), required to switch adapters on without bluetoothd.
     package var mayAdminister: Bool { capabilities >> 12 & 1 == 1 }
 }

@@ -3,7 +3,7 @@ package struct Finding: Hashable, Sendable {
     /// The severity.
     package enum Status: String, Hashable, Sendable {
         case good
-        /// Unusual, or missing but not needed by the current link.
+        /// Unusual, or missing but not required by the current link.
         case note
         case bad
     }
@@ -13,7 +13,7 @@ package struct Finding: Hashable, Sendable {
     package var status: Status
     package var found: String
     package var advice: String?
-    /// There is no bottle, adapter or link, although setup and store are correct.
+    /// Whether the check found no bottle, adapter or link, although setup and store are correct.
     package var isAbsence: Bool
 
     package var remedy: Remedy?
