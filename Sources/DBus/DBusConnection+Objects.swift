@@ -16,8 +16,7 @@ extension DBusConnection {
         emit(tree.set(path, interface, property, value))
     }
 
-    /// Replies to an invocation whose handler returned `later`. A second reply, or one after the end of the connection,
-    /// is ignored.
+    /// Replies to an invocation whose handler returned `later`. A second or late reply is ignored.
     package func answer(_ token: DBusInvocation.Token, _ answer: Result<[DBusValue], DBusFailure>) {
         guard let call = unanswered.removeValue(forKey: token) else { return }
         reply(to: call.pointer, answer)
@@ -63,7 +62,7 @@ extension DBusConnection {
 
     private func emit(_ emissions: [DBusObjectTree.Emission]) {
         for emission in emissions {
-            // The content comes from exported objects: a failure is a programming error.
+            // The content comes from exported objects, so a failure is a programming error.
             do throws(DBusFailure) {
                 try emit(path: emission.path, interface: emission.interface, emission.signal, emission.arguments)
             } catch {

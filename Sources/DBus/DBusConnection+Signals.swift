@@ -15,14 +15,14 @@ extension DBusConnection {
     private static let bus = "org.freedesktop.DBus"
     private static let noOwner = "org.freedesktop.DBus.Error.NameHasNoOwner"
 
-    /// The bus id, which changes when the bus is restarted.
+    /// The bus ID, which changes when the bus restarts.
     package func busID() async throws(DBusFailure) -> String { try await askBus("GetId", []).first?.text ?? "" }
 
     private func askBus(_ member: String, _ arguments: [DBusValue]) async throws(DBusFailure) -> [DBusValue] {
         try await call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, member, arguments))
     }
 
-    /// Calls the handler on the queue for every matching signal, in order. Returns when the bus delivers them.
+    /// Calls the handler on the queue for every matching signal, in order. Returns when the subscription is active.
     package func subscribe(
         _ match: DBusMatch, handler: @escaping @Sendable (DBusSignal) -> Void
     ) async throws(DBusFailure) -> SubscriptionID {
@@ -34,7 +34,7 @@ extension DBusConnection {
     ) async throws(DBusFailure) -> SubscriptionID {
         if let sender = match.sender { _ = try await watchOwner(of: sender) }
         let id = SubscriptionID(number: nextNumber())
-        // Before the call to the bus, so that no signal is missed.
+        // Add the subscription before calling the bus, so that no signal is missed.
         subscriptions[id.number] = Subscription(match: match, handler: handler, end: end)
         do throws(DBusFailure) {
             _ = try await askBus("AddMatch", [.string(match.rule)])
@@ -54,8 +54,7 @@ extension DBusConnection {
 
     /// The matching signals as a sequence that ends with the connection or with the reader's task.
     ///
-    /// A reader that is `limit` signals late receives `DBusFailure.overflow` after the buffered ones. Signals are never
-    /// dropped silently.
+    /// A reader that is `limit` signals late receives `DBusFailure.overflow` after the buffered ones.
     package func signals(_ match: DBusMatch, limit: Int = 4096) async throws(DBusFailure) -> AsyncThrowingStream<
         DBusSignal, any Error
     > {
@@ -94,7 +93,7 @@ extension DBusConnection {
         return owners[name]
     }
 
-    /// Stored when the reply arrives, in order with the signals, so that a later change wins.
+    /// Reads the owner of a name. Stores it in order with the signals, so that a later change wins.
     private func learnOwner(_ name: String) async throws(DBusFailure) {
         let failure: DBusFailure? = await withCheckedContinuation { continuation in
             call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "GetNameOwner", [.string(name)])) {

@@ -92,7 +92,7 @@ package actor DBusConnection {
         dbus_connection_set_exit_on_disconnect(connection, 0)
         dbus_connection_set_max_received_size(connection, Self.receivedLimit)
         dbus_connection_set_max_message_size(connection, Self.messageLimit)
-        // Balanced in `close`: libdbus holds a reference while the connection is open.
+        // The balancing release is in `close`: libdbus holds a reference while the connection is open.
         dbus_connection_add_filter(connection, Self.filter, Unmanaged.passRetained(self).toOpaque(), nil)
         loop.start()
         let reply = try await call(
@@ -143,7 +143,7 @@ package actor DBusConnection {
         subscriptions = [:]
         closeHandlers = []
         for end in ends { end() }
-        // Later, because this function can run inside a callback of libdbus.
+        // Close later, because this function can run inside a callback of libdbus.
         let box = SendablePointer(connection)
         executor.queue.async { [self] in
             dbus_connection_remove_filter(box.pointer, Self.filter, Unmanaged.passUnretained(self).toOpaque())

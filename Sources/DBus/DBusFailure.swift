@@ -26,8 +26,8 @@ package struct DBusFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package static let invalidArguments = "org.freedesktop.DBus.Error.InvalidArgs"
     package static let limitsExceeded = "org.freedesktop.DBus.Error.LimitsExceeded"
     package static let failed = "org.freedesktop.DBus.Error.Failed"
-    /// Specific to this project: the reader of a signal stream was too slow.
+    /// The reader of a signal stream was too slow. An error of this project.
     package static let overflow = "waterh.Error.SignalOverflow"
-    /// Specific to this project: the value cannot be encoded.
+    /// The value cannot be encoded. An error of this project.
     package static let unsendable = "waterh.Error.Unsendable"
 }

@@ -20,7 +20,7 @@ final class DBusLoop: @unchecked Sendable {
         self.queue = queue
     }
 
-    /// Installs the functions. This object must live until `stop`.
+    /// Installs the functions in libdbus. This object must exist until `stop`.
     func start() {
         let me = Unmanaged.passUnretained(self).toOpaque()
         dbus_connection_set_watch_functions(
@@ -42,13 +42,13 @@ final class DBusLoop: @unchecked Sendable {
             connection,
             { _, status, data in
                 guard status == DBUS_DISPATCH_DATA_REMAINS, let loop = DBusLoop.of(data) else { return }
-                // libdbus calls this with its lock held, so dispatch later.
+                // libdbus calls this function with its lock held, so dispatch later.
                 loop.queue.async { loop.dispatch() }
             }, me, nil)
         dispatch()
     }
 
-    /// Removes the functions; libdbus then removes its watches and timeouts.
+    /// Removes the functions. libdbus then removes its watches and timeouts.
     func stop() {
         isStopped = true
         dbus_connection_set_watch_functions(connection, nil, nil, nil, nil, nil)
@@ -83,7 +83,7 @@ final class DBusLoop: @unchecked Sendable {
         return true
     }
 
-    /// A source closes its descriptor later than libdbus closes its own, and two watches can share one.
+    /// Duplicates a descriptor, because a source closes it later than libdbus does and two watches can share one.
     private static func duplicate(_ descriptor: Int32) -> Int32? {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         return copy >= 0 ? copy : nil

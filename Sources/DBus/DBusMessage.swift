@@ -32,14 +32,14 @@ package struct DBusSignal: Sendable, Hashable {
 
 /// A match rule for signals. A `nil` field matches anything.
 package struct DBusMatch: Hashable, Sendable {
-    /// A well-known name matches signals of its current owner.
+    /// The sender. A well-known name matches signals of its current owner.
     package var sender: String?
     package var path: String?
-    /// Matches this path and all paths below it.
+    /// The path prefix: matches this path and all paths below it.
     package var pathNamespace: String?
     package var interface: String?
     package var member: String?
-    /// The first argument, if it is a string.
+    /// The first argument of the signal, if it is a string.
     package var firstArgument: String?
 
     package init(
@@ -65,7 +65,7 @@ package struct DBusMatch: Hashable, Sendable {
         return "type='signal'" + parts.compactMap { name, value in value.map { ",\(name)='\(quoted($0))'" } }.joined()
     }
 
-    /// An apostrophe ends the quoting, so it is written outside.
+    /// Quotes a value. An apostrophe ends the quoting, so it is written outside.
     private func quoted(_ text: String) -> String {
         text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''")
     }

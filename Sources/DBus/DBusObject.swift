@@ -31,7 +31,7 @@ package struct DBusMethod: Sendable {
     package var name: String
     package var input: [DBusArgument]
     package var output: [DBusArgument]
-    /// Called on the connection's queue, in the order of the calls. The arguments have the types of `input`.
+    /// The method's handler, called on the connection's queue in order. Arguments have the types of `input`.
     package var answer: @Sendable (DBusInvocation) -> DBusAnswer
 
     package init(
@@ -58,7 +58,7 @@ package struct DBusSignalShape: Sendable {
 /// A property with its value. It is read-only unless `set` exists.
 package struct DBusProperty: Sendable {
     package var value: DBusValue
-    /// Called on the connection's queue before a new value of the same type is stored. A returned error rejects it.
+    /// Called on the connection's queue before a value of the same type is stored. A returned error rejects the value.
     package var set: (@Sendable (DBusValue) -> DBusFailure?)?
 
     package init(_ value: DBusValue, set: (@Sendable (DBusValue) -> DBusFailure?)? = nil) {
@@ -89,7 +89,7 @@ package struct DBusInvocation: Sendable {
 package enum DBusAnswer: Sendable {
     case values([DBusValue])
     case failure(DBusFailure)
-    /// `DBusConnection.answer` sends the reply later.
+    /// `DBusConnection.answer` will send the reply.
     case later
 
     /// A reply without values.

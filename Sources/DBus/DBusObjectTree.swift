@@ -48,7 +48,7 @@ struct DBusObjectTree {
         return [changed(path, interface, [property: value])]
     }
 
-    /// The result of a call. Handlers are called by the connection, so that they can change the tree.
+    /// The result of a call. The connection calls the handler, so that the handler can change the tree.
     enum Step {
         case answer(DBusAnswer)
         case method(DBusMethod)
@@ -151,7 +151,7 @@ extension DBusObjectTree {
         root == "/" ? path != "/" : path.hasPrefix(root + "/")
     }
 
-    /// `a{sa{sv}}`: interfaces and their properties.
+    /// All interfaces of an object and their properties, as `a{sa{sv}}`.
     private func described(_ path: String) -> DBusValue {
         let interfaces = objects[path]?.interfaces ?? [:]
         let entries = interfaces.sorted { $0.key < $1.key }.map { name, interface in

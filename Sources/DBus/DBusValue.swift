@@ -14,10 +14,10 @@ package indirect enum DBusValue: Hashable, Sendable {
     case signature(String)
     case fileDescriptor(OwnedDescriptor)
     case variant(DBusValue)
-    /// `ay`, without a case for each byte.
+    /// A byte array, `ay`, without an element for each byte.
     case bytes([UInt8])
     case array(DBusType, [DBusValue])
-    /// In the order of the message. If a key is repeated, the last entry counts.
+    /// The entries in the order of the message. If a key is repeated, the last entry counts.
     case dictionary(DBusType, DBusType, [Entry])
     case structure([DBusValue])
 
@@ -84,7 +84,7 @@ extension DBusValue {
         }
     }
 
-    /// Any integer that fits.
+    /// An integer of any type, if it fits into `Int`.
     package var integer: Int? {
         switch unwrapped {
         case .byte(let value): Int(value)
@@ -109,7 +109,7 @@ extension DBusValue {
     /// The strings of an array; other members are skipped.
     package var texts: [String]? { elements?.compactMap(\.text) }
 
-    /// A dictionary with string keys; the values without variants around them.
+    /// A dictionary with string keys. Variants around its values are removed.
     package var named: [String: DBusValue]? {
         guard case .dictionary(_, _, let entries) = unwrapped else { return nil }
         var result: [String: DBusValue] = [:]

@@ -5,8 +5,7 @@ import Synchronization
 package final class OwnedDescriptor: Sendable {
     private let held: Mutex<Int32?>
 
-    /// - Parameter descriptor: an open descriptor. libdbus returns a negative one if the process has too many open
-    ///   files.
+    /// - Parameter descriptor: an open descriptor. libdbus gives a negative one for too many open files.
     package init(_ descriptor: Int32) {
         held = Mutex(descriptor >= 0 ? descriptor : nil)
     }

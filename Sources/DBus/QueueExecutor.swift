@@ -2,8 +2,8 @@ import Dispatch
 
 /// Runs actors on one serial queue, on which libdbus is called and its descriptors are watched.
 ///
-/// All users of this executor run one at a time and in order. A signal handler can therefore enter an actor
-/// synchronously, and it sees the state at the signal's arrival.
+/// All users of this executor run one at a time and in order. So a signal handler can enter an actor synchronously and
+/// use the state at the signal's arrival.
 package final class QueueExecutor: SerialExecutor {
     package let queue: DispatchQueue
 
