@@ -9,8 +9,7 @@ package final class ESPHomeCentralLink: CentralLink {
     private let driver: ProxyDriver
 
     /// The link connects to the proxy at the first scan or connection.
-    /// - Parameter key: the encryption key in the device's configuration: 32 bytes in Base64. `nil` for an unencrypted
-    ///   API.
+    /// - Parameter key: the encryption key in the device's configuration (32 bytes in Base64). `nil` if unencrypted.
     /// - Throws: `LinkError` if the key is invalid.
     package init(_ place: NetworkEndpoint, key: String?, instruments: LinkInstruments = LinkInstruments())
         throws(LinkError)

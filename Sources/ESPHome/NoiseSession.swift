@@ -3,7 +3,7 @@ import Cryptography
 /// The initiator of `Noise_NNpsk0_25519_ChaChaPoly_SHA256`, which encrypts the ESPHome API (The Noise Protocol
 /// Framework, revision 34). After one message in each direction, both sides have a key for each direction.
 struct NoiseSession {
-    /// The message does not match the key.
+    /// The message was not encrypted with the expected key.
     struct Failure: Error {}
 
     private static let name = Array("Noise_NNpsk0_25519_ChaChaPoly_SHA256".utf8)
@@ -47,7 +47,7 @@ struct NoiseSession {
         hash = SHA256.digest(Self.name)
         chaining = hash
         mix(Self.prologue)
-        // The token psk: MixKeyAndHash.
+        // The token psk (MixKeyAndHash).
         let parts = Self.derive(chaining, key, 3)
         chaining = parts[0]
         mix(parts[1])
@@ -63,7 +63,7 @@ struct NoiseSession {
         return half + proof
     }
 
-    /// The device's handshake message; encryption is possible afterwards.
+    /// Handles the device's handshake message. After that, encryption is possible.
     mutating func finish(_ answer: [UInt8]) throws(Failure) {
         guard answer.count >= Self.keySize else { throw Failure() }
         let half = Array(answer.prefix(Self.keySize))

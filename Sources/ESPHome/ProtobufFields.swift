@@ -1,5 +1,4 @@
-/// Encodes the fields of a protocol buffer (Protocol Buffers, Encoding; version 3, so zero and empty values are
-/// omitted).
+/// Encodes the fields of a protocol buffer (version 3: zero and empty values are omitted).
 struct ProtobufFields {
     private(set) var bytes: [UInt8] = []
 
@@ -16,8 +15,7 @@ struct ProtobufFields {
         bytes += value
     }
 
-    /// Base-128 varint: seven bits per byte, least significant first; the highest bit is set in all bytes except the
-    /// last.
+    /// Base-128 varint: seven bits per byte, least significant first; the high bit is set except in the last byte.
     static func varint(_ value: UInt64) -> [UInt8] {
         var (rest, bytes) = (value, [UInt8]())
         while rest > 0x7F {

@@ -1,21 +1,21 @@
 /// The feature flags of a Bluetooth proxy.
 struct ProxyFeatures: OptionSet, Hashable {
     let rawValue: Int
-    /// Passive scanning: forwards advertisements.
+    /// Passive scanning: the proxy forwards advertisements.
     static let hears = Self(rawValue: 1 << 0)
     static let connects = Self(rawValue: 1 << 1)
-    /// Connections without a cache, where the client writes the subscription's descriptor.
+    /// Connections without a cache. The client writes the subscription's descriptor.
     static let leavesCaching = Self(rawValue: 1 << 2)
-    /// Removes its cache of a peer on request.
+    /// The proxy removes its cache of a peer on request.
     static let forgets = Self(rawValue: 1 << 4)
-    /// Forwards raw advertising data.
+    /// The proxy forwards raw advertising data.
     static let hearsRaw = Self(rawValue: 1 << 5)
 
     init(rawValue: Int) { self.rawValue = rawValue }
 
     /// - Parameters:
     ///   - flags: the feature flags; 0 from devices that are too old.
-    ///   - legacyVersion: the version number that such devices report instead.
+    ///   - legacyVersion: the version number that old devices report instead.
     init(flags: Int, legacyVersion: Int) {
         let older: [Self] = [.hears, .connects, .leavesCaching, [], .forgets]
         self = flags != 0 ? Self(rawValue: flags) : Self(older.prefix(max(0, min(legacyVersion, older.count))))

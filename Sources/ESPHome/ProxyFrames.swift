@@ -1,17 +1,16 @@
-/// Frames in the stream of an ESPHome device: `00 length type message` unencrypted (two varints), `01 length body`
-/// encrypted (16 bits, big-endian).
+/// Frames in the stream of an ESPHome device: `00 length type message` (varints), or encrypted `01 length(2) body`.
 struct ProxyFrames {
     enum Step: Hashable {
         case message(type: Int, [UInt8])
         case sealed([UInt8])
         case incomplete
-        /// The frame is unencrypted although a key is set, or the other way round.
+        /// The frame is unencrypted although a key is set, or encrypted although no key is set.
         case otherKind(isSealed: Bool)
         /// The frame type is invalid, so the start of the next frame is unknown.
         case broken
     }
 
-    /// The maximum message length: 16 bits.
+    /// The maximum message length in bytes, a 16-bit number.
     static let longest = 65535
     private let isSealed: Bool
     private var bytes: [UInt8] = []
@@ -52,7 +51,7 @@ struct ProxyFrames {
         return .sealed(Array(bytes[(start + 3)..<(start + 3 + length)]))
     }
 
-    /// At most four bytes, enough for any length or type. `nil` if it is incomplete or invalid.
+    /// Reads a varint of at most four bytes, enough for any length or type. `nil` if it is incomplete or invalid.
     private func varint(_ at: inout Int) -> Int? {
         var value = 0
         for (number, byte) in bytes[at...].prefix(4).enumerated() {

@@ -26,7 +26,7 @@ extension ProxyHost {
         if stage == .ready { dialPeer() } else { reach() }
     }
 
-    /// The type of an unknown peer's address follows from its two highest bits.
+    /// Requests a connection. The two highest bits of an unknown peer's address determine its type.
     mutating func dialPeer() {
         guard let session else { return }
         hear()
@@ -76,7 +76,7 @@ extension ProxyHost {
                 : "\(place) did not connect in time"
             emit(.connectFailed(LinkError(.timeout, sentence, isTransient: true)))
         case .connected:
-            // A later response could not be assigned to its request.
+            // A later response could not be assigned to its request, so disconnect.
             part(
                 because: LinkError(.timeout, "\(place) did not answer a request in time", isTransient: true))
         case .ending(_, let reason):
@@ -94,7 +94,7 @@ extension ProxyHost {
             emit(.recovered("the proxy cleared its cache of \(address)"))
         case .connection(let address, let isConnected, let mtu, let error):
             guard address == session?.address else {
-                // A cancelled attempt has succeeded.
+                // A cancelled attempt has succeeded, so disconnect.
                 if isConnected { send(.device(address, .disconnect)) }
                 return
             }

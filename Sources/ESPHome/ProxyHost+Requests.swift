@@ -87,7 +87,7 @@ extension ProxyHost {
         }
     }
 
-    /// Enables the values at the peer after the proxy has started to forward them.
+    /// Enables notifications at the peer after the proxy has started to forward them.
     private mutating func configure(_ handle: UInt16) {
         guard let session, let found = session.characteristic(handle), let descriptor = found.configuration else {
             return

@@ -44,7 +44,7 @@ struct ProxyHost {
 
     enum Stage: Hashable {
         case closed, dialling
-        /// Encrypted: the device sends its name, then its handshake message.
+        /// With encryption, the device sends its name, then its handshake message.
         case noiseHello, noiseAnswer
         case hello, features, ready
     }
@@ -61,7 +61,7 @@ struct ProxyHost {
     var isHearing = false
     /// The peers of the scan, with the type of each address.
     var seen: [PeerID: (advertisement: Advertisement, kind: Int)] = [:]
-    /// The peers that this scan has reported.
+    /// The peers that this scan has already reported.
     var told: Set<PeerID> = []
     var session: ProxySession?
     var forgetting: (address: BluetoothAddress, deadline: MonotonicInstant)?
@@ -175,7 +175,7 @@ struct ProxyHost {
             guard body.first == 1 else { return end(.noAdapter, "\(place) uses an unknown encryption") }
             stage = .noiseAnswer
         case .noiseAnswer:
-            // The device sends a rejection, such as a wrong key, as text.
+            // If the device rejects the handshake, for example for a wrong key, its message is a text.
             guard body.first == 0, (try? noise?.finish(Array(body.dropFirst()))) != nil else {
                 return end(.permissionDenied, "wrong encryption key for \(place)")
             }
@@ -235,7 +235,7 @@ struct ProxyHost {
         if case .connecting? = session?.phase { dialPeer() }
     }
 
-    /// A device sends connection events only to a client that has subscribed to advertisements.
+    /// Subscribes to advertisements, without which a device sends no connection events.
     mutating func hear() {
         guard !isHearing else { return }
         isHearing = true

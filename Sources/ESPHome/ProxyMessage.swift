@@ -20,7 +20,7 @@ enum ProxyMessage: Hashable {
     case failed(BluetoothAddress, UInt16, error: Int)
     case connectionsFree(free: Int, limit: Int)
     case cacheCleared(BluetoothAddress)
-    /// A message of any other type, with its number.
+    /// A message of any other type, with the type's number.
     case other(Int)
 
     init(type: Int, _ bytes: [UInt8]) throws(ProtobufReader.Malformed) {

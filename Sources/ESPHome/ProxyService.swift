@@ -9,7 +9,7 @@ struct ProxyService: Hashable {
     /// The maximum number of characteristics of a service, and of descriptors of a characteristic.
     private static let most = 2048
 
-    /// From a `BluetoothGATTService`: UUID, handle, characteristics, short UUID.
+    /// Decodes a `BluetoothGATTService`: UUID, handle, characteristics, short UUID.
     init(_ bytes: ArraySlice<UInt8>) throws(ProtobufReader.Malformed) {
         let item = try Item(bytes)
         service = RemoteService(uuid: item.uuid(short: 4), handle: item.handle, characteristics: [])
@@ -29,7 +29,7 @@ struct ProxyService: Hashable {
 
     /// The common fields of services, characteristics and descriptors.
     private struct Item {
-        /// Field 1: the upper and the lower half of a UUID.
+        /// The upper and the lower half of a UUID (field 1).
         var halves: [UInt64] = []
         var numbers: [Int: UInt64] = [:]
         private var inner: [(field: Int, bytes: ArraySlice<UInt8>)] = []
@@ -49,7 +49,7 @@ struct ProxyService: Hashable {
         var handle: UInt16 { UInt16(truncatingIfNeeded: numbers[2] ?? 0) }
         func messages(_ field: Int) -> [ArraySlice<UInt8>] { inner.filter { $0.field == field }.map(\.bytes) }
 
-        /// From API version 1.12 on, UUIDs of 16 and 32 bits are in a separate field.
+        /// The UUID. From API version 1.12 on, UUIDs of 16 and 32 bits are in a separate field.
         func uuid(short field: Int) -> BluetoothUUID {
             if halves.count >= 2 { return BluetoothUUID(high: halves[0], low: halves[1]) }
             return BluetoothUUID(high: (numbers[field] ?? 0) << 32 | 0x1000, low: 0x8000_0080_5F9B_34FB)

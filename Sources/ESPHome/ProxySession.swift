@@ -5,7 +5,7 @@ struct ProxySession {
     enum Phase {
         case connecting(deadline: MonotonicInstant)
         case connected
-        /// The proxy was asked to disconnect. The error is reported when it has.
+        /// The proxy was asked to disconnect. The error is reported when the connection has ended.
         case ending(deadline: MonotonicInstant, LinkError?)
     }
 
@@ -38,7 +38,7 @@ struct ProxySession {
     let peer: PeerID
     let address: BluetoothAddress
     var phase: Phase
-    /// A proxy sends the services once per connection.
+    /// The services. A proxy sends them once per connection.
     var services: [ProxyService] = []
     var isDiscovered = false
     var waiting: [CentralRequest] = []

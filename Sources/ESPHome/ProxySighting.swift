@@ -7,20 +7,20 @@ struct ProxySighting: Hashable {
     var rssi: Int
     var content: Content
 
-    /// Newer devices forward the AD structures, older ones parsed fields.
+    /// The content. Newer devices forward AD structures, older ones parsed fields.
     enum Content: Hashable {
         case raw([UInt8])
         case parsed(name: String, services: [BluetoothUUID])
     }
 
-    /// From a `BluetoothLERawAdvertisement`.
+    /// Decodes a `BluetoothLERawAdvertisement`.
     init(raw bytes: ArraySlice<UInt8>) throws(ProtobufReader.Malformed) {
         let fields = try ProxyMessage.Fields(bytes)
         (address, kind, rssi) = (fields.address, fields.number(3), fields.zigzag(2))
         content = .raw(fields.bytes(4))
     }
 
-    /// From a `BluetoothLEAdvertisementResponse`.
+    /// Decodes a `BluetoothLEAdvertisementResponse`.
     init(advertisement bytes: ArraySlice<UInt8>) throws(ProtobufReader.Malformed) {
         let fields = try ProxyMessage.Fields(bytes)
         (address, kind, rssi) = (fields.address, fields.number(7), fields.zigzag(3))
