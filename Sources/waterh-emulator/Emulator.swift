@@ -55,7 +55,7 @@ struct Faults: ParsableCommand {
 /// A fault plan: faults of the bottle and of the link in one list.
 struct FaultOptions {
     var bottle: BottleFaults
-    /// `nil` without faults of the link.
+    /// The faults of the link; `nil` if there are none.
     var link: FaultPlan?
 
     init(_ text: String) throws {

@@ -174,7 +174,7 @@ struct Run: AsyncParsableCommand {
             throw CommandFailure(
                 error.exitReason.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
         }
-        // bluetoothd provides these services.
+        // bluetoothd provides these services itself.
         let gadget = isOverBluetoothd ? whole.leavingOut(PeripheralProfile.stackServices) : whole
         let machine = ProfileMachine(gadget, mode: gadgetMode ?? .once, tellsWritesApart: !isOverBluetoothd)
         let (link, recorder) = try peripheral(
@@ -235,7 +235,7 @@ struct Run: AsyncParsableCommand {
         if status != .done { throw ExitCode(status.rawValue) }
     }
 
-    /// The bottle and its log. A flash file that has a log takes precedence over captures.
+    /// The bottle and its log. A log in the flash file takes precedence over captures.
     private func bottle(_ store: FlashStore?, capacity: Int) throws -> (BottleIdentity, BottleFlash) {
         var fill: CaptureFill?
         if !capture.isEmpty { fill = try Self.explained { try CaptureFill(files: capture, wanted: address) } }

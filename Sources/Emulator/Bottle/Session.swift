@@ -9,25 +9,25 @@ struct Session: Sendable {
         var notBefore: MonotonicInstant
     }
 
-    /// The maximum number of values for a central that does not receive them: more than a whole log in small pieces.
+    /// The maximum number of values for a central that does not receive them. A whole log in small pieces fits.
     static let capacity = 8192
 
     let central: CentralID
     let since: MonotonicInstant
     var mtu = 23
-    /// The profile of the central's last command: responses use it.
+    /// The profile of the central's last command, which its responses use.
     var profile: BottleProfile
     var subscriptions: Set<BluetoothUUID> = []
     var subscribedAt: MonotonicInstant?
-    /// Values for subscribers; each waits for the previous one.
+    /// The values for subscribers. Each waits until the previous one is sent.
     var outbox: [Waiting] = []
     /// The time at which the value in flight counts as lost.
     var inFlightUntil: MonotonicInstant?
     var earliestNext: MonotonicInstant
-    /// Values for a central that reads (draft).
+    /// The values for a central that reads (draft profile).
     var readable: [Waiting] = []
     var lastRead: [UInt8] = []
-    /// Sent records without an acknowledgement.
+    /// The numbers of sent records without an acknowledgement.
     var sent: [UInt64] = []
     var notifications = 0
     var keepAliveAt: MonotonicInstant?

@@ -37,7 +37,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// Whether the model supports a command, including those without a response.
+    /// Whether the model supports a command. Some supported commands have no response.
     private func knows(_ command: HostCommand) -> Bool {
         switch command {
         case .unknown: false
@@ -80,7 +80,7 @@ extension VirtualBottleMachine {
         sendLog(session?.isListening == true ? DrinkLogPackets.draft(records) : DrinkLogPackets.read(records), at: now)
     }
 
-    /// Sends state and log to a client that asked for nothing.
+    /// Sends state and log to a client that has sent no command.
     mutating func tellState(at now: MonotonicInstant) {
         answer(snapshot(at: now).frame(identity.model), at: now)
         let records = beginDump(clearing: false)
@@ -91,7 +91,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// Starts a new dump; values of the last one are dropped.
+    /// Starts a new dump. Values of the last dump that were not sent are dropped.
     private mutating func beginDump(clearing: Bool = true) -> [BottleFlash.Stored] {
         session?.sent = []
         if clearing { session?.outbox.removeAll { $0.outgoing.kind != .report } }
@@ -117,15 +117,15 @@ extension VirtualBottleMachine {
         log(leaving == 1 ? "1 record on its way" : "\(leaving) records on their way")
     }
 
-    /// Drops exactly the acknowledged records: the oldest of those that were sent. With `counts` the bottle drops the
-    /// oldest records at this moment.
+    /// Drops exactly the acknowledged records, which are the oldest sent ones. With the fault `counts`, the oldest
+    /// records at this time are dropped instead.
     private mutating func acknowledge(_ bytes: Int) {
         let (count, rest) = bytes.quotientAndRemainder(dividingBy: DrinkRecord.size)
         guard rest == 0 else {
             return log("the acknowledgement of \(bytes) bytes names no whole records; nothing is dropped")
         }
         guard !injector.chance(plan.forget) else { return log("forgotten, fault 'forget'") }
-        // A reader receives the newest first, but the oldest are dropped first.
+        // A reading central receives the newest records first, but the oldest are dropped first.
         let oldest =
             plan.counts
             ? (acknowledged.suffix(plan.resend) + flash.records).map(\.number) : (session?.sent ?? []).sorted()
@@ -156,7 +156,7 @@ extension VirtualBottleMachine {
         return snapshot
     }
 
-    /// Today's amount; zero on a new day of the bottle's clock.
+    /// Today's amount in millilitres; zero on a new day of the bottle's clock.
     func amount(at now: MonotonicInstant) -> UInt16 {
         clock.time(at: now).day == flash.amountDay ? flash.amountMl : 0
     }
@@ -182,7 +182,7 @@ extension VirtualBottleMachine {
 
     // MARK: Settings and actions
 
-    /// Handles each entry; the responses are in one frame, as for goal, clock and reminder.
+    /// Handles each entry. All responses are in one frame, as for goal, clock and reminder.
     private mutating func put(_ command: HostCommand, at now: MonotonicInstant) {
         guard let entries = try? Frame(decoding: command.encoded).entries() else { return }
         var answers: [Entry] = []
@@ -223,12 +223,12 @@ extension VirtualBottleMachine {
             scheduled.append((now.advanced(by: Self.calibration), Frame(.report, [Entry(entry.type, [1])])))
             return nil
         case .screenText: return Entry(.screenText, [0])
-        // Flashing the light and leaving factory mode have no effect on the air.
+        // Flashing the light and leaving factory mode cause no response.
         default: return nil
         }
     }
 
-    /// Returns `false` without a change if the six bytes are not a date.
+    /// Sets the clock. Returns `false` without a change if the six bytes are not a date.
     mutating func setClock(_ bytes: [UInt8], at now: MonotonicInstant) -> Bool {
         guard let time = BottleClock(bytes).flatMap(LocalTime.init) else { return false }
         clock.set(time, at: now)

@@ -1,7 +1,7 @@
 import BottleProtocol
 import Bluetooth
 
-/// A user's action on the bottle: drink, refill, charge, press the button.
+/// A user's action on the bottle: drink, refill, charge or press the button.
 package enum ControlAction: Hashable, Sendable {
     case sip(ml: Int)
     case refill
@@ -87,8 +87,7 @@ extension VirtualBottleMachine {
         return .done(status(at: now))
     }
 
-    /// A bottle cannot record two equal drinks in one second, because they could not be distinguished: the second one
-    /// gets the next second.
+    /// Records a drink. The second of two equal drinks in one second gets the next second.
     private mutating func sip(_ ml: UInt16, at now: MonotonicInstant) {
         func sip(_ wait: Int) -> BottleFlash.Sip {
             BottleFlash.Sip(second: clock.time(at: now.advanced(by: .seconds(wait))).milliseconds / 1000, ml: ml)

@@ -116,8 +116,7 @@ extension VirtualBottleMachine {
         if let token { emit(.link(.respond(token: token, response))) }
     }
 
-    /// Each read from offset 0 returns the next packet, then empty frames; a read from another offset continues the
-    /// current packet.
+    /// Answers a read. From offset 0, it returns the next packet or an empty frame. Other offsets continue it.
     private mutating func answerRead(
         _ central: CentralID, _ uuid: BluetoothUUID, offset: Int, token: UInt64, at now: MonotonicInstant
     ) {
@@ -144,7 +143,7 @@ extension VirtualBottleMachine {
 
     // MARK: Sending
 
-    /// Sends responses and log to subscribers; in the draft profile also to readers.
+    /// Sends responses and log to subscribers, and in the draft profile also to readers.
     mutating func send(_ values: [Outgoing], at now: MonotonicInstant) {
         guard let session else { return }
         let outlet = session.profile.response
@@ -175,7 +174,7 @@ extension VirtualBottleMachine {
         }
     }
 
-    /// Sends the next value when the previous one is sent.
+    /// Sends the next value if the previous one is sent.
     mutating func pump(at now: MonotonicInstant) {
         keepAlive(at: now)
         tellUnasked(at: now)

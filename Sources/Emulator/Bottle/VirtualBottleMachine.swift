@@ -16,7 +16,7 @@ package struct VirtualBottleMachine: Sendable {
     /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
         case link(PeripheralRequest)
-        /// Save this before the following effects.
+        /// Save this flash before the following effects.
         case save(BottleFlash)
         case reply(id: UInt64, ControlReply)
         case log(String)
@@ -33,10 +33,10 @@ package struct VirtualBottleMachine: Sendable {
     /// The reason why the bottle is not advertising, from the link, or `nil`.
     var offAir: LinkError?
     var connections = 0
-    /// Reports due later: results of calibrations.
+    /// The reports of calibrations, to be sent later.
     var scheduled: [(at: MonotonicInstant, report: Frame)] = []
     var registrationDeadline: MonotonicInstant?
-    /// Acknowledged records, for the `resend` fault.
+    /// The acknowledged records, for the `resend` fault.
     var acknowledged: [BottleFlash.Stored] = []
     var blinks = 0
     private var isDirty = false

@@ -6,7 +6,7 @@ struct Outgoing: Hashable, Sendable {
         case answer
         case report
         case log
-        /// Rubbish of the `endless` fault; more rubbish follows.
+        /// Random bytes of the `endless` fault. More of them follow.
         case rubbish
     }
 
@@ -19,7 +19,7 @@ struct Outgoing: Hashable, Sendable {
 enum DrinkLogPackets {
     static let recordsPerEntry = 8
 
-    /// Retail: PT frames of at most this many records; 0 for one frame with all of them.
+    /// The packets of the retail profile: PT frames of at most `perFrame` records; 0 for one frame with all of them.
     static func retail(_ records: [BottleFlash.Stored], perFrame: Int) -> [Outgoing] {
         let most = perFrame > 0 ? perFrame : records.count
         return stride(from: 0, to: records.count, by: max(1, most)).flatMap { start in
@@ -27,7 +27,7 @@ enum DrinkLogPackets {
         }
     }
 
-    /// One PT frame. Its header is sent with the first entry, and each further entry is a notification.
+    /// One PT frame. Its header is sent with the first entry; each further entry is a notification.
     private static func frame(_ records: [BottleFlash.Stored]) -> [Outgoing] {
         var values = entries(records).map { Outgoing(value: $0.bytes, kind: .log, records: $0.numbers) }
         let length = values.reduce(0) { $0 + $1.value.count }
@@ -36,7 +36,7 @@ enum DrinkLogPackets {
         return values
     }
 
-    /// Draft: one PT frame per packet of at most 8 records, and an empty frame at the end.
+    /// The packets of the draft profile: PT frames of at most 8 records, and an empty frame at the end.
     static func draft(_ records: [BottleFlash.Stored]) -> [Outgoing] {
         let packets = entries(records).map {
             Outgoing(value: Frame(.put, payload: $0.bytes).encoded, kind: .log, records: $0.numbers)
@@ -44,9 +44,9 @@ enum DrinkLogPackets {
         return packets + [Outgoing(value: end, kind: .log)]
     }
 
-    /// For a central that reads without a subscription, such as the original app, which reads once per poll and
-    /// acknowledges nothing. The newest packet is first, with at most 19 records (the limit of an entry), then older
-    /// ones, then the empty frame. Within a packet the oldest record is first.
+    /// The packets for a central that reads without a subscription, such as the original app, which acknowledges
+    /// nothing. The newest packet is first, with at most 19 records (the limit of an entry). Older packets and the
+    /// empty frame follow. Within a packet the oldest record is first.
     static func read(_ records: [BottleFlash.Stored]) -> [Outgoing] {
         let most = (Int(UInt8.max) - 1) / DrinkRecord.size
         let packets = stride(from: records.count, to: 0, by: -most).map { end in
@@ -60,7 +60,7 @@ enum DrinkLogPackets {
         return Outgoing(value: Frame(.put, payload: entry).encoded, kind: .log, records: part.map(\.number))
     }
 
-    /// `50 54 00 00`.
+    /// The empty frame, `50 54 00 00`.
     static let end = Frame(.put, payload: []).encoded
 
     private static func entries(_ records: [BottleFlash.Stored]) -> [(bytes: [UInt8], numbers: [UInt64])] {

@@ -1,10 +1,9 @@
 import BottleProtocol
 
-/// The responses of a recorded bottle, for requests that the model does not support, or to compare a host with the
-/// recording.
+/// The responses of a recorded bottle, for requests that the model does not support, or to test a host.
 package struct RecordedAnswers: Hashable, Sendable {
     package enum Mode: String, CaseIterable, Sendable {
-        /// The model responds; unknown requests are ignored.
+        /// Only the model responds; unknown requests are ignored.
         case model
         /// The recording answers requests that the model does not support.
         case capture
@@ -18,7 +17,7 @@ package struct RecordedAnswers: Hashable, Sendable {
     private var shapes: Set<Shape> = []
     private var played: [[UInt8]: Int] = [:]
 
-    /// The common part of requests with different numbers, such as clock times and acknowledged bytes.
+    /// The common part of requests that differ only in numbers, such as clock times and acknowledged bytes.
     private struct Shape: Hashable {
         let prefix: [UInt8]
         let entries: [[Int]]

@@ -2,8 +2,7 @@ import BottleProtocol
 
 /// The persistent state of the bottle: log, settings, and the offset of its clock.
 package struct BottleFlash: Hashable, Sendable, Codable {
-    /// A record in the ring buffer. Numbers increase and are unique, so that an acknowledgement drops exactly the sent
-    /// records.
+    /// A record in the ring buffer. Numbers increase and are unique, so that acknowledgements drop only sent records.
     package struct Stored: Hashable, Sendable, Codable {
         package let number: UInt64
         private let raw: Octets
@@ -20,7 +19,7 @@ package struct BottleFlash: Hashable, Sendable, Codable {
         }
     }
 
-    /// Oldest first.
+    /// The stored records, oldest first.
     package private(set) var records: [Stored] = []
     package private(set) var nextNumber: UInt64 = 1
     /// The number of records overwritten before they were read.
@@ -28,7 +27,7 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     /// The number of acknowledged or cleared records.
     package private(set) var dropped = 0
 
-    /// The last drinks, to keep them distinct; see `VirtualBottleMachine.sip`.
+    /// The last drinks, with which a new drink is compared; see `VirtualBottleMachine.sip`.
     var recentSips: [Sip] = []
 
     struct Sip: Hashable, Sendable, Codable {
@@ -46,15 +45,15 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     /// The data byte of the charging entry: 0 no, 1 charging, 2 full.
     package var charging: UInt8 = 0
     package var language: UInt8 = 0
-    /// °C, Vita.
+    /// The water temperature in °C (Vita only).
     package var temperatureC: Int8 = 21
-    /// ppm, Vita.
+    /// The total dissolved solids in ppm (Vita only).
     package var tdsPpm: UInt16 = 120
-    /// Six bytes, see `ReminderSetting`.
+    /// The reminder, six bytes; see `ReminderSetting`.
     package var reminder: [UInt8] = ReminderSetting.standard.encoded
-    /// Four bytes, see `ReminderLight`.
+    /// The reminder light, four bytes; see `ReminderLight`.
     package var light: [UInt8] = [0, 0, 0, 0]
-    /// Whether a host was confirmed by the button.
+    /// Whether the user has confirmed a host by the button.
     package var isRegistered = false
     /// The bottle's clock minus the host's, in milliseconds; `nil` after a power loss.
     package var clockOffset: Int64? = 0
@@ -67,7 +66,7 @@ package struct BottleFlash: Hashable, Sendable, Codable {
     /// A factory-new bottle: full of water, with an empty log.
     package init() {}
 
-    /// A filled log, oldest first; only the newest `capacity` records are kept.
+    /// A bottle with a filled log, oldest record first. Only the newest `capacity` records are kept.
     package init(records raw: [[UInt8]], capacity: Int) {
         for bytes in raw { append(bytes, capacity: capacity) }
     }

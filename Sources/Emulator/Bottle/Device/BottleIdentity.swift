@@ -3,9 +3,9 @@ import Bluetooth
 
 /// The GATT tables that a bottle offers; all use one flash.
 package enum OfferedProfiles: String, CaseIterable, Sendable {
-    /// The table of the original requirements and the retail table, for clients of either kind.
+    /// The tables of both kinds, for clients of either kind.
     case both
-    /// The table of the original requirements.
+    /// The table of the original requirements, with the service FF00.
     case draft
     /// The table of bottles on sale.
     case retail
@@ -32,10 +32,10 @@ package struct BottleIdentity: Hashable, Sendable {
     /// The Serial Number String (2A25): the identity on links without a radio.
     package var address: BluetoothAddress
     /// The format of drink records: the year in byte 0 (`calendar`), or 1A and at most 255 ml (`strict`). `nil` selects
-    /// it by profile: the year over FFE4, 1A over FF02.
+    /// the format by profile: the year over FFE4, 1A over FF02.
     package var dialect: RecordDialect?
 
-    /// `nil` for name and address selects the model's factory name and an address derived from the name.
+    /// `nil` as name or address selects the factory name of the model, or an address derived from the name.
     package init(
         profile: OfferedProfiles = .retail, model: BottleModel = .boost, name: String? = nil,
         address: BluetoothAddress? = nil,

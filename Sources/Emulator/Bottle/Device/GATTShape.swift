@@ -11,7 +11,7 @@ extension BottleProfile {
 enum GATTShape {
     static let deviceInformation: BluetoothUUID = 0x180A
     static let serialNumber: BluetoothUUID = 0x2A25
-    /// A characteristic of some bottles; its UUID is not published, so this one is chosen.
+    /// A characteristic that some bottles have. Its UUID is not published; this one is arbitrary.
     static let keepAlive: BluetoothUUID = 0xFFE6
     /// Telink's firmware update service, as on bottles on sale. Writes have no effect.
     static let firmwareService = BluetoothUUID(high: 0x0001_0203_0405_0607, low: 0x0809_0A0B_0C0D_1912)

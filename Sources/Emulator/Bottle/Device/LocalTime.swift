@@ -9,7 +9,7 @@ package struct LocalTime: Hashable, Comparable, Sendable, Codable {
 
     package var day: Int64 { (milliseconds - (milliseconds % 86_400_000 + 86_400_000) % 86_400_000) / 86_400_000 }
 
-    /// From an existing date and time in 2000–2255; otherwise `nil`.
+    /// Converts an existing date and time in 2000–2255; otherwise `nil`.
     package init?(_ clock: BottleClock) {
         guard clock.isPossible else { return nil }
         let days = Self.days(year: clock.year, month: Int(clock.month), day: Int(clock.day))
@@ -17,7 +17,7 @@ package struct LocalTime: Hashable, Comparable, Sendable, Codable {
         self.init(milliseconds: (Int64(days) * 86_400 + seconds) * 1000)
     }
 
-    /// The bottle's format. Years outside 2000–2255 wrap like one byte.
+    /// The time in the bottle's format. Years outside 2000–2255 wrap like one byte.
     package var clock: BottleClock {
         let date = Self.date(day: Int(day))
         let second = Int(milliseconds - day * 86_400_000) / 1000

@@ -3,11 +3,11 @@ import Bluetooth
 
 /// The bottle's clock: it drifts, can be set, and is reset by a power loss.
 struct RunningClock: Sendable {
-    /// In parts per million; positive is fast.
+    /// The drift in parts per million; positive is fast.
     let drift: Int
     private var since: MonotonicInstant
     private var base: LocalTime
-    /// A power loss has occurred: `base` counts from zero without a date.
+    /// Whether a power loss has occurred. If so, `base` counts from zero without a date.
     private(set) var isLost: Bool
 
     init(_ time: LocalTime, isLost: Bool, drift: Int, at now: MonotonicInstant) {
@@ -19,7 +19,7 @@ struct RunningClock: Sendable {
 
     func time(at now: MonotonicInstant) -> LocalTime {
         let elapsed = max(0, now.nanoseconds - since.nanoseconds) / 1000
-        // In microseconds, so that the drift is exact over years without overflow.
+        // Microseconds keep the drift exact over years without overflow.
         let drifted = elapsed + elapsed / 1_000_000 * Int64(drift)
         return LocalTime(milliseconds: base.milliseconds + drifted / 1000)
     }

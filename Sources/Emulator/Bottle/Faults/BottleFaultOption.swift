@@ -7,7 +7,7 @@ package struct BottleFaultOption: Sendable {
     }
 
     package let name: String
-    /// An example, with a number if the fault has one.
+    /// An example of the fault's text, with a number if the fault has one.
     package let example: String
     package let meaning: String
     let kind: Kind

@@ -18,14 +18,15 @@ struct FaultInjector: Sendable {
         return finish([Outgoing(value: value, kind: .answer)])
     }
 
-    /// A log transfer with all its notifications in order.
+    /// Applies the faults to a log transfer.
+    /// - Parameter values: all its notifications in order.
     mutating func spoil(log values: [Outgoing], report: [UInt8]) -> [Outgoing] {
         var values = values
         for index in values.indices {
             lieAboutLength(&values[index].value)
             lieAboutEntry(&values[index].value)
         }
-        // The frame header stays first, as on one bearer; draft packets are frames of their own.
+        // The frame header stays first, as on one bearer; draft packets are separate frames.
         if plan.shuffle, values.count > 2 {
             var rest = Array(values.dropFirst())
             rest.shuffle(using: &generator)
@@ -90,7 +91,7 @@ struct FaultInjector: Sendable {
         value[at] = [0x00, 0x01, 0xFF, value[at] &+ 1, value[at] &+ 13].randomElement(using: &generator, or: 0)
     }
 
-    /// Frames of other manufacturers' bottles on the same characteristics.
+    /// A frame as other manufacturers' bottles send it on the same characteristics.
     private mutating func foreignWord() -> [UInt8] {
         let words: [[UInt8]] = [
             [0xAA, 0x55, 0x03, 0x01, 0x02], [0x42, 0x54, 0x00, 0x01, 0x64], [0x52, 0x50, 0x00, 0x04, 0x03, 0x99, 0x01],

@@ -3,7 +3,7 @@ package struct BytePattern: Hashable, Sendable {
     private var bytes: [UInt8?]
     private var takesRest: Bool
 
-    /// `nil` if the text is not a pattern.
+    /// Returns `nil` if the text is not a pattern.
     package init?(_ text: String) {
         var digits = text.utf8.filter { $0 != UInt8(ascii: " ") }
         takesRest = digits.last == UInt8(ascii: "*")

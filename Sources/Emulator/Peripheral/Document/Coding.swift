@@ -3,7 +3,7 @@ import Bluetooth
 // The JSON form of Bluetooth types in a peripheral profile.
 
 extension BluetoothUUID: Codable {
-    /// `FF01` or the full form.
+    /// Decodes `FF01` or the full form.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let uuid = BluetoothUUID(try container.decode(String.self)) else {
@@ -19,7 +19,7 @@ extension BluetoothUUID: Codable {
 }
 
 extension BluetoothAddress: Codable {
-    /// `A4:C1:38:01:02:03`.
+    /// Decodes `A4:C1:38:01:02:03`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let address = BluetoothAddress(try container.decode(String.self)) else {
@@ -42,7 +42,7 @@ extension CharacteristicProperties: Codable {
         (.indicate, "indicate"), (.signedWrite, "signed-write"), (.extended, "extended"),
     ]
 
-    /// A list of names: `["read", "notify"]`.
+    /// Decodes a list of names: `["read", "notify"]`.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         self = []
@@ -64,7 +64,7 @@ extension CharacteristicProperties: Codable {
     }
 }
 
-// Reports the path of a number that is out of range; Foundation only reports a corrupted document.
+// Reports the path of a number that is out of range. Foundation reports only a corrupted document.
 extension KeyedDecodingContainer {
     func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
         try narrow(decode(Int.self, forKey: key), key)

@@ -5,7 +5,7 @@ package struct Octets: Hashable, Sendable, ExpressibleByArrayLiteral {
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
     package init(arrayLiteral elements: UInt8...) { bytes = elements }
 
-    /// From pairs of hexadecimal digits; otherwise `nil`.
+    /// Parses pairs of hexadecimal digits; otherwise `nil`.
     package init?(text: String) {
         let digits = text.utf8.filter { $0 != UInt8(ascii: " ") }
         guard digits.count % 2 == 0 else { return nil }
@@ -29,7 +29,7 @@ package struct Octets: Hashable, Sendable, ExpressibleByArrayLiteral {
 }
 
 extension Octets: CustomStringConvertible {
-    /// Lower case without spaces.
+    /// The digits in lower case without spaces.
     package var description: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []

@@ -5,18 +5,18 @@ extension PeripheralProfile {
     package static let mostExchanges = 2_000_000
     /// The maximum number of values of all conversations.
     package static let mostValues = 2_000_000
-    /// The maximum delay of a response: a day.
+    /// The maximum delay of a response in milliseconds: one day.
     package static let longestDelayMs = 86_400_000
     package static let mostRules = 1000
 
-    /// Throws for conflicting handles, values longer than an attribute, and rules for unknown handles.
+    /// Checks the document.
+    /// - Throws: for conflicting handles, values longer than an attribute, and rules for unknown handles.
     package func check() throws(ProfileError) {
         if let mtu, !(ATTPDU.defaultMTU...ATTPDU.maximumMTU).contains(mtu) {
             throw ProfileError("mtu", "an MTU is 23 to 517, not \(mtu)")
         }
         if let name, name.utf8.count > 248 { throw ProfileError("name", "a Bluetooth name has at most 248 bytes") }
-        // One call at a time: for one list of both, the compiler emitted code in varying order, and packages were not
-        // reproducible.
+        // Separate calls keep builds reproducible: for one list of both, the compiler emits code in varying order.
         try Self.check(advertisement, "advertisement")
         try Self.check(scanResponse, "scanResponse")
         try checkTable()

@@ -11,7 +11,7 @@ extension PeripheralProfile {
     }
 
     package enum Request: String, Hashable, Sendable, Codable {
-        /// A connection, before any request.
+        /// The start of a connection, before any request.
         case connect
         /// A read of a whole value (Read, Read Blob, Read By Type).
         case read
@@ -27,9 +27,9 @@ extension PeripheralProfile {
         /// The handle of the value or descriptor; `nil` for `connect`.
         package var handle: UInt16?
         package var value: Octets?
-        /// `nil` if the request has no response (`connect`, `command`) or got none in the capture.
+        /// The response; `nil` if the request has none (`connect`, `command`) or got none in the capture.
         package var response: Response?
-        /// Notifications and indications until the next write, command or connection.
+        /// The notifications and indications until the next write, command or connection.
         package var values: [Value]?
 
         package init(
@@ -49,7 +49,7 @@ extension PeripheralProfile {
         package var value: Octets?
         /// The ATT error code (Core 5.4, Vol 3 Part F, table 3.4).
         package var error: UInt8?
-        /// Milliseconds since the request.
+        /// The delay in milliseconds since the request.
         package var afterMs: Int
 
         package init(value: Octets? = nil, error: UInt8? = nil, afterMs: Int = 0) {
@@ -63,7 +63,7 @@ extension PeripheralProfile {
     package struct Value: Hashable, Sendable, Codable {
         package var handle: UInt16
         package var value: Octets
-        /// Milliseconds since the request.
+        /// The delay in milliseconds since the request.
         package var afterMs: Int
 
         package init(handle: UInt16, value: Octets, afterMs: Int = 0) {
@@ -77,17 +77,17 @@ extension PeripheralProfile {
     package struct Rule: Hashable, Sendable, Codable {
         /// A name for users and for `then` of other rules.
         package var name: String?
-        /// `nil` matches any.
+        /// The kind of request; `nil` matches any.
         package var request: Request?
-        /// `nil` matches any.
+        /// The handle; `nil` matches any.
         package var handle: UInt16?
-        /// Matches the written value; `nil` matches any.
+        /// A pattern for the written value; `nil` matches any.
         package var pattern: BytePattern?
-        /// `nil` accepts a write and returns the table's value for a read.
+        /// The response. `nil` accepts a write, and returns the table's value for a read.
         package var response: Response?
-        /// The values to send afterwards.
+        /// The values to send after the response.
         package var values: [Value]?
-        /// The name of a rule whose values follow, timed from the last of these.
+        /// The name of the rule whose values follow. Its delays count from the last value of this rule.
         package var then: String?
 
         package init(

@@ -5,16 +5,16 @@ import Bluetooth
 extension PeripheralProfile {
     /// A service: its declaration and the attributes up to its last handle.
     package struct Service: Hashable, Sendable, Codable {
-        /// `nil` if no discovery was captured.
+        /// The UUID of the service; `nil` if no discovery was captured.
         package var uuid: BluetoothUUID?
         package var handle: UInt16
         package var end: UInt16
         /// `true` for a secondary service, which is found only through services that include it.
         package var secondary: Bool?
-        /// How the capture shows the service.
+        /// The evidence for the service in the capture.
         package var source: Source
         package var includes: [Include]
-        /// In the order of their handles.
+        /// The characteristics in the order of their handles.
         package var characteristics: [Characteristic]
 
         package init(
@@ -36,7 +36,7 @@ extension PeripheralProfile {
         package var handle: UInt16
         package var start: UInt16
         package var end: UInt16
-        /// The UUID in the declaration, or `nil` because a 128-bit UUID does not fit.
+        /// The UUID in the declaration, or `nil` for a 128-bit UUID, which does not fit.
         package var uuid: BluetoothUUID?
 
         package init(handle: UInt16, start: UInt16, end: UInt16, uuid: BluetoothUUID? = nil) {
@@ -49,7 +49,7 @@ extension PeripheralProfile {
 
     /// A characteristic: declaration, value and descriptors.
     package struct Characteristic: Hashable, Sendable, Codable {
-        /// `nil` if only its handle is known.
+        /// The UUID of the characteristic; `nil` if only its handle is known.
         package var uuid: BluetoothUUID?
         package var declaration: UInt16
         /// The value handle, which identifies the characteristic in conversations.
@@ -76,12 +76,12 @@ extension PeripheralProfile {
         }
 
         package var configuration: UInt16? { descriptors.first { $0.uuid == GATTTable.clientConfiguration }?.handle }
-        /// Whether it supports notifications or indications.
+        /// Whether the characteristic supports notifications or indications.
         package var canBeSubscribed: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
     }
 
     package struct Descriptor: Hashable, Sendable, Codable {
-        /// `nil` if only its handle is known.
+        /// The UUID of the descriptor; `nil` if only its handle is known.
         package var uuid: BluetoothUUID?
         package var handle: UInt16
         package var source: Source

@@ -6,7 +6,7 @@ import Bluetooth
 package struct PeripheralProfile: Hashable, Sendable {
     package enum Source: String, Hashable, Sendable, Codable {
         case discovered
-        /// By traffic only, without a discovery, so that it might be incomplete.
+        /// Seen in traffic only, without a discovery, so that the service might be incomplete.
         case seen
     }
 
@@ -18,27 +18,27 @@ package struct PeripheralProfile: Hashable, Sendable {
 
     /// The version of the document: 1.
     package var version = PeripheralProfile.currentVersion
-    /// `nil` if the capture does not have it.
+    /// The device address; `nil` if the capture does not have it.
     package var address: BluetoothAddress?
-    /// `nil` if unknown.
+    /// The type of the address; `nil` if unknown.
     package var addressType: AddressType?
     /// The advertised name, else the value of 2A00.
     package var name: String?
-    /// The ATT MTU (23–517); `nil` if there was no exchange, so 23.
+    /// The ATT MTU (23–517); `nil` if there was no exchange, which means 23.
     package var mtu: Int?
     /// The AD structures of the last connectable advertisement, or `nil`.
     package var advertisement: Octets?
     /// The AD structures of the last scan response.
     package var scanResponse: Octets?
     package var services: [Service]
-    /// One for each connection, in order.
+    /// The recorded conversations, one for each connection, in order.
     package var conversations: [Conversation]
     /// Manually written rules for requests that are not in the capture. The first match applies.
     package var rules: [Rule] = []
     /// What the capture does not show, one sentence each.
     package var gaps: [String] = []
 
-    /// The written and the newest readable version.
+    /// The version of written documents, and the newest readable one.
     package static let currentVersion = 1
 
     package init(
@@ -65,7 +65,7 @@ extension PeripheralProfile: Codable {
         case address, addressType, name, mtu, advertisement, scanResponse, services, conversations, rules, gaps
     }
 
-    /// Throws for a newer version.
+    /// Decodes a document. Throws for a newer version.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         version = try container.decode(Int.self, forKey: .version)

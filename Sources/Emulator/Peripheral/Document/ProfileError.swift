@@ -1,4 +1,4 @@
-/// An error in a peripheral profile, with its place in the document.
+/// An error in a peripheral profile, with its path in the document.
 package struct ProfileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The path in the document: `services[2].characteristics[0]`; empty for the whole document.
     package var place: String

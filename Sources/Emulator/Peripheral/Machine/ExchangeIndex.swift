@@ -1,4 +1,4 @@
-/// Finds the recorded exchange for a request by the mode.
+/// Finds the recorded exchange for a request, depending on the mode.
 struct ExchangeIndex: Sendable {
     struct Key: Hashable {
         var request: PeripheralProfile.Request
@@ -28,8 +28,7 @@ struct ExchangeIndex: Sendable {
         }
     }
 
-    /// The next exchange for the request; the last one repeats, or in a loop the first follows it. `nil` if there is
-    /// none.
+    /// The next exchange for the request, or `nil`. After the last one, it repeats the last, or in a loop starts again.
     mutating func take(_ key: Key, isLoop: Bool) -> PeripheralProfile.Exchange? {
         guard let known = places[key], let last = known.indices.last else { return nil }
         let next = used[key, default: 0]

@@ -1,7 +1,7 @@
 import Bluetooth
 
 extension PeripheralProfile {
-    /// The name of an attribute in events and requests, because UUIDs can occur several times.
+    /// The name of an attribute in events and requests. UUIDs are not used, because they can occur several times.
     static func name(of handle: UInt16) -> BluetoothUUID { BluetoothUUID(high: 0, low: UInt64(handle)) }
     static func handle(named name: BluetoothUUID) -> UInt16 { UInt16(truncatingIfNeeded: name.low) }
 
@@ -74,7 +74,7 @@ extension PeripheralProfile {
         return (application, remarks)
     }
 
-    /// Handles with notified values although their properties do not allow it.
+    /// The handles with notified values although their properties do not allow notifications.
     var unoffered: Set<UInt16> {
         var mute: Set<UInt16> = []
         for characteristic in characteristics {
@@ -118,7 +118,7 @@ extension PeripheralProfile {
         return local
     }
 
-    /// Flags and the name, for a capture without an advertisement.
+    /// Advertising data with flags and the name, for a capture without an advertisement.
     private static func plainAdvertisement(_ name: String?) -> [UInt8] {
         var text = name ?? ""
         while text.utf8.count > 26 { text.removeLast() }

@@ -10,7 +10,7 @@ package actor ProfileDriver {
     private var timer: Task<Void, Never>?
     private var timerDeadline: MonotonicInstant?
 
-    /// `log` logs one line for the user. The last function reports a request that is not in the recording.
+    /// Parameters: `log` logs one line for the user. The last function reports a request that is not in the recording.
     package init(
         _ machine: ProfileMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
         log: @escaping @Sendable (String) -> Void = { _ in },

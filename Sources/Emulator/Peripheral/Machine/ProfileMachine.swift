@@ -6,11 +6,11 @@ import Bluetooth
 /// It accepts one central and does not advertise while that is connected.
 package struct ProfileMachine: Sendable {
     package enum Mode: String, Sendable, CaseIterable {
-        /// Each recorded exchange once, in the order for that request; then the last one repeats.
+        /// Uses each recorded exchange once, in the order for that request; then the last one repeats.
         case once
-        /// The first exchange for a request follows the last one, and the values of a subscription repeat.
+        /// Like `once`, but the first exchange follows the last one, and the values of a subscription repeat.
         case loop
-        /// Only recorded requests in their exact order, one recorded connection per connection. Others are rejected.
+        /// Accepts only recorded requests in their exact order, one recorded connection per connection.
         case strict
         /// Like `once`; unrecorded requests are reported and answered by the rules.
         case new
@@ -33,7 +33,7 @@ package struct ProfileMachine: Sendable {
     private static let mostPlayers = 64
     /// The maximum length of a chain of rules after one request.
     static let longestChain = 64
-    /// In milliseconds: links drop a response after 25 s.
+    /// The maximum delay of a response in milliseconds. Links drop a response after 25 s.
     private static let longestDelay = 20_000
     private static let stall = Duration.seconds(30)
     private static let mostUnknown = 1000
@@ -45,15 +45,14 @@ package struct ProfileMachine: Sendable {
     /// Notes for the user.
     package let remarks: [String]
 
-    /// Whether the link distinguishes writes with and without response. bluetoothd does not if a characteristic
-    /// supports both.
+    /// Whether the link distinguishes writes with and without response. bluetoothd does not if both are supported.
     private let tellsWritesApart: Bool
     private var index: ExchangeIndex
     private let properties: [UInt16: CharacteristicProperties]
     private let configurations: [UInt16: UInt16]
     private let uuids: [UInt16: BluetoothUUID]
     private let values: [UInt16: [UInt8]]
-    /// Handles whose values are sent without a subscription.
+    /// The handles whose values are sent without a subscription.
     private let unoffered: Set<UInt16>
 
     private var central: CentralID?
@@ -63,7 +62,7 @@ package struct ProfileMachine: Sendable {
     private var players: [ValuePlayer] = []
     private var responses: [(due: MonotonicInstant, token: UInt64, response: PeripheralRequest.Response)] = []
     private var inFlightUntil: MonotonicInstant?
-    /// In strict mode: the next exchange, and the end of its connection.
+    /// The next exchange in strict mode, and the end of its connection.
     private var cursor = 0
     private var end = 0
     private var connections = 0
@@ -71,8 +70,8 @@ package struct ProfileMachine: Sendable {
     private var effects: [Effect] = []
 
     /// The profile must have passed `check`.
-    /// - Parameter tellsWritesApart: whether the link distinguishes writes with and without response. If not, a
-    ///   recorded write matches both.
+    /// - Parameter tellsWritesApart: whether the link distinguishes writes with and without response. If not, writes
+    ///   match both.
     package init(_ gadget: PeripheralProfile, mode: Mode = .once, tellsWritesApart: Bool = true) {
         self.gadget = gadget
         self.mode = mode
@@ -89,7 +88,6 @@ package struct ProfileMachine: Sendable {
                 properties[characteristic.handle] = characteristic.properties
                 values[characteristic.handle] = characteristic.value?.bytes
                 uuids[characteristic.handle] = local.uuid
-                // All descriptors are readable and writable.
                 for descriptor in characteristic.descriptors {
                     properties[descriptor.handle] = [.read, .write]
                     values[descriptor.handle] = descriptor.value?.bytes
@@ -189,7 +187,7 @@ package struct ProfileMachine: Sendable {
 
     private mutating func unsubscribe(_ handle: UInt16, at now: MonotonicInstant) {
         subscriptions.remove(handle)
-        // The values of a subscription end with it.
+        // The values of a subscription stop when the subscription ends.
         players.removeAll { $0.owner == handle }
         configure(handle, [[0, 0]], at: now)
     }
@@ -226,7 +224,7 @@ package struct ProfileMachine: Sendable {
         let (readNotPermitted, invalidOffset, unlikelyError): (UInt8, UInt8, UInt8) = (0x02, 0x07, 0x0E)
         guard id == central else { return respond(token, .error(readNotPermitted)) }
         guard offset == 0 else {
-            // The rest of the value that was read before.
+            // The rest of the value that the central has started to read.
             let value = values[handle] ?? []
             return respond(token, offset <= value.count ? .value(Array(value[offset...])) : .error(invalidOffset))
         }
@@ -273,7 +271,7 @@ package struct ProfileMachine: Sendable {
         case refused
     }
 
-    /// The recorded exchange for a request by the mode, or `nil`.
+    /// The recorded exchange for a request, depending on the mode, or `nil`.
     private mutating func recorded(_ key: ExchangeIndex.Key) -> Recorded? {
         guard mode == .strict else {
             for request in kinds(key.request) {
@@ -348,7 +346,7 @@ package struct ProfileMachine: Sendable {
         responses.removeAll { $0.due <= now }
     }
 
-    /// - Parameter owner: the characteristic whose subscription started it.
+    /// - Parameter owner: the characteristic whose subscription causes the values.
     private mutating func play(
         _ exchange: PeripheralProfile.Exchange, of owner: UInt16? = nil, at now: MonotonicInstant
     ) {
@@ -371,7 +369,7 @@ package struct ProfileMachine: Sendable {
         players.append(player)
     }
 
-    /// Sends the next value when the previous one is sent.
+    /// Sends the next value if the previous one is sent.
     private mutating func pump(at now: MonotonicInstant) {
         if let until = inFlightUntil, until <= now {
             inFlightUntil = nil
@@ -385,7 +383,7 @@ package struct ProfileMachine: Sendable {
                 continue
             }
             players[place].advance()
-            // Without a subscriber the value would not be sent.
+            // Do not send a value without a subscriber.
             guard subscriptions.contains(value.handle) || unoffered.contains(value.handle) else { continue }
             inFlightUntil = now.advanced(by: Self.stall)
             effects.append(.link(.notify(PeripheralProfile.name(of: value.handle), value: value.value.bytes)))

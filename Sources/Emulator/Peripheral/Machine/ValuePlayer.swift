@@ -6,12 +6,12 @@ struct ValuePlayer: Sendable {
     private var position = 0
     private let start: MonotonicInstant
     private(set) var due: MonotonicInstant
-    /// Only values of this characteristic.
+    /// The handle to which the values are limited; `nil` for all.
     private let only: UInt16?
     /// The rule whose values follow, and the length of the chain so far.
     let then: String?
     let depth: Int
-    /// The characteristic whose subscription started it.
+    /// The characteristic whose subscription causes the values.
     let owner: UInt16?
     /// The pause before a repetition; `nil` for none.
     let pause: Duration?
