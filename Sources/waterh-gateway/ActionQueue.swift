@@ -13,8 +13,8 @@ actor ActionQueue {
     private var pause: Task<Void, Never>?
 
     /// - Parameters:
-    ///   - act: performs it, once per key.
-    ///   - say: logs a line.
+    /// - act: performs a press, once per key.
+    /// - say: logs a line.
     init(
         _ taps: PendingActions, say: @escaping @Sendable (String) -> Void,
         act: @escaping @Sendable (PendingActions.Tap) async throws -> Void

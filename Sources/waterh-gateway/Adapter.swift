@@ -69,7 +69,7 @@ final class Adapter: Sendable {
                 for await news in stirrings { await news == .lost ? service.connectionLost() : service.bottleStirred() }
             }
         }
-        // In a task that cannot be cancelled.
+        // Close in a task that cannot be cancelled.
         await Task { await driver.close() }.value
     }
 }

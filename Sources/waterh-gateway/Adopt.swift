@@ -66,7 +66,7 @@ struct Adopt: AsyncParsableCommand {
         }
     }
 
-    /// A mistyped address would stay adopted, and several bottles can have the same name.
+    /// Rejects an identity that was not scanned: a mistyped address would stay adopted, and names are not unique.
     private func check(_ identity: String) throws {
         let isStandIn = identity.contains(" at ") || identity.contains("(private address)")
         let isPartOfAddress = identity.contains(":") && identity.allSatisfy { $0 == ":" || $0.isHexDigit }

@@ -15,7 +15,7 @@ enum Adoption {
         return (try? TrackerDesk.ownBottles(of: store)) ?? []
     }
 
-    /// No bottle was named or adopted, and the link can reach bottles of other people.
+    /// No bottle was named or adopted, and the link can reach other persons' bottles.
     static let missing = CommandFailure(
         .refused, "no bottle: this store has not adopted one, and a bottle in range might be another person's",
         advice: """
@@ -119,7 +119,7 @@ enum Adoption {
 }
 
 extension LinkName {
-    /// Whether the bottle can be another person's: the link scans by radio.
+    /// Whether the bottle can be another person's, because the link scans by radio.
     var hasNeighbours: Bool {
         switch self {
         case .bluez, .hci, .esphome: true

@@ -82,7 +82,7 @@ struct BenchDayCommand: AsyncParsableCommand {
                 storing: BenchDayStoring(
                     link: link, place: place, zone: zone.id, config: config, recorders: recorders),
                 isWanted: { seen in
-                    // Without a radio the only peer is meant.
+                    // Without a radio, the only peer is the bottle.
                     !hasRadio
                         || wanted.map { $0.matches(address: seen.address, name: seen.name) }
                             ?? BottleSelector.looksLikeBottle(seen)
@@ -142,7 +142,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         guard let error = error as? LinkError else { return error }
         let usual = LinkAdvice(linkName: (try? link.name).map { "\($0)" } ?? "", hasRadio: (try? link.hasRadio) ?? true)
             .about(error.code)
-        // The session ends before anything is stored or acknowledged.
+        // The session has ended before anything was stored or acknowledged.
         let advice =
             error.code == .disconnected
             ? "Nothing was acknowledged: the bottle still has its log. Bring it nearer, and begin a new session."

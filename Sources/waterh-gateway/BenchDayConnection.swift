@@ -6,13 +6,13 @@ actor BenchDayConnection {
     private let link: any CentralLink
     private let clock = MonotonicClock.system
     private var events: [(at: MonotonicInstant, event: CentralEvent)] = []
-    /// Events before it were used as responses or belong to no request.
+    /// The index of the first event that is not yet used as a response.
     private var position = 0
     private var isClosed = false
     private var failure: LinkError?
     private var pump: Task<Void, Never>?
     private(set) var mtu: Int?
-    /// Set after discovery.
+    /// The attribute table, set after discovery.
     private(set) var table: Table?
 
     struct Table: Sendable {
@@ -130,7 +130,7 @@ actor BenchDayConnection {
         }
     }
 
-    /// Values of the response characteristic since `start`.
+    /// The values of the response characteristic since `start`.
     func values(since start: MonotonicInstant) -> [BenchDayRecordedStep.Value] {
         events.compactMap { seen in
             guard seen.at >= start, case .notification(let handle, let bytes) = seen.event,
@@ -193,6 +193,6 @@ actor BenchDayConnection {
         }
     }
 
-    /// Events are checked every 10 ms; their times are those of arrival.
+    /// Pauses for 10 ms between checks of events. The times of events are those of arrival.
     private func pause() async throws { try await Task.sleep(for: .milliseconds(10)) }
 }

@@ -2,7 +2,7 @@ import CommandSupport
 import Foundation
 import TrackerCore
 
-/// The directory of a session: captures, records, steps and findings.
+/// The default name: `bench-day-2026-11-23-1030`.
 struct BenchDayFolder: Sendable {
     let path: String
 
@@ -11,7 +11,7 @@ struct BenchDayFolder: Sendable {
         "bench-day-" + wall.description.prefix(16).replacing("T", with: "-").replacing(":", with: "")
     }
 
-    /// Creates it, private to the user.
+    /// Creates the directory, private to the user.
     init(_ path: String) throws {
         self.path = path
         do {
@@ -77,7 +77,7 @@ struct BenchDayFolder: Sendable {
         try file.commit()
     }
 
-    /// The keys of CLI spec C5.
+    /// The session as a JSON object with the keys of CLI spec C5.
     func object(_ day: BenchDayRecord, isComplete: Bool) -> JSONValue {
         [
             "folder": .string(path), "complete": .bool(isComplete), "name": JSONValue(day.name),

@@ -9,12 +9,12 @@ struct BenchDayQuestion: Sendable {
     struct Finding: Sendable {
         let answer: Answer
         let words: String
-        /// The bytes that support it.
+        /// The bytes that support the result.
         var evidence: [String] = []
     }
 
     let point: String
-    /// The protocol spec's heading for it.
+    /// The heading of the question in the protocol spec.
     let rule: String
     let text: String
     let finding: @Sendable (BenchDayRecord) -> Finding
@@ -134,7 +134,7 @@ struct BenchDayQuestion: Sendable {
         },
     ]
 
-    /// The keys of CLI spec C5.
+    /// The result as JSON with the keys of CLI spec C5.
     func json(_ day: BenchDayRecord) -> JSONValue {
         let finding = finding(day)
         return [

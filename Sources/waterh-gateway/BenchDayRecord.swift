@@ -30,7 +30,7 @@ struct BenchDayRecord: Sendable {
 /// A step with everything that was received.
 struct BenchDayRecordedStep: Sendable {
     struct Value: Sendable {
-        /// Since the start of the step.
+        /// The time since the start of the step.
         var after: Duration
         var bytes: [UInt8]
     }
@@ -41,7 +41,7 @@ struct BenchDayRecordedStep: Sendable {
     let at: BottleClock
     var sent: [UInt8]?
     var values: [Value] = []
-    /// The number of the bottle's advertisements.
+    /// The number of advertisements of the bottle.
     var advertisements = 0
     var failure: String?
 

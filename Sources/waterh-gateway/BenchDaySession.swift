@@ -11,14 +11,14 @@ protocol BenchDayUser: Sendable {
     func answer(_ prompt: BenchDayPrompt) async -> String?
 }
 
-/// Runs the parts of a hardware session in order. `record` has everything up to its end.
+/// Runs the parts of a hardware session in order. `record` has all data recorded so far.
 actor BenchDaySession {
     private(set) var record: BenchDayRecord
     private let surroundings: Surroundings
     private var peer: PeerID?
-    /// The records that are stored.
+    /// The records in the store.
     private var stored: Set<[UInt8]> = []
-    /// The bottle's clock is set to next year and must be set back.
+    /// Whether the bottle's clock is set to next year and must be set back.
     private var isClockAhead = false
 
     /// The functions that the session needs.
@@ -29,7 +29,7 @@ actor BenchDaySession {
         let folder: BenchDayFolder
         let storing: BenchDayStoring
         let isWanted: @Sendable (Advertisement) -> Bool
-        /// The local time.
+        /// Returns the local time.
         let wall: @Sendable () -> BottleClock
         /// The divisor of waiting times; 1 with a real bottle.
         let pace: Double
@@ -51,7 +51,7 @@ actor BenchDaySession {
             try Task.checkCancellation()
             guard isAllowed else {
                 record.omissions.append("\(part.name): it was left out.")
-                // Without consent nothing is acknowledged, also in the next part.
+                // Without consent, nothing is acknowledged, also in the next part.
                 if part.name == BenchDayPart.acknowledgementsName { return }
                 continue
             }
@@ -80,7 +80,7 @@ actor BenchDaySession {
 
     // MARK: - One connection
 
-    /// A lost connection ends its part; the first part is repeated.
+    /// Runs a part. A lost connection ends the part; the first part is repeated.
     private func play(_ part: BenchDayPart) async throws {
         let isFirst = part.name == BenchDayPart.firstName
         for attempt in 1...(isFirst ? Self.firstAttempts : 1) {
@@ -127,11 +127,11 @@ actor BenchDaySession {
         (record.profile, record.mtu) = (await bottle.table?.profile, await bottle.mtu)
     }
 
-    /// A clock that is ahead would date the next drinks wrongly.
+    /// Sets the clock back, because a clock that is ahead would date the next drinks wrongly.
     private func setClockBack(on bottle: BenchDayConnection) async {
         guard isClockAhead else { return }
         let clock = surroundings.wall()
-        // Also after a cancellation.
+        // Set the clock back also after a cancellation.
         isClockAhead = await Task { (try? await bottle.write(HostCommand.clock(clock).encoded)) == nil }.value
         if isClockAhead {
             record.omissions.append("The bottle's clock is in the next year: a poll with a trusted clock sets it.")
@@ -225,7 +225,7 @@ actor BenchDaySession {
 
     // MARK: - Safety of drinks and clock
 
-    /// Only stored records of a completely read log are acknowledged.
+    /// The number of bytes to acknowledge. Only stored records of a completely read log are acknowledged.
     private func bytes(of what: BenchDayAcknowledgement) throws -> UInt16 {
         guard let log = record.logs.last, log.isWholeLog, !log.records.isEmpty else {
             throw Skip(reason: "the log was empty or not read to its end, so nothing was acknowledged")
@@ -246,14 +246,14 @@ actor BenchDaySession {
         return bytes
     }
 
-    /// A date with another month and day identifies the record, even if byte 0 is not the year.
+    /// The date of the next year's step. Its month and day identify the record, even if byte 0 is not the year.
     private var nextYear: BottleClock {
         let now = surroundings.wall()
         let date: UInt8 = now.month == 2 ? 3 : 2
         return BottleClock(yearByte: now.yearByte + 1, month: date, day: date, hour: 12, minute: 0, second: 0)
     }
 
-    /// The user decides which of two contradicting clocks is right.
+    /// Asks the user which of two contradicting clocks is right.
     private func maySetClock() async -> Bool {
         guard !isClockAhead, let last = record.snapshots.last(where: { $0.snapshot.clock != nil }),
             let clock = last.snapshot.clock, let shown = LocalTime(clock), let host = LocalTime(last.step.at),

@@ -11,7 +11,7 @@ enum BenchDayAct: Hashable, Sendable {
 struct BenchDayPrompt: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case done
-        /// Millilitres, with the default.
+        /// An amount in millilitres, with the default.
         case amount(Int)
         /// Yes or no, with the default.
         case yesNo(Bool)
@@ -30,15 +30,15 @@ struct BenchDayPrompt: Hashable, Sendable {
 /// One step: the user's action, the request to the bottle, and the listening time.
 struct BenchDayStep: Sendable {
     enum Request: Hashable, Sendable {
-        /// No request.
+        /// Listen without a request.
         case listen(Duration)
-        /// A command, written up to three times until a value arrives.
+        /// Write a command up to three times until a value arrives.
         case ask(HostCommand)
-        /// The whole log.
+        /// Read the whole log.
         case log
-        /// A read of the response characteristic.
+        /// Read the response characteristic.
         case read
-        /// A scan during the connection.
+        /// Scan during the connection.
         case scan(Duration)
         case acknowledge(BenchDayAcknowledgement)
         case requireEmptyLog
@@ -56,11 +56,11 @@ struct BenchDayStep: Sendable {
 
 enum BenchDayAcknowledgement: Hashable, Sendable {
     case one, all
-    /// The only record, which has the date of the next year's step.
+    /// Read the only record, which has the date of the next year's step.
     case nextYear
 }
 
-/// The steps of one connection. On links with PDUs it has its own capture.
+/// The steps of one connection. On links with PDUs, each part has a separate capture.
 struct BenchDayPart: Sendable {
     let name: String
     let prompt: BenchDayPrompt?

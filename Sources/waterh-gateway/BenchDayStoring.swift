@@ -19,7 +19,7 @@ struct BenchDayStoring {
         let depot = try StoreProvider(place, zone: zone)
         var options = try await depot.pollOptions(dialect: nil)
         options.mean(link.wantedBottle, try Configuration.load(config))
-        // This poll only reads.
+        // This poll only reads, so disable all writes.
         (options.keep, options.correctClockBeyond, options.settings, options.managesTodayAmount, options.managesLight) =
             (true, nil, nil, false, false)
         let stored = Mutex<Set<[UInt8]>>([])

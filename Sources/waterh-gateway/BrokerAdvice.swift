@@ -1,7 +1,7 @@
 import HomeAssistant
 
 enum BrokerAdvice {
-    /// - Parameter store: its path.
+    /// - Parameter store: the path of the store.
     static func about(_ word: MQTTPublisher.Word, store: String) -> String? {
         switch word {
         case .copied:

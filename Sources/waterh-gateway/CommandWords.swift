@@ -24,7 +24,7 @@ enum CommandWords {
         case ("recalibrate", 1) where rest[0] == "empty": return .recalibrateEmpty
         case ("raw", 1...): return .unknown(try hex(rest.joined()))
         default:
-            // A known command with missing or extra arguments.
+            // The command is known, but has missing or extra arguments.
             if let form = forms.first(where: {
                 $0.split(separator: " ").first.map(String.init) == words.first?.lowercased()
             }) {

@@ -15,12 +15,12 @@ final class DemoBottle: Sendable {
     private let driver: BottleDriver
     private let server = Mutex<ControlServer?>(nil)
 
-    /// The same bottle on another link, with an empty log.
+    /// An emulated bottle with the same identity on another link, with an empty log.
     static func emptied(_ other: DemoBottle) async throws -> DemoBottle {
         try await DemoBottle(other.identity, records: [], origin: other.origin)
     }
 
-    /// - Parameter capture: `nil` for a shipped one, or else for drinks of this morning.
+    /// - Parameter capture: the capture file; `nil` for a shipped capture, or else for drinks of this morning.
     convenience init(capture: String?) async throws {
         let file = capture ?? Self.shippedCapture()
         let origin: String
@@ -88,8 +88,7 @@ final class DemoBottle: Sendable {
 
     func close() async { await link.close() }
 
-    /// A shipped capture of a Boost: below the working directory, next to or above the program, or in the package's
-    /// directory.
+    /// A shipped capture of a Boost: below the working directory, near the program, or in the package.
     private static func shippedCapture() -> String? {
         var folders = [FileManager.default.currentDirectoryPath]
         var place = URL(fileURLWithPath: CommandLine.arguments.first ?? "").resolvingSymlinksInPath()

@@ -34,7 +34,7 @@ struct DemoService: Sendable {
         let log = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
         let zone = try StoreProvider.choice(nil).host
         if speed > 1 { Machine.passTime(at: speed, from: Self.nextMorning(Machine.now(), zone)) }
-        // An empty configuration next to the store.
+        // Use an empty configuration next to the store.
         let configuration = store.path + ".toml"
         try Data().write(to: URL(fileURLWithPath: configuration))
         let plan = try ServicePlan(
@@ -117,7 +117,7 @@ struct DemoService: Sendable {
         }
     }
 
-    /// 06:30 of the next day, so that the page shows all of it. Before 04:00, 06:30 of this day.
+    /// 06:30 of the next day, so that the page shows the whole day. Before 04:00, 06:30 of this day.
     private static func nextMorning(_ now: Instant, _ zone: Zone) -> Instant {
         var wall = zone.wall(at: now.advanced(seconds: 86_400 - 4 * 3600))
         (wall.hour, wall.minute, wall.second) = (6, 30, 0)

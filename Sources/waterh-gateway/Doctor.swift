@@ -102,7 +102,7 @@ extension DoctorChecks {
         return findings
     }
 
-    /// The store and its default directory should be private to the user.
+    /// Checks that the store and its default directory are private to the user.
     static func privacy(_ path: String) -> [Finding] {
         let folder = (path as NSString).deletingLastPathComponent
         let places = [(path, "600")] + ((folder as NSString).lastPathComponent == "waterh" ? [(folder, "700")] : [])

@@ -68,9 +68,9 @@ struct Pair: ParsableCommand {
 
 /// An access code of the running service, and the addresses of its page.
 struct Invitation: Decodable {
-    /// Ten characters.
+    /// The code, ten characters.
     var code: String
-    /// The validity of the code.
+    /// The validity of the code in seconds.
     var seconds: Int
     /// The page's addresses for other machines.
     var urls: [String]
@@ -110,7 +110,7 @@ struct Invitation: Decodable {
 
     var minutes: Int { seconds / 60 }
 
-    /// For typing: two groups of five characters.
+    /// The code in two groups of five characters, for typing.
     var typed: String { "\(code.prefix(5)) \(code.suffix(5))" }
 
     /// The link with the code. Servers and proxies do not log the fragment.

@@ -3,7 +3,7 @@ struct LinkTime: Sendable {
     private var past = Duration.zero
     private var since: ContinuousClock.Instant?
 
-    /// Repetitions are ignored.
+    /// Records the state of the connection. Repetitions are ignored.
     mutating func note(isUp: Bool, at now: ContinuousClock.Instant = .now) {
         if isUp {
             since = since ?? now
@@ -13,6 +13,6 @@ struct LinkTime: Sendable {
         }
     }
 
-    /// Up to now.
+    /// The connection time up to now in seconds.
     var seconds: Double { (past + (since.map { .now - $0 } ?? .zero)) / .seconds(1) }
 }

@@ -52,8 +52,7 @@ struct Open: ParsableCommand {
 /// The browser of the desktop that this command runs on.
 enum Browser {
     /// Starts the browser, and returns at once.
-    /// - Parameter file: a page that redirects to the link. Other users can read the arguments of a process, so the
-    ///   link is not one of them.
+    /// - Parameter file: a page that redirects to the link. Other users can read arguments, so the link is not one.
     /// - Returns: whether there is a browser.
     static func open(_ link: String, file: String) -> Bool {
         let environment = ProcessInfo.processInfo.environment

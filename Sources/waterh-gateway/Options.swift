@@ -68,7 +68,7 @@ struct LinkOptions: ParsableArguments {
         }
     }
 
-    /// An invalid capture is invalid input, not a missing bottle.
+    /// The error of an invalid capture, which is invalid input and not a missing bottle.
     private static func unusable(_ file: String, _ error: LinkError) -> CommandFailure {
         var status = stat()
         guard stat(file, &status) == 0 else {

@@ -6,7 +6,7 @@ import WebServer
 
 /// Whether the address of the page is free, used by a service of this project, or used by another program.
 enum PageCheck {
-    /// Empty if the page is off, or if no program listens there.
+    /// The finding; empty if the page is off, or if no program listens at the address.
     static func finding(_ file: Configuration, _ place: StorePlace) async -> [Finding] {
         let settings = try? place.open(hostZone: nil, for: .looking).settings()
         let listen =

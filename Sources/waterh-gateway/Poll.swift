@@ -53,7 +53,7 @@ struct Poll: AsyncParsableCommand {
         options.keep = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }
         if trustClock || file.trustClock == true { options.isClockSynchronised = true }
-        // A bottle in the file belongs to the store.
+        // A bottle that the configuration names belongs to the store.
         let isConcern = self.link.wantedBottle == nil || Ownership(options).isAboutOwn
         if case .capture = try link.name {
             options.answeredByRecording()
@@ -106,7 +106,7 @@ enum Interruptible {
         await stoppable(body).result
     }
 
-    /// Like `run`; `stopped` is the exit code of the first signal.
+    /// Like `run`. `stopped` is the exit code of the first signal.
     static func stoppable<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) async -> (
         result: Result, stopped: ExitStatus?
     ) {

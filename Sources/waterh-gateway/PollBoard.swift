@@ -17,7 +17,7 @@ actor PollBoard {
         var stage = "idle"
         var trying: String?
         var isConnected = false
-        /// The poll uses the kept connection and is not shown.
+        /// Whether the poll uses the kept connection and is not shown.
         var isLook = false
     }
 
@@ -27,7 +27,7 @@ actor PollBoard {
     private var results: [String: Int] = [:]
     private var totals = (received: 0, new: 0, duplicates: 0, suspect: 0, acknowledged: 0)
     private var seconds = (sum: 0.0, counts: [Int](repeating: 0, count: 8))
-    /// By identity, because names can change.
+    /// The battery levels by identity, because names can change.
     private var battery: [String: Int] = [:]
     private var rssi: [String: Int] = [:]
     private let link = Mutex(LinkTime())

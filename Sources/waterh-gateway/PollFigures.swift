@@ -11,14 +11,14 @@ struct PollFigures: Sendable {
     var seconds: Double
     /// The cumulative histogram of durations.
     var buckets: [(end: Double, count: Int)]
-    /// Percent by bottle.
+    /// The battery level in percent by bottle.
     var battery: [String: Int]
     /// The last signal strength in dBm by bottle.
     var rssi: [String: Int]
     var isConnected: Bool
-    /// The total connection time.
+    /// The total connection time in seconds.
     var linkSeconds: Double
-    /// The size of the store and its WAL.
+    /// The size of the store and its WAL in bytes.
     var storeBytes: Int?
     /// The number of changes that wait for a server.
     var waiting: Int?

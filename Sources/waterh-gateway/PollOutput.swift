@@ -115,7 +115,7 @@ enum PollText {
         return "\(report.received) received: " + parts.joined(separator: ", ")
     }
 
-    /// The new drinks, oldest first, by their bottle's clock; the newest of many.
+    /// The new drinks as text, oldest first by their bottle's clock; only the newest if there are many.
     static func drinks(_ told: [JournalEntry], in units: AmountUnits = .ml, limit: Int = 60) -> [String] {
         let newest = Dictionary(told.enumerated().map { ($1.raw, $0) }, uniquingKeysWith: max)
         let entries = told.enumerated().filter { newest[$1.raw] == $0 }.map(\.element)
@@ -140,7 +140,7 @@ enum PollText {
 }
 
 extension PollReport {
-    /// The duration to the millisecond.
+    /// The duration in seconds, to the millisecond.
     var seconds: Double {
         let (whole, atto) = duration.components
         return Double(whole) + Double(atto / 1_000_000_000_000_000) / 1000
@@ -148,7 +148,7 @@ extension PollReport {
 
     var commandFailure: CommandFailure? { commandFailure(advice: nil) }
 
-    /// The same while a service uses the store and can be connected to the bottle.
+    /// The failure while a service uses the store and can be connected to the bottle.
     func commandFailure(besideServiceOf store: String) -> CommandFailure? {
         let mayBeTaken: [PollFailure.Kind] = [.notFound, .connectFailed, .connectionLost, .didNotAnswer]
         guard let failure, mayBeTaken.contains(failure.kind),

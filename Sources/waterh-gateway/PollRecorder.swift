@@ -26,7 +26,7 @@ final class PollRecorder: Sendable {
     private struct State {
         var present = Flight()
         var store: String?
-        /// Earlier polls, oldest first.
+        /// The earlier polls, oldest first.
         var flights: [Flight] = []
         /// The time of the last file for each kind of error and store.
         var kept: [String: MonotonicInstant] = [:]
@@ -37,8 +37,7 @@ final class PollRecorder: Sendable {
     private static let ofAll = 12
     private static let packets = 4096
     private static let bytes = 256 << 10
-    /// The minimum time between files for the same error, so that a permanent error does not replace the files of
-    /// others.
+    /// The minimum time between files for the same error, so that it does not replace the files of others.
     private static let pause = Duration.seconds(3600)
 
     private let state = Mutex(State())
@@ -120,7 +119,7 @@ final class PollRecorder: Sendable {
         var lines = [reason + "."]
         if let failure = report.failure { lines.append(failure.sentence) }
         lines.append("bottle: \(report.bottle ?? "none found")\(report.profile.map { ", \($0.rawValue)" } ?? "")")
-        // On a separate line, so that a report can redact it.
+        // The name is on a separate line, so that a report can redact it.
         if let name = report.name { lines.append(PollRecordings.nameMark + name.filter { !$0.isNewline }) }
         lines.append(
             """

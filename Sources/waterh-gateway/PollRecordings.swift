@@ -10,7 +10,7 @@ struct PollRecordings {
     private let store: String
     private let folder: String
 
-    /// `nil` for a store in memory.
+    /// Returns `nil` for a store in memory.
     init?(store: String) {
         guard store.hasPrefix("/") else { return nil }
         self.store = store
@@ -39,7 +39,7 @@ struct PollRecordings {
             for ending in [".btsnoop", ".txt"] { try? files.removeItem(atPath: name + ending) }
             throw error
         }
-        // By modification time, because the clock could have been wrong. Other files belong to the user.
+        // Sort by modification time, because the clock could have been wrong. Other files belong to the user.
         let others = try files.contentsOfDirectory(atPath: folder).filter {
             KeptPolls.isOurs($0) && $0.hasSuffix(".btsnoop") && folder + "/" + $0 != name + ".btsnoop"
         }

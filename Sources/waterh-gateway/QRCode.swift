@@ -5,7 +5,7 @@ enum QRCode {
     /// The width of the quiet zone in modules.
     private static let margin = 2
 
-    /// `nil` if the text is too long.
+    /// The lines of the code; `nil` if the text is too long.
     static func lines(_ text: String) -> [String]? {
         guard let code = QRcode_encodeString(text, 0, QR_ECLEVEL_M, QR_MODE_8, 1) else { return nil }
         defer { QRcode_free(code) }
@@ -14,7 +14,7 @@ enum QRCode {
             guard (0..<width).contains(x), (0..<width).contains(y) else { return false }
             return code.pointee.data[y * width + x] & 1 == 1
         }
-        // On a dark terminal a full block is light, so the light modules are drawn.
+        // On a dark terminal a full block is light, so draw the light modules.
         return stride(from: -margin, to: width + margin, by: 2).map { y in
             (-margin..<(width + margin)).map { x in
                 switch (isDark(x, y), isDark(x, y + 1)) {

@@ -43,7 +43,7 @@ struct Report: AsyncParsableCommand {
         let stores = there.compactMap { place in (try? place.open(hostZone: nil, for: .looking)).map { (place, $0) } }
         let facts = await BluetoothFacts.gather()
         let blur = ReportSecrets(file, stores.map { $0.1 }, facts, link: link.link).blur
-        // Captures are not included, because they have addresses and amounts.
+        // Captures are not included, because they contain addresses and amounts.
         let parts: [(name: String, text: String)] = [
             ("versions.txt", await ReportParts.versions(facts)),
             ("doctor.txt", Doctor.lines(try await DoctorChecks.all(link, place)).joined(separator: "\n")),

@@ -20,7 +20,7 @@ final class Resident: Sendable {
     let watch: StoreWatch?
     private let mark = PollMark()
     private let onlookers: ActiveViewers
-    /// The open pages as a notification channel. The service log is not a notification.
+    /// The open pages as a notification channel. The service log is not one.
     private let screen = EventSink()
     private let broker = MQTTChannel()
     private let publishing = Mutex<MQTTPublisher?>(nil)
@@ -52,7 +52,7 @@ final class Resident: Sendable {
             file: ServiceSocket.file(forStore: depot.store.path, "notices.json"),
             day: { [store = depot.store] in (try? store.profile()).map { $0?.userID ?? "" } })
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: shown) }
-        // The service's desktop, or a program of the session.
+        // The desktop of the service, or a program of the session.
         let screens = BufferedSink(
             FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), desk: { await desk.desk() },
             wasShown: { shown.hasJustShown($0.announcement) }
@@ -78,7 +78,7 @@ final class Resident: Sendable {
         }
     }
 
-    /// Before any notification, because notifications of an unshared session are never sent.
+    /// Records whether Waterline is shared. Call it before any notification, because unshared ones are never sent.
     private func noteSharing() {
         do { try store.noteSharing(plan.sharesWaterline(store)) } catch {
             log.warning("Saving whether Waterline is shared failed: \(error)")
@@ -153,7 +153,7 @@ final class Resident: Sendable {
         lights.reach(service)
         let outlet = outlet(broker, door, canNotify: { reminders.reachesSomebody }) { await reminders.poke() }
         noteSharing()
-        // Before the first poll, so that its drinks are published.
+        // Prepare before the first poll, so that its drinks are published.
         outlet.prepare()
         publishing.withLock { $0 = outlet }
         let person = Person(

@@ -30,7 +30,7 @@ struct Run: AsyncParsableCommand {
     var listen: String?
 
     func run() async throws {
-        // Before anything else, so that no signal is lost.
+        // Do this first, so that no signal is lost.
         let signals = StopSignals.stream([SIGINT, SIGTERM, SIGHUP])
         speech.takeOver("waterh-gateway")
         let plan = try ServicePlan(link, place, keep: keep, listen: listen)

@@ -120,7 +120,7 @@ struct Scan: AsyncParsableCommand {
         ].compactMap { $0 }.joined(separator: "  ")
     }
 
-    /// Control characters in an advertised name must not reach the terminal.
+    /// Removes control characters of an advertised name, which must not reach the terminal.
     private static func printable(_ name: String) -> String {
         String(
             String.UnicodeScalarView(

@@ -25,7 +25,7 @@ struct ScriptedUser: BenchDayUser {
             switch prompt.form {
             case .done: ""
             case .amount(let ml): "\(ml)"
-            // It is unknown which clock is correct.
+            // Both clocks might be wrong.
             case .yesNo: prompt.word == "clock" ? "n" : "y"
             }
         Diagnostics.line("? \(prompt.text) \(answer)")

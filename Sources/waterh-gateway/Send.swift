@@ -35,7 +35,7 @@ struct Send: AsyncParsableCommand {
         let place = try location.place(file)
         var link = link
         link.fill(file)
-        // --zone applies to this clock; the default is the time zone of the polls.
+        // --zone applies to the clock of this command. The default is the time zone of the polls.
         let zone =
             try zone.map { try StoreProvider.choice($0).host }
             ?? StoreProvider.zones(file.zone(flag: nil), place).bottle
@@ -76,7 +76,7 @@ struct Send: AsyncParsableCommand {
         }
     }
 
-    /// Replaces messages about drinks, because `send` stores nothing.
+    /// Replaces messages about drinks, because `send` stores none.
     private static func ofCommand(_ failure: CommandFailure, _ report: PollReport) -> CommandFailure {
         var failure = failure
         if report.failure?.code == "interrupted" {

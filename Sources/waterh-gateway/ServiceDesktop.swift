@@ -48,7 +48,7 @@ struct ServiceDesktop: Sendable {
         outlets.pressed = { await taps.keep($0) }
         outlets.appeared = { await reminders.poke() }
         await desktop.attend(outlets)
-        // Presses from before a restart.
+        // Perform presses from before the restart.
         Task { await taps.goOn() }
     }
 

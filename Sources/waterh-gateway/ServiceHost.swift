@@ -58,7 +58,7 @@ final class ServiceHost: Sendable {
         ).metrics
     }
 
-    /// Polls meet their deadlines.
+    /// Whether polls meet their deadlines.
     var isOnTime: Bool { get async { await adapter.service.isOnTime() } }
 
     func close() async {

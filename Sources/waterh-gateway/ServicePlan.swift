@@ -16,7 +16,7 @@ struct ServicePlan: Sendable {
     let bottles: [String]
     /// Whether a bottle in range can be another person's.
     let hasNeighbours: Bool
-    /// The configuration confirms this computer's clock.
+    /// Whether the configuration confirms this computer's clock.
     let trustsClock: Bool
     let zone: String?
     let dialect: RecordDialect?

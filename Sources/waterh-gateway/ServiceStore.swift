@@ -9,7 +9,7 @@ import TrackerCore
 import TrackerService
 
 actor ServiceStore {
-    /// With the last read settings and time zone.
+    /// The open store with the settings and time zone that were read last.
     private var depot: StoreProvider
     private let plan: ServicePlan
     private let supervisor: Supervisor
@@ -23,7 +23,7 @@ actor ServiceStore {
     private var plans: [BottlePlan] = []
     private var own: [OwnBottle] = []
     private var isMissingLogged = false
-    /// A poll has ended since the service started, or there is no bottle to poll.
+    /// Whether a poll has ended since the service started, or there is no bottle to poll.
     private var isFirstPollOver = false
 
     init(
@@ -82,7 +82,7 @@ actor ServiceStore {
         }
     }
 
-    /// The service has no bottle to poll.
+    /// Whether the service has no bottle to poll.
     func isUnadopted() -> Bool { look().isEmpty }
 
     /// Options for a job that uses no setting of a bottle except the time limits.
@@ -102,7 +102,7 @@ actor ServiceStore {
         return HoldRequest(hold, onlookers: onlookers.until, rhythm: rhythm, now: now())
     }
 
-    /// `nil` if the store is unreadable, because the poll could empty another owner's bottle.
+    /// The poll options; `nil` if the store is unreadable, because the poll could empty another owner's bottle.
     func options(_ bottle: BottlePlan) async -> PollOptions? {
         reread()
         mark.begin(bottle.name)
@@ -120,7 +120,7 @@ actor ServiceStore {
 
     func afterPoll(_ report: PollReport, _ options: PollOptions) {
         isFirstPollOver = true
-        // One answering bottle of several is enough.
+        // It is sufficient that one of several bottles answers.
         let id = plans.first { $0.own == options.own && $0.wanted == options.bottle }?.id ?? ""
         problems[id] = report.failure?.kind
         let isWorthSaying = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
@@ -154,13 +154,13 @@ actor ServiceStore {
             depot = try depot.reread(zone: plan.zone)
             settingsTrouble = nil
         } catch {
-            // Reported once: polls continue with the last settings.
+            // The error is reported once. Polls continue with the last settings.
             if settingsTrouble != "\(error)" { log.warning("Reading the settings failed: \(error)") }
             settingsTrouble = "\(error)"
         }
     }
 
-    /// Logs one line per event; an error once until it changes.
+    /// Logs one line per event. Errors are logged once until they change.
     func tell(_ news: ServiceNews) {
         switch news {
         case .failed(let bottle, let failure, let isNew):

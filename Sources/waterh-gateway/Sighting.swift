@@ -10,8 +10,8 @@ struct Sighting {
     /// The identity from a connection, if the advertisement has none.
     private let met: (identity: String, name: String?)?
 
-    /// If the advertisement has no address (a socket), a short connection reads the identity. It stays `nil` for a
-    /// bottle that is busy or does not respond within `limit`.
+    /// If the advertisement has no address (a socket), a short connection reads the identity. The identity is `nil` if
+    /// the bottle is busy or does not respond within `limit`.
     init(_ found: Advertisement, on link: LinkOptions, hasRadio: Bool, limit: Duration) async {
         self.found = found
         met = hasRadio || found.address != nil ? nil : await Self.meet(link, limit)
@@ -33,7 +33,7 @@ struct Sighting {
 
     var name: String? { found.name ?? met?.name }
 
-    /// `nil` if unknown.
+    /// Whether the store owns the bottle; `nil` if unknown.
     func isOwn(_ own: [OwnBottle]) -> Bool? {
         guard let identity else { return nil }
         return own.contains { $0.identities.contains(identity) }

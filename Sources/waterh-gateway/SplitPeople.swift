@@ -24,7 +24,7 @@ struct SplitPeople: ParsableCommand {
         }
     }
 
-    /// Does nothing if the file exists.
+    /// Writes a configuration. Does nothing if the file exists.
     /// - Parameter source: the file whose owner and mode the new one gets.
     private static func write(_ text: String, to path: String, as source: stat) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)

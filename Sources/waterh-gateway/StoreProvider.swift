@@ -19,7 +19,7 @@ struct StoreProvider: Sendable {
         try self.init(try place.open(hostZone: choice.host.id, for: .writing), choice)
     }
 
-    /// The same store with the current zone.
+    /// This store with the current zone.
     func reread(zone named: String?) throws -> StoreProvider { try StoreProvider(store, Self.choice(named)) }
 
     private init(_ store: TrackerStore, _ choice: ZoneChoice) throws {

@@ -42,7 +42,7 @@ actor TerminalUser: BenchDayUser {
         }
     }
 
-    /// `nil` if the answer is invalid.
+    /// The parsed answer; `nil` if it is invalid.
     static func answer(_ text: String, _ form: BenchDayPrompt.Form) -> String? {
         switch form {
         case .done: return text

@@ -56,7 +56,7 @@ struct WebPages: Sendable {
                 try? await Task.sleep(for: backoff.next(chance: 1))
             }
         }
-        // Only the own socket, because another service could listen.
+        // Remove the socket only with the lock, because another service could listen at the path.
         if case .unix(let path) = endpoint, lock != nil, bound.withLock({ $0 }) { unlink(path) }
         withExtendedLifetime(lock) {}
     }

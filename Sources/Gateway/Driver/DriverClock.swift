@@ -1,7 +1,7 @@
 import Bluetooth
 import TrackerCore
 
-/// The clocks of a driver: monotonic for deadlines, wall for data. Tests pass their own.
+/// The clocks of a driver: monotonic for deadlines, wall clock for data. Tests pass their own.
 package struct DriverClock: Sendable {
     package var now: @Sendable () -> MonotonicInstant
     package var wall: @Sendable () -> Instant

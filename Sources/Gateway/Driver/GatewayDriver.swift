@@ -2,8 +2,8 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// Executes the effects of `Poll` on a link and a journal. It takes the next event from the link only after the
-/// previous one is handled. So a peer that floods the link is slowed down and cannot fill the memory.
+/// Executes the effects of `Poll` on a link and a journal. The driver handles one event of the link at a time, so a
+/// peer that floods the link cannot fill the memory.
 package actor GatewayDriver {
     /// Callbacks of a poll. They are called between events and must return soon.
     package struct Outlets: Sendable {
@@ -12,9 +12,9 @@ package actor GatewayDriver {
         /// Entries that were appended to the journal, each with its outcome.
         package var journaled: @Sendable ([JournalEntry], [JournalOutcome]) -> Void = { _, _ in }
         package var report: @Sendable (Frame) -> Void = { _ in }
-        /// The bottle sent something without a request, in a poll or on a kept connection.
+        /// Called when the bottle sends data without a request, in a poll or on a kept connection.
         package var stirred: @Sendable () -> Void = {}
-        /// A kept connection was lost.
+        /// Called when a kept connection is lost.
         package var lost: @Sendable () -> Void = {}
         /// Today's total in ml; `nil` if there is none.
         package var todayTotal: @Sendable () throws -> Int? = { nil }
@@ -50,8 +50,7 @@ package actor GatewayDriver {
     private var timer: (due: MonotonicInstant, task: Task<Void, Never>)?
     private var isLinkGone = false
 
-    /// - Parameter observe: receives the ATT traffic of polls (`CentralTranscript`); called between events, must return
-    ///   soon.
+    /// - Parameter observe: receives the ATT traffic of polls (`CentralTranscript`); must return soon.
     package init(link: any CentralLink, clock: DriverClock, observe: (@Sendable (LinkObservation) -> Void)? = nil) {
         self.link = link
         self.clock = clock
@@ -124,14 +123,14 @@ package actor GatewayDriver {
         var events = [event][...]
         while let event = events.popFirst() {
             let effects = poll.handle(event, at: clock.now(), wall: clock.wall(), journal: party.journal)
-            // Stored before the effects are executed: an effect may call this method again.
+            // Store the poll before executing its effects, because an effect may call this method again.
             current = poll
             for effect in effects { if let answer = perform(effect, outlets) { events.append(answer) } }
         }
         if !poll.isOver { arm(poll.nextDeadline) }
     }
 
-    /// - Returns: the response, for an effect that has one.
+    /// Executes an effect, and returns the response if the effect has one.
     private func perform(_ effect: PollEffect, _ outlets: Outlets) -> PollEvent? {
         switch effect {
         case .link(let request):
@@ -199,7 +198,7 @@ package actor GatewayDriver {
 }
 
 extension GatewayDriver.Outlets {
-    /// Errors here do not fail the poll.
+    /// Removes the peer from the system. Errors here do not fail the poll.
     @discardableResult
     fileprivate func told<Answer>(_ trouble: String, _ body: () throws -> Answer) -> Answer? {
         do {

@@ -7,65 +7,63 @@ package struct PollOptions: Sendable {
     package enum Job: Hashable, Sendable {
         /// The sync of protocol spec P4.
         case poll
-        /// Connect, send these commands one at a time, report the responses, disconnect.
+        /// Connect, send these commands one at a time, report the responses and disconnect.
         case send([HostCommand])
-        /// Connect, identify the bottle, disconnect. Nothing else is read or written, and any bottle is accepted.
+        /// Connect, identify the bottle and disconnect. Any bottle is accepted, and nothing else is read or written.
         case meet
         /// Only end the connection that an earlier poll kept.
         case letGo
         /// Scan for the whole scan time and report the bottles in range, without a connection.
         case scan
-        /// Read the log and write nothing but the request for it. The store does not adopt the bottle.
+        /// Read the log and write only the request for it. The store does not adopt the bottle.
         case look
     }
 
     package var job = Job.poll
-    /// The bottle's address or name. `nil`: the first one found.
+    /// The bottle's address or name; `nil` selects the first one found.
     package var bottle: String?
     /// The user's name for the bottle (`bottle.alias`); its records are stored under its identity.
     package var alias: String?
-    /// The bottles of this store. If there are any and `bottle` is `nil`, the poll reads from and writes to no other
-    /// bottle.
+    /// The bottles of this store. If there are any and `bottle` is `nil`, the poll uses no others.
     package var own: [OwnBottle] = []
     /// Other bottles of this store, which have their own polls.
     package var others: [OwnBottle] = []
-    /// How byte 0 of a record is read.
+    /// The interpretation of byte 0 of a record.
     package var dialect = BottleProtocol.RecordDialect.calendar
-    /// The user has set the dialect for this poll: a bottle's own setting does not change it.
+    /// Whether the user has set the dialect for this poll. If so, a bottle's own setting does not change it.
     package var isReadingNamed = false
-    /// `nil`: as the dialect defines.
+    /// The amount width; `nil` selects that of the dialect.
     package var amountWidth: BottleProtocol.AmountWidth?
     /// The zone of the bottle's clock.
     package var zone: Zone
     /// The zone of days, if `zone` is derived from it; `nil`: `zone` was set directly.
     package internal(set) var dayZone: Zone?
-    /// Older records are kept as suspects; days, 1–360.
+    /// The age in days (1–360) above which records are kept as suspects.
     package var maxRecordAgeDays = 180
-    /// Identities of bottles that belong to other services on this machine: the poll skips them.
+    /// The identities of bottles that belong to other services on this machine. The poll skips them.
     package var elsewhere: Set<String> = []
-    /// Do not acknowledge: the bottle keeps its log.
+    /// Whether to keep the log in the bottle, without an acknowledgement.
     package var keep = false
-    /// The phone app uses the bottle, too: write nothing but the request for the log.
+    /// Whether the phone app also uses the bottle. If so, only the request for the log is written.
     package internal(set) var isSharing = false
     /// The drift from which the bottle's clock is set; `nil`: drift is only reported. Setting the clock makes the light
     /// blink, so small drift is ignored (protocol spec P3.6).
     package var correctClockBeyond: Duration? = .seconds(120)
-    /// The operating system reports that a time server synchronises the host's clock, or the user has confirmed the
-    /// time.
+    /// Whether a time server synchronises the host's clock, or the user has confirmed the time.
     package var isClockSynchronised = false
-    /// The release date of this program. An earlier time of the host's clock is wrong.
+    /// The release date of this program. If the host's clock is earlier, it is wrong.
     package var released = Instant(seconds: 0)
-    /// The responses come from a recording of another day: see `answeredByRecording`.
+    /// Whether the responses come from a recording of another day; see `answeredByRecording`.
     package private(set) var isRecording = false
     package var keepsConnection = false
-    /// Goal and reminder, if the gateway is to manage them.
+    /// The goal and reminder to write; `nil` if the gateway does not manage them.
     package var settings: ManagedSettings?
     package var managesTodayAmount = true
-    /// Show reminders with the bottle's light.
+    /// Whether to show reminders with the bottle's light.
     package var managesLight = true
     /// The day's goal, for bottles that show it on their screen (`bottle.showGoal`).
     var dayGoalMl: Int?
-    /// Allow power cycling of the adapter, which ends the connections of other programs.
+    /// Whether the adapter may be power-cycled, which ends the connections of other programs.
     package var allowPowerCycle = false
     package var limits = PollLimits()
     package var history = PollHistory()
@@ -86,7 +84,7 @@ package struct PollOptions: Sendable {
 
     var keepsLog: Bool { keep || writesNothing }
 
-    /// Write only the request for the log.
+    /// Whether to write only the request for the log.
     var writesNothing: Bool { isSharing || job == .look }
 
     var resolver: RecordResolver { RecordResolver(zone: zone, maxAgeDays: maxRecordAgeDays) }
@@ -96,15 +94,14 @@ package struct PollOptions: Sendable {
 package struct OwnBottle: Hashable, Sendable {
     /// Addresses, serial numbers and substitute identities. Empty if only an alias is known.
     package var identities: Set<String>
-    /// Present and earlier aliases.
+    /// The current and earlier aliases.
     package var aliases: Set<String>
-    /// The present alias; `nil`: none.
+    /// The current alias; `nil` if there is none.
     package var alias: String?
-    /// The advertised name.
     package var advertisedName: String?
-    /// The bottle's own settings; `nil`: the store's settings apply.
+    /// The bottle's own settings. If `nil`, the store's settings apply.
     package var settings: BottleSettings?
-    /// When its first record was stored, milliseconds UTC; `nil`: no record yet.
+    /// The time at which the first record was stored, milliseconds UTC; `nil` if there is no record.
     package var since: Int64?
 
     package init(
@@ -119,7 +116,7 @@ package struct OwnBottle: Hashable, Sendable {
         self.advertisedName = advertisedName
     }
 
-    /// Resolves a text that names a bottle: an alias becomes the bottle's address.
+    /// Resolves a text that names a bottle. An alias becomes the bottle's address.
     package static func meant(_ text: String?, among own: [OwnBottle]) -> String? {
         guard let text, let bottle = own.first(where: { $0.aliases.contains(text) }) else { return text }
         return bottle.identities.sorted().first { BluetoothAddress($0) != nil } ?? bottle.identities.sorted().first
@@ -133,7 +130,7 @@ package struct OwnBottle: Hashable, Sendable {
 
 /// Settings that the gateway writes to the bottle when they differ from the bottle's own.
 package struct ManagedSettings: Hashable, Sendable {
-    /// Daily goal, ml.
+    /// The daily goal in ml.
     package var goalMl: UInt16
     package var reminder: ReminderSetting?
 
@@ -145,47 +142,46 @@ package struct ManagedSettings: Hashable, Sendable {
 
 /// The time limits of a poll, each with its source, and its memory limits.
 package struct PollLimits: Hashable, Sendable {
-    /// Original requirement: scan time-out.
+    /// The scan time limit (original requirement).
     package var scan = Duration.seconds(10)
-    /// Original requirement: connect time-out.
+    /// The connection time limit (original requirement).
     package var connect = Duration.seconds(5)
-    /// Discovery of all services. About 1 s by radio; 30 s is the limit of one ATT transaction, and our total.
+    /// The time limit for the discovery of all services. Discovery takes about 1 s by radio.
     package var discover = Duration.seconds(8)
-    /// One read, write or subscription.
+    /// The time limit for one read, write or subscription.
     package var request = Duration.seconds(3)
-    /// Original requirement: from the draft command 01 to the first read of the response.
+    /// The pause from the draft command 01 to the first read of the response (original requirement).
     package var beforeRead = Duration.milliseconds(500)
-    /// Until a command without a response is sent again. Bottles ignore commands too soon after the subscription;
-    /// owners space commands 0.5–1 s apart.
+    /// The time after which a command without a response is repeated. Bottles ignore commands too soon after the
+    /// subscription; users of the bottles space them 0.5–1 s apart.
     package var answer = Duration.milliseconds(1000)
-    /// For the user to press the bottle's button, if a command requires it.
+    /// The time for the user to press the bottle's button, if a command requires it.
     package var button = Duration.seconds(30)
-    /// How often a command is sent before the poll gives up on its response.
+    /// The number of times that a command is sent before the poll gives up.
     package var sendings = 3
-    /// Silence within a log transfer after which the transfer counts as interrupted.
+    /// The silence in a log transfer after which the transfer counts as interrupted.
     package var silence = Duration.milliseconds(3000)
-    /// Silence after a whole log frame that may be followed by another.
+    /// The silence after a whole log frame, which another frame may follow.
     package var linger = Duration.milliseconds(250)
-    /// The same for links without a radio, where frames follow within a millisecond.
+    /// `linger` for links without a radio, where frames follow within a millisecond.
     package var lingerWithoutRadio = Duration.milliseconds(15)
-    /// The whole poll without the time in which the log arrives; then the poll fails with "Bottle did not answer"
-    /// (tracker spec A8).
+    /// The time limit of a poll without the arrival of the log. Then it fails with "Bottle did not answer" (A8).
     package var poll = Duration.seconds(30)
-    /// The maximum time in one poll in which the log arrives: four readings of a log that takes 20 s.
+    /// The maximum time for the arrival of logs in one poll: four readings of a log that takes 20 s.
     package var arrival = Duration.seconds(90)
-    /// After that, the time to store and disconnect.
+    /// The time after the limit to store data and disconnect.
     package var closing = Duration.seconds(3)
-    /// A real bottle stores about 500 records; a poll reads at most this many, then disconnects.
+    /// The maximum number of records. A real bottle stores about 500. After this many, the poll disconnects.
     package var records = 4096
-    /// Notifications that are not part of a log: reports, responses, noise.
+    /// The maximum number of notifications that are not part of a log: reports, responses and noise.
     package var notifications = 20_000
-    /// Unreadable byte sequences kept in one poll; more are only counted.
+    /// The maximum number of unreadable byte sequences kept in one poll. Others are only counted.
     package var quarantined = 64
-    /// Log requests on one connection.
+    /// The maximum number of log requests on one connection.
     package var dumps = 16
-    /// Of those, interrupted or damaged responses.
+    /// The maximum number of interrupted or damaged responses to log requests.
     package var flawedDumps = 6
-    /// Connections in one poll.
+    /// The maximum number of connections in one poll.
     package var sessions = 5
 
     package init() {}
@@ -195,7 +191,7 @@ package struct PollLimits: Hashable, Sendable {
 package struct PollHistory: Hashable, Sendable {
     /// Consecutive polls in which the scan found nothing.
     package var failedScans = 0
-    /// The peer whose last session failed: the cached data of the operating system may be stale.
+    /// The peer whose last session failed. Data of this peer in the system's cache may be outdated.
     package var suspectPeer: String?
     var unheededGoalMl: Int?
 

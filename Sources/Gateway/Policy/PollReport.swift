@@ -5,9 +5,8 @@ import TrackerCore
 /// The result of a poll. A failed poll reports what was received before the failure.
 ///
 /// Its figures are consistent, however the poll ended:
-/// - each record counts once in `received`, however often the link delivered it in this poll, and is one of `new`,
-///   `duplicates`, or, if the journal failed, neither: `new + duplicates <= received`, with equality when every record
-///   was stored;
+/// - each record counts once in `received`, regardless of repeated delivery; `new + duplicates <= received`, with
+///   equality when every record was stored;
 /// - `suspect <= new + duplicates`;
 /// - `acknowledged + unconfirmed <= new + duplicates`: only stored records are acknowledged;
 /// - `acknowledged` counts acknowledged records that the bottle no longer has;
@@ -16,58 +15,57 @@ package struct PollReport: Hashable, Sendable {
     package var bottle: String?
     /// The bottle's identity, under which its records are kept: its address, its serial number, or a substitute.
     package var identity: String?
-    /// The store had no bottle before and has adopted this one.
+    /// Whether the store had no bottle before and has adopted this one.
     package var isAdopted = false
     package var inRange: [Advertisement] = []
     package var name: String?
     package var profile: BottleProfile?
     package var model: BottleModel?
     package var snapshot: Snapshot?
-    /// Signal strength before the connection, dBm; `nil`: unknown.
+    /// The signal strength before the connection in dBm; `nil` if unknown.
     package var rssi: Int?
-    /// Battery charge, 0–100, from the snapshot or from reports.
+    /// The battery level in percent, from the snapshot or from reports.
     package var batteryPercent: Int?
     /// The bottle's clock minus the host's, in seconds.
     package var clockDriftSeconds: Int?
-    /// Drink records delivered, repeats included.
+    /// The number of delivered drink records, including repeats.
     package var received = 0
-    /// Of those, stored or dated for the first time.
+    /// The number of received records that were stored or dated for the first time.
     package var new = 0
-    /// Of those, stored before.
+    /// The number of received records that were stored before.
     package var duplicates = 0
-    /// Of those, stored but not counted because their date is not reliable.
+    /// The number of received records that were stored but not counted, because their date is not reliable.
     package var suspect = 0
-    /// Records of earlier polls that have now been dated.
+    /// The number of records of earlier polls that have now been dated.
     package var resolved = 0
-    /// Byte sequences that could not be decoded; stored with the reason, up to the limit.
+    /// The number of byte sequences that could not be decoded. They are stored with the reason, up to the limit.
     package var quarantined = 0
-    /// Acknowledged records that a later reading no longer contained.
+    /// The number of acknowledged records that a later reading no longer contained.
     package var acknowledged = 0
-    /// Acknowledged records that no later reading could verify, because the connection or the poll ended.
+    /// The number of acknowledged records that no later reading verified, because the connection or the poll ended.
     package var unconfirmed = 0
     package var complete = false
-    /// Records in the bottle when its log was last read to the end; `nil`: it was not.
+    /// The number of records in the bottle when its log was last read to the end; `nil` if it was not.
     package var storedRecords: Int?
-    /// The connection was kept (`PollOptions.keepsConnection`).
+    /// Whether the connection was kept (`PollOptions.keepsConnection`).
     package var isConnected = false
     package var duration = Duration.zero
     /// The end by the host's clock; `nil` while the poll runs.
     package var endedAt: Instant?
-    /// Recovery steps that were taken.
     package var recovery: [RecoveryStep] = []
     /// Responses to the commands of `Job.send`, in order.
     package var answers: [CommandAnswer] = []
-    /// Why the poll is incomplete; `nil`: it is complete.
+    /// The reason why the poll is incomplete; `nil` if it is complete.
     package var failure: PollFailure?
     package var history = PollHistory()
 
-    /// - Parameter failure: what ended the poll before it started.
+    /// - Parameter failure: the error that ended the poll before it started.
     package init(failure: PollFailure? = nil) { self.failure = failure }
 }
 
 package struct CommandAnswer: Hashable, Sendable {
     package var command: HostCommand
-    /// The response; `nil` if none came (some commands have none).
+    /// The response; `nil` if none was received. Some commands have none.
     package var answer: Frame?
     package var sent: Bool
 
@@ -78,9 +76,9 @@ package struct CommandAnswer: Hashable, Sendable {
     }
 }
 
-/// Why a poll is incomplete: what failed, why, and what to try.
+/// The reason why a poll is incomplete, with its cause and advice.
 package struct PollFailure: Problem, Hashable {
-    /// The conditions of tracker spec A8, and those that a journal adds.
+    /// The conditions of tracker spec A8, and those of a journal.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case notFound, bluetoothOff, permissionDenied, noAdapter, connectFailed, unexpectedResponse, didNotAnswer
         case connectionLost, cannotStore, interrupted
@@ -123,7 +121,7 @@ package struct PollFailure: Problem, Hashable {
     package var kind: Kind
     /// The cause: one sentence.
     package var sentence: String
-    /// The kind, or a special case of it. Interfaces choose their advice by it.
+    /// The kind, or a special case of it, by which interfaces choose their advice.
     package var code: String
     /// `link` and `hasRadio` describe the link; others are the values that the sentence contains.
     package var values: [String: String]

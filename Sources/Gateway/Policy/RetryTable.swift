@@ -2,18 +2,18 @@ import Bluetooth
 
 /// A recovery step, ordered from the least to the most disruptive (zombie links: protocol spec P4).
 package enum RecoveryAction: String, Hashable, Sendable, CaseIterable {
-    /// Repeat after a pause.
+    /// Repeat the request after a pause.
     case retry
-    /// End what the system believes to be a connection.
+    /// End the connection that the system reports.
     case disconnect
-    /// Remove the device from the system, with stale attempts and GATT caches.
+    /// Remove the device from the system, including stale attempts and GATT caches.
     case forget
     /// Stop and start the scan: discovery can stall without an error.
     case restartDiscovery
-    /// Switch the adapter off and on. Only if allowed.
+    /// Switch the adapter off and on, if permitted.
     case powerCycle
 
-    /// Steps that require a radio and a system service.
+    /// Whether the step requires a radio and a system service.
     var needsRadio: Bool { self != .retry && self != .disconnect }
 }
 
@@ -38,8 +38,7 @@ struct RetryRule: Sendable {
     var reason: String
 }
 
-/// The retry policy as data. Errors that the link reports as final (`isTransient` is false) are not retried where the
-/// rule says so.
+/// The retry policy as data. Final errors (`isTransient` is false) are not retried if the rule says so.
 package enum RetryTable {
     static let rules: [RetryRule] = [
         RetryRule(
@@ -84,7 +83,7 @@ package enum RetryTable {
         system,
     ]
 
-    /// Errors of the operating system.
+    /// The rule for errors of the operating system.
     static let system = RetryRule(
         code: .system, rungs: [.retry, .disconnect, .forget], pause: .milliseconds(300), failure: .connectFailed,
         reason: "unknown errors are mostly passing ones")
@@ -93,7 +92,7 @@ package enum RetryTable {
 
     /// The step for the `count`-th error (from 0) of this class; `nil` when none is left.
     static func rung(for error: LinkError, count: Int, hasRadio: Bool, allowPowerCycle: Bool) -> RecoveryAction? {
-        // A missing socket is a final error. Only over the air can silence have another cause.
+        // A missing socket is a final error. Only over the air can a missing response have another cause.
         guard hasRadio || error.isTransient else { return nil }
         let rungs = rule(for: error.code).rungs.filter { rung in
             (hasRadio || !rung.needsRadio) && (allowPowerCycle || rung != .powerCycle)

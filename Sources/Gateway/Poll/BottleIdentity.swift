@@ -1,8 +1,7 @@
 import Bluetooth
 import BottleProtocol
 
-/// A bottle's identity, from data that is the same in every transmission: its address, or without a radio its serial
-/// number.
+/// A bottle's identity, from constant data: its address, or without a radio its serial number.
 enum BottleIdentity {
     /// The text of a Serial Number String (2A25), if it can be an identity: an address (in the project's own format, so
     /// that a bottle has one name on all links), or 1–64 printable characters.
@@ -27,8 +26,7 @@ enum BottleIdentity {
         printable(Array(value.prefix(248)))
     }
 
-    /// Text without control characters, without leading and trailing spaces, and without the trailing zeros of C
-    /// firmware.
+    /// Text without control characters, leading and trailing spaces, and the trailing zeros of C firmware.
     private static func printable(_ value: [UInt8]) -> String? {
         var bytes = value[...]
         while let last = bytes.last, last == 0 || last == 0x20 { bytes = bytes.dropLast() }

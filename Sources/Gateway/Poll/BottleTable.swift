@@ -3,14 +3,14 @@ import Bluetooth
 
 struct BottleTable: Hashable, Sendable {
     var handles: ProfileHandles
-    /// Device Name (2A00) and Serial Number String (2A25), if readable.
+    /// The handles of Device Name (2A00) and Serial Number String (2A25), if readable.
     var deviceName: UInt16?
     var serialNumber: UInt16?
 
     var profile: BottleProfile { handles.profile }
     var command: UInt16 { handles.command }
     var commandWithResponse: Bool { handles.commandWithResponse }
-    /// The characteristic supports both ways of writing.
+    /// Whether the characteristic supports both kinds of writes.
     var commandBothWays: Bool { handles.commandBothWays }
     var response: UInt16 { handles.response }
     var responseNotifies: Bool { handles.responseNotifies }
@@ -46,7 +46,7 @@ struct BottleTable: Hashable, Sendable {
         var sentence: String
     }
 
-    /// Characteristics with short UUIDs; services such as the firmware update are not used.
+    /// The characteristics with 16-bit UUIDs. Services such as the firmware update are not used.
     private static func offered(_ service: RemoteService) -> [OfferedCharacteristic] {
         guard let name = service.uuid.short else { return [] }
         return service.characteristics.compactMap { characteristic in

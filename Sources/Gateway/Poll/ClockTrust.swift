@@ -3,9 +3,9 @@ import TrackerCore
 /// Whether the host's clock may date records. A computer without a battery-backed clock starts with an arbitrary date
 /// until the network provides the time.
 enum ClockTrust: Hashable, Sendable {
-    /// A time server synchronises it, or the user has confirmed it.
+    /// A time server synchronises the clock, or the user has confirmed the time.
     case synchronised
-    /// The bottle's clock, or the newest record of its log, has about the same time.
+    /// The bottle's clock or the newest record of its log has about the same time.
     case plausible
     /// Any other clock, with the reason.
     case untrusted(String)
@@ -13,7 +13,7 @@ enum ClockTrust: Hashable, Sendable {
     var isTrusted: Bool { if case .untrusted = self { false } else { true } }
 
     /// - Parameters:
-    ///   - isSynchronised: according to the operating system or the user.
+    ///   - isSynchronised: whether the operating system or the user confirms the clock.
     ///   - released: the release date of this program.
     ///   - drift: the bottle's clock minus the host's, in seconds; `nil` if the bottle has no time.
     ///   - newest: the time of the newest record by its own date; `nil` if no record has one.

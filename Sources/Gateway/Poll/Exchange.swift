@@ -17,7 +17,7 @@ struct Exchange: Hashable, Sendable {
     private(set) var sendings = 1
     private var stage: Stage
     private let limits: PollLimits
-    /// Wait for any response, also to commands that have none.
+    /// Whether to wait for any response, also after commands that have none.
     private let isPatient: Bool
 
     init(_ command: HostCommand, limits: PollLimits, isPatient: Bool, at now: MonotonicInstant) {
@@ -33,7 +33,7 @@ struct Exchange: Hashable, Sendable {
         }
     }
 
-    /// The frame to report if no better one came.
+    /// The frame to report if no better one arrived.
     var interim: Frame? { if case .button(let frame, _) = stage { frame } else { nil } }
 
     /// Whether the protocol defines a response.
@@ -79,7 +79,7 @@ struct Exchange: Hashable, Sendable {
         }
     }
 
-    /// The command is idempotent.
+    /// Whether the command is idempotent.
     private var mayRepeat: Bool {
         switch command {
         case .clearLog, .register, .recalibrateFull, .recalibrateEmpty, .unknown, .put, .acknowledge: false

@@ -1,12 +1,12 @@
 import Bluetooth
 import BottleProtocol
 
-/// Other peers that a scan heard, for the message when the bottle is not found.
+/// The other peers that a scan has received, for the message when the bottle is not found.
 struct HeardPeers: Hashable, Sendable {
     var remark: String?
     private var names: [PeerID: String?] = [:]
 
-    /// Bounds the memory in the presence of many random addresses.
+    /// The maximum number of stored peers, which limits the memory used by random addresses.
     private static let limit = 1000
 
     mutating func note(_ advertisement: Advertisement) {
@@ -17,7 +17,7 @@ struct HeardPeers: Hashable, Sendable {
             isBottle ? "\(name ?? "a bottle without a name") (\(advertisement.peer))" : name)
     }
 
-    /// Bottles first, by name; peers without a name are counted.
+    /// A list of the peers: bottles first, by name. Peers without a name are counted.
     func words(limit: Int) -> String {
         guard !names.isEmpty else { return "no other device was heard" }
         let named = Set(names.values.compactMap { $0 }).sorted { left, right in

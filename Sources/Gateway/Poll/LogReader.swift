@@ -3,18 +3,18 @@ import Bluetooth
 
 /// Reads the log once: from the request to the end of the response.
 ///
-/// The response is *whole* if a status frame or the first frame opened it, every frame arrived with all its bytes, and
-/// its end was seen: for a retail bottle silence, for a draft bottle an empty frame. Any other response is *odd*, and
-/// its first reason is kept.
+/// A response is *whole* if a status frame or the first frame opened it, and every frame and its end arrived. The end
+/// is silence for a retail bottle, an empty frame for a draft bottle. Any other response is *odd*, and its first reason
+/// is kept.
 struct LogReader: Hashable, Sendable {
     enum Stage: Hashable, Sendable {
-        /// No part of an earlier response may be in transit before the request is written.
+        /// Wait until the link is quiet, so that no part of an earlier response arrives after the request.
         case quiet(until: MonotonicInstant)
-        /// The link has not confirmed the request.
+        /// The request is being written.
         case writing(until: MonotonicInstant)
-        /// The request is confirmed; nothing has arrived.
+        /// The link has confirmed the request; no data has arrived.
         case asked(until: MonotonicInstant)
-        /// A frame is arriving, or a status frame announced one.
+        /// A frame is arriving, or a status frame has announced one.
         case receiving(until: MonotonicInstant)
         /// A frame is whole; another one may follow.
         case between(until: MonotonicInstant)
@@ -29,21 +29,20 @@ struct LogReader: Hashable, Sendable {
         case fetch
         /// The response is complete, or cannot be completed.
         case done
-        /// The link accepted a request and did not respond.
+        /// The link accepted a request, but the bottle did not respond.
         case silent
     }
 
     private(set) var stage: Stage
     private(set) var oddity: String?
-    /// Records of whole frames, frame by frame in order of arrival.
+    /// The records of whole frames, frame by frame in order of arrival.
     private(set) var frames: [[RawRecord]] = []
-    /// Records of frames whose values ended within records: only the frame's length shows that the pieces belong
-    /// together.
+    /// The records of frames whose values ended within records, so that only the frame's length joins the pieces.
     private(set) var pieced: Set<RawRecord> = []
     private(set) var askedAt: MonotonicInstant
-    /// How often the request was written.
+    /// The number of times that the request was written.
     private(set) var questions = 0
-    /// Frames in a single notification: their loss cannot be detected.
+    /// The number of frames in a single notification, whose loss cannot be detected.
     private var singleFrames = 0
     private var packet: [UInt8]?
     private(set) var opening = Opening.none
@@ -62,12 +61,12 @@ struct LogReader: Hashable, Sendable {
     }
 
     private let profile: BottleProfile
-    /// The response characteristic is readable, if notifications do not come in time.
+    /// Whether the response characteristic can be read if notifications do not arrive in time.
     private let canFetch: Bool
     private let limits: PollLimits
     private let linger: Duration
 
-    /// - Parameter isQuiet: no response to an earlier request can be in transit.
+    /// - Parameter isQuiet: whether no response to an earlier request can be in transit.
     init(
         profile: BottleProfile, canFetch: Bool, isQuiet: Bool, hasRadio: Bool, limits: PollLimits,
         at now: MonotonicInstant
@@ -93,16 +92,16 @@ struct LogReader: Hashable, Sendable {
     var isWhole: Bool { oddity == nil }
     var isNotified: Bool { packet == nil }
 
-    /// The log's records, oldest first, each once.
+    /// The records of the log, oldest first, each once.
     var records: [RawRecord] { (isNewestFirst ? frames.reversed() : frames).flatMap { $0 }.distinct }
 
-    /// How many readings must agree before anything is acknowledged.
+    /// The number of readings that must agree before records are acknowledged.
     var readingsNeeded: Int {
         let leavesNoTrace = isNotified && (profile == .draft || frames.count > 1 && singleFrames > 0)
         return leavesNoTrace ? 4 : pieced.isEmpty ? 2 : 3
     }
 
-    /// Bottles that are read return the newest packet first: most packets start earlier than the previous one.
+    /// Whether the newest packet comes first, as from bottles that are read: most start before the previous one.
     private var isNewestFirst: Bool {
         guard !isNotified, frames.count > 1 else { return false }
         let starts = frames.compactMap { $0.first?.timestamp }
@@ -139,8 +138,8 @@ struct LogReader: Hashable, Sendable {
         stage = .receiving(until: now.advanced(by: limits.silence))
     }
 
-    /// A whole frame has arrived.
-    /// - Parameter isSingle: in one value.
+    /// Handles a whole frame.
+    /// - Parameter isSingle: whether the frame arrived in one value.
     mutating func frame(_ transfer: LogTransfer, isSingle: Bool, at now: MonotonicInstant) -> Action {
         guard isListening(at: now) else { return .none }
         if !transfer.isAcknowledgeable { note("an earlier part of the log went missing") }
@@ -159,11 +158,11 @@ struct LogReader: Hashable, Sendable {
         return .none
     }
 
-    /// Records the first error in the response.
+    /// Records the first anomaly of the response.
     mutating func note(_ reason: String) { oddity = oddity ?? reason }
 
-    /// A read was completed.
-    /// - Parameter transfers: whole frames in the value.
+    /// Handles a completed read.
+    /// - Parameter transfers: the whole frames in the value.
     mutating func fetched(_ value: [UInt8], _ transfers: [LogTransfer], isSubscribed: Bool, at now: MonotonicInstant)
         -> Action
     {
@@ -183,7 +182,7 @@ struct LogReader: Hashable, Sendable {
         return fetch(at: now)
     }
 
-    /// - Parameter isWriting: a write on this connection awaits its response, so the link is not quiet.
+    /// - Parameter isWriting: whether a write on this connection awaits its response, so the link is not quiet.
     mutating func tick(isWriting: Bool, at now: MonotonicInstant) -> Action {
         guard deadline <= now else { return .none }
         switch stage {
@@ -235,8 +234,7 @@ struct LogReader: Hashable, Sendable {
         return .done
     }
 
-    /// Whether arriving data can belong to the response. Data during the wait for silence does not, and restarts the
-    /// wait.
+    /// Whether arriving data can belong to the response. Data during the wait for silence restarts the wait.
     private mutating func isListening(at now: MonotonicInstant) -> Bool {
         if case .quiet = stage {
             stage = .quiet(until: now.advanced(by: limits.quiet))
@@ -247,7 +245,6 @@ struct LogReader: Hashable, Sendable {
 }
 
 extension PollLimits {
-    /// The time without log data after which the link counts as quiet: longer than the time after which a request is
-    /// repeated.
+    /// The time without log data after which the link counts as quiet: longer than the repetition of a request.
     var quiet: Duration { answer * 2 }
 }

@@ -1,8 +1,8 @@
 import Bluetooth
 
 /// The bottles that a poll may drain and send commands to: those of its store. An empty store adopts the first bottle
-/// that responds. Other bottles are left alone until the user adds them, by `adopt` or by naming them. Draining a
-/// neighbour's bottle would delete its owner's log.
+/// that responds. The user adds other bottles by `adopt` or by name. Draining another bottle would delete its owner's
+/// log.
 package struct Ownership: Sendable {
     private let options: PollOptions
 
@@ -10,8 +10,7 @@ package struct Ownership: Sendable {
         self.options = options
     }
 
-    /// Whether no bottle was named, or one of the store's own. A missing bottle of another name does not concern the
-    /// store's bottles.
+    /// Whether the poll is for the store's bottles: the user named none, or one of them.
     package var isAboutOwn: Bool {
         guard let wanted = options.bottle else { return true }
         let selector = BottleSelector(text: wanted)
@@ -22,14 +21,14 @@ package struct Ownership: Sendable {
         }
     }
 
-    /// The allowed bottles; `nil`: any.
+    /// The allowed bottles; `nil` if any bottle is allowed.
     private var candidates: [OwnBottle]? {
         guard let wanted = options.bottle else { return options.own.isEmpty ? nil : options.own }
-        // An address is unique. Several bottles may have the same name: then it selects the one known by it.
+        // An address is unique. If several bottles have the name, it selects the one known by it.
         guard BluetoothAddress(wanted) == nil else { return nil }
         let known = options.own.filter { $0.advertisedName?.lowercased() == wanted.lowercased() }
         if !known.isEmpty { return known }
-        // An own bottle that was never connected may have that name; without any, each bottle of that name matches.
+        // An own bottle that was never connected may have that name. If none was, each bottle of that name matches.
         let unmet = options.own.filter { $0.advertisedName == nil }
         return unmet.isEmpty ? nil : unmet
     }
@@ -58,7 +57,7 @@ package struct Ownership: Sendable {
         }
     }
 
-    /// Why a bottle was skipped.
+    /// The reason why a bottle was skipped.
     func refusal(name: String?, identity: String) -> PollFailure {
         let who = name.map { "\($0) (\(identity))" } ?? identity
         if options.others.contains(where: { $0.identities.contains(identity) }) {

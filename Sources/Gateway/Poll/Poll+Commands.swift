@@ -2,8 +2,7 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-// The steps of a connection: each starts, waits for its response up to a limit, and is followed by the next. Optional
-// steps fail with a warning.
+// The steps of a connection run one at a time, each with a time limit. Optional steps fail with a warning.
 extension Poll {
     mutating func advance(_ session: Session) throws {
         var session = session
@@ -136,7 +135,7 @@ extension Poll {
                 linkError: .refused))
     }
 
-    /// A bottle may offer both ways of writing and reject one.
+    /// Uses the other kind of write, because a bottle may offer both kinds and reject one.
     private mutating func takeOtherWay(_ error: LinkError, _ session: Session) -> Bool {
         guard error.code == .refused, let table = session.table, table.commandBothWays, table.commandWithResponse else {
             return false
@@ -184,7 +183,7 @@ extension Poll {
         try advance(session)
     }
 
-    /// A whole response or report has arrived.
+    /// Handles a whole response or report.
     mutating func take(_ frame: Frame) throws {
         guard let message = try? BottleMessage(decoding: frame) else {
             return try quarantine(frame.encoded, "a response that is not a sequence of entries")

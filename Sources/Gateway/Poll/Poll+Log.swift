@@ -76,10 +76,10 @@ extension Poll {
         arrival.last = now
     }
 
-    /// Notes a value that fills a small MTU: it may be truncated.
+    /// Records that a value fills a small MTU and may be truncated.
     private mutating func noteCut(_ value: [UInt8], _ session: Session) {
         guard session.mtu < Self.logMTU, value.count == session.mtu - 3 else { return }
-        // A lost value may have been truncated, too: every reading of this connection is odd.
+        // A lost value may also have been truncated, so every reading of this connection is odd.
         guard session.log.cutAt == nil else { return }
         state.session?.log.cutAt = session.mtu - 3
         say(
@@ -90,7 +90,7 @@ extension Poll {
             """)
     }
 
-    /// A full log notification: 110 bytes, and 3 bytes of ATT header.
+    /// The MTU for a full log notification: 110 bytes, and 3 bytes of ATT header.
     static let logMTU = 113
 
     private mutating func take(_ event: AssemblyEvent, isSingle: Bool) throws {
@@ -190,7 +190,7 @@ extension Poll {
         try decide(session, reader, records)
     }
 
-    /// Why a whole reading is unreliable. A log becomes empty only by an acknowledgement, and a bottle that sends a
+    /// The reason why a whole reading is unreliable. Only an acknowledgement empties a log, and a bottle that sends a
     /// status frame sends one in each response.
     private func contradiction(_ records: [RawRecord], _ reader: LogReader, _ session: Session) -> String? {
         if let cutAt = session.log.cutAt { return "values were truncated to \(cutAt) bytes" }
@@ -199,8 +199,7 @@ extension Poll {
         return records.isEmpty && !left.isEmpty ? "the bottle said that it has no records" : nil
     }
 
-    /// Stores the records of whole frames, discards earlier readings, and requests the log again once the link is
-    /// quiet.
+    /// Stores the records of whole frames, discards earlier readings, and requests the log again.
     private mutating func finishOdd(_ session: Session, _ reader: LogReader, _ oddity: String) throws {
         var session = session
         session.log.agreement.discard()
@@ -279,8 +278,7 @@ extension Poll {
 
     // MARK: - Acknowledgement
 
-    /// Acknowledges the records. It appends them to the journal again right before: since they were stored, the user
-    /// may have restored a backup or released the bottle.
+    /// Acknowledges the records. First appends them to the journal again, because the store may have changed.
     private mutating func acknowledge(_ records: [RawRecord], _ session: Session) throws {
         guard let journal = turn?.journal else { return }
         if hasAnswered, try !journal.isOwn(bottle) { throw ReleasedBottle(bottle) }
@@ -324,7 +322,7 @@ extension Poll {
         warnOfWideAmounts(new.map(\.0))
     }
 
-    /// A dialect that reads the amount from one byte reads too little if the previous byte is not zero.
+    /// Warns if byte 6 is not zero in a dialect that reads the amount from one byte, which is then too small.
     private mutating func warnOfWideAmounts(_ records: [RawRecord]) {
         guard (options.amountWidth ?? AmountWidth(options.dialect)) == .u8 else { return }
         let wide = records.count { $0.bytes[6] != 0 }
@@ -338,7 +336,7 @@ extension Poll {
             code: "separatorNotZero")
     }
 
-    /// Stores what has arrived of an interrupted reading.
+    /// Stores the received records of an interrupted reading.
     mutating func storeRest() throws {
         guard case .reading = state else { return }
         try flushAssembler()
@@ -348,7 +346,7 @@ extension Poll {
         try store(records)
     }
 
-    /// An empty log does not show the time.
+    /// Checks the host's clock by the newest record. An empty log has no time.
     private mutating func judgeClock(by records: [RawRecord]) {
         guard !records.isEmpty || !trust.isTrusted else { return }
         let dates = RecordDates(bottle: bottle, options: options, received: wall, trust: .plausible)
@@ -359,7 +357,7 @@ extension Poll {
 
     // MARK: - The end of the log
 
-    /// - Parameter note: why the log is incomplete; `nil`: it is complete.
+    /// - Parameter note: the reason why the log is incomplete; `nil` if it is complete.
     private mutating func finishLog(_ session: Session, note: String? = nil) throws {
         var session = session
         session.log.isDone = true
@@ -419,7 +417,7 @@ extension Poll {
             code: "notTheProtocol")
     }
 
-    /// The request was repeated without a response.
+    /// Ends the reading after repeated requests without a response.
     private mutating func finishUnanswered(_ session: Session) throws {
         if session.log.latest != nil {
             let note = "the bottle did not confirm the last acknowledgement"

@@ -2,7 +2,7 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// The steps before a connection can be used.
+/// The steps between the connection and the use of the bottle.
 enum Opening: Hashable, Sendable {
     case discovering, readingName, readingSerial, subscribing
 
@@ -21,7 +21,7 @@ package enum ConnectionNews: Hashable, Sendable {
     case lost
 }
 
-// From a connection to an identified and subscribed bottle.
+// The part from a connection to an identified and subscribed bottle.
 extension Poll {
     mutating func open(_ peer: PeerID, mtu: Int) {
         connections += 1
@@ -66,8 +66,7 @@ extension Poll {
         }
     }
 
-    /// Rejects the services. The system caches attribute tables, which may be outdated after a firmware update, so the
-    /// device is removed once.
+    /// Rejects the services. Removes the device once, because the system's cached table may be outdated.
     private mutating func rejectServices(_ error: BottleTable.NoBottle) throws {
         let peer = report.name.map { "'\($0)'" } ?? "the peer at \(linkName)"
         guard !hasRadio || failures[.protocolViolation] != nil else {
@@ -92,7 +91,7 @@ extension Poll {
 
     private mutating func readFailed(_ error: LinkError, _ session: Session, _ opening: Opening) throws {
         guard error.code != .disconnected else { return }
-        // Only a rejection is permanent: a lost response must not change the bottle's identity.
+        // Only a rejection is permanent. A lost response must not change the bottle's identity.
         guard error.code == .refused else { return try lose(error) }
         let isName = opening == .readingName
         say(.info, "The bottle's \(isName ? "name" : "serial number") could not be read: \(error.sentence)")
@@ -155,14 +154,13 @@ extension Poll {
         disconnect(then: .scan)
     }
 
-    /// The identity of a bottle without a public address and a serial number.
+    /// The substitute identity of a bottle without a public address and a serial number.
     private var standIn: String {
         let hidden = seen?.isAddressPrivate == true ? BottleIdentity.standIn(privateName: report.name) : nil
         return hidden ?? BottleIdentity.standIn(name: report.name, link: linkName)
     }
 
-    /// Sets the bottle's name in the report: its own alias, or the alias of all bottles unless another bottle of this
-    /// store has it.
+    /// Sets the bottle's name in the report: its own alias, or the common alias unless another bottle has it.
     private mutating func call(_ identity: String) {
         let own = options.own.first { $0.answers(to: identity, alias: options.alias) }
         report.bottle = own?.alias ?? identity

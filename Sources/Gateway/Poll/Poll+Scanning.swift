@@ -9,7 +9,7 @@ struct Neighbours: Sendable {
     var rejected: Set<PeerID> = []
 }
 
-// From the scan to a connection, with the recovery steps.
+// The part from the scan to a connection, with the recovery steps.
 extension Poll {
     mutating func scan() {
         guard now < end else { return close(nil) }
@@ -79,7 +79,7 @@ extension Poll {
             isTransient: true)
     }
 
-    /// Why the time has passed without a connection; `nil` if that is not the reason.
+    /// The reason why the time has passed without a connection; `nil` if that is not the reason.
     mutating func absence() -> PollFailure? {
         switch state {
         case .connecting(let peer, _):
@@ -96,7 +96,7 @@ extension Poll {
         }
     }
 
-    /// Notes an anomaly that the link reports; a scan that finds nothing mentions it.
+    /// Records an anomaly that the link reports. The message of a scan that finds nothing mentions it.
     mutating func remark(_ sentence: String) {
         guard case .scanning = state else { return say(.warning, sentence) }
         neighbours.heard.remark = sentence
@@ -115,7 +115,7 @@ extension Poll {
         }.joined()
     }
 
-    /// Their addresses, for advice.
+    /// The addresses of those bottles, for advice.
     var othersValues: [String: String] {
         let strangers = neighbours.others.values.map { $0.address?.description ?? $0.peer.text }
             .filter { address in !options.others.contains { $0.identities.contains(address) } }.sorted().prefix(3)

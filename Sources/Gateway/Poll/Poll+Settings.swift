@@ -1,10 +1,10 @@
 import BottleProtocol
 import TrackerCore
 
-// The writes that follow from the bottle's description of itself. Writing makes its light blink, so correct values are
-// not written again.
+// The writes of settings that differ from the snapshot. Each write makes the light blink, so equal values are not
+// written.
 extension Poll {
-    /// Goal, clock and reminder in one command if they differ, or the clock or the goal alone. Only a synchronised
+    /// The command for goal, clock and reminder if they differ, or for the clock or the goal alone. Only a synchronised
     /// host's clock sets the bottle's clock.
     var settingsCommand: HostCommand? {
         guard let snapshot = report.snapshot, let clock = BottleClock(options.zone.wall(at: wall)) else { return nil }
@@ -17,7 +17,7 @@ extension Poll {
         return isOff ? .clock(clock) : goalCommand
     }
 
-    /// The goal alone, if the bottle has another one and has not rejected this one.
+    /// The command for the goal alone, if the bottle has another goal and has not rejected this one.
     private var goalCommand: HostCommand? {
         guard let wanted = options.settings?.goalMl, let shown = report.snapshot?.goalMl, shown != Int(wanted),
             report.history.unheededGoalMl != Int(wanted)
@@ -25,7 +25,7 @@ extension Poll {
         return .goal(ml: wanted)
     }
 
-    /// The bottle's clock was lost, or its drift exceeds the limit.
+    /// Whether the bottle's clock was lost or its drift exceeds the limit.
     private var isClockOff: Bool {
         guard let limit = options.correctClockBeyond, report.snapshot?.clock != nil else { return false }
         guard let drift = report.clockDriftSeconds else { return true }
@@ -37,8 +37,8 @@ extension Poll {
         say(.warning, "The bottle's clock is \(drift.magnitude) s \(drift < 0 ? "slow" : "fast") and is set.")
     }
 
-    /// The amount to show on the bottle's screen. Before the first whole reading of this bottle's log, the store does
-    /// not know what another app read from it today, so the amount may only increase.
+    /// The amount to show on the bottle's screen. Before the first whole reading of the log, the amount may only
+    /// increase, because another app may have read drinks today.
     func amountCommand(_ total: Int) -> HostCommand? {
         guard let ml = UInt16(exactly: total) else { return nil }
         let shown = report.snapshot?.amountMl
@@ -46,7 +46,7 @@ extension Poll {
         return report.complete && memory.lastCompletePoll != nil && shown != total ? .amount(ml: ml) : nil
     }
 
-    /// A bottle that rejected a goal is not sent the same one again: it would blink at every poll.
+    /// Records a rejected goal. The same goal is not sent again, because each write makes the light blink.
     mutating func noteGoal(_ command: HostCommand, answer: Frame?) {
         let wanted: UInt16
         switch command {
@@ -67,7 +67,7 @@ extension Poll {
             """)
     }
 
-    /// Copies what the report shows from a message.
+    /// Copies values of a message to the report.
     mutating func note(_ message: BottleMessage) {
         switch message {
         case .snapshot(let snapshot):
@@ -92,7 +92,7 @@ extension Poll {
 }
 
 extension BottleClock {
-    /// `nil` for years that the clock's byte cannot contain.
+    /// Returns `nil` for years that the clock's byte cannot contain.
     package init?(_ wall: WallTime) {
         guard let year = UInt8(exactly: wall.year - 2000), let month = UInt8(exactly: wall.month),
             let day = UInt8(exactly: wall.day), let hour = UInt8(exactly: wall.hour),
@@ -101,8 +101,8 @@ extension BottleClock {
         self.init(yearByte: year, month: month, day: day, hour: hour, minute: minute, second: second)
     }
 
-    /// Seconds by which it is ahead of a wall clock; `nil` if its fields are not a date. Displayed times are compared:
-    /// a correct bottle shows the wall clock's time also during a change of the UTC offset.
+    /// The seconds by which this clock is ahead of a wall clock; `nil` if its fields are not a date. Compares displayed
+    /// times, so a change of the UTC offset has no effect.
     func drift(from wall: WallTime) -> Int? {
         guard isPossible else { return nil }
         let shown = WallTime(

@@ -2,8 +2,7 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// One poll of one bottle, from scan to disconnect, as a state machine without I/O: events are the input, effects the
-/// output.
+/// One poll of one bottle, from scan to disconnect, as a state machine without I/O: events in, effects out.
 ///
 /// It has three guarantees. Only stored records are acknowledged. A drink's identity comes from the bottle. Totals are
 /// computed from the journal. Time and the journal are parameters; the journal is synchronous.
@@ -13,10 +12,10 @@ package struct Poll: Sendable {
         case idle
         case scanning(until: MonotonicInstant)
         case connecting(PeerID, until: MonotonicInstant)
-        /// Discovers, identifies and subscribes.
+        /// Discover, identify and subscribe.
         case opening(Session, Opening, until: MonotonicInstant)
         case commanding(Session, Session.Step, Exchange)
-        /// The caller looks up what the bottle is to show.
+        /// The caller determines what the bottle is to show.
         case consulting(Session)
         case reading(Session, LogReader)
         case acknowledging(Session, until: MonotonicInstant)
@@ -53,7 +52,7 @@ package struct Poll: Sendable {
     var neighbours = Neighbours()
     var seen: Advertisement?
     var serialNumber: String?
-    /// The index of the pair of characteristics in use.
+    /// The records of the last acknowledgement, until a reading verifies it.
     var candidate = 0
     var hasAnswered = false
     var memory = BottleMemory()
@@ -62,7 +61,7 @@ package struct Poll: Sendable {
     var acknowledged: Set<RawRecord> = []
     /// Records of the last acknowledgement, until a reading verifies it.
     var unverified: [RawRecord] = []
-    /// Unreadable byte sequences.
+    /// The number of unreadable byte sequences.
     var junk = 0
     var values = 0
     /// The time of the last log bytes, and the total time of arrival in this reading and in this poll.
@@ -109,7 +108,7 @@ package struct Poll: Sendable {
         _ event: PollEvent, at now: MonotonicInstant, wall: Instant, journal: any Journal
     ) -> [PollEffect] {
         guard !isOver || event == .start else { return [] }
-        // A poll has one clock: a change of the host's clock takes effect with the next poll.
+        // A poll uses one clock. A change of the host's clock takes effect with the next poll.
         let start = began ?? (now, wall)
         began = start
         turn = Turn(
@@ -247,7 +246,7 @@ package struct Poll: Sendable {
         disconnect(then: .finish)
     }
 
-    /// The link failed: stores the data received; the error's class determines the next step.
+    /// Handles an error of the link. Stores the received data; the class of the error determines the next step.
     mutating func lose(_ error: LinkError?) throws {
         guard let session = state.session else { return }
         try storeRest()
@@ -307,7 +306,7 @@ package struct Poll: Sendable {
         finish()
     }
 
-    /// A recording identifies the bottle, but does not show its present state.
+    /// The journal's record of this poll. A recording identifies the bottle, but does not show its current state.
     private func pollRecord(of bottle: String) -> PollRecord {
         var record = PollRecord(
             bottle: bottle, name: report.name, model: report.model?.rawValue, endedAt: wall, complete: false,

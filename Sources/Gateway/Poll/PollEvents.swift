@@ -46,9 +46,9 @@ package struct Diagnostic: Hashable, Sendable {
     }
 
     package var severity: Severity
-    /// The problem, and the remedy if there is one.
+    /// The problem in one sentence, with the remedy if there is one.
     package var sentence: String
-    /// Interfaces choose their advice by it; `nil`: none.
+    /// The code by which interfaces choose their advice; `nil` if there is none.
     package var code: String?
 
     package init(_ severity: Severity, _ sentence: String, code: String? = nil) {

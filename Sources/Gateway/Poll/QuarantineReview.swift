@@ -3,11 +3,10 @@ import TrackerCore
 /// Decodes and dates stored records again: those without a date, and those read in another dialect. Records that
 /// require a correct clock are left to the next poll that reads them.
 package enum QuarantineReview {
-    /// Records per call of the journal.
+    /// The number of records per call of the journal.
     static let page = 500
 
-    /// - Returns: the records whose reading or date changed, with the journal's outcome: `promoted` ones now have a
-    ///   date.
+    /// - Returns: the records whose reading or date changed, with the journal's outcome: `promoted` ones have a date.
     package static func run(_ journal: any Journal, bottles: [String], options: PollOptions, now: Instant) throws -> [(
         entry: JournalEntry, outcome: JournalOutcome
     )] {

@@ -1,7 +1,6 @@
 import BottleProtocol
 
-/// The 13 bytes of one drink record as the bottle sent them, stored inline. Two records are equal if all bytes are
-/// equal.
+/// The 13 bytes of one drink record as the bottle sent them, stored inline. Equality compares all bytes.
 struct RawRecord: Hashable, Sendable {
     private let head: UInt64
     private let tail: UInt64
@@ -18,7 +17,7 @@ struct RawRecord: Hashable, Sendable {
             + stride(from: 32, through: 0, by: -8).map { UInt8(truncatingIfNeeded: tail >> UInt64($0)) }
     }
 
-    /// Date and time in the bottle's format: they sort like the log while the bottle's clock runs forward.
+    /// The date and time in the bottle's format. They sort like the log while the bottle's clock runs forward.
     var timestamp: UInt64 { head >> 16 }
 }
 
@@ -29,7 +28,7 @@ extension LogTransfer {
 }
 
 extension [RawRecord] {
-    /// Without repeats; the first occurrence is kept.
+    /// The records without repeats. The first occurrence is kept.
     var distinct: [RawRecord] {
         var seen: Set<RawRecord> = []
         return filter { seen.insert($0).inserted }

@@ -1,16 +1,15 @@
 /// Compares the whole readings of one connection. The result is the number of the bottle's oldest records that are
-/// certain: each of the last readings contained all of them, so every reading would have had to lose a record that is
-/// missing.
+/// certain: each of the last readings contained all of them.
 struct ReadingAgreement: Hashable, Sendable {
-    /// Matching readings, the latest last. Each has the records of the log, oldest first.
+    /// The matching readings, the latest last. Each has the records of the log, oldest first.
     private var readings: [[RawRecord]] = []
 
     var latest: [RawRecord]? { readings.last }
     var count: Int { readings.count }
 
     /// Adds a whole reading.
-    /// - Returns: `false` if it contradicts the previous one, which discards both. A log only loses its oldest records
-    ///   and gains new ones at its end.
+    /// - Returns: `false` if it contradicts the previous one, which discards both. A log only loses old records and
+    ///   gains new ones.
     mutating func add(_ reading: [RawRecord]) -> Bool {
         if let before = readings.last, !Self.follows(reading, before) {
             readings = []
@@ -40,8 +39,8 @@ struct ReadingAgreement: Hashable, Sendable {
     /// The number of records to acknowledge.
     ///
     /// A full ring loses its oldest record with each new drink, and some bottles delete the records that are oldest
-    /// when the acknowledgement arrives. So the result leaves out as many records as the bottle can have recorded since
-    /// the request, unless its ring is known to have room for them.
+    /// when the acknowledgement arrives. So the result leaves out as many records as the bottle can have recorded
+    /// since, unless its ring has room for them.
     /// - Parameters:
     ///   - drinks: drinks that the bottle can have recorded since the request was written.
     ///   - ring: records for which the bottle's ring is known to have room.

@@ -1,14 +1,13 @@
 import BottleProtocol
 import TrackerCore
 
-/// Converts a record's 13 bytes to a journal entry: decoded in the dialect, and dated if the host's clock is trusted.
+/// Converts a record's 13 bytes to a journal entry. The record is dated if the host's clock is trusted.
 struct RecordDates {
     let bottle: String
     let options: PollOptions
     let received: Instant
     private let lastPoll: Instant?
-    /// The end of the last poll that acknowledged records. A bottle that once reported an empty log by mistake proves
-    /// nothing.
+    /// The end of the last poll that acknowledged records. An empty log is no evidence, because it can be wrong.
     private let lastAgreedPoll: Instant?
     let trust: ClockTrust
     private var previous: Instant?
@@ -46,7 +45,7 @@ struct RecordDates {
     private func verdict(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
         let verdict = found.verdict(amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone)
         guard trust.isTrusted else { return byOwnDate(record, found) }
-        // The last poll that read the whole log would have received it.
+        // The last poll that read the whole log would have received the record.
         if let lastAgreedPoll, let instant = found.instant, found.doubt == nil,
             instant.seconds(to: lastAgreedPoll) > RecordResolver.aheadSeconds
         {

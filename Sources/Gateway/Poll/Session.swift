@@ -25,15 +25,15 @@ struct Session: Sendable {
     /// The number of characteristic pairs that could be the bottle's.
     var candidates = 1
     var isSubscribed = false
-    /// The connection was kept from an earlier poll, so it may be dead without an error.
+    /// Whether the connection was kept from an earlier poll. It may be dead without an error.
     var isResumed = false
-    /// Writes without a response so far.
+    /// The number of writes without a response so far.
     var writesUnderWay = 0
     var assembler = LogAssembler()
     var steps: [Step] = []
     var log = LogProgress()
 
-    /// The log is read and acknowledged: later errors end a poll that has completed its main task.
+    /// Whether the log is read and acknowledged. Later errors then do not affect the main task of the poll.
     var isAfterLog: Bool { log.isDone && !steps.contains(.log) }
 }
 
@@ -41,15 +41,15 @@ struct LogProgress: Sendable {
     var agreement = ReadingAgreement()
     var latest: [RawRecord]?
     var readings = 0
-    /// Of those, odd ones.
+    /// The number of odd readings.
     var oddReadings = 0
     var emptyReadings = 0
-    /// How the response of the last whole reading started.
+    /// The start of the response in the last whole reading.
     var opening = LogReader.Opening.none
     var readingsNeeded = 2
     /// The duration of the last reading, and the part of it in which records arrived.
     var last: (took: Duration, arrival: Duration) = (.zero, .zero)
-    /// Responses to an earlier request may be in transit.
+    /// Whether responses to an earlier request may be in transit.
     var isBehind = false
     var refusal: String?
     /// The length to which a small MTU truncates values.

@@ -8,7 +8,7 @@ extension WireEntry {
     package func contradiction(now: Instant) -> String? {
         guard let flag = entry.raw.last else { return "raw is empty" }
         switch entry.verdict {
-        // It is not counted, and a poll that receives the same bytes dates them.
+        // The entry is not counted, and a poll that receives the same bytes dates it.
         case .quarantined: return nil
         case .drink(let at, _):
             if flag != 0 { return "its bytes are not those of a drink" }
@@ -25,7 +25,7 @@ extension WireEntry {
         return readings.contains { says($0, $1) } ? nil : "its bytes say another time or amount"
     }
 
-    /// The readings named by `JournalEntry.reading`; all if it names none.
+    /// The readings that `JournalEntry.reading` names, or all if it names none.
     private static func readings(_ text: String?) -> [(BottleProtocol.RecordDialect, BottleProtocol.AmountWidth)] {
         let all = BottleProtocol.RecordDialect.allCases.flatMap { dialect in
             BottleProtocol.AmountWidth.allCases.map { (dialect, $0) }
@@ -38,7 +38,7 @@ extension WireEntry {
         guard let record = try? DrinkRecord(decoding: entry.raw, dialect: dialect, amountWidth: width),
             record.amountMl == entry.amountMl
         else { return false }
-        // Dated by the user: the bytes have no valid date.
+        // The user dated the record, because its bytes have no valid date.
         guard let wall = entry.wall else { return true }
         return (record.year ?? wall.year) == wall.year && record.month == wall.month && record.day == wall.day
             && record.hour == wall.hour && record.minute == wall.minute && record.second == wall.second

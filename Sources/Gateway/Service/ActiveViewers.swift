@@ -1,25 +1,25 @@
 import Bluetooth
 import Synchronization
 
-/// The clients that view today's data now: open event streams and single requests.
+/// The clients that currently view today's data, by open event streams and single requests.
 package final class ActiveViewers: Sendable {
     private let now: @Sendable () -> MonotonicInstant
     private let state = Mutex((streams: 0, last: MonotonicInstant?.none))
 
     package init(now: @escaping @Sendable () -> MonotonicInstant) { self.now = now }
 
-    /// A client opens an event stream, until `end`.
+    /// Records that a client opens an event stream, until `end`.
     /// - Returns: whether it is the first client.
     package func begin() -> Bool { note { $0 + 1 } }
 
-    /// A client closes its event stream.
+    /// Records that a client closes its event stream.
     package func end() { _ = note { max(0, $0 - 1) } }
 
-    /// A client made a request.
+    /// Records a single request of a client.
     /// - Returns: whether it is the first client.
     package func glance() -> Bool { note { $0 } }
 
-    /// The deadline until which the bottle's connection is kept; `nil` or past: it is not kept.
+    /// The deadline until which the bottle's connection is kept. If it is `nil` or past, the connection is not kept.
     package var until: MonotonicInstant? {
         let now = now()
         return state.withLock { state in (state.streams > 0 ? now : state.last)?.advanced(by: HoldTimes.afterLook) }

@@ -1,10 +1,10 @@
 /// One bottle that the service polls.
 package struct BottlePlan: Hashable, Sendable, Identifiable {
-    /// Stays the same after a reload.
+    /// The identifier, which is the same after a reload.
     package var id: String
     /// The value of `--bottle`, with the meaning of `PollOptions.bottle`.
     package var wanted: String?
-    /// The bottles that a poll of this plan may drain. Empty: the store has none, and adopts the first that responds.
+    /// The bottles that a poll of this plan may drain. If empty, the store adopts the first bottle that responds.
     package var own: [OwnBottle]
     /// The store's other bottles, which have their own plans.
     package var others: [OwnBottle]
@@ -18,7 +18,7 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
         self.others = others
     }
 
-    /// The plans of a store: each bottle that the user named, or each of the store's own, or the first that responds.
+    /// The plans of a store: each bottle that the user named, or each own one, or the first that responds.
     /// - Parameter mayMeet: whether a store without a bottle adopts the first that responds.
     package static func plans(
         wanted: [String], own: [OwnBottle], mayMeet: Bool = true
@@ -40,7 +40,7 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
 
     private static let anyBottle = "the first bottle that answers"
 
-    /// The bottle's name for display; `nil`: unknown until a bottle responds.
+    /// The bottle's name for display; `nil` until an unknown bottle responds.
     package var name: String? {
         guard own.count == 1 else { return wanted }
         return own[0].aliases.min() ?? wanted ?? own[0].identities.min()

@@ -7,9 +7,9 @@ package actor PollService {
     package struct Surroundings: Sendable {
         /// Reads the bottles and their poll intervals, which other programs may have changed.
         package var look: @Sendable () async -> [BottleDay]
-        /// The options for a poll of this bottle; `nil` if they are unknown, and no bottle may be drained.
+        /// The options for a poll of this bottle; `nil` if they are unknown. Then no bottle may be drained.
         package var options: @Sendable (BottlePlan) async -> PollOptions?
-        /// One poll. Polls of one service never overlap.
+        /// Performs one poll. Polls of one service never overlap.
         package var poll: @Sendable (PollOptions) async -> PollReport
         package var isConnected: @Sendable () async -> Bool
         /// Whether the current poll meets its deadlines.
@@ -46,10 +46,10 @@ package actor PollService {
     private let clock: DriverClock
     private var machine = ServiceMachine()
     private var pause: Task<Void, Never>?
-    /// The latest end of the present pause.
+    /// The latest end of the current pause.
     private var pauseEnds: MonotonicInstant?
     private var isPoked = false
-    /// An event since the last check may have made another check due.
+    /// Whether an event since the last check may have made another check due.
     private var isStirred = false
     private var errands: [(options: PollOptions, done: CheckedContinuation<PollReport, Never>)] = []
     private var isOver = false
@@ -72,7 +72,7 @@ package actor PollService {
                 wall = WallClock(clock)
                 isPoked = true
             }
-            // Before the plans, in which a newly adopted bottle has another ID.
+            // Handle the request before the plans, in which a newly adopted bottle has another ID.
             if isPoked { _ = machine.handle(.poke(nil), at: clock.now()) }
             isPoked = false
             let wishes = found.reduce(into: [:]) { $0[$1.plan.id] = $1.wish }
@@ -119,7 +119,7 @@ package actor PollService {
         pause?.cancel()
     }
 
-    /// A client has connected, so a connection may have to be kept.
+    /// Records that a client has connected, so that a connection may have to be kept.
     package func wake() {
         isStirred = true
         pause?.cancel()
@@ -182,7 +182,7 @@ package actor PollService {
         return report
     }
 
-    /// Waits until then, or until a poll is requested or the clock is set.
+    /// Waits until the deadline, or until a poll is requested or the clock is set.
     private func rest(until deadline: MonotonicInstant, _ wall: WallClock) async {
         pauseEnds = deadline
         let clock = clock
@@ -206,7 +206,7 @@ package struct BottleDay: Sendable {
     package var plan: BottlePlan
     /// The poll interval; `nil` if it is unknown.
     package var rhythm: PollSchedule?
-    /// Whether its connection is kept between polls.
+    /// Whether the connection of the bottle is kept between polls.
     package var wish: HoldRequest?
 
     package init(_ plan: BottlePlan, rhythm: PollSchedule?, wish: HoldRequest? = nil) {
@@ -216,7 +216,7 @@ package struct BottleDay: Sendable {
     }
 }
 
-/// Detects a change of the clock: the wall clock and the monotonic clock differ.
+/// Detects changes of the wall clock by comparison with the monotonic clock.
 struct WallClock: Sendable {
     private let wall: Instant
     private let start: MonotonicInstant
@@ -226,7 +226,7 @@ struct WallClock: Sendable {
         start = clock.now()
     }
 
-    /// By more than 1 min since this value was created.
+    /// Whether the clocks differ by more than 1 min since this value was created.
     func hasJumped(_ clock: DriverClock) -> Bool {
         abs(wall.seconds(to: clock.wall()) - start.duration(to: clock.now()) / .seconds(1)) > 60
     }

@@ -5,7 +5,7 @@ import TrackerCore
 package struct HoldRequest: Hashable, Sendable {
     /// The deadline, as far as known.
     package var until: MonotonicInstant
-    /// A client watches, so drinks must appear at once.
+    /// Whether a client watches, so that drinks must appear at once.
     package var isWatched: Bool
 
     package init(until: MonotonicInstant, isWatched: Bool) {
@@ -30,22 +30,21 @@ package struct HoldRequest: Hashable, Sendable {
 
 /// The durations and read intervals of a kept connection.
 package enum HoldTimes {
-    /// From a client's last request to the disconnect.
+    /// The time from a client's last request to the disconnect.
     package static let afterLook = Duration.seconds(60)
-    /// A phone app needs the bottle's single connection, too: after this time the gateway disconnects...
+    /// The time after which the gateway disconnects, because a phone app also needs the bottle's single connection.
     package static let stretch = Duration.seconds(300)
-    /// ... for this time.
+    /// The time for which the gateway then stays disconnected.
     package static let turn = Duration.seconds(30)
-    /// Between two readings of a bottle that sends many reports; doubled after each report without a drink, up to
-    /// `unreported`.
+    /// The time between two readings after reports. Doubled after each report without a drink, up to `unreported`.
     static let gap = Duration.milliseconds(500)
     /// The read interval while a client watches a bottle that does not report its drinks.
     static let unreported = Duration.seconds(5)
     /// The read interval for a bottle that reports its drinks, or without clients.
     static let reported = Duration.seconds(60)
-    /// The time for each of several bottles that share the adapter.
+    /// The time of each bottle if several share the adapter.
     static let share = Duration.seconds(30)
-    /// Before the next scan for a bottle that was lost or not found: doubled each time, up to `last`.
+    /// The pauses before the next scan for a lost bottle: doubled each time, up to `last`.
     static let pauses = (first: Duration.seconds(5), last: Duration.seconds(60))
 
     static func gap(_ emptyLooks: Int) -> Duration { min(gap * (1 << min(emptyLooks, 4)), unreported) }
@@ -57,13 +56,13 @@ package enum HoldTimes {
 extension ServiceMachine {
     struct Hold {
         var wish: HoldRequest?
-        /// Consecutive failed polls and short connections.
+        /// The number of consecutive failed polls and short connections.
         var troubles = 0
         var lostAt: MonotonicInstant?
         var freeUntil: MonotonicInstant?
-        /// The bottle reported its last drink.
+        /// Whether the bottle reported its last drink.
         var reportsDrinks = false
-        /// Consecutive reports without a drink.
+        /// The number of consecutive reports without a drink.
         var emptyLooks = 0
 
         mutating func take(_ wish: HoldRequest?) {

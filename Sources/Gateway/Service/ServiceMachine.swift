@@ -4,10 +4,10 @@ import TrackerCore
 /// Schedules the polls of several bottles on one adapter, one poll at a time. A state machine without I/O: events are
 /// the input, effects the output, time is a parameter.
 ///
-/// A bottle is due at its poll interval (tracker spec A7), counted from the end of its last poll; at once when it is
-/// new or on a user's request. The bottle that has been due longest is polled first. So a bottle waits for at most one
-/// poll of each other bottle, however often it is requested. A connection with a `HoldRequest` is kept after a poll,
-/// and read as soon as the bottle reports something.
+/// A bottle is due at its poll interval (tracker spec A7) after its last poll. A new bottle is due at once, and on a
+/// user's request. The bottle that has been due longest is polled first. So a bottle waits for at most one poll of each
+/// other bottle, however often it is requested. A connection with a `HoldRequest` is kept after a poll, and read as
+/// soon as the bottle reports something.
 package struct ServiceMachine: Sendable {
     package enum Event: Sendable {
         /// The bottles and their poll intervals, as far as known. Required at `nextDeadline`, and accepted at any time:
@@ -17,7 +17,7 @@ package struct ServiceMachine: Sendable {
         case poke(BottlePlan.ID?)
         case liveReport
         case connectionLost
-        /// The requested poll is over.
+        /// Start no other poll.
         case pollOver(PollReport)
         /// A job other than a poll is over.
         case errandOver(PollReport)
@@ -46,9 +46,9 @@ package struct ServiceMachine: Sendable {
         var met: String?
         var hold = Hold()
 
-        /// When it is due by its poll interval.
+        /// The time at which the bottle is due by its poll interval.
         var dueByDay: MonotonicInstant {
-            // Once when the service starts, at any hour, to show that it works (A7).
+            // Poll once when the service starts, at any hour, to show that it works (A7).
             guard let lastEnded else { return asOf }
             if failure == .cannotStore { return lastEnded.advanced(by: ServiceMachine.patience) }
             switch rhythm {
@@ -64,15 +64,15 @@ package struct ServiceMachine: Sendable {
 
     /// The wait for a bottle whose interval is unknown, or whose drinks cannot be stored.
     static let patience = Duration.seconds(600)
-    /// A drink, a setting or another zone may change the interval at any time, so it is queried this often.
+    /// The interval of queries for the poll interval, which a drink, a setting or another zone may change.
     private static let lookEvery = Duration.seconds(60)
 
     var standings: [Standing] = []
-    /// The kept connection, and its start.
+    /// The bottle of the kept connection, and its start.
     var kept: (id: BottlePlan.ID, since: MonotonicInstant)?
     /// When the connected bottle first sent data that has not been read.
     var stirredAt: MonotonicInstant?
-    /// The current poll reads after a report of the bottle.
+    /// Whether the current poll was caused by a report of the bottle.
     var isLookAtReport = false
     private var polling: BottlePlan.ID?
     var lookedAt: MonotonicInstant?
@@ -80,14 +80,14 @@ package struct ServiceMachine: Sendable {
 
     package init() {}
 
-    /// When `plans` is required; `nil` during a poll, and after `stop`.
+    /// The time at which `plans` is required; `nil` during a poll, and after `stop`.
     package var nextDeadline: MonotonicInstant? {
         guard polling == nil, !isStopped else { return nil }
         let look = lookedAt?.advanced(by: Self.lookEvery)
         return (standings.map(due) + [look, letGoDue].compactMap { $0 }).min()
     }
 
-    /// When the next poll is due; `nil` during a poll, and without a bottle.
+    /// The time at which the next poll is due; `nil` during a poll, and without a bottle.
     package var nextPoll: MonotonicInstant? { polling == nil && !isStopped ? standings.map(due).min() : nil }
 
     package var isHolding: Bool { kept != nil }
@@ -148,11 +148,11 @@ package struct ServiceMachine: Sendable {
 
     private mutating func hurry(_ index: Int, _ now: MonotonicInstant) {
         guard standings[index].urgentSince == nil else { return }
-        // A due bottle keeps its place; the bottle under poll has just had its turn.
+        // A due bottle keeps its position; the polled bottle has just had its turn.
         standings[index].urgentSince = standings[index].plan.id == polling ? now : min(now, due(standings[index]))
     }
 
-    /// A request during the poll stays open: it may have come too late for this one.
+    /// Handles the end of a poll. A request during the poll stays open, because it may have come too late for this one.
     private mutating func over(_ report: PollReport, _ now: MonotonicInstant) -> [Effect] {
         guard let id = polling else { return [] }
         polling = nil
@@ -193,7 +193,7 @@ package struct ServiceMachine: Sendable {
 }
 
 package enum ServiceNews: Sendable {
-    /// A poll failed; `isNew`: the cause differs from the previous one.
+    /// A poll failed. `isNew` is set if the cause differs from the previous one.
     case failed(BottlePlan, PollFailure, isNew: Bool)
     /// The bottle responds again after failures.
     case answersAgain(BottlePlan)
