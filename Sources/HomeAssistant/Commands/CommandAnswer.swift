@@ -4,7 +4,7 @@ import TrackerService
 
 /// The response to a command, in zigbee2mqtt's form.
 struct CommandAnswer: Hashable {
-    /// JSON.
+    /// The answer as JSON.
     var text: String
 
     init(_ report: some Encodable, transaction: String?, seesWaterline: Bool) throws {

@@ -52,7 +52,7 @@ struct CommandHandler: Sendable {
                 keep(answer, errand, desk)
                 return answer
             } catch {
-                // The sender gets the error and can retry.
+                // The sender receives the error and can retry.
                 try? desk.store.forget(errand)
                 throw error
             }
@@ -79,15 +79,14 @@ struct CommandHandler: Sendable {
             keep(answer, errand, desk)
             return answer
         } catch is IdempotentRequest.Repeated {
-            // The same request was executed a moment ago.
+            // The process has just executed the same request.
             guard let known = try known(errand, desk, request) else { throw Self.isRunning }
             return known
         }
     }
 
     /// The answer of an earlier request with the same transaction.
-    /// - Parameter isNotedBefore: the transaction is stored before its execution, so one without an answer might not
-    ///   have been executed.
+    /// - Parameter isNotedBefore: whether the transaction is stored before its execution, which can then be missing.
     private func known(
         _ errand: IdempotentRequest, _ desk: TrackerDesk, _ request: CommandRequest, isNotedBefore: Bool = false
     )
@@ -110,13 +109,13 @@ struct CommandHandler: Sendable {
                 """
             )
         }
-        // The process ended after the action, before it stored the answer.
+        // The process ended after the action, but before it stored the answer.
         return try CommandAnswer(
             ["state": try desk.state()], transaction: request.transaction, seesWaterline: sharesWaterline())
     }
 
     private func keep(_ answer: CommandAnswer, _ errand: IdempotentRequest, _ desk: TrackerDesk) {
-        // Without the stored answer, a repetition gets the state only.
+        // If the answer cannot be stored, a repetition receives only the state.
         try? desk.store.keep(.init(status: 200, body: Array(answer.text.utf8)), to: errand)
     }
 
@@ -153,7 +152,7 @@ struct CommandHandler: Sendable {
             return try finished(request) { try desk.delete(name) }
         case "goal":
             guard let goal = try request.main("ml") else { throw Self.missing("ml", "the day's goal") }
-            // A slider sends 2000.0.
+            // Home Assistant's slider sends 2000.0.
             let text = Double(goal).flatMap { Int(exactly: $0) }.map(String.init) ?? goal
             return try finished(request) { try desk.set([("hydration.goalMl", text)]) }
         case "reminders":
@@ -249,7 +248,7 @@ struct CommandHandler: Sendable {
         return Self.lateness(of: request, desk.now).map { desk.now.advanced(seconds: -$0) }
     }
 
-    /// The age of a press that has waited, in seconds; `nil` below 60 s, because two clocks differ.
+    /// The age of a delayed press in seconds; `nil` below 60 s, because two clocks differ.
     /// - Parameter longest: a longer age counts as a wrong clock, and the press as one of now.
     private static func lateness(of request: CommandRequest, _ now: Instant, atMost longest: Double = 7 * 86400)
         -> Double?

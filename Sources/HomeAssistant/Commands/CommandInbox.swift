@@ -94,7 +94,7 @@ final class CommandInbox: Sendable {
         }
         guard CommandHandler.outside.contains(name) else {
             do { answer(name, try handler.perform(request)) } catch {
-                // Only the sender of a message with QoS 0 gets this: another one is sent again.
+                // Only the sender of a message with QoS 0 receives this answer, because other messages are sent again.
                 answer(name, CommandAnswer(error, transaction: request.transaction))
                 throw error
             }

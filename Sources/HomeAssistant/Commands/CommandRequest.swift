@@ -2,13 +2,13 @@ import Foundation
 import TrackerCore
 import TrackerService
 
-/// A command: its name from the topic, and a JSON object, one plain word, or nothing.
+/// A command: its name from the topic, and a JSON object, one plain text, or nothing.
 struct CommandRequest: Hashable {
-    /// In bytes.
+    /// The maximum length of a payload in bytes.
     static let limit = 1 << 14
     static let lights = ["blue", "breathe", "calm", "rainbow", "warmth", "christmas"]
     static let bottleReminders = ["off", "periodic", "smart"]
-    /// The key of a plain word.
+    /// The key of a plain text.
     private static let plainKey = ""
 
     enum Value: Hashable, Decodable {
@@ -33,7 +33,7 @@ struct CommandRequest: Hashable {
             }
         }
 
-        /// As a user would type it.
+        /// The value as a user would type it.
         var word: String? {
             switch self {
             case .null, .texts: nil
@@ -105,7 +105,7 @@ struct CommandRequest: Hashable {
 
     // MARK: - Fields
 
-    /// The plain word, or the value of a key.
+    /// The plain text, or the value of a key.
     mutating func main(_ key: String) throws -> String? { try word(Self.plainKey) ?? word(key) }
 
     /// Rejects `null`, because it differs from an absent key: a drink without its time would be logged now.

@@ -1,6 +1,6 @@
 /// The address of a broker: `mqtt://host:1883`, `mqtts://host:8883`.
 package struct MQTTAddress: Hashable, Sendable, CustomStringConvertible {
-    /// A name, or an address without brackets.
+    /// A host name, or an IP address without brackets.
     package var host: String
     package var port: UInt16
     package var isEncrypted: Bool

@@ -17,23 +17,22 @@ package final class MQTTConnection: Sendable {
     private typealias Reply = @Sendable (Result<Int32, MQTTFailure>) -> Void
 
     private struct State {
-        /// Whether the broker knew the session, from CONNACK; `nil` until it came.
+        /// Whether the broker has the session, from CONNACK; `nil` before CONNACK.
         var admission: Result<Bool, MQTTFailure>?
         var isRetainAvailable = true
         var maximumQoS: Int32 = 1
-        /// Whether `receive` runs.
+        /// Whether `receive` is running.
         var isReceiving = false
         var end: MQTTFailure?
-        /// Expected acknowledgements by packet identifier.
+        /// The handlers of expected acknowledgements by packet identifier.
         var replies: [Int32: Reply] = [:]
-        /// Reason codes that arrived before the sending call returned.
+        /// The reason codes that arrived before the sending call returned.
         var early: [Int32: Int32] = [:]
         var waitsForAdmission: [@Sendable (Result<Bool, MQTTFailure>) -> Void] = []
         var waitsForEnd: [@Sendable (MQTTFailure) -> Void] = []
     }
 
-    /// The address of the library's client while it is connected, else 0. It has its own lock, because callbacks hold
-    /// the other.
+    /// The address of the library's client while it is connected, else 0. Locked separately from `state`.
     private let client = Mutex(0)
     private let state = Mutex(State())
     /// The last error that the library logged, which has the reason of a TLS failure.
@@ -59,7 +58,7 @@ package final class MQTTConnection: Sendable {
         fail(after: options.limit, "did not answer") { $0.admission == nil }
     }
 
-    /// Connects, with less if the broker supports less (`MQTTOptions.adapt`).
+    /// Connects, with fewer features if the broker supports fewer (`MQTTOptions.adapt`).
     /// - Parameter made: called with each connection before its first message.
     package static func open(
         _ options: MQTTOptions, made: (MQTTConnection) -> Void = { _ in },
@@ -80,7 +79,7 @@ package final class MQTTConnection: Sendable {
     }
 
     /// Waits until the broker accepts the connection.
-    /// - Returns: whether the broker knew the session.
+    /// - Returns: whether the broker has the session.
     package func connected() async throws(MQTTFailure) -> Bool {
         let result: Result<Bool, MQTTFailure> = await withCheckedContinuation { continuation in
             let known = state.withLock { state -> Result<Bool, MQTTFailure>? in
@@ -114,7 +113,7 @@ package final class MQTTConnection: Sendable {
     }
 
     /// Publishes without waiting. Can be called by `receive`.
-    /// - Parameter answered: called with the topic and the broker's answer, if it comes.
+    /// - Parameter answered: called with the topic and the broker's answer, if it arrives.
     package func post(
         _ messages: [MQTTMessage], answered: @escaping @Sendable (String, MQTTDelivery) -> Void = { _, _ in }
     ) {
@@ -183,7 +182,7 @@ package final class MQTTConnection: Sendable {
         if code == 0 { client.withLock { $0 = Int(bitPattern: made) } }
         while code == 0, failure == nil {
             code = mosquitto_loop(made, 1000, 1)
-            // Before the next message is read.
+            // Write before the next message is read.
             if code == 0 { code = mosquitto_loop_write(made, 1) }
         }
         end(failure(code, errno))
@@ -191,7 +190,7 @@ package final class MQTTConnection: Sendable {
         mosquitto_destroy(made)
     }
 
-    /// Sends packets, and waits for the reason codes of their acknowledgements.
+    /// Sends packets and waits for the reason codes of their acknowledgements.
     /// - Parameter send: sends one; its error code is the negative reason code.
     private func acknowledged(
         _ count: Int, _ send: (OpaquePointer, Int, inout Int32) -> Int32
@@ -220,10 +219,10 @@ package final class MQTTConnection: Sendable {
         return try result.get()
     }
 
-    /// - Returns: the library's error code.
+    /// Sends a message, and returns the library's error code.
     private func send(_ message: MQTTMessage, _ client: OpaquePointer, _ number: inout Int32) -> Int32 {
         let (retains, qos) = state.withLock { ($0.isRetainAvailable, $0.maximumQoS) }
-        // Without retained messages there is nothing to clear.
+        // Without retained messages, there is nothing to clear.
         guard retains || !message.payload.isEmpty else { return MQTTDelivery.nothingToDo }
         return message.payload.withUnsafeBytes {
             mosquitto_publish(
@@ -241,8 +240,7 @@ package final class MQTTConnection: Sendable {
         if let known { reply(.success(known)) }
     }
 
-    /// Ends the connection after a timeout if the broker's response is still missing. While a message is processed the
-    /// response cannot be read.
+    /// Ends the connection after a timeout if the broker's response is still missing.
     private func fail(after limit: Duration, _ what: String, if isMissing: @escaping @Sendable (State) -> Bool) {
         let failure = MQTTFailure(
             .noAnswer, "The broker at \(options.address) \(what) in \(limit.components.seconds) s")
@@ -253,7 +251,7 @@ package final class MQTTConnection: Sendable {
         }
     }
 
-    /// Ends all waits with the failure. The thread disconnects, and ends.
+    /// Ends all waits with the failure. The thread then disconnects and ends.
     private func end(_ failure: MQTTFailure) {
         let old = state.withLock { state -> State? in
             guard state.end == nil else { return nil }
@@ -348,7 +346,7 @@ extension MQTTConnection {
             // The broker sends a message with QoS 0 only once.
             guard message.qos > 0 else { return }
             if case .failure(let error) = result {
-                // The library cannot write the PUBACK any more.
+                // The library can no longer write the PUBACK.
                 shutdown(mosquitto_socket(client), Int32(SHUT_RDWR))
                 connection.end(MQTTFailure(.closed, "A message was not processed: \(error)"))
             }

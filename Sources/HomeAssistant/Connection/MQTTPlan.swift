@@ -11,12 +11,12 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
     package var discovery: String?
     package var user: String?
     package var password: String?
-    /// PEM files.
+    /// The paths of PEM files.
     package var caFile: String?
     package var certificateFile: String?
     package var keyFile: String?
 
-    /// `nil` if no broker is set.
+    /// Returns `nil` if no broker is set.
     /// - Throws: `WrongInput` with the reason.
     package init?(_ settings: ServiceSettings) throws {
         guard let url = settings.mqttURL else { return nil }
@@ -47,7 +47,7 @@ package struct MQTTPlan: Hashable, Sendable, CustomStringConvertible {
         return options
     }
 
-    /// Without the password.
+    /// The plan without the password.
     package var description: String {
         let more = [
             user.map { "as \($0)\(password == nil ? "" : " with a password")" }, caFile.map { "authorities \($0)" },

@@ -2,13 +2,13 @@ import CMosquitto
 
 package struct MQTTOptions: Hashable, Sendable {
     package var address: MQTTAddress
-    /// Constant, because the broker keeps the session for it.
+    /// The client ID. It is constant, because the broker keeps the session for it.
     package var clientID: String
     package var user: String?
     package var password: String?
-    /// A PEM file of certification authorities; `nil` for the system's.
+    /// The path of a PEM file of certification authorities; `nil` for those of the system.
     package var authorities: String?
-    /// PEM files of the client certificate and its key.
+    /// The paths of the PEM files of the client certificate and its key.
     package var certificate: String?
     package var key: String?
     package var will: MQTTMessage?
@@ -23,7 +23,7 @@ package struct MQTTOptions: Hashable, Sendable {
 
     package init(address: MQTTAddress, clientID: String) { (self.address, self.clientID) = (address, clientID) }
 
-    /// Adapts to a broker that supports less.
+    /// Adapts the options to a broker that supports fewer features.
     /// - Returns: whether another attempt makes sense at once.
     package mutating func adapt(to failure: MQTTFailure) -> Bool {
         switch failure.code {
@@ -41,10 +41,10 @@ package struct MQTTOptions: Hashable, Sendable {
 package struct MQTTMessage: Hashable, Sendable {
     package var topic: String
     package var payload: [UInt8]
-    /// The broker keeps the last one for later subscribers; an empty payload clears it.
+    /// Whether the broker keeps the message for later subscribers. An empty payload clears it.
     package var isRetained: Bool
 
-    /// In bytes. A larger message is truncated.
+    /// The maximum length of an incoming message in bytes. A larger message is truncated.
     package static let incomingLimit = 1 << 16
 
     package init(_ topic: String, _ payload: [UInt8], isRetained: Bool = false) {
@@ -121,6 +121,6 @@ package struct MQTTFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { sentence }
 
-    /// Whether a retry does not help, because the user has to change something.
+    /// Whether a retry does not help, because the user must change something.
     package var needsPerson: Bool { [.wrongUse, .refused, .tls].contains(kind) }
 }

@@ -2,7 +2,7 @@ import CMosquitto
 import Glibc
 
 enum MosquittoClient {
-    /// Runs once per process.
+    /// Initialises the library, once per process.
     private static let start: Void = { _ = mosquitto_lib_init() }()
 
     static func make(_ options: MQTTOptions, sendMaximum: Int32) throws(MQTTFailure) -> OpaquePointer {
@@ -15,7 +15,7 @@ enum MosquittoClient {
             try check(mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, version), "the version of MQTT")
             if !options.isVersion3 { try request(client, isTemporary: options.isTemporary) }
             try check(mosquitto_int_option(client, MOSQ_OPT_SEND_MAXIMUM, sendMaximum), "the send maximum")
-            // The receive maximum stays: each message that is too large for us uses up one of it in mosquitto.
+            // Do not set the receive maximum: in mosquitto, each message above the size limit uses up one of it.
             try check(mosquitto_threaded_set(client, true), "threads")
             try check(mosquitto_int_option(client, MOSQ_OPT_TCP_NODELAY, 1), "TCP_NODELAY")
             if let user = options.user {
@@ -64,7 +64,7 @@ enum MosquittoClient {
         guard code == 0 else { throw MQTTFailure(.wrongUse, "libmosquitto rejects \(what): \(words(code))") }
     }
 
-    /// The broker's certificate is always verified, with its host name.
+    /// Enables TLS. The broker's certificate and host name are always verified.
     private static func encrypt(_ client: OpaquePointer, _ options: MQTTOptions) throws(MQTTFailure) {
         for file in [options.authorities, options.certificate, options.key].compactMap(\.self)
         where access(file, R_OK) != 0 {

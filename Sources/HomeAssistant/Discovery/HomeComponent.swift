@@ -24,7 +24,7 @@ struct HomeComponent: Encodable {
     }
 
     let platform: String
-    /// Part of ids that must never change.
+    /// A part of ids that must never change.
     let key: String
     var fields: [String: Value]
 

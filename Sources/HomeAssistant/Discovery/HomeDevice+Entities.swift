@@ -193,7 +193,7 @@ extension HomeDevice {
             ])
     }
 
-    /// Each press has its own id, so that a duplicate counts once, and its time, because it can wait at the broker.
+    /// The template of a press, with an id, so that duplicates count once, and a time, because it can be delayed.
     private static func press(_ fields: String) -> HomeComponent.Value {
         .text(#"{"transaction": "{{ now().timestamp() }}", "pressed": {{ now().timestamp() }}\#(fields)}"#)
     }

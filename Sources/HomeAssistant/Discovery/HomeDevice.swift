@@ -1,7 +1,7 @@
 import TrackerService
 
-/// A device of Home Assistant with its entities, as one retained discovery message. If the broker rejects its length,
-/// each entity has a message.
+/// A device of Home Assistant with its entities, as one retained discovery message. If it is too long, each entity has
+/// a message.
 struct HomeDevice: Encodable {
     let id: String
     let name: String

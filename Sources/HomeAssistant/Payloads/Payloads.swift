@@ -39,7 +39,7 @@ struct SipPayload: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        // The same id whether sessions are shared or not, so that a receiver finds the drink again.
+        // Use the same id whether sessions are shared or not, so that a receiver finds the drink again.
         try container.encode(Drink.veiled(change.key), forKey: .id)
         try container.encode(event.rawValue, forKey: .eventType)
         try container.encode(change.drink?.at.description, forKey: .at)
@@ -96,9 +96,9 @@ struct NotifyPayload: Encodable {
 struct StatePayload: Encodable {
     var snapshot: TrackerSnapshot
     var service: ServiceStatus?
-    /// The start of the tracker's day.
+    /// The start of the current day of the tracker.
     var dayStart: Instant
-    /// The sum of all drinks; never decreases.
+    /// The sum of all drinks in millilitres. It never decreases.
     var lifetimeMl: Int
     var remindersEnabled: Bool
     var bottleLight: Bool
@@ -121,7 +121,7 @@ struct StatePayload: Encodable {
     /// Whether only times differ, so that there is nothing to publish (tracker spec B8).
     func says(theSameAs other: StatePayload) -> Bool {
         var calm = other
-        // The next poll is computed at each request and can differ by a second.
+        // The time of the next poll is computed at each request and can differ by a second.
         if let mine = service?.nextPoll, let next = other.service?.nextPoll, abs(mine.seconds(to: next)) <= 2 {
             calm.service?.nextPoll = mine
         }
@@ -144,7 +144,7 @@ struct WaterlinePayload: Encodable {
     }
 }
 
-/// `<p>/bottle/ID`.
+/// `<p>/bottle/ID`: one bottle.
 struct BottlePayload: Encodable {
     /// Values of `link`: the stage of the service, or that the last poll failed.
     static let links = ["idle", "scanning", "connecting", "connected", "polling", "error"]
@@ -173,13 +173,13 @@ struct BottlePayload: Encodable {
     }
 }
 
-/// `<p>/bridge/info`.
+/// `<p>/bridge/info`: the publisher.
 struct BridgeInfo: Encodable, Hashable {
     var name = "waterh-bench"
     var version: String
     /// The store's id at brokers, which never changes.
     var id: String
-    /// A new value for each connection.
+    /// An id of the connection, different for each.
     var connection: String
     var prefix: String
     /// Accepted commands; empty if commands are off.
@@ -189,7 +189,7 @@ struct BridgeInfo: Encodable, Hashable {
     var sharesWaterline: Bool
 }
 
-/// `<p>/bridge/health`.
+/// `<p>/bridge/health`: counters of the publisher.
 struct BridgeHealth: Encodable, Hashable {
     /// Seconds since the start of the publisher.
     var uptime: Int

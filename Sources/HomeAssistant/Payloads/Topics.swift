@@ -4,21 +4,21 @@ package struct Topics: Hashable, Sendable {
 
     package init(prefix: String) { self.prefix = prefix }
 
-    /// Retained.
+    /// The topic of the day's state; retained.
     package var state: String { "\(prefix)/state" }
-    /// Retained.
+    /// The topic of the Waterline session; retained.
     package var waterline: String { "\(prefix)/waterline" }
     package var notify: String { "\(prefix)/notify" }
     package var sip: String { "\(prefix)/sip" }
     /// `online` or `offline`; retained, and the last will.
     package var availability: String { "\(prefix)/availability" }
-    /// The start and end of the service.
+    /// The topic of the start and end of the service.
     package var bridgeState: String { "\(prefix)/bridge/state" }
-    /// The publisher's version, id and commands; retained.
+    /// The topic of the publisher's version, id and commands; retained.
     package var bridgeInfo: String { "\(prefix)/bridge/info" }
-    /// Counters of the publisher, every ten minutes.
+    /// The topic of the publisher's counters, sent every ten minutes.
     package var bridgeHealth: String { "\(prefix)/bridge/health" }
-    /// Retained.
+    /// The topic of a bottle; retained.
     package func bottle(_ id: String) -> String { "\(prefix)/bottle/\(id)" }
 
     package func command(_ name: String) -> String { "\(prefix)/cmd/\(name)" }

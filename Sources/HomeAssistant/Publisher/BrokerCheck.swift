@@ -8,7 +8,7 @@ package enum BrokerCheck: Sendable {
     case good(String)
     /// Another store publishes at the prefix.
     case taken(String)
-    /// A message, and the kind for advice.
+    /// The check failed. Has a message, and the kind of error for advice.
     case failed(String, MQTTFailure.Kind)
 
     /// - Parameters:

@@ -12,15 +12,14 @@ final class Denials: Sendable {
     private struct State {
         var address = ""
         var denied: [String: Denial] = [:]
-        /// Topics with messages that are too long for the broker and must be split.
+        /// The topics with messages that are too long for the broker and must be split.
         var tooLong: Set<String> = []
     }
 
     private let state = Mutex(State())
     private let changed: @Sendable (_ sentence: String, _ isDenied: Bool) -> Void
 
-    /// - Parameter changed: called when a topic is rejected for the first time or with another reason, and when it is
-    ///   accepted again.
+    /// - Parameter changed: called when a topic is rejected with a new reason, and when it is accepted again.
     init(changed: @escaping @Sendable (_ sentence: String, _ isDenied: Bool) -> Void) { self.changed = changed }
 
     /// Starts a connection.
@@ -57,7 +56,7 @@ final class Denials: Sendable {
         }
     }
 
-    /// - Parameter reason: `nil` for an acceptance.
+    /// - Parameter reason: the broker's reason; `nil` if it accepted.
     func note(_ what: String, _ reason: String?, verb: String = "accept") {
         let news: (String, Bool)? = state.withLock { state in
             let place = "The broker at \(state.address)"

@@ -6,7 +6,7 @@ import TrackerService
 package struct DrinkChangeQueue: Sendable {
     package struct Message: Hashable, Sendable {
         package var change: DrinkChange
-        /// JSON.
+        /// The message as JSON.
         package var text: String
     }
 

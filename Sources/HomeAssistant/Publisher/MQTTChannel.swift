@@ -20,14 +20,13 @@ package final class MQTTChannel: NotificationSink {
 
     private struct State {
         var link: Link?
-        /// The number of connections.
+        /// The number of connections so far.
         var number = 0
-        /// The published notifications of this connection, oldest first. The broker can confirm them after the time
-        /// limit.
+        /// The published notifications of this connection, oldest first. The broker can confirm them late.
         var sent: [(what: Announcement, isHeard: Task<Bool, Never>)] = []
         /// The ids of the confirmed notifications of this connection.
         var heard: [String] = []
-        /// Missed notifications are not published until then, because no client subscribes.
+        /// The time until which missed notifications are not published, because no client subscribes.
         var restsUntil: ContinuousClock.Instant?
         var backoff = MQTTChannel.pauses
     }
@@ -87,7 +86,7 @@ package final class MQTTChannel: NotificationSink {
 
     // MARK: - Parts
 
-    /// - Returns: whether the broker has confirmed everything and a client subscribes.
+    /// Publishes missed notifications. Returns whether the broker has confirmed them and a client subscribes.
     private func bring(_ link: Link, _ number: Int) async -> Bool {
         guard let desk = try? link.around.desk(), let through = try? desk.store.toldThrough(name),
             let told = try? desk.store.told(after: through)
@@ -132,7 +131,7 @@ package final class MQTTChannel: NotificationSink {
         }
     }
 
-    /// - Returns: whether the broker has confirmed all of them and a client subscribes.
+    /// Publishes notifications. Returns whether the broker has confirmed all of them and a client subscribes.
     private func send(_ notifications: [TrackerNotification], _ link: Link) async -> Bool {
         let topic = link.topics.notify
         guard link.denials.mayTry(topic), let desk = try? link.around.desk(), let snapshot = try? desk.state() else {

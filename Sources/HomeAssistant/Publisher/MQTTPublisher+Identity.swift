@@ -7,7 +7,7 @@ extension MQTTPublisher {
     package static let prefixTaken = "mqttPrefixTaken"
     private static let copied = "mqttCopied"
 
-    /// - Returns: `nil` if the store has never been published.
+    /// The client ID and location of a store; `nil` if the store has never been published.
     package static func identity(of store: TrackerStore) throws -> (client: String, path: String?)? {
         try store.identity(of: name).map { (MQTTPlan.client($0.id), $0.path) }
     }

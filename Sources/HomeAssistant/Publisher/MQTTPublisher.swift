@@ -4,8 +4,7 @@ import TrackerCore
 import TrackerService
 import Utilities
 
-/// Publishes a store at a broker while a service runs, and executes commands from it if that is enabled (tracker spec
-/// Section 10.5).
+/// Publishes a store at a broker, and executes commands from there if enabled (tracker spec 10.5).
 package actor MQTTPublisher {
     package struct Surroundings: Sendable {
         /// Creates an application API for one request.
@@ -20,7 +19,7 @@ package actor MQTTPublisher {
         package var claim: @Sendable (_ client: String) throws -> (any Sendable)?
         /// The location of the store; `nil` if the store cannot be copied.
         package var home: @Sendable () -> StoreOrigin?
-        /// Reports writes to the store; `nil`: the store is polled.
+        /// Reports writes to the store. If `nil`, the store is polled.
         package var watch: @Sendable () -> StoreWatch?
         package var say: @Sendable (Word) -> Void
         /// Returns a random number from 0 to 1.
@@ -56,9 +55,9 @@ package actor MQTTPublisher {
         case prefixShared(String)
         /// The store might be a copy. The user must choose an identity.
         case copied(String)
-        /// No broker is set.
+        /// The settings name no broker.
         case off
-        /// Retained messages stay at a broker.
+        /// Retained messages remain at a broker.
         case stays(String)
         /// A message was ignored, because it is not a valid command.
         case ignored(String)
@@ -71,7 +70,7 @@ package actor MQTTPublisher {
     private static let lookAtSettings = Duration.seconds(1)
     /// The maximum number of waiting drinks without a broker: about three years of them.
     private static let mostWaiting = 20_000
-    /// A shorter connection counts as brief.
+    /// The duration below which a connection counts as brief.
     private static let briefly = Duration.seconds(60)
 
     nonisolated let around: Surroundings
@@ -139,7 +138,7 @@ package actor MQTTPublisher {
         pause?.cancel()
     }
 
-    /// Checks the broker of the settings; `nil` without one.
+    /// Checks the broker that the settings name; `nil` if they name none.
     package static func check(_ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String) async throws
         -> BrokerCheck?
     {
@@ -153,7 +152,7 @@ package actor MQTTPublisher {
         try MQTTPlan(try around.overlay(around.desk().store.settings()).service)
     }
 
-    /// Opens the publisher in the store. After a purge, all drinks since are published.
+    /// Registers the publisher in the store. After a purge, all drinks since then are published.
     nonisolated func open(_ desk: TrackerDesk) throws -> Publisher {
         try desk.store.noteSharing(around.sharesWaterline())
         return try isKnown.withLock { isKnown in
@@ -163,11 +162,12 @@ package actor MQTTPublisher {
         }
     }
 
-    /// Whether to delete retained messages, because the settings have another broker or none.
+    /// Whether to delete retained messages, because the settings name another broker or none.
     nonisolated func isDone(with plan: MQTTPlan) -> Bool {
         do { return try self.plan()?.address != plan.address } catch { return false }
     }
 
+    /// Handles a new connection.
     /// - Returns: the connection's value in `bridge/info`.
     func connected(_ plan: MQTTPlan, _ connection: MQTTConnection) -> String {
         connections += 1
@@ -178,7 +178,7 @@ package actor MQTTPublisher {
         return "\(connections)-\(String(UInt32(min(1, max(0, around.chance())) * Double(UInt32.max)), radix: 36))"
     }
 
-    /// Records whether another store publishes to the same topics.
+    /// Records that another store publishes to the same topics.
     func meet(_ other: String?, at topics: Topics) {
         if other != otherStore {
             (otherStore, self.topics) = (other, topics)
@@ -196,7 +196,7 @@ package actor MQTTPublisher {
         }
     }
 
-    /// Stores the errors for `status` and `doctor`.
+    /// Stores the errors, which `status` and `doctor` show.
     private func noteTrouble() {
         let words = lastTrouble ?? topics.flatMap(sharedPrefix) ?? denials.words
         if let desk = try? around.desk() { try? desk.store.noteTrouble(words, of: Self.name, at: desk.now) }
@@ -269,7 +269,7 @@ package actor MQTTPublisher {
         around.say(
             isCopy(error)
                 ? .copied(words) : words.contains(MQTTAdvice.otherClient) ? .nameShared(words) : .trouble(words))
-        // Last, because it can wait for the store.
+        // Do this last, because it can wait for the store.
         noteTrouble()
     }
 

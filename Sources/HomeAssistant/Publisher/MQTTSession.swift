@@ -2,8 +2,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// One connection of the publisher. It publishes everything at its start, then changes, until it ends or the settings
-/// change.
+/// One connection of the publisher. Publishes everything at its start, then changes, until the settings change.
 struct MQTTSession {
     /// The maximum interval between evaluations of the state (tracker spec B8).
     private static let tick = Duration.seconds(60)
@@ -26,7 +25,7 @@ struct MQTTSession {
         var sharesWaterline: Bool
     }
 
-    /// The retained texts that the broker has accepted in this connection, by topic.
+    /// The retained texts by topic that the broker has accepted in this connection.
     private var said: [String: String] = [:]
     private var lastState: StatePayload?
     /// The topics with a retained message of this store.
@@ -85,7 +84,7 @@ struct MQTTSession {
             try await withTaskCancellationHandler {
                 try await visit.publishUntilTheEnd()
             } onCancel: {
-                // At once: the commands that wait at the broker are for the next connection.
+                // Post this at once: commands that wait at the broker are for the next connection.
                 connection.post(offline)
                 connection.disconnect()
             }
@@ -127,7 +126,7 @@ struct MQTTSession {
             await owner.meet(inbox.otherStore, at: topics)
             try await publishSips()
             try await publishDay()
-            // After the devices, whose entities show the notification.
+            // Publish notifications after the devices, whose entities show them.
             await owner.channel.catchUp(atOnce: news.isHomeBack)
             try await publishHealth()
             if ContinuousClock.now - lastSettings > Self.settingsEvery {
@@ -169,7 +168,7 @@ struct MQTTSession {
             await owner.noteTaken(answers.filter { $1.isTaken }.map(\.0.change))
             let denied = answers.first { !$1.isTaken }?.0.change.sequence
             let through = denied.map { denied in due.last { $0.change.sequence < denied }?.change } ?? last.change
-            // If this fails (full disk), the drinks are not published again.
+            // If this write fails (full disk), the drinks are not published again.
             if let through {
                 try queue.confirmed(through: through.sequence)
                 await owner.forgetTaken(through: through.sequence)
@@ -206,7 +205,7 @@ struct MQTTSession {
         }
         let bottles = try desk.bottles().filter(\.isOwn)
         let devices = try devices(bottles, sharesWaterline: sharesWaterline)
-        // Devices before their values, and availability last.
+        // Publish devices before their values, and availability last.
         var all = devices.messages
         all.append((topics.state, try text(topics.state, state)))
         for bottle in bottles {
@@ -231,7 +230,7 @@ struct MQTTSession {
     ) async throws {
         let wanted = Set(all.map(\.topic))
         if !wanted.isSubset(of: kept) {
-            // Before publishing, so that a crash does not leave unknown retained messages.
+            // Store the topics before publishing, so that a crash does not leave unknown retained messages.
             try store.noteKept(all.map(\.topic), of: outlet.name)
             kept.formUnion(wanted)
         }
@@ -250,7 +249,7 @@ struct MQTTSession {
         for topic in stale { said[topic] = nil }
     }
 
-    /// - Returns: the discovery messages, and the topics of those for whole devices.
+    /// The discovery messages, and the topics of those for whole devices.
     private func devices(_ bottles: [BottleReport], sharesWaterline: Bool) throws -> (
         messages: [(topic: String, text: String)], whole: Set<String>
     ) {

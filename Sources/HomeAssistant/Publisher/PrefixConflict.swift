@@ -14,7 +14,7 @@ struct PrefixConflict: Sendable {
 
     init(_ topics: Topics, own: String) { (self.topics, self.own) = (topics, own) }
 
-    /// - Returns: whether the message was handled.
+    /// Handles a message of the subscribed topics. Returns `false` for messages of other topics.
     mutating func take(_ message: MQTTMessage) -> Bool {
         switch message.topic {
         case topics.availability:
