@@ -15,12 +15,12 @@ struct DesktopMessage {
         return [
             .string("WaterH"), .uint32(number), .string("waterh"), .string(summary), .string(body),
             .strings(actions(notification)), hints(notification),
-            // 0: no expiry. −1: the server decides.
+            // 0 means no expiry, −1 that the server decides.
             .int32(notification.kind.isResident ? 0 : -1),
         ]
     }
 
-    /// A server without the capability `body` gets all text in the summary, which is never markup.
+    /// The texts. A server without the capability `body` gets all text in the summary, which is never markup.
     private func text(_ notification: Announcement) -> (summary: String, body: String) {
         guard capabilities.contains("body") else {
             return (notification.body.isEmpty ? notification.title : "\(notification.title): \(notification.body)", "")

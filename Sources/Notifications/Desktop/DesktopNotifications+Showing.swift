@@ -6,8 +6,8 @@ extension DesktopNotifications {
     /// Replaces the last notification of its kind. Returns whether the server has confirmed it.
     package func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
 
-    /// As `deliver`. A notification that any of our processes showed recently counts as shown, because a process can
-    /// end before it records that. If another process currently waits for the server, that process shows it.
+    /// As `deliver`. A notification that any process of this project showed recently counts as shown, because a process
+    /// can end before recording it. If another process waits for the server, that process shows the notification.
     package func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
         guard !memory.hasJustShown(notification) else {
@@ -101,7 +101,7 @@ extension DesktopNotifications {
                 wanted?.resume(returning: false)
                 return
             }
-            // A server that has gone shows nothing.
+            // A server that has ended shows nothing.
             if self.server?.owner == server.owner || self.server == nil {
                 memory.remember(notification, number: shown, owner: server.owner)
             } else {
@@ -112,7 +112,7 @@ extension DesktopNotifications {
             wanted?.resume(returning: true)
         case .failure(let failure):
             server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
-            // Only a response that is still awaited affects the pause.
+            // Only an awaited response affects the pause.
             if wanted != nil { rest(failure, of: server) }
             wanted?.resume(returning: false)
         }
@@ -126,7 +126,7 @@ extension DesktopNotifications {
 
     // MARK: - What the server tells
 
-    /// Handles a signal. The server also sends those of other programs' notifications.
+    /// Handles a signal. The server also sends signals of other programs' notifications.
     func hears(_ signal: DBusSignal) {
         guard let connection, let number = signal.arguments.first?.integer.flatMap(UInt32.init(exactly:)) else {
             return

@@ -1,8 +1,7 @@
 import DBus
 import TrackerCore
 
-/// The notification channel of the desktop session (tracker spec C): `org.freedesktop.Notifications` on the session
-/// bus.
+/// The notification channel of the desktop session (tracker spec C), `org.freedesktop.Notifications`.
 ///
 /// Without a bus or a server it is unavailable at once. After a timeout, the server is not called for a growing pause.
 /// A new owner of the name ends the pause.
@@ -15,9 +14,9 @@ package actor DesktopNotifications: NotificationSink {
     package struct Outlets: Sendable {
         /// Receives a log line for each notification and press.
         package var log: @Sendable (String) -> Void = { _ in }
-        /// Receives errors; a repeated one only once.
+        /// Receives errors; a repeated error only once.
         package var trouble: @Sendable (String) -> Void = { _ in }
-        /// Called when a button is pressed. Without it, no buttons are shown.
+        /// Called when a button is pressed. If `nil`, no buttons are shown.
         package var pressed: (@Sendable (DesktopPress) async -> Void)?
         /// Called when a server becomes available.
         package var appeared: (@Sendable () async -> Void)?
@@ -26,13 +25,13 @@ package actor DesktopNotifications: NotificationSink {
     }
 
     struct Limits: Sendable {
-        /// For the delivery of one notification.
+        /// The time limit for the delivery of one notification.
         var whole = Duration.seconds(10)
-        /// For the first response of a server, which the bus might have to start.
+        /// The time limit for the first response of a server, which the bus might have to start.
         var start = Duration.seconds(4)
-        /// For any other response.
+        /// The time limit for any other response.
         var answer = Duration.seconds(4)
-        /// For late responses, so that a repetition replaces a notification that was shown late.
+        /// The time limit for late responses, so that a repetition replaces a notification that was shown late.
         var lateAnswer = Duration.seconds(60)
         /// The first pause after an error. It doubles each time.
         var firstPause = Duration.seconds(2)
@@ -41,7 +40,7 @@ package actor DesktopNotifications: NotificationSink {
 
     struct Server: Sendable {
         let connection: DBusConnection
-        /// Bus id and unique name. Notification ids are valid for one owner only.
+        /// Bus ID and unique name of the server. Notification ids are valid for one owner only.
         let owner: String
         let capabilities: Set<String>
         /// The value of `DesktopNotifications.change` for this owner.
@@ -49,7 +48,7 @@ package actor DesktopNotifications: NotificationSink {
     }
 
     package nonisolated let name = "desktop"
-    /// For all servers together.
+    /// The time limit for the delivery.
     package nonisolated var limit: Duration { limits.whole }
     nonisolated let executor = QueueExecutor("desktop")
     /// The queue of the bus connection.
@@ -69,10 +68,10 @@ package actor DesktopNotifications: NotificationSink {
     private var restsUntil: ContinuousClock.Instant?
     private var lastTrouble: String?
     private var isStopped = false
-    /// Pending calls of `Notify`.
+    /// The pending calls of `Notify`.
     var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
     var lastCall: UInt64 = 0
-    /// Activation tokens by the id of the pressed notification.
+    /// The activation tokens by the id of the pressed notification.
     var tokens: [UInt32: String] = [:]
 
     /// - Parameter bus: called whenever there is no connection.
@@ -131,8 +130,7 @@ package actor DesktopNotifications: NotificationSink {
         }
     }
 
-    /// Reads the server's capabilities. Signals are subscribed first, so that a change of the owner is noticed. The new
-    /// owner is then asked instead.
+    /// Reads the server's capabilities. Subscribes to signals first, to detect a new owner.
     private func asked(_ connection: DBusConnection, _ id: String) async throws(DBusFailure) -> Server {
         for _ in 1..<Self.questions {
             let before = change
@@ -157,7 +155,6 @@ package actor DesktopNotifications: NotificationSink {
         return Server(connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities), change: before)
     }
 
-    /// Ends the pause.
     func wake() { (pause, restsUntil) = (nil, nil) }
 
     /// Starts a pause, unless the owner has changed since.
@@ -205,14 +202,14 @@ package actor DesktopNotifications: NotificationSink {
         }
     }
 
-    /// The session has ended. A new bus can appear.
+    /// Handles the end of the session. A new bus can appear later.
     private func lostBus(_ closed: DBusConnection) {
         guard connection?.open === closed else { return }
         (connection, server, change) = (nil, nil, change + 1)
         wake()
     }
 
-    /// The server's name has a new owner or none. Displayed notifications of the last owner are gone (tracker spec C).
+    /// Handles a new owner or the loss of the server's name. Notifications of the last owner are gone (tracker spec C).
     private func hears(owner: String?) {
         guard let connection else { return }
         let known = owner.map { "\(connection.id)/\($0)" }

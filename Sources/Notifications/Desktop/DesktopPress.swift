@@ -5,8 +5,8 @@ package struct DesktopPress: Hashable, Sendable, Codable {
     package var kind: NotificationKind
     package var notificationId: String
     package var action: NotificationAction
-    /// The same in every process that receives this press, so that it acts once.
+    /// Identifies the press. Every process that receives it has the same key, so the press acts once.
     package var key: String
-    /// Allows a window to get the focus (xdg-activation).
+    /// The token that allows a window to get the focus (xdg-activation).
     package var activationToken: String?
 }

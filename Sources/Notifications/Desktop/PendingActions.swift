@@ -33,7 +33,7 @@ package final class PendingActions: Sendable {
 
     package var first: Tap? { held.withLock { $0.first } }
 
-    /// - Returns: the presses that were dropped because of the limit.
+    /// Adds a press. Returns the presses that were dropped because of the limit.
     package func append(_ press: DesktopPress) -> [Tap] {
         change { taps in
             taps.append(Tap(press))
@@ -55,7 +55,7 @@ package final class PendingActions: Sendable {
 }
 
 extension PendingActions.Tap {
-    /// For the log.
+    /// The press as text for the log.
     package var words: String { "\(press.action.rawValue) of \(press.kind.id)" }
 
     /// Whether to keep the press for a later process. Opening a page is not kept.

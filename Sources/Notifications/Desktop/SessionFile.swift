@@ -1,13 +1,13 @@
 import Foundation
 
-/// A small file in `XDG_RUNTIME_DIR`, shared by our processes. Writes are atomic and locked. Only the user can read it.
+/// A small file in `XDG_RUNTIME_DIR`, shared by this project's processes. Writes are atomic and locked. Mode 0600.
 struct SessionFile: Sendable {
     private static let limit = 1 << 16
     /// The number of attempts to lock the file, and the pause between them in microseconds.
     private static let (attempts, pause) = (100, UInt32(2000))
     let path: String
 
-    /// `nil` if the file is missing or unreadable.
+    /// The content; `nil` if the file is missing or unreadable.
     func read() -> Data? {
         guard let handle = try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)) else { return nil }
         defer { try? handle.close() }
@@ -24,7 +24,7 @@ struct SessionFile: Sendable {
         if !isWhole || rename(new, path) != 0 { unlink(new) }
     }
 
-    /// Runs a closure under the lock; without the lock after all attempts, because its owner might be stopped.
+    /// Runs a closure under the lock, or without it after all attempts, because the owner might be stopped.
     func locked<Result>(_ body: () -> Result) -> Result {
         let descriptor = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         defer { if descriptor >= 0 { close(descriptor) } }

@@ -11,7 +11,7 @@ package actor SessionObject {
 
     /// The actions of the object. Each returns the new state as JSON.
     package struct Intents: Sendable {
-        /// `nil` logs the default drink.
+        /// Logs a drink; `nil` logs the default drink.
         package var logDrink: @Sendable (_ preset: String?) async throws -> String
         package var logWater: @Sendable () async throws -> String
         package var startSession: @Sendable () async throws -> String
@@ -31,7 +31,7 @@ package actor SessionObject {
     }
 
     private static let pause = Duration.seconds(60)
-    /// In characters, because an error can contain the input.
+    /// The maximum length of an error message in characters, because it can contain the input.
     private static let longestSentence = 500
     private let bus: @Sendable () -> DBusConnection.Bus?
     private let intents: Intents
@@ -47,7 +47,7 @@ package actor SessionObject {
 
     package static func name(ofInstance instance: String) -> String { "\(name).\(PlainName.of(instance))" }
 
-    /// Runs until its task is cancelled. Without a session bus it looks for one again at intervals.
+    /// Runs until its task is cancelled. Without a session bus, retries at intervals.
     package func run() async {
         while !Task.isCancelled {
             if let bus = bus(),

@@ -9,13 +9,13 @@ import TrackerCore
 /// `XDG_RUNTIME_DIR`. If that fails, a notification can appear twice.
 package final class ShownNotifications: Sendable {
     struct Notice: Hashable, Sendable, Codable {
-        /// `nil` if it is no longer shown.
+        /// The server that shows the notification; `nil` if it is no longer shown.
         var owner: String?
         var number: UInt32
         var announcement: Announcement
-        /// In seconds since 1970 by the wall clock.
+        /// The time of display in seconds since 1970 by the wall clock.
         var shownAt: Double
-        /// Whether the server has gone before the notification was closed.
+        /// Whether the server ended before the notification was closed.
         var isLost = false
 
         var kind: NotificationKind { announcement.kind }
@@ -25,7 +25,7 @@ package final class ShownNotifications: Sendable {
     /// A call of `Notify` without a response so far.
     private struct Showing: Hashable, Sendable, Codable {
         var owner: String
-        /// The unique name of the process on the bus.
+        /// The unique bus name of the process.
         var by: String
         var words: String
         var since: Double
@@ -34,9 +34,9 @@ package final class ShownNotifications: Sendable {
     private struct Contents: Hashable, Sendable, Codable {
         /// The user id of the store (`day`), if known.
         var day: String?
-        /// By the id of the kind.
+        /// The last notifications by the id of their kind.
         var notices: [String: Notice] = [:]
-        /// By the notification id.
+        /// The pending calls by the notification id.
         var showings: [String: Showing] = [:]
     }
 
@@ -70,7 +70,7 @@ package final class ShownNotifications: Sendable {
 
     func notices(owner: String) -> [Notice] { all().notices.values.filter { $0.owner == owner } }
 
-    /// Whether the notification was shown recently; it might be closed. One whose server has gone must be shown again.
+    /// Whether the notification was shown recently; it might be closed. `false` if its server has ended.
     package func hasJustShown(_ announcement: Announcement) -> Bool { hasJustShown(announcement, all()) }
 
     private func hasJustShown(_ announcement: Announcement, _ held: Contents) -> Bool {
@@ -88,7 +88,6 @@ package final class ShownNotifications: Sendable {
         }
     }
 
-    /// Marks a notification as closed.
     func forget(_ number: UInt32, owner: String) {
         change { held in
             for (id, notice) in held.notices where notice.number == number && notice.owner == owner {
@@ -188,6 +187,6 @@ package final class ShownNotifications: Sendable {
         }
     }
 
-    /// `nil` without a valid file.
+    /// The content; `nil` without a valid file.
     private func read() -> Contents? { file?.read().flatMap { try? JSONDecoder().decode(Contents.self, from: $0) } }
 }

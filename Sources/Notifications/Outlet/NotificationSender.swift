@@ -3,8 +3,7 @@ import Utilities
 import Store
 import TrackerCore
 
-/// Sends notifications to ntfy or a webhook while a service runs, and follows changes of the settings (tracker spec
-/// Section 10.8).
+/// Sends notifications to ntfy or a webhook while a service runs (tracker spec Section 10.8).
 ///
 /// A notification is stored before it is sent, and waits until the server accepts it, so that a restart neither loses
 /// nor repeats it. An accepted notification counts (B7, K-B15). ntfy does not get a notification that is 15 minutes
@@ -19,7 +18,7 @@ package actor NotificationSender: NotificationSink {
         package var person: String?
         /// Whether Waterline is shown on other machines.
         package var sharesWaterline: @Sendable () -> Bool
-        /// Reports writes to the store by any process; `nil`: the store is polled.
+        /// Reports writes to the store by any process. If `nil`, the store is polled.
         package var watch: StoreWatch?
         /// Receives events for the log.
         package var say: @Sendable (Word) -> Void
@@ -53,7 +52,7 @@ package actor NotificationSender: NotificationSink {
         case dropped(String)
     }
 
-    /// The time that a delivery waits for the server. A later acceptance counts at the next evaluation.
+    /// The time for which a delivery waits for the server. A later acceptance counts at the next evaluation.
     static let patience = Duration.seconds(4)
 
     nonisolated let channel: NotificationChannel
@@ -112,7 +111,6 @@ package actor NotificationSender: NotificationSink {
 
     // MARK: - As a sink
 
-    /// Whether the settings name a server and are complete.
     package nonisolated func canShow() async -> Bool { (try? currentPlan()) != nil }
 
     /// Stores the notification, sends earlier ones first, and waits a few seconds for the server.
@@ -208,7 +206,7 @@ package actor NotificationSender: NotificationSink {
         return waiting.isEmpty ? lookEvery : .milliseconds(100)
     }
 
-    /// `nil` if the message no longer applies.
+    /// Sends a message. Returns `nil` if it no longer applies.
     private func attempt(_ message: QueuedNotification, _ plan: NotificationTarget, _ desk: TrackerDesk) async
         -> DeliveryOutcome?
     {
@@ -272,18 +270,18 @@ package actor NotificationSender: NotificationSink {
             channel, try around.overlay(around.desk().store.settings()).service, person: around.person)
     }
 
-    /// - Returns: whether the settings name a server.
+    /// Reads the settings. Returns whether they name a server.
     private func lookAtPlan() throws -> Bool {
         let new: NotificationTarget?
         do { new = try currentPlan() } catch {
             plan = nil
-            // Report errors of the settings, not of the store.
+            // Report errors of the settings only, not of the store.
             if !(error is StoreError) { note("\(error)") }
             throw error
         }
         let store = try around.desk().store
         if new == nil { try store.forgetChannelTrouble(of: name) }
-        // Start to receive notifications of other channels, or stop it without a server.
+        // Start to receive notifications of other channels, or stop if no server is set.
         if new != nil { _ = try store.toldThrough(name) } else { try store.stopsHearing(name) }
         guard new != plan else { return new != nil }
         if let new { around.say(.on("\(new)")) } else { around.say(.off) }

@@ -3,7 +3,7 @@ import TrackerCore
 
 enum DeliveryOutcome: Hashable, Sendable {
     case sent
-    /// A retry can succeed, not before the server's pause.
+    /// A retry can succeed, but not before the server's pause.
     case later(String, after: Duration?)
     case refused(String)
 

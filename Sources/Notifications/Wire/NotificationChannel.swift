@@ -14,12 +14,10 @@ package enum NotificationChannel: String, Hashable, Sendable, CaseIterable {
     /// The name of the setting with the credential.
     var credential: String { self == .webhook ? "secret" : "token" }
 
-    /// Whether all notifications are sent, also late. A webhook's receiver records them. A phone gets only the latest
-    /// one.
+    /// Whether late notifications are sent too. A webhook's receiver records them; a phone shows the latest.
     var keepsAll: Bool { self == .webhook }
 
-    /// Whether the channel gets this kind. A phone does not get resident notifications, because it would show them too
-    /// long.
+    /// Whether the channel gets this kind. A phone would show resident notifications for too long.
     func takes(_ kind: NotificationKind) -> Bool { keepsAll || !kind.isResident }
 
     /// The seconds after the decision for which a notification is sent.

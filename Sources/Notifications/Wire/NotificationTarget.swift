@@ -9,11 +9,11 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
     package let url: String
     let token: String?
     let authorities: String?
-    /// The service's address for a phone; `nil` means no links and no buttons.
+    /// The service's address for a phone. If `nil`, messages have no links and no buttons.
     let publicURL: String?
     let person: String?
 
-    /// `nil` if the settings name no server.
+    /// Returns `nil` if the settings name no server.
     /// - Parameter person: the service's instance name.
     /// - Throws: an error with a sentence about the invalid setting.
     package init?(_ channel: NotificationChannel, _ settings: ServiceSettings, person: String? = nil) throws {
@@ -35,7 +35,7 @@ package struct NotificationTarget: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Without secrets, such as the topic of ntfy.
+    /// The target without secrets, such as the topic of ntfy.
     package var description: String {
         return [
             "\(channel.title) at \(OutgoingURL.place(url))",

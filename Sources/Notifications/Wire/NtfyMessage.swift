@@ -6,10 +6,10 @@ import TrackerCore
 /// A message to ntfy (docs.ntfy.sh, "Publish as JSON", "Action buttons", "Updating and deleting notifications").
 struct NtfyMessage: Encodable {
     var topic: String
-    /// The next message with the same id replaces it (ntfy 2.16). An older server shows both.
+    /// The id of the sequence: the next message with this id replaces this one (ntfy 2.16). Older servers show both.
     var sequenceID: String
     var title: String?
-    /// Never empty, because ntfy would insert a default text.
+    /// The text; never empty, because ntfy would insert a default text.
     var message: String
     var priority: Int
     var tags: [String]
@@ -23,7 +23,7 @@ struct NtfyMessage: Encodable {
         var method = "POST"
         var headers = ["Content-Type": "application/json"]
         var body: String
-        /// The notification is removed after the service accepts the press.
+        /// Whether to remove the notification after the service accepts the press.
         var clear = true
     }
 
@@ -52,7 +52,7 @@ struct NtfyMessage: Encodable {
         if actions?.isEmpty == true { actions = nil }
     }
 
-    /// 2: low, no sound; 3: default; 4: high. 5 is for alarms.
+    /// The priority: 2 low, no sound; 3 default; 4 high. 5 is for alarms.
     static func priority(_ announcement: Announcement) -> Int {
         let priority =
             switch announcement.urgency {
@@ -63,7 +63,7 @@ struct NtfyMessage: Encodable {
         return announcement.sound ? priority : min(2, priority)
     }
 
-    /// Shown as emoji. Tags of Waterline do not reveal the subject.
+    /// Tags, shown as emoji. Tags of Waterline do not reveal the subject.
     private static func tags(_ kind: NotificationKind) -> [String] {
         switch kind {
         case .pace, .interval, .adaptive: ["droplet"]

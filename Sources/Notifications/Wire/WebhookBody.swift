@@ -4,7 +4,7 @@ import TrackerCore
 /// The JSON body of a webhook request, in the form of Standard Webhooks (standardwebhooks.com).
 struct WebhookBody: Encodable {
     struct Notification: Encodable {
-        /// The same for each attempt to send one decision.
+        /// The message id, equal in each attempt to send one decision.
         var id: String
         var kind: String
         var title: String
@@ -12,7 +12,7 @@ struct WebhookBody: Encodable {
         /// `low`, `normal` or `critical`.
         var urgency: String
         var sound: Bool
-        /// The address of its page, or empty.
+        /// The address of the notification's page, or empty.
         var page: String
         /// The instance name of the service, or empty.
         var person: String
