@@ -11,7 +11,7 @@ package struct CaptureConverter {
         package var written = 0
         /// The number of packets that the output format cannot store, without a loss of traffic.
         package var leftOut = 0
-        /// The number of records with a changed time: `CaptureWriter.retimed`.
+        /// The number of records with a changed time; see `CaptureWriter.retimed`.
         package var retimed = 0
         /// Whether the conversation was converted instead of the packets.
         package var isByConversation = false
@@ -32,8 +32,7 @@ package struct CaptureConverter {
     ///
     /// Each capture is read twice: first for names and for the way to convert it. Standard input and pipes are copied
     /// for this. With several captures, an error in the bytes of one is thrown after all were written.
-    /// - Throws: `CaptureError` after everything before the error was written, `CaptureFileError`, or the error of
-    ///   `write`.
+    /// - Throws: `CaptureError` after writing everything before the error, `CaptureFileError`, or `write`'s error.
     package mutating func convert(_ paths: [String], _ write: ([UInt8]) throws -> Void) throws {
         let sources = try paths.map { try SpooledCapture($0) }
         let surveys = sources.map { Survey($0.path) }
@@ -174,7 +173,7 @@ private struct Survey {
 }
 
 extension PacketContent {
-    /// `nil` if the records do not show their level.
+    /// The level of the capture; `nil` if the records do not show it.
     var level: CaptureFormat.Level? {
         switch self {
         case .hci, .note: .hci
@@ -249,9 +248,9 @@ private struct ConversationWriter {
     private func flush(_ emit: PacketBody) throws {
         let all = values.values
         values.values.removeAll(keepingCapacity: true)
-        // Text has one server per connection: the peer, or the capturing host if that is the bottle.
+        // A text capture has one server per connection: the peer, or the capturing host if that is the bottle.
         for value in all where !value.side.isHost || value.side.table.hasBottle {
-            // Keep all values of a bottle: the writer reports a missing UUID.
+            // Keep all values of a bottle. The writer reports a missing UUID.
             if value.uuid == nil, !namesHandles, !value.isBottles { continue }
             let facts = ValueFacts(
                 travel: value.travel, characteristic: value.uuid, handle: value.handle, peer: value.peer)

@@ -9,7 +9,7 @@ package struct ObservedCommand {
     package let bytes: [UInt8]
     /// The written characteristic, if known.
     package let characteristic: BluetoothUUID?
-    /// The number of the record with its last byte.
+    /// The number of the record with the last byte of the command.
     package let frame: Int
     /// The time since 1970.
     package let time: Duration?
@@ -30,8 +30,8 @@ package final class CommandReader: EventReader {
     private var gate: TrafficGate?
 
     /// - Parameters:
-    ///   - bottle: only commands to this bottle.
-    ///   - filter: only commands in these PDUs. Its device is ignored; `bottle` applies.
+    /// - bottle: selects commands to this bottle only.
+    /// - filter: selects commands in these PDUs only. Its device is ignored, because `bottle` applies.
     package init(
         given: GivenHandles = GivenHandles(), bottle: BluetoothAddress? = nil, filter: TrafficFilter = TrafficFilter(),
         _ sink: @escaping (ObservedCommand) throws -> Void
@@ -64,7 +64,7 @@ package final class CommandReader: EventReader {
 
     package func learn(_ head: CaptureFileFacts) { conversation.learn(head) }
 
-    /// Ends the capture, and delivers what is complete.
+    /// Ends the capture, and delivers complete data.
     package func finishCapture() throws { try conversation.finish() }
 
     package var peers: [BottlePeer] { conversation.peers }

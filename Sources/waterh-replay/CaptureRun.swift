@@ -7,7 +7,7 @@ import Foundation
 /// One run over captures: output, progress and exit code.
 final class CaptureRun {
     let out: LineBuffer
-    /// The file mode of output files, before the umask. Other users can read captures, unlike a user's diary.
+    /// The mode of output files, before the umask. Other users can read captures.
     static let mode: mode_t = 0o666
     private var progress = ProgressLine(isShown: Diagnostics.isLively && isatty(STDOUT_FILENO) == 0)
     private var lastShown = 0
@@ -19,7 +19,7 @@ final class CaptureRun {
     }
 
     /// Opens a file of the user: a capture, or all captures packed in it, in order. Reports skipped files.
-    /// - Parameter following: whether the file is still growing, and therefore not packed.
+    /// - Parameter following: whether the file is still growing and therefore not packed.
     /// - Returns: an empty array after a reported error.
     func parts(_ path: String, following: Bool = false) throws -> [CapturePart] {
         if following { return [CapturePart(path: path)] }
@@ -35,7 +35,7 @@ final class CaptureRun {
         }
     }
 
-    /// Opens all files of the user. The parts of one recorder's log are in the order of their times.
+    /// Opens all files of the user. The parts of one recorder's log are in order of time.
     func parts(_ paths: [String], following: Bool = false) throws -> [CapturePart] {
         CaptureOpener.sorted(try paths.flatMap { try parts($0, following: following) })
     }
@@ -57,7 +57,6 @@ final class CaptureRun {
     static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 
     /// Reads one capture. An error in its bytes is reported in one line, after the output of everything before it.
-    /// Further files can follow.
     /// - Parameter tellsEnd: whether to also report why unpacking ended early.
     /// - Returns: whether it was read to its end.
     @discardableResult
@@ -94,7 +93,7 @@ final class CaptureRun {
         return false
     }
 
-    /// Reads one capture. If it is followed, also reads added data and files that replace it, until the output has no
+    /// Reads one capture. If it is followed, also reads added data and files that replace it, while the output has a
     /// reader.
     @discardableResult
     func read(_ part: CapturePart, following: Bool, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
@@ -147,7 +146,7 @@ final class CaptureRun {
         do {
             try out.flush()
         } catch is OutputFile.NobodyReads {
-            // An output without a reader (`| head`) is not a failure.
+            // An output without a reader (`| head`) is not an error.
         }
         if hadTrouble { throw ExitCode(ExitStatus.badInput.rawValue) }
     }

@@ -57,7 +57,7 @@ struct CloneCommand: ParsableCommand {
         let reader = ProfileReader()
         for (index, part) in try run.parts(files).enumerated() {
             if index > 0 { reader.beginFile() }
-            // Moments are relative to each capture.
+            // Moments are relative to the start of each capture.
             var filter = TrafficFilter()
             (filter.from, filter.to) = (from?.value, to?.value)
             var gate = TrafficGate(filter)

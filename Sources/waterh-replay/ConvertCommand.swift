@@ -46,7 +46,7 @@ struct ConvertCommand: ParsableCommand {
                     try destination?.write(bytes)
                 }
             } catch let error as CaptureError where error.kind == .cannotCarry {
-                // Do not publish a partial file: an existing one stays unchanged.
+                // Do not publish a partial file. An existing file stays unchanged.
                 destination = nil
                 throw error
             }

@@ -68,7 +68,7 @@ struct MomentArgument: ExpressibleByArgument {
         return date(text).map { .absolute($0) }
     }
 
-    /// `1770070880.1`: up to nine decimal places.
+    /// Parses seconds since 1970 with up to nine decimal places: `1770070880.1`.
     private static func seconds(_ text: Substring) -> Duration? {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, !first.isEmpty, first.utf8.count <= 11, first.utf8.allSatisfy(isDigit),
@@ -81,7 +81,7 @@ struct MomentArgument: ExpressibleByArgument {
         return .seconds(whole) + .nanoseconds(fraction)
     }
 
-    /// `22:21`, `22:21:20`, `22:21:20.123`.
+    /// Parses a time of day: `22:21`, `22:21:20`, `22:21:20.123`.
     private static func timeOfDay(_ text: Substring) -> Duration? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard (2...3).contains(parts.count), let hour = two(parts[0]), hour < 24, let minute = two(parts[1]),
@@ -93,7 +93,7 @@ struct MomentArgument: ExpressibleByArgument {
         return start + second
     }
 
-    /// ISO 8601: a date, or date and time, followed by `Z`, `+01:00` or nothing (UTC).
+    /// Parses ISO 8601: a date, or date and time, followed by `Z`, `+01:00` or nothing (UTC).
     private static func date(_ text: String) -> Duration? {
         let text = text.replacingOccurrences(of: " ", with: "T")
         let day = text.prefix(10)

@@ -22,13 +22,12 @@ final class WatchGate: Sendable {
     private let isOver = Atomic(false)
 
     init() {
-        // The start value is zero because a semaphore must not be freed below its start value, and packets can wait
-        // when the watch ends.
+        // Start at zero, because a semaphore must not be freed below its start value while packets wait.
         places = DispatchSemaphore(value: 0)
         for _ in 0..<4096 { places.signal() }
     }
 
-    /// Waits for a free place; `false` after the end of the watch.
+    /// Waits for a free slot. Returns `false` after the end of the watch.
     func enter() -> Bool {
         while places.wait(timeout: .now() + .milliseconds(200)) == .timedOut {
             if isOver.load(ordering: .relaxed) { return false }
@@ -71,7 +70,7 @@ struct FollowedFiles {
         _ path: String, _ number: UInt16, _ gate: WatchGate, _ parts: AsyncStream<WatchedPart>.Continuation
     ) throws {
         var file = CaptureFile(path: path)
-        // A pipe ends with its last writer; a file can grow.
+        // A pipe ends with its last writer. A file can grow.
         if path != "-", isFile(path) { file.growth = try FileGrowth(path, output: STDOUT_FILENO) }
         file.onHead = { parts.yield(.head($0)) }
         try file.forEachPacket { packet, bytes in

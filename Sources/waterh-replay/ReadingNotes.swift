@@ -54,7 +54,7 @@ final class ReadingNotes {
                 """
             )
         }
-        // The line about the file's error shows where the reading ended, which explains incomplete and missing data.
+        // The error of the file shows where the reading ended, which explains missing data.
         if hadTrouble { return }
         if encrypted > 0 {
             run.note(

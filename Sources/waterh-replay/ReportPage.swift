@@ -10,7 +10,7 @@ struct ReportPage {
     private let pictures: [PictureJSON]
     private let nonce: String
 
-    /// - Parameter nonce: unpredictable letters and digits.
+    /// - Parameter nonce: the nonce of the security policy, unpredictable letters and digits.
     init(_ pictures: [PictureJSON], nonce: String) {
         self.pictures = pictures
         self.nonce = nonce
@@ -54,7 +54,7 @@ struct ReportPage {
         Array(UnsafeBufferPointer(start: part.bytes, count: Int(part.length)))
     }
 
-    /// JSON with `<`, `>` and `&` as escapes. They occur only in strings, where an escape has the same meaning.
+    /// JSON with `<`, `>` and `&` as escapes, which have the same meaning in strings.
     static func scriptSafe(_ json: String) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(json.utf8.count + 64)

@@ -163,13 +163,13 @@ struct StatisticsReport {
         "\(counts.valueBytes) value bytes" + (counts.bytesPerSecond.map { " at \(rate($0))" } ?? "")
     }
 
-    /// `980 bytes/s`, `12.5 kB/s`.
+    /// A rate as text: `980 bytes/s`, `12.5 kB/s`.
     static func rate(_ bytesPerSecond: Double) -> String {
         bytesPerSecond < 1000
             ? "\(Int(bytesPerSecond.rounded())) bytes/s" : "\(Double(Int((bytesPerSecond / 100).rounded())) / 10) kB/s"
     }
 
-    /// `820 µs`, `1.24 ms`, `12.4 ms`, `340 ms`, `1.2 s`.
+    /// A duration as text: `820 µs`, `1.24 ms`, `12.4 ms`, `340 ms`, `1.2 s`.
     static func span(_ span: Duration) -> String {
         guard span < .seconds(1) else { return SummaryText.duration(span) }
         let microseconds = Int(span.components.attoseconds / 1_000_000_000_000)

@@ -67,8 +67,7 @@ struct StatisticsTable {
         return Self.columns.map { Self.quoted(cells[$0] ?? "") }.joined(separator: ",") + "\n"
     }
 
-    /// Quotes a file name, which can have any characters. An apostrophe before it prevents a spreadsheet from reading a
-    /// formula.
+    /// Quotes a file name, which can have any characters. An apostrophe before it prevents a formula.
     private static func quoted(_ text: String) -> String {
         let text = text.unicodeScalars.first.map { "=+-@\t\r".unicodeScalars.contains($0) } == true ? "'" + text : text
         guard text.unicodeScalars.contains(where: { ",\"\n\r".unicodeScalars.contains($0) }) else { return text }

@@ -44,7 +44,7 @@ struct SummaryReport {
     private var span: String? {
         guard let first = summary.firstTime, let last = summary.lastTime else { return "time: none in the capture" }
         var text = "time: \(moment(first)) to \(moment(last)) (\(SummaryText.duration(last - first)))"
-        // Bluetooth LE exists since 2010.
+        // Bluetooth LE exists since 2010, so an earlier date is wrong.
         if last < .seconds(1_262_304_000) {
             text += "; not a real date: the recorder had no clock, or counted from its own start"
         }

@@ -13,7 +13,7 @@ enum SummaryText {
         }
     }
 
-    /// `12 ms`, `8.9 s`, `20 min`.
+    /// A duration as text: `12 ms`, `8.9 s`, `20 min`.
     static func duration(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         if seconds == 0 { return "\(attoseconds / 1_000_000_000_000_000) ms" }

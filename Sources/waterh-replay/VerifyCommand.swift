@@ -43,7 +43,7 @@ struct VerifyCommand: ParsableCommand {
             throw CommandFailure(
                 .badInput, "no captures in \(directory)", advice: "Name the directory of the captures.")
         }
-        // Report an error before hours of reading.
+        // Open the output first, to report an error before hours of reading.
         let place = try junit.map { try OutputFile($0, mode: CaptureRun.mode) }
         var report = TestReport(suite: "waterh-replay verify")
         for name in files {

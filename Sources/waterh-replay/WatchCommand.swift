@@ -117,7 +117,7 @@ struct WatchCommand: AsyncParsableCommand {
         if status != .done { throw ExitCode(status.rawValue) }
     }
 
-    /// Files and pipes are numbered from 1; adapters of this machine are source 0.
+    /// The inputs. Files and pipes are numbered from 1; adapters of this machine are source 0.
     private func sort() throws -> (files: [(UInt16, String)], adapters: [HostAdapter]) {
         var files: [(UInt16, String)] = [], adapters: [HostAdapter] = []
         for source in sources where source != "all" {

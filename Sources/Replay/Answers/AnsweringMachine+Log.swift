@@ -37,7 +37,7 @@ extension AnsweringMachine {
         play(place, at: now)
     }
 
-    /// Drops the acknowledged records: the first ones of the last dump.
+    /// Drops the acknowledged records, which are the first ones of the last dump.
     mutating func acknowledge(_ count: Int) {
         let named = Set(lastDump.prefix(count))
         lastDump.removeFirst(min(count, lastDump.count))
@@ -46,7 +46,7 @@ extension AnsweringMachine {
 
     mutating func play(_ place: Int, at now: MonotonicInstant) {
         used.insert(place)
-        // Send the rest of the previous response first: this host was faster than the recorded one.
+        // Send the rest of the previous response first, because this host was faster than the recorded one.
         for index in outbox.indices { outbox[index].due = now }
         var due = now
         for value in script.exchanges[place].values {
@@ -86,7 +86,7 @@ extension AnsweringMachine {
             return entries.map { Frame(.put, payload: $0).encoded } + [Frame(.put, payload: []).encoded]
         }
         guard let first = entries.first else { return [BottleMessage.logEmpty.frame.encoded] }
-        // The length field of a frame has 16 bits: longer logs need several frames.
+        // The length field of a frame has 16 bits, so longer logs need several frames.
         let length = entries.reduce(0) { $0 + $1.count }
         guard length <= Frame.maximumPayload else {
             return [BottleMessage.logFollows.frame.encoded] + entries.map { Frame(.put, payload: $0).encoded }
@@ -95,7 +95,7 @@ extension AnsweringMachine {
             + entries.dropFirst()
     }
 
-    /// Sends the next value when the previous one is sent.
+    /// Sends the next value if the previous one is sent.
     mutating func pump(at now: MonotonicInstant) {
         if let until = inFlightUntil, until <= now { inFlightUntil = nil }
         guard inFlightUntil == nil, central != nil, isSubscribed, let next = outbox.first, next.due <= now else {

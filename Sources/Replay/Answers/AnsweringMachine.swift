@@ -10,14 +10,14 @@ import Emulator
 package struct AnsweringMachine: Sendable {
     /// The treatment of requests that are not in the capture.
     package enum Mode: String, Sendable, CaseIterable {
-        /// The model answers them.
+        /// The model answers these requests.
         case once
-        /// They end the connection, with a message that shows both sides.
+        /// These requests end the connection, with a message that shows both sides.
         case strict
     }
 
     package enum Pace: Sendable, Equatable {
-        /// As recorded, at a multiple of the speed.
+        /// Uses the recorded delays, divided by `speed`.
         case recorded(speed: Double)
         case flush
     }
@@ -30,7 +30,7 @@ package struct AnsweringMachine: Sendable {
     package enum Effect: Sendable, Equatable {
         case link(PeripheralRequest)
         case log(String)
-        /// Strict mode: the request differs from the capture. One line with both sides; the connection ends.
+        /// The request differs from the capture (strict mode). Has one line with both sides. The connection ends.
         case mismatch(String)
     }
 
@@ -45,7 +45,7 @@ package struct AnsweringMachine: Sendable {
     var effects: [Effect] = []
     var central: CentralID?
     var isSubscribed = false
-    /// The indexes of played exchanges.
+    /// The indices of exchanges that were played.
     var used: Set<Int> = []
     /// The records without an acknowledgement.
     var remaining: [[UInt8]]
@@ -178,7 +178,7 @@ package struct AnsweringMachine: Sendable {
         if let token { effects.append(.link(.respond(token: token, .value([])))) }
     }
 
-    /// The next recorded exchange for a request; the last one repeats.
+    /// The index of the next recorded exchange for a request. The last one repeats.
     private func nextExchange(_ request: [UInt8]) -> Int? {
         let places = script.exchanges.indices.filter { script.exchanges[$0].request == request }
         return places.first { !used.contains($0) } ?? places.last

@@ -7,7 +7,7 @@ package struct AnsweringScript: Sendable {
     package struct Value: Sendable, Equatable {
         /// The value as received.
         package var bytes: [UInt8]
-        /// The time since the request.
+        /// The delay after the request.
         package var after: Duration
     }
 
@@ -24,13 +24,13 @@ package struct AnsweringScript: Sendable {
         package var command: HostCommand { HostCommand(decoding: request) }
     }
 
-    /// `nil` if the capture does not have it.
+    /// The device address; `nil` if the capture does not have it.
     package internal(set) var address: BluetoothAddress?
     package internal(set) var name: String?
     /// The model of the recorded bottle; `nil` if the capture does not show it.
     package internal(set) var model: BottleModel?
     package internal(set) var profile: BottleProfile
-    /// In the order of the capture, over all connections.
+    /// The exchanges in the order of the capture, over all connections.
     package internal(set) var exchanges: [Exchange] = []
     /// Every distinct log record of the capture, including those without a request or in incomplete transfers.
     package internal(set) var records: [[UInt8]] = []
@@ -105,7 +105,7 @@ private final class ScriptBuilder: EventReader {
         default: break
         }
         try conversation?.receive(event, bytes)
-        // The handle's role is only known now: the value itself can determine it.
+        // The handle's role is only known now, because the value itself can determine it.
         for transfer in transfers { take(transfer) }
         transfers.removeAll(keepingCapacity: true)
         guard self.bytes <= Self.mostBytes else {

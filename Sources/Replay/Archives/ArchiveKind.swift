@@ -2,7 +2,7 @@
 enum ArchiveKind: String, CaseIterable {
     case gzip, bzip2, xz, zstd, lz4, compress, zip, tar
 
-    /// The number of bytes needed to recognise each kind: a tar has its mark at offset 257.
+    /// The number of bytes needed to recognise each kind. A tar has its magic number at offset 257.
     static let headLength = 262
 
     /// Whether the file has members; other kinds have the bytes of one file.
@@ -23,7 +23,7 @@ enum ArchiveKind: String, CaseIterable {
     private func begins(_ head: [UInt8]) -> Bool {
         switch self {
         case .gzip: return head.starts(with: [0x1F, 0x8B])
-        // After the level there is the first block, or the end of an empty file.
+        // The level is followed by the first block, or by the end of an empty file.
         case .bzip2:
             return head.starts(with: Array("BZh".utf8)) && head.count >= 10
                 && (head[4..<10].elementsEqual([0x31, 0x41, 0x59, 0x26, 0x53, 0x59])
@@ -32,7 +32,7 @@ enum ArchiveKind: String, CaseIterable {
         case .zstd: return head.starts(with: [0x28, 0xB5, 0x2F, 0xFD])
         case .lz4: return head.starts(with: [0x04, 0x22, 0x4D, 0x18])
         case .compress: return head.starts(with: [0x1F, 0x9D])
-        // The second is an empty zip.
+        // The second magic number is that of an empty zip.
         case .zip: return head.starts(with: Array("PK\u{3}\u{4}".utf8)) || head.starts(with: Array("PK\u{5}\u{6}".utf8))
         case .tar: return head.count >= Self.headLength && head[257..<262].elementsEqual("ustar".utf8)
         }

@@ -1,16 +1,16 @@
 /// The limits for unpacking. Unpacking ends with an error at the first exceeded one.
 package struct ArchiveLimits: Sendable {
-    /// The total of unpacked bytes.
+    /// The maximum total of unpacked bytes.
     package var bytes: Int
     /// The maximum ratio of unpacked to packed bytes.
     package var ratio: Int
     /// The number of unpacked bytes up to which `ratio` is not checked.
     package var freeBytes: Int
-    /// The number of members, including those of nested archives.
+    /// The maximum number of members, including those of nested archives.
     package var members: Int
-    /// The number of captures; each one stays open.
+    /// The maximum number of captures. Each one stays open.
     package var captures: Int
-    /// The nesting depth; 1 for an archive without archives inside.
+    /// The maximum nesting depth; 1 for an archive without archives inside.
     package var nesting: Int
     /// The maximum time for unpacking.
     package var time: Duration

@@ -18,7 +18,6 @@ final class ArchiveReader {
     private let handle: OpaquePointer
     private let kind: ArchiveKind
     private let stream: InflateStream?
-    /// Whether the stream's failure was reported.
     private var isTold = false
 
     /// - Parameter descriptor: at the start of the file. It must stay open while this object exists.
@@ -39,8 +38,7 @@ final class ArchiveReader {
         try checkFilters()
     }
 
-    /// Passes the next unpacked bytes to libarchive. A damaged stream counts as ended, so that libarchive delivers all
-    /// bytes before the damage.
+    /// Passes the next unpacked bytes to libarchive. A damaged stream ends before the damage.
     private static let give:
         @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, UnsafeMutablePointer<UnsafeRawPointer?>?) -> Int = {
             _, stream, place in
@@ -61,7 +59,7 @@ final class ArchiveReader {
         case .zip: _ = archive_read_support_format_zip(handle)
         case .tar: _ = archive_read_support_format_tar(handle)
         default:
-            // Packed data can be a tar; otherwise it is the bytes of one file.
+            // Packed data can be a tar, or else the bytes of one file.
             _ = archive_read_support_format_tar(handle)
             _ = archive_read_support_format_raw(handle)
             _ = archive_read_support_format_empty(handle)
@@ -77,7 +75,7 @@ final class ArchiveReader {
             try endStream()
             return nil
         }
-        // For example, a name in another character set causes a warning.
+        // Warnings are accepted, such as that of a name in another character set.
         guard code >= ARCHIVE_WARN, let entry else { throw failure() }
         let name =
             (archive_entry_pathname_utf8(entry) ?? archive_entry_pathname(entry)).map { String(cString: $0) } ?? ""

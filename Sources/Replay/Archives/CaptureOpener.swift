@@ -3,8 +3,8 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// Opens a capture: a plain one, a packed one (gzip, bzip2, xz, zstd, lz4, .Z), a zip or tar with captures (such as an
-/// Android bug report), or a text with a packed Bluetooth log (btsnooz).
+/// Opens a plain capture, a packed one (gzip, bzip2, xz, zstd, lz4, .Z), a zip or tar with captures (such as an Android
+/// bug report), or a text with a packed Bluetooth log (btsnooz).
 ///
 /// Packed data is unpacked within limits to unnamed files in the temporary folder. Other files are not changed.
 package struct CaptureOpener: Sendable {
@@ -21,8 +21,7 @@ package struct CaptureOpener: Sendable {
 
     /// - Parameter path: as the user wrote it; `-` is standard input. A file that cannot be opened is left to its
     ///   reader, which reports the reason.
-    /// - Throws: `CaptureError` if a packed file has nothing to read; `CaptureFileError` if there is no room to unpack
-    ///   it.
+    /// - Throws: `CaptureError` if a packed file has nothing to read; `CaptureFileError` if there is no room.
     package func open(_ path: String) throws -> Opened {
         let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return Self.plain(path) }
@@ -79,7 +78,7 @@ package struct CaptureOpener: Sendable {
         return Opened(parts: Self.sorted(opened.parts), remarks: opened.remarks)
     }
 
-    /// `nil` if there is nothing to unpack.
+    /// Opens packed content. Returns `nil` if there is nothing to unpack.
     private func open(_ look: ContentProbe, _ descriptor: CInt, _ path: String, size: Int) throws -> Opened? {
         let unpacker = Unpacker(path, ArchiveBudget(limits, packed: size))
         switch look {
@@ -166,7 +165,7 @@ package struct CaptureOpener: Sendable {
         return reading
     }
 
-    /// - Returns: whether the pipe still has a reader.
+    /// Writes bytes to a pipe. Returns whether the pipe still has a reader.
     private static func put(_ bytes: [UInt8], _ descriptor: CInt) -> Bool {
         bytes.withUnsafeBytes { raw in
             var rest = raw[...]

@@ -6,9 +6,9 @@ package final class CapturePart: Sendable {
     package let path: String
     /// The name for messages: the file as the user wrote it, and the member.
     package let name: String
-    /// The same as the user wrote it; `-` for standard input.
+    /// The file as the user wrote it; `-` for standard input.
     package let place: String
-    /// A sentence about the reason why the capture is incomplete; `nil` if it was unpacked completely.
+    /// The reason why the capture is incomplete, as a sentence; `nil` if it was unpacked completely.
     package let trouble: String?
     let order: CaptureOrder
     private let spool: SpoolFile?

@@ -1,9 +1,9 @@
 import CArchive
 import Glibc
 
-/// Unpacks gzip or zlib in blocks: all bytes before a truncated or damaged place, then an error.
+/// Unpacks gzip or zlib in blocks: all bytes before the truncated or damaged offset, then an error.
 ///
-/// gzip is unpacked by zlib because libarchive ignores gzip's checksum and drops the last block of a truncated file.
+/// zlib unpacks gzip, because libarchive ignores gzip's checksum and drops the last block of a truncated file.
 final class InflateStream {
     enum Format { case gzip, zlib }
 
@@ -58,7 +58,7 @@ final class InflateStream {
         plain.deallocate()
     }
 
-    /// The next bytes, valid until the next call. `nil` at the end; `failure` is set if it is too early.
+    /// The next bytes, valid until the next call. `nil` at the end; `failure` is set if the data are incomplete.
     func next() -> UnsafeRawBufferPointer? {
         stream.pointee.next_out = plain.baseAddress
         stream.pointee.avail_out = CUnsignedInt(plain.count)

@@ -106,7 +106,7 @@ struct PackedLogScanner {
         if log.bytes.count > Self.longestLog { log.trouble = "the packed log is larger than the limit" }
     }
 
-    /// Whether the line has the mark within its first words: some tools write a time before it.
+    /// Whether the line has the marker within its first words. Some tools write a time before it.
     private static func holds(_ line: [UInt8], _ mark: [UInt8]) -> Bool {
         guard line.count >= mark.count else { return false }
         return (0...min(64, line.count - mark.count)).contains { line[$0...].starts(with: mark) }

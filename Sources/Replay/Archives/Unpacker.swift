@@ -56,8 +56,7 @@ final class Unpacker {
     // MARK: archives
 
     private func unpack(_ descriptor: CInt, _ kind: ArchiveKind, place: String, depth: Int) throws {
-        // The directory of a complete zip allows skipping members. Other archives are read through, and all bytes
-        // count.
+        // The directory of a complete zip allows skipping members. All bytes of other archives are read.
         let canSkip = kind == .zip && Self.hasDirectory(descriptor)
         lseek(descriptor, 0, SEEK_SET)
         let reader = try ArchiveReader(descriptor, kind)
@@ -92,7 +91,7 @@ final class Unpacker {
         let head = try bytes.head(ContentProbe.longestHead)
         let isOnly = isAlone && isTop
         switch ContentProbe(head, isLast: bytes.isOver) {
-        // Many texts in an archive start like a capture.
+        // Many texts in an archive look like a capture at their start.
         case .capture(let packets, let order) where packets > 0 || isOnly:
             guard found.count < budget.limits.captures else {
                 refuse(
@@ -121,7 +120,7 @@ final class Unpacker {
             }
             return
         case .text:
-            // A single file is passed on in any case: its reader reports its kind.
+            // A single file is passed on in any case, because its reader reports its kind.
             let file = isOnly ? try SpoolFile(for: path) : nil
             var scanner = PackedLogScanner()
             try file?.write(head)
@@ -216,7 +215,7 @@ final class Unpacker {
 
     /// Drops the log in the text of a bug report that also has it as a file.
     private func dropCopies() {
-        // Separately for each report, because an archive can have reports of several phones.
+        // Handle each report separately, because an archive can have reports of several phones.
         let reports = Set(
             found.filter { !$0.isPackedLog && $0.place.contains("btsnoo") }.map { Self.container(of: $0.place) })
         func isCopy(_ one: Found) -> Bool { one.isPackedLog && reports.contains(Self.container(of: one.place)) }
@@ -233,8 +232,7 @@ final class Unpacker {
         if case .capture(_, let order) = ContentProbe(file, isLast: true) { order } else { CaptureOrder() }
     }
 
-    /// Sorts by the times of the first packets. If no packet has a date, the earlier log (`btsnoop_hci.log.last`) comes
-    /// before the log.
+    /// Sorts by the times of the first packets. If no packet has a date, `btsnoop_hci.log.last` comes first.
     private func sort() {
         var first: [Substring: Int] = [:]
         func base(_ place: String) -> Substring { place.hasSuffix(".last") ? place.dropLast(5) : place[...] }

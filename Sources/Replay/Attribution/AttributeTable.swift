@@ -42,8 +42,7 @@ package struct AttributeTable: Sendable, Equatable {
         }
     }
 
-    /// Whether the handle is in that service or the services are unknown: FFE4 in another service does not belong to a
-    /// bottle.
+    /// Whether the handle is in that service, or no services are known. FFE4 in another service is not a bottle's.
     func isIn(_ service: UInt16, _ handle: UInt16) -> Bool {
         guard let found = self.service(at: handle) else { return true }
         return found.uuid == BluetoothUUID(service)
@@ -117,7 +116,7 @@ struct PendingRequest: Equatable {
     var type: BluetoothUUID?
     var value: BluetoothUUID?
 
-    /// `nil` for PDUs without a response, and for incomplete requests.
+    /// Returns `nil` for PDUs without a response, and for incomplete requests.
     init?(_ pdu: RawSpan) {
         guard let opcode = pdu.first else { return nil }
         self.opcode = opcode

@@ -3,10 +3,10 @@ import BottleProtocol
 
 /// One end of a connection, across all connections with the same address.
 package final class BottlePeer {
-    /// `nil` if the capture does not have it.
+    /// The device address; `nil` if the capture does not have it.
     package internal(set) var address: BluetoothAddress?
     package let firstConnection: Int
-    /// The advertised name, or the value of 2A00.
+    /// The advertised name, or else the value of 2A00.
     package internal(set) var name: String?
     /// The model of the snapshot, else that of the name.
     package internal(set) var model: BottleModel?
@@ -20,10 +20,10 @@ package final class BottlePeer {
     package internal(set) var batteryPercent: Int?
     package internal(set) var hasSpoken = false
     package internal(set) var commandCount = 0
-    /// Its address is a private one, which changes.
+    /// Whether the address is private, so that it changes.
     var isAddressPrivate = false
     var keys: [PeerBook.Key] = []
-    /// Whether it is the capturing host itself.
+    /// Whether the peer is the capturing host.
     package let isHost: Bool
     var openConnections = 0
 
@@ -40,7 +40,7 @@ package final class BottlePeer {
         return "\(name.map { $0.withoutControls } ?? "connection \(firstConnection)") (no address)"
     }
 
-    /// Whether its frames or its name are a bottle's. Other devices use the same UUIDs.
+    /// Whether frames or the name identify a bottle. Other devices use the same UUIDs.
     package var isBottle: Bool { hasSpoken || name.map(BottleName.isBottle) == true }
 
     func note(_ profile: BottleProfile?, _ basis: AttributionBasis) {
@@ -68,8 +68,7 @@ package final class BottlePeer {
 }
 
 extension String {
-    /// The text without control characters, line separators and characters that change the text direction, because
-    /// names are received by radio.
+    /// The text without control characters, line separators and directional characters, for received names.
     package var withoutControls: String {
         String(
             String.UnicodeScalarView(
@@ -109,7 +108,7 @@ struct PeerBook {
         case connection(Int)
     }
 
-    /// In order of first connection.
+    /// The peers in order of first connection.
     var all: [BottlePeer] {
         // A peer that identified itself has two keys.
         peers.filter { key, peer in peer.keys.first == key }.values.sorted {
@@ -145,8 +144,7 @@ struct PeerBook {
         return peer
     }
 
-    /// Drops a peer about which nothing is known after its last connection. The memory therefore does not grow with the
-    /// number of connections.
+    /// Drops a peer about which nothing is known after its last connection. This limits the memory.
     mutating func leave(_ peer: BottlePeer) {
         peer.openConnections -= 1
         guard peer.openConnections <= 0, !peer.isHost else { return }

@@ -31,7 +31,7 @@ struct ObservedTransfer {
     var frame: Int
     var time: Duration?
 
-    /// Whether it belongs to a known characteristic of a bottle.
+    /// Whether the value belongs to a known characteristic of a bottle.
     var isBottles: Bool {
         switch side.role(of: handle, GivenHandles()) {
         case .response, .command: true
@@ -42,8 +42,7 @@ struct ObservedTransfer {
     var peer: BluetoothAddress? { side.isHost ? nil : side.connection.peer }
 }
 
-/// Follows the connections of one capture in a single pass: builds the attribute tables, and finds the traffic of
-/// bottles.
+/// Follows the connections of one capture in a single pass: builds attribute tables and finds the traffic of bottles.
 ///
 /// Pass every event of `ConversationReassembler` in order, then call `finish`. Use one reader per capture.
 final class ConversationReader {
@@ -56,7 +55,7 @@ final class ConversationReader {
     private var last: ConnectionSides?
     private var stream: LogStream?
     private let sink: Sink
-    /// Whether values are read, or only discovery.
+    /// Whether to read values in addition to discovery.
     private let followsValues: Bool
     /// Called for every whole value of any characteristic, before it is interpreted.
     var onValue: ((ObservedTransfer) -> Void)?
@@ -98,8 +97,7 @@ final class ConversationReader {
         connections = [:]
     }
 
-    /// A shortcut for the middle of a log: the same connection, direction and handle as before, and a value that
-    /// completes nothing.
+    /// A fast path within a log: connection, direction and handle as before, and a value that completes nothing.
     private struct LogStream {
         let connection: Int
         let direction: TrafficDirection?
@@ -117,7 +115,7 @@ final class ConversationReader {
 
     // MARK: connections
 
-    /// Both ends of a connection can be servers.
+    /// The two ends of a connection. Both can be servers.
     final class ConnectionSides {
         let id: Int
         let remote: ServerSide
@@ -147,8 +145,7 @@ final class ConversationReader {
         let remote = book.peer(address.map { .address($0) } ?? .connection(connection.id), connection: connection.id)
         let host = book.peer(.host(connection.adapter), connection: connection.id)
         remote.openConnections += 1
-        // The two highest bits of a random address: 11 is static, 00 and 01 are private (Core 5.4, Vol 6 Part B,
-        // 1.3.2).
+        // The highest bits of a random address: 11 static, 00 and 01 private (Core 5.4, Vol 6 Part B, 1.3.2).
         if let address, connection.isPeerRandom == true, address.value >> 46 < 2 { remote.isAddressPrivate = true }
         return ConnectionSides(
             id: connection.id, remote: ServerSide(peer: remote, connection: connection, isHost: false),
@@ -163,8 +160,7 @@ final class ConversationReader {
         book.leave(sides.remote.peer)
     }
 
-    /// Odd opcodes come from the server, even ones go to it. If the direction is unknown, the peer counts as the
-    /// server.
+    /// The server of a PDU: odd opcodes come from it, even ones go to it. It is the peer if the direction is unknown.
     @inline(__always)
     func server(_ isFromServer: Bool, _ observation: ATTObservation) -> ServerSide {
         let sides = sides(of: observation.connection)
@@ -272,7 +268,7 @@ final class ConversationReader {
         }
     }
 
-    /// `23 ( handle(2) length(2) value )*`
+    /// Handles Multiple Handle Value Notification: `23 ( handle(2) length(2) value )*`.
     private func multiple(_ pdu: RawSpan, _ side: ServerSide, _ observation: ATTObservation) throws {
         var at = 1
         while let handle = pdu.little16(at: at), let length = pdu.little16(at: at + 2) {
@@ -378,7 +374,7 @@ final class ConversationReader {
     ) throws {
         note(bytes.span.bytes, handle, side, observation, travel)
         switch side.role(of: handle, given) {
-        // Also writes to the response characteristic: the bottle disconnects after some of them.
+        // Report writes to the response characteristic too, because the bottle disconnects after some of them.
         case .command(let profile, let basis), .response(let profile, let basis):
             side.peer.note(profile, basis)
             try command(bytes, to: handle, side, observation)
@@ -386,7 +382,7 @@ final class ConversationReader {
             let isConfirmed = side.guess.response != nil && side.guess.command == nil
             guard isConfirmed || side.mayGuess else { break }
             side.guess.command = handle
-            // A command after frames confirms the bottle.
+            // A command after frames confirms that the device is a bottle.
             if isConfirmed { side.guess.isOneSided = false }
             side.resetRoles()
             try command(bytes, to: handle, side, observation)

@@ -32,7 +32,7 @@ final class ServerSide {
         carried = peer.table
     }
 
-    /// The role of a handle. Cached, because a large capture has hundreds of thousands of values of one handle.
+    /// The role of a handle, cached because a large capture has hundreds of thousands of values of one handle.
     @inline(__always)
     func role(of handle: UInt16, _ given: GivenHandles) -> HandleRole {
         if handle == lastHandle, let lastRole { return lastRole }
@@ -45,8 +45,7 @@ final class ServerSide {
         return role
     }
 
-    /// Discovery on this connection takes precedence over discovery on an earlier one. A table with a bottle is
-    /// complete.
+    /// The role by discovery on this connection, else on an earlier one. A table with a bottle is complete.
     private func discoveredRole(_ handle: UInt16, _ given: GivenHandles) -> HandleRole? {
         if let role = Self.role(of: handle, in: table, .discovered) {
             // A given handle also applies if discovery shows a vendor UUID.
@@ -57,7 +56,7 @@ final class ServerSide {
         return Self.role(of: handle, in: carried, .carriedOver) ?? (carried.hasBottle ? .other : nil)
     }
 
-    /// `nil` if the table does not have the handle.
+    /// The role of the handle in a table; `nil` if the table does not have the handle.
     private static func role(of handle: UInt16, in table: AttributeTable, _ basis: AttributionBasis) -> HandleRole? {
         guard let type = table.type(at: handle) else { return nil }
         for profile in BottleProfile.allCases {
@@ -96,7 +95,7 @@ final class ServerSide {
 }
 
 enum HandleRole: Equatable {
-    /// Sends frames of the bottle. A `nil` profile is unknown.
+    /// The handle sends frames of the bottle. A `nil` profile is unknown.
     case response(BottleProfile?, AttributionBasis)
     case command(BottleProfile?, AttributionBasis)
     /// Any other role, known by discovery.
@@ -104,7 +103,7 @@ enum HandleRole: Equatable {
     case unknown
 }
 
-/// `--command-handle` and `--response-handle`.
+/// The handles given by `--command-handle` and `--response-handle`.
 package struct GivenHandles: Sendable, Equatable {
     package var command: UInt16?
     package var response: UInt16?

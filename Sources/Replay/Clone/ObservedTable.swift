@@ -17,7 +17,7 @@ struct ObservedTable {
         var source: PeripheralProfile.Source
     }
 
-    /// By the handle of the declaration, like includes and services.
+    /// The characteristics by the handle of their declaration, like includes and services.
     private var characteristics: [UInt16: Declared] = [:]
     private var includes: [UInt16: PeripheralProfile.Include] = [:]
     private var groups: [UInt16: PeripheralProfile.Service] = [:]
@@ -99,8 +99,7 @@ struct ObservedTable {
     }
 }
 
-/// Arranges attributes in the table: services, their attributes, then those seen only in the traffic. No handle is used
-/// twice.
+/// Arranges attributes in the table: services, their attributes, then those only in the traffic. Handles are unique.
 private struct TableBuilder {
     var gaps: [String] = []
     private var services: [PeripheralProfile.Service] = []
@@ -205,7 +204,7 @@ private struct TableBuilder {
             return false
         }
         var owner = services[place].characteristics[index]
-        // A host subscribed there, but the capture has no notification.
+        // A host has subscribed to the characteristic, but the capture has no notification.
         if uuid == GATTTable.clientConfiguration, owner.source == .seen, !owner.canBeSubscribed {
             owner.properties.insert(.notify)
         }
@@ -240,10 +239,10 @@ private struct TableBuilder {
         return index >= 0 && handle <= services[index].end ? index : nil
     }
 
-    /// The service of a characteristic: a known one, or a new one with the free handles around it.
+    /// The service of a characteristic: a known one, or a new one for the free handles around the characteristic.
     private mutating func home(of characteristic: PeripheralProfile.Characteristic) -> Int? {
         if let known = service(at: characteristic.declaration) { return known }
-        // The service declaration is directly before, and the service ends before the next one.
+        // The service declaration is directly before, and the service ends before the next service.
         guard characteristic.declaration > 1 else { return nil }
         let start = characteristic.declaration - 1
         let next = services.countInOrder { $0.handle <= start }
@@ -271,8 +270,7 @@ private struct TableBuilder {
         return (services, gaps)
     }
 
-    /// Moves each descriptor to the last characteristic before it, because a characteristic can have been added in
-    /// between.
+    /// Moves each descriptor to the last characteristic before it, because characteristics were added.
     private mutating func withDescriptorsInPlace(_ old: PeripheralProfile.Service) -> PeripheralProfile.Service {
         var service = old
         let descriptors = service.characteristics.flatMap(\.descriptors).sorted { $0.handle < $1.handle }

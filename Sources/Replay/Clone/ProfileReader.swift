@@ -6,12 +6,12 @@ package struct ObservedPeripheral: Sendable {
     package var profile: PeripheralProfile
     /// The address, or the number of the connection.
     package var label: String
-    /// The number of connections in which it was the server.
+    /// The number of connections in which the peripheral was the server.
     package var connections: Int
-    /// The number of ATT PDUs from it.
+    /// The number of ATT PDUs from the peripheral.
     package var answers: Int
 
-    /// Whether it answered a host without encryption.
+    /// Whether the peripheral answered a host without encryption.
     package var hasSpoken: Bool { answers > 0 }
 }
 
@@ -27,7 +27,7 @@ package struct ProfileReaderError: Error, Sendable, CustomStringConvertible {
 /// notifications form the conversations.
 package final class ProfileReader {
     private static let mostBytes = 64 << 20
-    /// The memory of a peripheral or a connection in bytes, in addition to its PDUs.
+    /// The estimated memory of a peripheral or a connection in bytes, in addition to its PDUs.
     private static let bytesOfOne = 1024
     /// The maximum number of advertisers; further ones are ignored.
     private static let mostAdvertisers = 4096
@@ -47,7 +47,7 @@ package final class ProfileReader {
 
     package init() {}
 
-    /// Starts another file, whose connections are different, and whose addresses are the same.
+    /// Starts another file, with other connections and the same addresses.
     package func beginFile() {
         endConnections()
         file += 1
@@ -100,7 +100,7 @@ package final class ProfileReader {
         return new
     }
 
-    /// The peripheral of a connection: the other end, or the capturing host if that is the peripheral.
+    /// The peripheral of a connection: the other end, or else the capturing host.
     private func draft(of connection: ObservedConnection) -> ProfileDraft {
         if connection.isCentral == false { return draft(.host(file: file, adapter: connection.adapter)) }
         let found: ProfileDraft
@@ -179,7 +179,7 @@ private final class ProfileDraft {
     var table = ObservedTable()
     var conversations: [PeripheralProfile.Conversation] = []
 
-    /// The profile, for which `check` throws no error.
+    /// The profile; it passes `check`.
     var profile: PeripheralProfile {
         var profile = PeripheralProfile(
             address: address, addressType: isRandom.map { $0 ? .random : .public }, mtu: mtu)
@@ -188,14 +188,14 @@ private final class ProfileDraft {
         let (services, gaps) = table.services()
         profile.services = services
         profile.conversations = conversations.map { conversation in
-            // A read without a response shows nothing; a write counts without one.
+            // A read without a response has no information; a write without one counts.
             PeripheralProfile.Conversation(conversation.exchanges.filter { $0.request != .read || $0.response != nil })
         }
         profile.conversations.removeAll { $0.exchanges.isEmpty }
         let deviceName = profile.characteristics.first { $0.uuid == GATTTable.deviceName }?.value.map {
             String(decoding: $0.bytes, as: UTF8.self)
         }
-        // At most 248 bytes.
+        // A device name has at most 248 bytes.
         var name = (advertisedName ?? deviceName)?.withoutControls ?? ""
         while name.utf8.count > 248 { name.removeLast() }
         profile.name = name.isEmpty ? nil : name
@@ -241,7 +241,7 @@ private final class ProfileSession {
     private struct Pending {
         var request: PendingRequest
         var at: Duration?
-        /// The index of its exchange; `nil` if it is not part of the conversation.
+        /// The index of the exchange; `nil` if the request is not part of the conversation.
         var exchange: Int?
         var handles: [UInt16] = []
     }
@@ -278,7 +278,7 @@ private final class ProfileSession {
         if opcode == .exchangeMTURequest { clientMTU = Int(pdu.little16(at: 1) ?? 23) }
         if opcode == .writeCommand || opcode == .signedWriteCommand {
             guard let handle = pdu.little16(at: 1) else { return }
-            // A signature is not repeated, because it could not be verified.
+            // The signature is dropped, because a server could not verify a repeated one.
             let end = opcode == .signedWriteCommand ? max(3, pdu.byteCount - 12) : pdu.byteCount
             return write(.command, handle, pdu.extracting(3..<end).bytes(), observation)
         }
@@ -338,8 +338,7 @@ private final class ProfileSession {
         return !values.isEmpty
     }
 
-    /// Handles an MTU request of the peripheral, which has the peripheral's MTU; the response has the host's (Core 5.4,
-    /// Vol 3 Part F, 3.4.2).
+    /// Handles an MTU request of the peripheral, which contains the peripheral's MTU (Core 5.4, Vol 3 Part F, 3.4.2).
     func exchangeMTU(_ pdu: RawSpan) {
         guard let offered = pdu.little16(at: 1).map(Int.init) else { return }
         if pdu.first == ATTOpcode.exchangeMTURequest.rawValue {
@@ -408,8 +407,7 @@ private final class ProfileSession {
         }
     }
 
-    /// Handles a read by type. Declarations belong to the table; other values count as reads, because many hosts read
-    /// the name this way.
+    /// Handles a read by type. Declarations belong to the table; other values count as reads.
     private func byType(_ pdu: RawSpan, _ request: PendingRequest, _ delay: Int, _ observation: ATTObservation) {
         guard let type = request.type else { return }
         if let short = type.short, (0x2800...0x2803).contains(short) {
@@ -471,7 +469,7 @@ private final class ProfileSession {
         if let exchange { draft.conversations[number].exchanges[exchange].response = response }
     }
 
-    /// Rounded to milliseconds; 0 if the capture has no times, or they go backwards.
+    /// Milliseconds between two times, rounded; 0 if the capture has no times or they go backwards.
     private static func milliseconds(from start: Duration?, to end: Duration?) -> Int {
         guard let start, let end, end > start else { return 0 }
         let (seconds, attoseconds) = (end - start).components

@@ -20,7 +20,7 @@ package struct Delivery {
     let head: UInt64
     let tail: UInt64
 
-    /// Date and time of day, packed so that later ones are larger; `nil` if the fields are not a date.
+    /// Date and time of day as one sortable number; `nil` if the fields are not a date.
     var order: Int? {
         guard record.isDatePossible else { return nil }
         return ((((year * 16 + record.month) * 32 + record.day) * 32 + record.hour) * 64 + record.minute) * 64
@@ -41,7 +41,7 @@ package struct Delivery {
 /// A record that the dialect rejects.
 package struct RefusedRecord {
     package let bottle: BottlePeer
-    /// 13 bytes.
+    /// The 13 bytes of the record.
     package let raw: [UInt8]
     package let reason: DecodeFailure
     package let frame: Int
@@ -49,13 +49,13 @@ package struct RefusedRecord {
 
 extension DrinkReader {
     package struct Options {
-        /// The meaning of byte 0 of a record.
+        /// The dialect, which determines the meaning of byte 0 of a record.
         package var dialect = RecordDialect.calendar
         /// Whether to deliver everything, including duplicates and bookkeeping entries.
         package var isRaw = false
         package var given = GivenHandles()
         package var bottle: BluetoothAddress?
-        /// Only drinks in these PDUs. The device is in `bottle`.
+        /// Selects drinks in these PDUs only. The device is in `bottle`.
         package var filter = TrafficFilter()
         /// The model, if the capture does not show it.
         package var model: BottleModel?
@@ -68,7 +68,7 @@ extension DrinkReader {
     package struct Tally: Sendable, Equatable {
         /// The number of distinct drinks.
         package var drinks = 0
-        /// The sum of their amounts.
+        /// The sum of the drinks' amounts in millilitres.
         package var millilitres = 0
         /// The number of repeated deliveries.
         package var duplicates = 0
@@ -82,8 +82,7 @@ extension DrinkReader {
         package var unfinishedTransfers = 0
         /// The number of values of the response characteristic that are not frames.
         package var malformed = 0
-        /// The number of records from devices that resemble a bottle, dropped because the capture has a bottle with
-        /// better evidence.
+        /// The number of records from devices that resemble a bottle, dropped because of better evidence.
         package var lookalikes = 0
 
         package init() {}

@@ -21,7 +21,7 @@ final class DrinkLedger {
         return (own, unaddressed.map { [$0] } ?? [])
     }
 
-    /// Stores an entry that is not a drink; `false` if it is already there.
+    /// Stores an entry that is not a drink. Returns `false` if the entry is known.
     func insertBookkeeping(of address: BluetoothAddress?, wall: UInt64, amount: UInt16) -> Bool {
         bookkeeping[address, default: []].insert(wall << 16 | UInt64(amount)).inserted
     }
@@ -33,8 +33,7 @@ final class DrinkLedger {
 /// Drinks with a possible date are stored by day in four bytes each: the second of the day and the amount. Others
 /// (impossible dates, 32,768 ml and more) are stored whole.
 ///
-/// A large capture causes millions of look-ups, so pages are held by pointers: retaining a page would cost more than
-/// the look-up.
+/// Pages are held by pointers, because retaining a page would cost more than a look-up, of which there are millions.
 final class DrinkIndex {
     private typealias Page = UnsafeMutablePointer<FlatSet<UInt32>>
 
@@ -51,10 +50,10 @@ final class DrinkIndex {
         }
     }
 
-    /// Stores a drink; `false` if it is already there.
+    /// Stores a drink. Returns `false` if the drink is known.
     /// - Parameters:
-    ///   - wall: the record's bytes 0 to 5 (year − 2000, month, day, hour, minute, second), first byte highest.
-    ///   - amount: ml.
+    /// - wall: the record's bytes 0 to 5 (year − 2000, month, day, hour, minute, second), first byte highest.
+    /// - amount: the amount in millilitres.
     @inline(__always)
     func insert(wall: UInt64, amount: UInt16) -> Bool {
         guard let (day, drink) = Self.place(wall, amount) else {
@@ -93,8 +92,8 @@ final class DrinkIndex {
     }
 }
 
-/// A set of numbers in one block: open addressing, linear probing, at most 4/5 full. `Set` needs about three times the
-/// memory of the keys.
+/// A set of numbers in one block: open addressing, linear probing, at most 4/5 full. `Set` needs three times the
+/// memory.
 private struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
     /// Zero marks a free slot; the number zero itself is `hasZero`.
     private var slots: UnsafeMutablePointer<Key>
@@ -109,7 +108,7 @@ private struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
 
     deinit { slots.deallocate() }
 
-    /// Adds the number; `false` if it is already there.
+    /// Adds the number. Returns `false` if the set has it.
     @inline(__always)
     mutating func insert(_ key: Key) -> Bool {
         guard key != 0 else {
@@ -126,11 +125,11 @@ private struct FlatSet<Key: FixedWidthInteger & UnsignedInteger>: ~Copyable {
 
     func contains(_ key: Key) -> Bool { key == 0 ? hasZero : slots[place(of: key)] != 0 }
 
-    /// The slot of the key, or the free slot for it. There is always a free slot.
+    /// The slot of the key, or the free slot for the key. There is always a free slot.
     @inline(__always)
     private func place(of key: Key) -> Int {
         let slots = slots, capacity = capacity
-        // Fibonacci hashing, then the high half of a product: any table size works.
+        // Fibonacci hashing, then the high half of a product, which works for any table size.
         let mixed = (UInt64(key) ^ UInt64(key) >> 29) &* 0x9E37_79B9_7F4A_7C15
         var place = Int(truncatingIfNeeded: (mixed ^ mixed >> 32).multipliedFullWidth(by: UInt64(capacity)).high)
         while slots[place] != 0, slots[place] != key {

@@ -26,9 +26,9 @@ package final class DrinkReader: EventReader {
     /// The state of drinks whose only evidence is their own form.
     private enum Doubt {
         case open
-        /// The capture has a bottle with better evidence, so they do not count.
+        /// The capture has a bottle with better evidence, so these drinks do not count.
         case refuted
-        /// Their number exceeded the limit without a better bottle, so they count.
+        /// The number of these drinks exceeded the limit without a better bottle, so they count.
         case accepted
     }
 
@@ -63,7 +63,7 @@ package final class DrinkReader: EventReader {
 
     /// Reads a capture. A log that was split within a connection continues in the next file.
     /// - Parameters:
-    ///   - isLast: no file follows; otherwise open transfers at its end can continue.
+    ///   - isLast: whether no file follows. If one follows, open transfers can continue in it.
     ///   - see: called for each event before it is read.
     package func read(_ file: inout CaptureFile, isLast: Bool = true, _ see: (ConversationEvent) -> Void = { _ in })
         throws
@@ -178,7 +178,7 @@ package final class DrinkReader: EventReader {
         let mask: UInt64 = isStrict ? 0xFF : 0xFFFF
         let address = peer.isAddressPrivate ? nil : peer.address
         let (drinks, others) = ledger.drinks(of: address)
-        // Counted locally and added once, because each access to a property of the reader is checked.
+        // Count locally and add once, because each access to a property of the reader is checked at run time.
         var counts = Tally()
         counts.transfers = 1
         counts.unfinishedTransfers = batch.failure == nil ? 0 : 1
@@ -254,8 +254,7 @@ package final class DrinkReader: EventReader {
     }
 
     /// The latest year in which the date exists and is at most a day ahead of the packet (tracker spec A2, rule 1).
-    /// Captures without dates count from 1970: then the host's year applies, or the latest one before it that has the
-    /// date.
+    /// Captures without dates count from 1970: then the host's year applies, or the latest earlier one with the date.
     private func year(of record: DrinkRecord, at time: Duration?) -> Int {
         let seconds = time?.components.seconds
         let captured = seconds.map { CivilTime(secondsSince1970: $0).year }.flatMap {
@@ -269,7 +268,7 @@ package final class DrinkReader: EventReader {
             let second = Int64((record.hour * 60 + record.minute) * 60 + record.second)
             if exists, captured == nil || days * 86_400 + second <= (seconds ?? 0) + 86_400 { return year }
         }
-        // The date exists in no year: the record is suspect.
+        // The date exists in no year, so the record is suspect.
         return captured ?? options.hostYear
     }
 }

@@ -14,11 +14,11 @@ enum LogOutput {
 
 /// Whole records of one log transfer, complete or not.
 struct RecordBatch {
-    /// 13 bytes per record.
+    /// The bytes of the records, 13 each.
     var bytes: [UInt8]
     /// The packets of the records, in order.
     var sources: [Source]
-    /// `nil` if the whole frame arrived; otherwise the reason. The records are complete in any case.
+    /// The error of an incomplete frame; `nil` if the whole frame arrived. The records are complete in any case.
     var failure: DecodeFailure?
 
     struct Source {
@@ -56,8 +56,7 @@ final class LogDecoder {
     private var sources: [RecordBatch.Source] = []
     private var length = 0
     private var received = 0
-    /// The previous value. The size is set if the value belongs to the open frame: its records are then the last of
-    /// `records`.
+    /// The previous value. Its size is set if it belongs to the open frame, whose last records are then this value's.
     private var previous: [UInt8] = []
     private var lastSize = 0
     private var general: TracedAssembler?
@@ -132,7 +131,7 @@ final class LogDecoder {
 
     private static func announced(_ value: RawSpan) -> Int { Int(value.byte(2)) << 8 | Int(value.byte(3)) }
 
-    /// Whether the value from `start` is one whole entry of whole records.
+    /// Whether the bytes from `start` are one entry of whole records.
     @inline(__always)
     private func isEntry(_ value: RawSpan, at start: Int) -> Bool {
         let size = value.byteCount - start
@@ -160,7 +159,7 @@ final class LogDecoder {
         try emit(.records(RecordBatch(bytes: records, sources: sources, failure: failure)))
     }
 
-    /// Whether the value repeats the previous one (protocol specification, rule 7).
+    /// Whether the value repeats the previous one (protocol spec, rule 7).
     private func isRepeat(_ value: RawSpan) -> Bool {
         guard lastSize > 0 else {
             guard value.byteCount == previous.count, !previous.isEmpty else { return false }
@@ -240,8 +239,7 @@ private struct TracedAssembler {
     private var early: [Piece] = []
 
     private struct Piece {
-        /// The number of payload bytes up to and including this packet's (`arrived`), or of this packet alone
-        /// (`early`).
+        /// The number of payload bytes up to the end of this packet (`arrived`), or in this packet (`early`).
         var size: Int
         var frame: Int
         var time: Duration?
@@ -273,7 +271,7 @@ private struct TracedAssembler {
         (arrived, early) = ([], [])
     }
 
-    /// - Returns: whether a transfer has ended.
+    /// Passes a value to the assembler. Returns whether a transfer has ended.
     private mutating func forward(
         _ events: [AssemblyEvent], _ here: Piece, _ valueSize: Int, _ emit: (LogOutput) throws -> Void
     ) rethrows -> Bool {
@@ -310,7 +308,7 @@ private struct TracedAssembler {
         }
     }
 
-    /// The records of a transfer with their packets. Only the first transfer that a value ends has earlier parts.
+    /// The records of a transfer with their packets. Only the first transfer that ends with a value has earlier parts.
     private mutating func batch(
         _ transfer: LogTransfer, _ failure: DecodeFailure?, isFirst: Bool, _ here: Piece, _ valueSize: Int
     ) -> RecordBatch {

@@ -22,7 +22,7 @@ package struct BottleFilter: Sendable {
 
     private mutating func wantsEvent(_ event: [UInt8]) -> Bool {
         // LE Connection Complete and its enhanced forms: code, length, subevent, status, handle(2), role, type,
-        // address(6).
+        // address.
         if event.count >= 14, event[0] == 0x3E, [0x01, 0x0A, 0x29].contains(event[2]), event[3] == 0 {
             let handle = (UInt16(event[4]) | UInt16(event[5]) << 8) & 0x0FFF
             guard Array(event[8..<14]) == address else {

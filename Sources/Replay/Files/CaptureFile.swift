@@ -4,18 +4,17 @@ import Glibc
 
 /// A capture file, or `-` for standard input: runs `CaptureReader` over it with a window of fixed size.
 package struct CaptureFile {
-    /// As the user wrote it; `-` is standard input.
+    /// The path as the user wrote it; `-` is standard input.
     package let path: String
     package private(set) var facts = CaptureFileFacts()
     /// Called during reading, with the bytes read so far and the size of the file (`nil` for a pipe).
     package var onProgress: ((_ read: Int, _ size: Int?) -> Void)?
-    /// Called with the names and addresses of a text capture: before the first packet, and when the next part of the
-    /// file has more.
+    /// Called with the names and addresses of a text capture: before the first packet, and when more follow.
     package var onHead: ((CaptureFileFacts) -> Void)?
-    /// Waits for more at the end of a growing file.
+    /// Waits for more bytes at the end of a growing file.
     package var growth: FileGrowth?
 
-    /// Larger than the longest record, so that a window with free space always advances.
+    /// The window size, larger than the longest record, so that a window with free space always advances.
     private static let windowSize = CaptureReader.longestRecord + 262_144
 
     package init(path: String) { self.path = path }
@@ -28,7 +27,7 @@ package struct CaptureFile {
         try forEachPacket(tellsHead: onHead != nil, { onHead?($0) }, body)
     }
 
-    /// The same with a non-escaping `onHead`: the runtime then does not check variables that it shares with `body`.
+    /// As above with a non-escaping `onHead`, so that the runtime does not check variables shared with `body`.
     mutating func forEachPacket(
         tellsHead: Bool = true, _ head: (CaptureFileFacts) -> Void, _ body: PacketBody
     ) throws {
@@ -67,8 +66,7 @@ package struct CaptureFile {
         }
     }
 
-    /// Reads the file as conversations: every whole ATT PDU, and the other events. The bytes are borrowed during a
-    /// call.
+    /// Reads the file as conversations: whole ATT PDUs and the other events. Bytes are borrowed during a call.
     /// - Throws: as `forEachPacket`, after everything whole before the error was delivered.
     /// - Returns: the number of drops by reason.
     @discardableResult
@@ -134,7 +132,7 @@ package struct CaptureFile {
         }
     }
 
-    /// At least one byte, unless the file is at its end.
+    /// Reads at least one byte, unless the file is at its end.
     static func readMore(_ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer, _ path: String) throws -> Int {
         while true {
             let count = read(descriptor, buffer.baseAddress, buffer.count)
@@ -143,8 +141,7 @@ package struct CaptureFile {
         }
     }
 
-    /// Reads the header lines of a text in advance, because packets are delivered during parsing. Errors are reported
-    /// later, in order.
+    /// Reads the header lines of a text in advance. Errors are reported later, in order.
     private func readHead(
         _ window: RawSpan, isLast: Bool, _ reader: CaptureReader, _ onHead: (CaptureFileFacts) -> Void
     ) {
@@ -190,7 +187,7 @@ final class SpoolFile: Sendable {
     /// The path by which this process can open it.
     var path: String { "/proc/self/fd/\(descriptor)" }
 
-    /// - Parameter original: the source of its bytes, for messages.
+    /// - Parameter original: the source of the bytes, for messages.
     init(for original: String) throws {
         self.original = original
         folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"

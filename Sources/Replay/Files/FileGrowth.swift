@@ -2,13 +2,13 @@ import Glibc
 
 /// Waits with inotify until a growing capture file has more bytes.
 ///
-/// One object watches one reading of one file. It also detects changes after which a reader would wait for ever or read
-/// other data: the file is truncated, rewritten in place, or replaced by a file of the same name.
+/// One object watches one reading of one file. It also detects that the file is truncated, rewritten in place, or
+/// replaced by a file of the same name.
 package final class FileGrowth {
     /// The event that ended the wait.
     package enum News: Sendable, Hashable {
         case grown
-        /// The file is shorter than the bytes that were read.
+        /// The file was truncated to fewer bytes than were read.
         case cut(to: Int)
         /// The bytes that were read have changed: the file was rewritten in place.
         case overwritten
@@ -27,16 +27,16 @@ package final class FileGrowth {
     private var fingerprint: Fingerprint?
 
     /// - Parameters:
-    ///   - path: of the file, or `-`, for which only `onWait` is called.
+    ///   - path: the file, or `-`, for which only `onWait` is called.
     ///   - output: a pipe; the wait ends when it has no reader.
-    /// - Throws: `CaptureFileError` if the kernel has no free watch.
+    /// - Throws: `CaptureFileError` if the limit of inotify watches is reached.
     package init(_ path: String, output: CInt? = nil) throws(CaptureFileError) {
         self.path = path
         self.output = output
         descriptor = inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK))
         guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
         guard path != "-" else { return }
-        // The folder has the events for another file of this name.
+        // The watch of the directory reports another file of this name.
         let folder = path.contains("/") ? String(path[...(path.lastIndex(of: "/") ?? path.startIndex)]) : "."
         let watches = [
             (path, IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF),
@@ -58,11 +58,11 @@ package final class FileGrowth {
         var status = stat()
         // A pipe that has ended has no more bytes.
         guard path != "-", fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-        // Before the output of these bytes is flushed.
+        // Take the fingerprint before the output of these bytes is flushed.
         if fingerprint?.position != position { fingerprint = Fingerprint(of: file, upTo: position) }
         try onWait?()
         while true {
-            // The watch started before the reading, so no change is missed.
+            // The watch started before the file was read, so no change is missed.
             switch try news(file, position) {
             case .grown?: return true
             case let news?:
@@ -99,8 +99,7 @@ package final class FileGrowth {
         return named.st_ino != ours.st_ino || named.st_dev != ours.st_dev ? .replaced : nil
     }
 
-    /// Some bytes of the start and of the last part that was read. A rewritten capture differs in at least one: in its
-    /// first times, or in the bytes at that offset.
+    /// Some bytes of the start and of the last part that was read. A rewritten capture differs in at least one of them.
     private struct Fingerprint: Equatable {
         let position: Int
         let bytes: [UInt8]

@@ -50,7 +50,7 @@ extension ATTLines {
         if isJSON { out.put(json: text) } else if let text { out.put(text: text) }
     }
 
-    /// A number in JSON; `0x0013` in text.
+    /// Puts a handle: a number in JSON, `0x0013` in text.
     private func put(_ handle: UInt16?) {
         guard let handle else { return put(nil as String?) }
         if isJSON { out.put(number: Int(handle)) } else { put(handle: handle) }
@@ -68,7 +68,7 @@ extension ATTLines {
         quote()
     }
 
-    /// Milliseconds with three decimal places.
+    /// Puts a latency in milliseconds with three decimal places.
     private func putLatency(_ time: Duration?, _ asked: Duration?) {
         guard let time, let asked else { return put(nil as String?) }
         let latency = time - asked

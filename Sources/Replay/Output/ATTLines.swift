@@ -22,7 +22,7 @@ package final class ATTLines {
     private let isColoured: Bool
 
     /// - Parameters:
-    ///   - filter: only these PDUs are written.
+    ///   - filter: selects the PDUs to write.
     ///   - columns: the columns, separated by tabs; `nil` for the default line.
     ///   - isColoured: whether terminal escapes colour each line by its kind of PDU.
     package init(
@@ -40,11 +40,11 @@ package final class ATTLines {
 
     package var count: Int { written }
     package var seen: Int { met }
-    // Private, so that the compiler sees all changes: the runtime's access check costs more than the addition.
+    // Private, so that the compiler sees all changes: the runtime's access check would cost more than the addition.
     private var written = 0
     private var met = 0
 
-    /// Sets the time of the first packet, for moments relative to it.
+    /// Sets the time of the first packet, to which relative times refer.
     package func start(at time: Duration?) { gate?.start(at: time) }
 
     package func receive(_ event: ConversationEvent, _ pdu: RawSpan) throws {
@@ -74,8 +74,7 @@ package final class ATTLines {
 
     private static func isNotification(_ pdu: RawSpan) -> Bool { pdu.byteCount >= 3 && pdu.byte(0) == 0x1B }
 
-    /// The part of a line between the time and the PDU. Consecutive notifications of one characteristic share it until
-    /// another PDU can change it.
+    /// The part of a line between the time and the PDU. Consecutive notifications of one characteristic share it.
     private struct Repeated {
         var connection: Int
         var direction: TrafficDirection?
@@ -157,7 +156,7 @@ package final class ATTLines {
         out.endLine()
     }
 
-    /// `A4:C1:38:01:02:03  received  Handle Value Notification  FFE4  `
+    /// Puts a line's part before the PDU: `A4:C1:38:01:02:03  received  Handle Value Notification  FFE4  `.
     private func who(_ observation: ATTObservation, _ pdu: RawSpan) {
         if observation.connection.adapter != 0 {
             out.put("adapter ")
@@ -233,7 +232,7 @@ package final class ATTLines {
         return pdu.little16(at: 1).map(Int.init)
     }
 
-    /// Red for errors, blue for PDUs of the host, green for received ones.
+    /// The colour of a line: red for errors, blue for PDUs of the host, green for received PDUs.
     private static func colour(of opcode: UInt8?, _ direction: TrafficDirection?) -> [UInt8] {
         opcode == 0x01 ? red : direction == .sent ? blue : green
     }

@@ -6,7 +6,7 @@ package final class DrinkLines {
     private let isRaw: Bool
     private let isColoured: Bool
     private let moments = MomentWriter()
-    /// `"bottle":"A4:C1:38:01:02:03"` of the last bottle.
+    /// The JSON of the last bottle: `"bottle":"A4:C1:38:01:02:03"`.
     private var prefix: [UInt8] = []
     private var label: [UInt8] = []
     private var prefixOwner: BottlePeer?

@@ -37,7 +37,7 @@ package final class LineBuffer {
     /// The number of bytes put so far.
     var position: Int { drained + count }
 
-    /// The bytes put since a position; `nil` if a part of them was already passed on.
+    /// The bytes put since a position; `nil` if some were already passed on.
     func bytes(since position: Int) -> [UInt8]? {
         guard position >= drained, position <= self.position else { return nil }
         return Array(UnsafeBufferPointer(start: block + (position - drained), count: self.position - position))
@@ -57,7 +57,7 @@ package final class LineBuffer {
         }
     }
 
-    /// Makes room for `bytes` more, at most `capacity`.
+    /// Makes room for `bytes` further bytes, at most `capacity`.
     @inline(__always)
     private func reserve(_ bytes: Int) {
         if capacity - count < bytes { drain() }
@@ -143,7 +143,7 @@ package final class LineBuffer {
         put(magnitude: number)
     }
 
-    /// Two decimal digits, 0–99.
+    /// Puts two decimal digits of a number from 0 to 99.
     @inline(__always)
     package func put(two value: UInt8) {
         reserve(2)

@@ -8,8 +8,7 @@ final class MomentWriter {
     private var start: Int128?
     private var second: [UInt8] = []
 
-    /// `"2026-02-02T22:21:20.123Z"`, or `null`. Truncated to milliseconds, the coarsest resolution of all formats, so
-    /// that one session has equal output in all formats.
+    /// Writes `"2026-02-02T22:21:20.123Z"`, or `null`. Truncated to milliseconds, as the coarsest format.
     func json(_ time: Duration?, _ out: LineBuffer) {
         guard let time else { return out.put("null") }
         out.put(byte: UInt8(ascii: "\""))
@@ -17,7 +16,7 @@ final class MomentWriter {
         out.put(byte: UInt8(ascii: "\""))
     }
 
-    /// `2026-02-02T22:21:20.123Z`
+    /// Writes `2026-02-02T22:21:20.123Z`.
     func text(_ time: Duration, _ out: LineBuffer) {
         let moment = time.attoseconds
         var past = start.map { moment - $0 } ?? -1
@@ -49,7 +48,7 @@ final class MomentWriter {
         }
     }
 
-    /// Seconds since 1970 with nine decimal places, as in tshark's `frame.time_epoch`.
+    /// Writes seconds since 1970 with nine decimal places, as in tshark's `frame.time_epoch`.
     static func epoch(_ time: Duration, _ out: LineBuffer) {
         let (seconds, attoseconds) = time.components
         if time < .zero { out.put(byte: UInt8(ascii: "-")) }

@@ -157,9 +157,9 @@ package struct ExpectationError: Error, Sendable, CustomStringConvertible {
 
 /// One difference between a capture and its expectation, or between two captures.
 package struct Difference: Sendable, Equatable, CustomStringConvertible {
-    /// `drink 7 (2026-02-02T10:00:00, 200 ml)`
+    /// The differing object: `drink 7 (2026-02-02T10:00:00, 200 ml)`.
     package var what: String
-    /// `amountMl is 201, expected 200`
+    /// The difference: `amountMl is 201, expected 200`.
     package var how: String
 
     package var description: String { "\(what): \(how)" }
@@ -230,7 +230,7 @@ package struct ReadingComparison {
         return all
     }
 
-    /// `nil` if equal. Keys that the expectation omits are ignored, so that it can be written manually.
+    /// The difference of two rows; `nil` if equal. Keys that the expectation omits are ignored.
     private func compare(_ expected: Row, _ found: Row) -> String? {
         let wrong = expected.filter { !ignored.contains($0.key) && found[$0.key] != $0.value }
         if wrong.isEmpty { return nil }

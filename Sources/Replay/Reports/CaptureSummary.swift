@@ -8,7 +8,7 @@ package struct CaptureSummary {
         package var observed: ObservedConnection
         /// The number of the first record of the connection.
         package var firstFrame: Int?
-        /// The times of its first and last PDU, since 1970.
+        /// The times of the connection's first and last PDU, since 1970.
         package var began: Duration?
         package var ended: Duration?
         /// The HCI or LL error code of its end; `nil` if the capture does not have it.
@@ -22,14 +22,14 @@ package struct CaptureSummary {
         package let peer: BottlePeer
         /// The number of distinct drinks.
         package private(set) var drinks = 0
-        /// The sum of their amounts.
+        /// The sum of the drinks' amounts in millilitres.
         package private(set) var millilitres = 0
         /// The number of drinks with an implausible date.
         package private(set) var suspects = 0
         package private(set) var duplicates = 0
         private var firstOrder: Int?
         private var lastOrder: Int?
-        /// The wall times of its first and last drink with a plausible date.
+        /// The wall times of the bottle's first and last drink with a plausible date.
         package var first: String? { firstOrder.map(Delivery.text) }
         package var last: String? { lastOrder.map(Delivery.text) }
 
@@ -57,12 +57,12 @@ package struct CaptureSummary {
     /// The times of the first and the last record, since 1970.
     package private(set) var firstTime: Duration?
     package private(set) var lastTime: Duration?
-    /// In order of first sight; at most `mostConnections`.
+    /// The connections in order of their first packet; at most `mostConnections`.
     package private(set) var connections: [Connection] = []
-    /// Including those beyond `mostConnections`.
+    /// The number of connections, including those beyond `mostConnections`.
     package private(set) var connectionCount = 0
     private static let mostConnections = 1000
-    /// By address; at most 4,096.
+    /// The advertisers by address; at most 4,096.
     package private(set) var advertisers: [BluetoothAddress: Advertiser] = [:]
     package var pdus: [ATTOpcode: Int] {
         Dictionary(
@@ -72,12 +72,12 @@ package struct CaptureSummary {
     }
     private var opcodes = [Int](repeating: 0, count: 256)
     package private(set) var drops: [DropReason: Int] = [:]
-    /// Adapters (monitor formats) or interfaces (pcapng).
+    /// The adapters (monitor formats) or interfaces (pcapng).
     package private(set) var adapters: Set<UInt32> = []
     package private(set) var commands = 0
-    /// In order of first connection; at most `mostBottles`.
+    /// The bottles in order of first connection; at most `mostBottles`.
     package private(set) var bottles: [Bottle] = []
-    /// Including those beyond `mostBottles`.
+    /// The number of bottles, including those beyond `mostBottles`.
     package private(set) var bottleCount = 0
     private static let mostBottles = 4096
     package private(set) var tally = DrinkReader.Tally()
@@ -162,7 +162,7 @@ package final class CapturePicture {
         package var at: String
         package var millilitres: Int
         package var isSuspect: Bool
-        /// The number of the record with its last byte.
+        /// The number of the record with the last byte of the drink.
         package var frame: Int
         package var bottle: String
     }
@@ -170,7 +170,7 @@ package final class CapturePicture {
     /// The drinks of a day of the bottle's clock.
     package struct Day: Sendable {
         package var drinks = 0
-        /// Without suspect drinks.
+        /// The sum of the amounts without suspect drinks.
         package var millilitres = 0
     }
 

@@ -29,7 +29,7 @@ package struct Anomaly: Sendable, Equatable {
     package var explanation: String
     /// The number of occurrences; 1 if they cannot be counted.
     package var count: Int
-    /// The number of the first record that shows it, or `nil`.
+    /// The number of the first record that shows the anomaly, or `nil`.
     package var frame: Int?
     package var connection: Int?
 }
@@ -261,7 +261,7 @@ private enum Words {
         return String(repeating: "0", count: max(0, number.bitWidth / 4 - digits.utf8.count)) + digits
     }
 
-    /// ` +01:00`; empty for UTC.
+    /// An offset from UTC as text, ` +01:00`; empty for UTC.
     static func zone(_ zone: Duration?) -> String {
         guard let minutes = zone.map({ Int($0.components.seconds) / 60 }), minutes != 0 else { return "" }
         let size = Swift.abs(minutes)
@@ -269,7 +269,7 @@ private enum Words {
         return "\(minutes < 0 ? "-" : "+")\(two(size / 60)):\(two(size % 60))"
     }
 
-    /// `340 ms`, `12 s`, `5 min`, `3 h`, `40 days`.
+    /// A duration as text: `340 ms`, `12 s`, `5 min`, `3 h`, `40 days`.
     static func span(_ span: Duration) -> String {
         let (seconds, attoseconds) = span.components
         if seconds == 0 { return "\(attoseconds / 1_000_000_000_000_000) ms" }

@@ -4,16 +4,15 @@ import Captures
 
 /// Traffic counts of a capture per connection, characteristic and kind of request.
 ///
-/// Memory use depends on the number of connections and characteristics, up to a limit, and not on the length of the
-/// capture.
+/// Memory use depends on the number of connections and characteristics, up to a limit.
 package final class CaptureStatistics: EventReader {
-    /// In order of the first packet; at most `mostConnections`.
+    /// The connections in order of the first packet; at most `mostConnections`.
     package private(set) var connections: [ConnectionStatistics] = []
     /// The number of connections, including those without statistics.
     package private(set) var connectionCount = 0
     /// The maximum number of connections with statistics.
     package static let mostConnections = 1000
-    /// By server, then by handle; at most `mostCharacteristics`.
+    /// The characteristics by server, then by handle; at most `mostCharacteristics`.
     package var characteristics: [CharacteristicStatistics] {
         attributes.values.sorted {
             ($0.peer.isHost ? 1 : 0, $0.connection, $0.handle) < ($1.peer.isHost ? 1 : 0, $1.connection, $1.handle)
@@ -31,7 +30,7 @@ package final class CaptureStatistics: EventReader {
     package private(set) var drops: [DropReason: Int] = [:]
     /// The clock readings of bottles, in order of first connection; at most 64.
     package var clocks: [(peer: BottlePeer, readings: ClockReadings)] { clockBook.clocks }
-    /// The number of PDUs with a time before the previous one on the same adapter: the recorder's clock was set back.
+    /// The number of PDUs with a time before the previous one on the same adapter (the clock was set back).
     package private(set) var backwardSteps = 0
     /// The largest of those steps, and its record.
     package private(set) var widestStep: (frame: Int, by: Duration)?
@@ -53,7 +52,7 @@ package final class CaptureStatistics: EventReader {
     private var now: Duration?
 
     private struct AttributeKey: Hashable {
-        /// An address, an adapter or a connection, with a mark for its kind.
+        /// An address, an adapter or a connection, with bits for the kind.
         var server: UInt64
         var handle: UInt16
     }
@@ -152,7 +151,7 @@ package final class CaptureStatistics: EventReader {
         if let connection { look(at: pdu, opcode, observation, connection) }
     }
 
-    /// - Returns: the time from the request to this response.
+    /// Counts a request or response. Returns the time from the request to this response.
     private func follow(
         _ step: RequestPairs.Step, _ observation: ATTObservation, _ connection: ConnectionStatistics?,
         _ attribute: CharacteristicStatistics?, _ opcode: UInt8
@@ -283,8 +282,7 @@ package final class CaptureStatistics: EventReader {
         return UInt64(connection.id) | 1 << 50
     }
 
-    /// `TrafficKind.valueStart` as a table. The value in a Prepare Write Response does not count, because it repeats
-    /// the request's.
+    /// `TrafficKind.valueStart` as a table, without the value in a Prepare Write Response, which repeats the request's.
     private static let valueStart: [Int] = (0...255).map { $0 == 0x17 ? 0 : TrafficKind.valueStart(UInt8($0)) }
 
     private static func valueBytes(_ pdu: RawSpan, _ opcode: UInt8) -> Int {
@@ -311,7 +309,7 @@ private final class ClockBook {
             default: break
             }
         case .records(let batch):
-            // The latest record of a log, by its six date bytes: one comparison per record, one reading per log.
+            // The latest record of a log by its six date bytes: one comparison per record, one clock reading per log.
             var latest: (wall: UInt64, raw: [UInt8], source: RecordBatch.Source)?
             batch.forEachRecord { raw, source in
                 let wall = UInt64(bigEndian: raw.loadUnaligned(as: UInt64.self)) >> 16

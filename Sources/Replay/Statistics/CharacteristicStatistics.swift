@@ -13,7 +13,7 @@ package final class CharacteristicStatistics {
     }
 
     package var peer: BottlePeer { side.peer }
-    /// The first connection to its server.
+    /// The number of the first connection to the server.
     package var connection: Int { side.connection.id }
     /// The UUID of the characteristic or descriptor; `nil` if the capture has no discovery.
     package var uuid: BluetoothUUID? { side.type(at: handle) ?? peer.table.type(at: handle) }
@@ -23,8 +23,7 @@ package final class CharacteristicStatistics {
         (side.table.characteristics[handle] ?? peer.table.characteristics[handle])?.properties
     }
 
-    /// Writes of a kind that the properties do not allow, if the table is known: for each kind the number, and the
-    /// record of the first.
+    /// The writes of each kind that the properties do not allow, with the record of the first, if the table is known.
     package var forbiddenWrites: [(opcode: ATTOpcode, count: Int, frame: Int)] {
         guard let properties else { return [] }
         return Self.rules.compactMap { opcode, needed in
@@ -36,8 +35,7 @@ package final class CharacteristicStatistics {
 
     package var forbiddenWriteCount: Int { forbiddenWrites.reduce(0) { $0 + $1.count } }
 
-    /// The property that each kind of write needs (Core 5.4, Vol 3 Part G, 3.3.1.1). Reliable writes need an extended
-    /// property.
+    /// The property for each kind of write (Core 5.4, Vol 3 Part G, 3.3.1.1). Reliable writes need `extended`.
     private static let rules: [(ATTOpcode, CharacteristicProperties)] = [
         (.writeRequest, .write), (.prepareWriteRequest, [.write, .extended]), (.writeCommand, .writeWithoutResponse),
         (.signedWriteCommand, .signedWrite),

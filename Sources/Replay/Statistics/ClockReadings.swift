@@ -22,10 +22,10 @@ package struct ClockReadings: Sendable {
     package internal(set) var settings = 0
     /// The last setting by the host.
     package internal(set) var setting: Reading?
-    /// The record that is most ahead of the time of its delivery: the clock was ahead by at least this.
+    /// The record that is most ahead of its delivery time. The clock was ahead by at least this difference.
     package internal(set) var latestRecord: Reading?
-    /// The relative rate of the bottle's clock in parts per million, positive if it is fast, over the longest time
-    /// without a setting.
+    /// The relative rate of the bottle's clock in parts per million (positive: fast), over the longest time without a
+    /// setting.
     package internal(set) var rate: Double?
     private var anchor: Reading?
     private var anchorSpan = Duration.zero
@@ -69,7 +69,7 @@ package struct ClockReadings: Sendable {
         last = reading
         guard let anchor else { return anchor = reading }
         let span = reading.time - anchor.time
-        // Both clocks have a resolution of a second: less than ten minutes do not determine a rate.
+        // Both clocks have a resolution of 1 s, so less than ten minutes do not determine a rate.
         guard span >= .seconds(600), span > anchorSpan else { return }
         anchorSpan = span
         rate = (reading.offset - anchor.offset) / span * 1e6

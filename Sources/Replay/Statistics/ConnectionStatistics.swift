@@ -5,10 +5,10 @@ package final class ConnectionStatistics {
     package internal(set) var observed: ObservedConnection
     package internal(set) var sawBeginning = false
     package internal(set) var hasEnded = false
-    /// The HCI or LL error code of its end; `nil` if the capture does not have it.
+    /// The HCI or LL error code of the end; `nil` if the capture does not have it.
     package internal(set) var reason: UInt8?
     package internal(set) var isEncrypted = false
-    /// Whether it is from a text capture, which has neither handles nor an MTU: the handles are generated.
+    /// Whether the connection is from a text capture, which has no MTU and whose handles are generated.
     package internal(set) var isText = false
     package internal(set) var counts = TrafficCounts()
     /// The MTU that the client offered; `nil` if the capture has no exchange.

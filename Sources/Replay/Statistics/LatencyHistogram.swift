@@ -7,7 +7,7 @@ package struct LatencyHistogram: Sendable, Equatable {
     /// The minimum; `nil` without a value.
     package private(set) var best: Duration?
     package private(set) var worst: Duration?
-    /// In nanoseconds; empty if there are too many.
+    /// The values in nanoseconds; empty if there are too many.
     private var exact: [Int64] = []
     private var buckets: [UInt32] = []
     private static let mostExact = 256
@@ -20,7 +20,7 @@ package struct LatencyHistogram: Sendable, Equatable {
 
     package var isExact: Bool { buckets.isEmpty }
 
-    /// Adds a value. The caller counts negative ones separately, because they are not response times.
+    /// The smallest value that at least this share (0–1) of all values does not exceed (nearest rank).
     package mutating func add(_ latency: Duration) {
         let (seconds, attoseconds) = latency.components
         let nanoseconds =
@@ -66,7 +66,7 @@ package struct LatencyHistogram: Sendable, Equatable {
         if buckets[index] < .max { buckets[index] += 1 }
     }
 
-    /// Values below 32 have a bucket each; from there, every octave has 32.
+    /// The bucket of a value. Values below 32 have a bucket each; every further octave has 32.
     private static func index(of value: Int64) -> Int {
         guard value >= 32 else { return Int(max(0, value)) }
         let shift = 58 - value.leadingZeroBitCount

@@ -5,16 +5,16 @@ import Bluetooth
 /// All intervals have the same width, and only those with traffic are stored. If there are too many, the width doubles.
 package final class Timeline {
     package struct Piece: Sendable, Equatable {
-        /// PDUs sent by the host (on the air: the central).
+        /// The number of PDUs sent by the host (on the air: the central).
         package var sent = 0
-        /// PDUs sent to the host, or with unknown direction.
+        /// The number of PDUs sent to the host, or with unknown direction.
         package var received = 0
         package var errors = 0
         package var bytes = 0
     }
 
     package struct Entry: Sendable {
-        /// The number of the record with its last byte.
+        /// The number of the record with the last byte of the PDU.
         package var frame: Int
         /// The time since 1970, if the capture has times.
         package var time: Duration?
@@ -63,8 +63,8 @@ package final class Timeline {
 
     /// Adds the next PDU.
     /// - Parameters:
-    ///   - handle: of the attribute, if known.
-    ///   - latency: since its request.
+    ///   - handle: the attribute's handle, if known.
+    ///   - latency: the time since its request.
     func take(_ observation: ATTObservation, _ pdu: RawSpan, handle: UInt16?, latency: Duration?) {
         guard let opcode = pdu.first else { return }
         count += 1
@@ -130,6 +130,6 @@ package final class Timeline {
         places = wider
     }
 
-    /// Rounded down, also below zero.
+    /// Half of the number, rounded down, also below zero.
     private static func halved(_ number: Int64, by steps: Int) -> Int64 { number >> Int64(min(steps, 62)) }
 }

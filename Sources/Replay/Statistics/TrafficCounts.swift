@@ -11,11 +11,9 @@ package struct TrafficCounts: Sendable {
     /// Write Commands, with or without a signature.
     package internal(set) var commands = 0
     package internal(set) var latency = LatencyHistogram()
-    /// The number of responses with a time before their request's, because the recorder's clock was set back. They are
-    /// not in `latency`.
+    /// The number of responses before their request (clock set back), which are not in `latency`.
     package internal(set) var backwardAnswers = 0
-    /// The number of requests without a response for at least 30 seconds of the capture (Core 5.4, Vol 3 Part F,
-    /// 3.3.3).
+    /// The number of requests without a response for at least 30 s (Core 5.4, Vol 3 Part F, 3.3.3).
     package internal(set) var timeouts = 0
     /// The number of other requests without a response in the capture.
     package internal(set) var unanswered = 0

@@ -6,7 +6,7 @@ struct RequestPairs {
     /// A request or indication without a response.
     struct Request {
         var opcode: UInt8
-        /// The handle in it; `nil` without a handle, or for a range.
+        /// The handle in the request; `nil` without a handle, or for a range.
         var handle: UInt16?
         var frame: Int
         var time: Duration?

@@ -3,9 +3,9 @@ import Bluetooth
 /// Selects PDUs of a capture. A field that is not set selects all.
 package struct TrafficFilter: Sendable, Equatable {
     package enum Moment: Sendable, Hashable {
-        /// Since 1970.
+        /// A time since 1970.
         case absolute(Duration)
-        /// Since the first packet that has a time.
+        /// A time since the first packet that has a time.
         case afterStart(Duration)
         /// The time of day (UTC) on the day of the first packet that has a time.
         case timeOfDay(Duration)
@@ -16,9 +16,9 @@ package struct TrafficFilter: Sendable, Equatable {
     /// Handles in the PDU, or in the request that it answers; empty for all.
     package var handles: Set<UInt16> = []
     package var from: Moment?
-    /// Before this time.
+    /// Selects PDUs before this time.
     package var to: Moment?
-    /// Any of these kinds; empty for all.
+    /// Selects PDUs of any of these kinds; empty for all.
     package var kinds: [TrafficKind] = []
 
     package init() {}

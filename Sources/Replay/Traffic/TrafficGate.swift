@@ -18,7 +18,7 @@ package struct TrafficGate {
             !filter.handles.isEmpty || filter.kinds.contains { [.writes, .reads, .discovery].contains($0) }
     }
 
-    /// `nil` if every PDU passes. For readers that determine the device of a PDU themselves.
+    /// Returns `nil` if every PDU passes. For readers that determine the device of a PDU themselves.
     init?(besideDevice filter: TrafficFilter) {
         guard !filter.isEmptyBesideDevice else { return nil }
         var rest = filter
@@ -52,8 +52,7 @@ package struct TrafficGate {
         }
     }
 
-    /// Like `wants`, but also passes the PDUs that identify characteristics, so that discovery is complete for a
-    /// filtered capture.
+    /// Like `wants`, but also passes the PDUs that identify characteristics, so that discovery is complete.
     package mutating func passes(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
         if wants(event, pdu) { return true }
         guard case .att(let observation) = event, let opcode = pdu.first else { return true }
@@ -61,7 +60,7 @@ package struct TrafficGate {
             || (opcode == 0x01 && pdu.byteCount > 1 && TrafficKind.isDiscovery(pdu.byte(1)))
     }
 
-    /// - Parameter asked: the request that it answers.
+    /// - Parameter asked: the request that the PDU answers.
     mutating func wants(_ observation: ATTObservation, _ pdu: RawSpan, asked: RequestPairs.Request?) -> Bool {
         guard let opcode = pdu.first else { return false }
         if let device = filter.device, observation.connection.peer != device, observation.connection.central != device {

@@ -20,8 +20,7 @@ package enum TrafficKind: String, Sendable, CaseIterable {
     /// Requests about MTU, services, characteristics and descriptors, and their responses.
     case discovery
 
-    /// Whether a PDU is of this kind. For an error response, `writes`, `reads` and `discovery` depend on the request
-    /// that it answers.
+    /// Whether a PDU is of this kind. For an error response, the request can decide.
     /// - Parameter asked: that request, if known.
     func holds(_ opcode: UInt8, asked: UInt8?) -> Bool {
         let method = opcode == 0x01 ? asked ?? 0 : opcode
@@ -53,7 +52,7 @@ package enum TrafficKind: String, Sendable, CaseIterable {
         }
     }
 
-    /// By opcode, because a set would be slow for every PDU of a large capture.
+    /// Whether each opcode is a request. A table, because a set would be slow for every PDU of a large capture.
     static let isRequest: [Bool] = (0...255).map { ATTOpcode(rawValue: $0).response != nil }
     static let isResponse: [Bool] = (0...255).map { ATTOpcode(rawValue: $0).isResponse }
 }

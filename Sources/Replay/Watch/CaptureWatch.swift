@@ -113,7 +113,7 @@ package final class CaptureWatch {
     /// Prints a text line about a connection. JSON output has only drinks and commands.
     private func tell(_ what: String, _ connection: ObservedConnection, _ time: Duration?) {
         if let bottle = options.drinks.bottle, connection.peer != bottle { return }
-        // Limits the memory for captures with very many connections.
+        // The limit bounds the memory for captures with very many connections.
         if told.count < 4096 { told.insert(connection.id) }
         guard !options.isJSON else { return }
         if let time {
