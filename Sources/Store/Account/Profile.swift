@@ -4,14 +4,14 @@ import TrackerCore
 extension TrackerStore {
     package func profile() throws -> Profile? { try read { try ProfileTable.find($0) } }
 
-    /// Creates the user at the first call.
+    /// The profile. The first call creates the user.
     package func profile(_ context: WriteContext) throws -> Profile {
         if let known = try profile() { return known }
         return try write { try ProfileTable.findOrMake($0, context) }
     }
 
-    /// Whether the store has been used: setup is finished, or there is a setting, bottle, drink or session. Before that
-    /// there are no reminders.
+    /// Whether the store has been used: setup is finished, or there is a setting, bottle, drink or session. Before
+    /// that, no reminders.
     package func hasBegun() throws -> Bool {
         try read { db in
             try Bool.fetchOne(

@@ -11,7 +11,7 @@ extension TrackerStore {
             for table in try Self.tables(db) where !staying.contains(table) {
                 try db.execute(sql: "DELETE FROM \"\(table)\"")
             }
-            // Triggers have counted the deletion of drinks.
+            // Triggers have counted the deleted drinks.
             try db.execute(sql: "DELETE FROM counter; DELETE FROM sqlite_sequence")
             try DrinkPlaces.begin(db)
         }

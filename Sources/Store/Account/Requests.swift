@@ -9,7 +9,7 @@ import TrackerCore
 /// The first write of a store that runs it stores its key in the same transaction. So both are on disk or neither,
 /// after a crash and with several processes.
 package final class IdempotentRequest: Sendable {
-    /// The number of stored requests; the oldest are deleted.
+    /// The maximum number of stored requests; the oldest are deleted.
     static let limit = 5000
 
     /// The client's key of the request, for example a UUID.
@@ -52,9 +52,9 @@ extension TrackerStore {
     }
 
     package struct KnownRequest: Hashable, Sendable {
-        /// Another fingerprint with the same key is an error.
+        /// The fingerprint of the request. Another fingerprint with the same key is an error.
         package var fingerprint: String
-        /// `nil` if the process ended before the response.
+        /// The response; `nil` if the process ended before it.
         package var answer: Answer?
 
         /// The response, for a client that repeats the request.
@@ -69,7 +69,7 @@ extension TrackerStore {
         }
     }
 
-    /// `nil`: the key was never used.
+    /// A known request; `nil` if its key was never used.
     package func request(_ key: String) throws -> KnownRequest? {
         try read { db in
             try Row.fetchOne(db, sql: "SELECT fingerprint, status, body FROM request WHERE key = ?", arguments: [key])
@@ -97,7 +97,7 @@ extension TrackerStore {
     /// Stores the response to a request.
     /// - Parameter answer: `nil` for a response with a secret, which is sent once.
     package func keep(_ answer: KnownRequest.Answer?, to errand: IdempotentRequest) throws {
-        // A purge has deleted the row itself.
+        // A purge has deleted the row.
         try write { db in
             try db.run(
                 """

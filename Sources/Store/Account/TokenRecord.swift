@@ -7,11 +7,11 @@ package struct TokenRecord: Hashable, Sendable {
     package var id: String
     package var label: String
     package var createdAt: Instant
-    /// The last use, to the day; `nil` before it.
+    /// The last use, to the day; `nil` if it was never used.
     package var lastUsedAt: Instant?
-    /// `nil` while the token is valid.
+    /// The time of revocation; `nil` while the token is valid.
     package var revokedAt: Instant?
-    /// `widget`, `read`, `log`, `control` or `admin`. Each includes the ones before it.
+    /// The scope: `widget`, `read`, `log`, `control` or `admin`. Each includes the ones before it.
     package var scope: String
 
     /// Seconds without use after which a token expires.
@@ -62,7 +62,7 @@ extension TrackerStore {
         return record
     }
 
-    /// Oldest first.
+    /// The tokens, oldest first.
     package func tokens() throws -> [TokenRecord] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY createdAt, id").readable(TokenRecord.init(row:))

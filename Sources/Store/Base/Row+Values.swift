@@ -33,11 +33,11 @@ extension Row {
         {
             return value
         }
-        // A missing column is NULL.
+        // A missing column counts as NULL.
         do { return try decode(type, forColumn: column) } catch { throw invalid(column) }
     }
 
-    /// - Parameter index: faster than the column's name.
+    /// - Parameter index: the index of the column, which is faster than its name.
     func checked<Value: DatabaseValueConvertible>(_ column: String, at index: Int, _ type: Value.Type = Value.self)
         throws -> Value
     {

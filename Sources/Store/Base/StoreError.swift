@@ -94,10 +94,10 @@ extension StoreError {
         }
     }
 
-    /// Whether the commit might be on disk, because only its fsync failed.
+    /// Whether the commit might be on disk although it failed, because only its fsync failed.
     static func mayStand(after error: DatabaseError) -> Bool { error.extendedResultCode == .SQLITE_IOERR_FSYNC }
 
-    /// Free bytes for unprivileged users on the disk of `path` or its nearest existing parent; `nil` if unknown.
+    /// The free bytes for unprivileged users on the disk of `path` or its nearest existing parent; `nil` if unknown.
     private static func freeBytes(near path: String) -> UInt64? {
         var url = URL(fileURLWithPath: path)
         var status = statvfs()
@@ -111,7 +111,7 @@ extension StoreError {
 
 /// Texts for file errors from errno, because Foundation's contain a domain and a number.
 package enum FileTrouble {
-    /// A clause: `No space left on device`. Other errors keep their description.
+    /// The error as a clause: `No space left on device`. Other errors keep their description.
     package static func words(_ error: any Error) -> String {
         guard type(of: error) is NSError.Type || error is CocoaError || error is POSIXError else { return "\(error)" }
         let outer = error as NSError

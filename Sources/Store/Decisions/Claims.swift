@@ -4,7 +4,7 @@ import TrackerCore
 
 /// The decisions that one process has claimed for delivery.
 package struct Offer: Sendable {
-    /// With the claimed decisions only.
+    /// The evaluation with the claimed decisions only.
     package let evaluation: Evaluation
     let claims: Claims
     /// Whether another process ended during this delivery. It is completed with the same texts before new decisions.
@@ -12,12 +12,12 @@ package struct Offer: Sendable {
 
     /// One visible notification. It answers all decisions with the same text.
     package struct Banner: Sendable {
-        /// The most urgent of them.
+        /// The most urgent decision of the banner.
         package fileprivate(set) var shown: TrackerNotification
         package fileprivate(set) var answers: [TrackerNotification]
     }
 
-    /// The most important first.
+    /// The banners, the most important first.
     package var banners: [Banner] { Self.banners(evaluation.decisions) }
 
     static func banners(_ decisions: [TrackerNotification]) -> [Banner] {
@@ -36,8 +36,7 @@ package struct Offer: Sendable {
     }
 }
 
-/// Claims of notifications by processes. Only the owner of a claim delivers, until it releases the claim or the claim
-/// expires.
+/// Claims of notifications by processes. Only the owner of a claim delivers, until its release or expiry.
 struct Claims {
     /// The lifetime of a claim: longer than any single delivery. `hold` extends it.
     static let leaseSeconds: Double = 60
@@ -70,14 +69,14 @@ struct Claims {
     }
 
     /// Extends the claim.
-    /// - Returns: `false` if it expired and another process has it.
+    /// - Returns: `false` if the claim expired and another process has claimed the notification.
     func hold(_ id: String, at now: Instant, _ db: Database) throws -> Bool {
         try db.run("UPDATE claim SET claimedAt = ? WHERE id = ? AND claimant = ?", [now.milliseconds, id, claimant])
         return db.changesCount == 1
     }
 
     /// Releases the claim.
-    /// - Returns: `false` if it expired and another process has it.
+    /// - Returns: `false` if the claim expired and another process has claimed the notification.
     func giveBack(_ id: String, _ db: Database) throws -> Bool {
         try db.run("DELETE FROM claim WHERE id = ? AND claimant = ?", [id, claimant])
         return db.changesCount == 1
@@ -86,7 +85,7 @@ struct Claims {
     enum Begun {
         case nothing
         case underWay
-        /// In the order of delivery; their process has ended.
+        /// The decisions of a process that has ended, in the order of delivery.
         case left([TrackerNotification])
     }
 

@@ -130,7 +130,7 @@ extension TrackerStore {
         }
     }
 
-    /// Deletes decisions of a channel about missed notifications, because the clock was wrong.
+    /// Deletes decisions of a channel about missed notifications, because they were made with a wrong clock.
     package func forgetMissed(_ places: [Int64], _ outlet: String) throws {
         try write { db in
             for place in places {
@@ -177,7 +177,7 @@ extension TrackerStore {
 
     private static let sharedFrom = "waterline.sharedFrom"
 
-    /// The decision with the text that a channel has already sent.
+    /// The decision, with its earlier text if a channel has already sent it.
     static func asSent(_ decision: TrackerNotification, _ db: Database) throws -> TrackerNotification {
         let text = try String.fetchOne(
             db,
@@ -230,7 +230,7 @@ enum NotificationTable {
                 "UPDATE notification SET place = NULL, decision = NULL WHERE kind = ? AND place < ?",
                 [decision.kind.rawValue, place])
         }
-        // By position, because the clock can be set back.
+        // Delete by position, because the clock can be set back.
         let old = "SELECT id FROM notification ORDER BY coalesce(place, sentAt) DESC LIMIT -1 OFFSET \(limit)"
         if let forgotten = try Int.fetchOne(db, sql: "SELECT max(place) FROM notification WHERE id IN (\(old))") {
             try Counter.set(Self.forgotten, max(forgotten, try Counter.value(Self.forgotten, db)), db)
@@ -259,7 +259,7 @@ enum NotificationTable {
 
     /// The counter of the last time that notifications were read.
     static let opened = "notification.opened"
-    /// The counter of the last position at that time, because the clock can be wrong.
+    /// The counter of the last position at that time. Used in addition, because the clock can be wrong.
     static let openedThrough = "notification.openedThrough"
 
     /// The number of unread notifications in a period, without those that were printed on a terminal.

@@ -94,8 +94,7 @@ extension TrackerStore {
         }
     }
 
-    /// Releases a banner's claims and stores which channels showed it. A banner that no channel showed is offered again
-    /// (K-B15).
+    /// Releases a banner's claims and stores its channels. Without a channel, it is offered again (K-B15).
     package func settle(_ banner: Offer.Banner, of offer: Offer, shownBy names: [String], _ context: WriteContext)
         throws
     {
@@ -124,7 +123,7 @@ extension TrackerStore {
 
     private static let snoozedUntil = "reminders.snoozedUntil"
 
-    /// "Keep Going": no question about an abandoned session for another 12 hours.
+    /// Delays the question about an abandoned session by 12 hours ("Keep Going").
     package func keepGoing(_ context: WriteContext) throws {
         try write { db in
             guard let facts = try waterlineFacts(context, db) else { throw WaterlineSession.Refusal.noActiveSession }

@@ -4,8 +4,7 @@ import TrackerCore
 
 /// A row before and after a manual change; `before` is `nil` for an added row.
 ///
-/// Undo requires that the rows are as the change left them. So it never reverts a later change by the user, an import
-/// or the sync server.
+/// Undo requires that the rows are as the change left them. So it never reverts a later change.
 enum ChangedRow: Codable {
     struct DrinkFields: Codable, Equatable {
         var instant: Int64
@@ -128,7 +127,7 @@ extension TrackerStore {
                         "undo failed: a later change touched the same entry (\(what)). Nothing was changed.")
                 }
                 try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])
-                // Restore the added row first: at most one version of a drink counts at any time.
+                // Restore the added row first, because at most one version of a drink counts at any time.
                 for changed in rows.reversed() { try restore(changed, context, db) }
                 return what
             }

@@ -7,8 +7,7 @@ extension TrackerStore {
         try read { db in try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0 }
     }
 
-    /// Whether a reader can resume at this position. A position of another store, or from before a purge or restore, is
-    /// invalid.
+    /// Whether a reader can resume at this position; `false` for another store, or from before a purge or restore.
     package func isDrinkPlace(_ position: Int64) throws -> Bool {
         DrinkPlaces.fits(position, last: try lastDrinkPlace())
     }

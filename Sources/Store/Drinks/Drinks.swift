@@ -72,7 +72,7 @@ package struct StoredDrink: Hashable, Sendable {
 
     package subscript<Value>(dynamicMember path: KeyPath<Drink, Value>) -> Value { drink[keyPath: path] }
 
-    /// The first columns of a query for drinks. They are read by index, because a history has many rows.
+    /// The first columns of a query for drinks. They are read by index for speed.
     static let columns =
         """
         drink.id, drink.key, drink.instant, drink.zone, drink.localDay, drink.ml, drink.source, drink.deleted, \
@@ -121,7 +121,7 @@ enum DrinkTable {
     /// Finds a drink by its number (`d12`, `12`, `#12`), then by its key.
     static func find(_ name: String, _ db: Database) throws -> StoredDrink? { try meanings(of: name, db).first }
 
-    /// All matches in order of precedence, because an imported key can look like a number.
+    /// All matches in order of precedence. An imported key can look like a number.
     static func meanings(of name: String, _ db: Database) throws -> [StoredDrink] {
         let digits = name.first == "d" || name.first == "#" ? name.dropFirst() : Substring(name)
         return try Row.fetchAll(

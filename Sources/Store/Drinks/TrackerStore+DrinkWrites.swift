@@ -45,7 +45,7 @@ extension TrackerStore {
             }
             if let moved { try Self.refuse(instant: moved, now: context.now, in: time == nil ? context.zone : place) }
             let newInstant = moved ?? old.at
-            // The day stays unless `instant` is given.
+            // The day does not change unless `instant` is given.
             let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
             let before = try ChangedRow.drink(old.number, db)
             try bury([old], context, db)
@@ -98,11 +98,11 @@ extension TrackerStore {
         try refreshSummaries(around: drinks.map(\.at), context, db)
     }
 
-    /// The instant of a local time on a drink's day. Before the boundary hour it is on the next date. Of two instants,
-    /// the one nearer to the old time.
+    /// The instant of a local time on a drink's day. Before the boundary hour it is on the next date. Of two, the
+    /// nearer one to the old time.
     /// - Parameter calendar: in the drink's time zone.
     private static func moment(_ time: TimeOfDay, in drink: StoredDrink, _ calendar: DayCalendar) -> Instant {
-        // Uses the current boundary hour. A drink from before its change stays near its old time.
+        // Use the current boundary hour. A drink from before its change keeps its distance to the old time.
         let isByToday = calendar.day(of: drink.at) == drink.localDay
         let date = drink.localDay.adding(days: time.hour < calendar.boundaryHour ? 1 : 0)
         let near = calendar.date(of: drink.at)

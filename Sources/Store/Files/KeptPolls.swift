@@ -3,11 +3,11 @@ import TrackerCore
 
 /// A failed poll that was kept next to the store: its trace and a capture.
 package struct KeptPoll: Hashable, Sendable {
-    /// The capture's file name without its extension.
+    /// The id: the capture's file name without its extension.
     package var id: String
-    /// By the host's clock at that time; `nil` if the name has none.
+    /// The time by the host's clock; `nil` if the name has none.
     package var at: Instant?
-    /// The lines of the trace. The first one has the reason.
+    /// The lines of the trace. The first line has the reason.
     package var story: [String]
     package var bytes: Int
 

@@ -4,7 +4,7 @@ import Foundation
 /// would block, and a device has no end.
 package enum SmallFile {
     package struct Trouble: Error, Hashable, Sendable {
-        /// Follows the file's name, for example "is a folder".
+        /// The description, to be written after the file's name, for example "is a folder".
         package var words: String
         package var isAbsence = false
     }

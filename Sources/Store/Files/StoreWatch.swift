@@ -42,7 +42,7 @@ package final class StoreWatch: Sendable {
         for stream in streams.all.withLock({ Array($0.values) }) { stream.finish() }
     }
 
-    /// One element for any number of writes since the last one. The stream ends with the watch.
+    /// Yields one element for any number of writes since the last one. The stream ends with this object.
     package var writes: AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let (id, streams) = (UUID(), streams)

@@ -68,7 +68,7 @@ extension TrackerStore {
             var kept: String?
             do {
                 try db.inTransaction(.immediate) {
-                    // The write lock is held, so this copy has exactly the replaced rows.
+                    // This process has the write lock, so the copy has exactly the replaced rows.
                     if let now, try Self.isUsed(db), let name = StoreCopy.beforeRestore(of: path, at: now) {
                         try StoreCopy.write(path, to: name)
                         kept = name
@@ -189,7 +189,7 @@ enum StoreCopy {
     /// - Throws: `StoreError`. There is no copy then.
     static func write(_ store: String, to file: String) throws {
         let new = file + unfinished
-        // The write lock is held, so no other process is writing one.
+        // This process has the write lock, so no other process is writing a copy.
         try remove(of: store, onlyUnfinished: true)
         let descriptor = open(new, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw trouble(file) }

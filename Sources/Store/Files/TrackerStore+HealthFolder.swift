@@ -27,7 +27,7 @@ extension TrackerStore {
                 try file.append { take in try forEachDrink(after: look.reached, through: look.through, take) }
             }
         } else {
-            // Only the drinks of `look`; the next call appends later ones.
+            // Append only the drinks found above; the next call appends later ones.
             for file in files { try file.replace { take in try forEachDrink(after: 0, through: look.through, take) } }
         }
         try WrittenFiles.remove(look.written.intersection(HealthFile.formerNames), beside: path)
@@ -98,7 +98,7 @@ extension TrackerStore {
 
 private struct HealthLook {
     var isWanted: Bool
-    /// The row id of the last drink.
+    /// The row id of the last drink in the store.
     var through: Int
     var rewrites: Int
     var written: Set<String>
@@ -148,7 +148,7 @@ private struct HealthFile {
     static let formerNames = ["health/drinks.xml", "health/drinks.csv"]
 
     let format: HealthFiles.Format
-    /// Relative to the store's directory.
+    /// The path relative to the store's directory.
     let name: String
     private let path: String
 

@@ -7,7 +7,7 @@ package struct ImportOutcome: Hashable, Sendable {
     package var known = 0
     /// The number of samples with 0 ml, which are not drinks.
     package var empty = 0
-    /// The known ones that a bottle delivered.
+    /// The number of known samples that a bottle delivered.
     package var fromBottle = 0
     /// The drinks of an older export that the newer one no longer has.
     package var removed = 0
@@ -15,15 +15,14 @@ package struct ImportOutcome: Hashable, Sendable {
 }
 
 extension TrackerStore {
-    /// Counted drinks, oldest first.
+    /// All counted drinks, oldest first.
     package func allDrinks() throws -> [Drink] {
         var drinks: [Drink] = []
         try forEachDrink { drink, _, _ in drinks.append(drink) }
         return drinks
     }
 
-    /// Passes every counted drink to `body`, oldest first, from one consistent state, with the key of its original and
-    /// the bottle's record.
+    /// Passes every counted drink to `body`, oldest first, with the key of its original and the bottle's record.
     package func forEachDrink(_ body: (Drink, _ original: String?, _ record: ExportedRecord?) throws -> Void) throws {
         try readAtLength { db in
             try DrinkTable.exported("", [], db).forEachDrink(body)
@@ -35,8 +34,7 @@ extension TrackerStore {
     /// An exported drink keeps its key. So a restored store recognises the bottle's records, and a deleted drink stays
     /// deleted. It also keeps its zone, day, source and original, if the file has them. Another program's sample is
     /// identified by start, value and source, or as a bottle's drink of the same minute and amount. A newer Apple
-    /// Health export replaces an older one of the same source for its days. Drinks that the user corrected or deleted
-    /// do not change.
+    /// Health export replaces an older one of the same source for its days. Corrected or deleted drinks do not change.
     /// - Parameter produce: passes the samples, and returns the time of an Apple Health export, else `nil`. An error
     ///   leaves the store unchanged. Samples first go to a temporary table, so that other writers do not wait.
     package func importSamples(
@@ -71,7 +69,7 @@ extension TrackerStore {
     /// The maximum lead of another device's clock, in seconds.
     static let sampleAheadSeconds: Double = 600
 
-    /// Does not apply to exported drinks, whose time is known.
+    /// Rejects a sample in the future, except exported drinks, whose time is known.
     private static func refuseAhead(_ sample: HealthSample, _ context: WriteContext) throws {
         guard sample.uuid != sample.importKey, context.now.seconds(to: sample.at) > sampleAheadSeconds else { return }
         throw Refusal(
@@ -113,7 +111,7 @@ extension DrinkTable {
 }
 
 extension RowCursor {
-    /// Skips invalid rows. `doctor` reports them.
+    /// Passes drinks to `body`. Skips invalid rows, which `doctor` reports.
     func forEachDrink(_ body: (Drink, _ original: String?, _ record: ExportedRecord?) throws -> Void) throws {
         while let row = try next() {
             let (drink, original): (Drink, String?)
@@ -164,8 +162,7 @@ private struct ImportTable {
         String(name.lowercased().drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// Runs `body` with a larger page cache. Keys are in random order, and with SQLite's default of 2 MB nearly every
-    /// drink of a long file would write and read a page.
+    /// Runs `body` with a large page cache. With SQLite's 2 MB, nearly every random key would cause disk access.
     static func withRoom(_ db: Database, _ body: () throws -> Void) throws {
         let usual = try Int.fetchOne(db, sql: "PRAGMA main.cache_size") ?? -2000
         try db.execute(sql: "PRAGMA main.cache_size = -12000")
@@ -294,8 +291,7 @@ private struct ImportTable {
 
     // MARK: - Records of bottles
 
-    /// Renames drinks of bottles to their keys in this store. They differ if the bottle has another address here, or if
-    /// the user dated the record.
+    /// Renames drinks of bottles to their keys in this store. They can differ by address or by a manual date.
     private func useLocalKeys(_ hostZone: String?, _ context: WriteContext, _ db: Database) throws {
         let update = try db.makeStatement(
             sql: """
@@ -351,8 +347,7 @@ private struct ImportTable {
     /// The causes of a deletion that the same cause can revert.
     private static let (byExport, byBottle) = ("export", "bottle")
 
-    /// Removes samples of other programs that are not new, and updates the drinks of an older export of the same
-    /// source.
+    /// Removes known samples of other programs, and updates the drinks of an older export of the same source.
     private func settleForeign(
         _ outcome: inout ImportOutcome, _ exportedAt: Instant?, _ context: WriteContext, _ calendar: DayCalendar,
         _ db: Database

@@ -4,7 +4,7 @@ import TrackerCore
 
 /// Drinks that a phone writes to its health records and later returns without their origin (tracker spec D4).
 extension TrackerStore {
-    /// The maximum age in days.
+    /// The maximum age of drinks in days.
     package static let longestLookBack = 3650
 
     /// The drinks that the phone does not have, oldest first, without those from health records.
@@ -66,12 +66,12 @@ extension TrackerStore {
 
     // MARK: - Inbox files
 
-    /// The size and modification time of an imported inbox file; `nil` if it was not imported.
+    /// The size and modification time of an imported file in the inbox; `nil` if it was not imported.
     package func inboxMark(_ name: String) throws -> String? {
         try read { db in try String.fetchOne(db, sql: "SELECT mark FROM inbox_file WHERE name = ?", arguments: [name]) }
     }
 
-    /// Stores the mark of a file, and deletes those of missing files.
+    /// Stores the marker of a file, and deletes those of missing files.
     package func noteInbox(_ name: String, _ mark: String, present: Set<String>) throws {
         try write { db in
             for gone in try Set(String.fetchAll(db, sql: "SELECT name FROM inbox_file")).subtracting(present) {

@@ -2,7 +2,7 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Records the result of the last attempt to connect; `nil`: a poll succeeded. Writes only a change.
+    /// Records the result of the last attempt to connect; `nil` if a poll succeeded. Writes only a change.
     package func noteConnection(_ problem: ConnectionProblem?, at now: Instant) throws {
         if let known = try? read({ try ConnectionTable.problem($0) }), known == problem { return }
         try write { db in

@@ -4,19 +4,19 @@ import TrackerCore
 /// A record of the journal, for the subcommands about quarantine.
 package struct JournalRow: Hashable, Sendable {
     package var id: Int64
-    /// The current name of its bottle.
+    /// The current name of the record's bottle.
     package var bottle: String
     package var raw: [UInt8]
     /// The decoded wall-clock time, if valid.
     package var wall: String?
     package var amountMl: Int
-    /// `drink`, `notADrink`, `quarantined` or `superseded`.
+    /// The verdict: `drink`, `notADrink`, `quarantined` or `superseded`.
     package var verdict: String
-    /// `nil` if the record counts.
+    /// The reason for quarantine; `nil` if the record counts.
     package var reason: String?
-    /// By the host's clock at that time.
+    /// The time of receipt by the host's clock.
     package var received: Instant
-    /// For example `calendar/u16be`.
+    /// The dialect and amount width, for example `calendar/u16be`.
     package var reading: String?
     /// The estimated time, if the date is not trusted.
     package var about: Instant?
@@ -69,7 +69,7 @@ extension TrackerStore {
         }
     }
 
-    /// The last receipt by a trusted clock.
+    /// The time of the last receipt by a trusted clock.
     package func newestReceipt() throws -> Instant? {
         try read { db in try BottleTable.memory(of: "", db).newestReceipt }
     }

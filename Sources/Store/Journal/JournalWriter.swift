@@ -66,7 +66,7 @@ struct JournalWriter {
         // A fast path for polls: the row is not read if the reading is the same.
         let dated = try found.flatMap { try saysNothingNew(entry, of: $0) ? nil : try row($0) }
         if case .quarantined(let reason) = entry.verdict {
-            // An accepted record is final (A2 rule 5), even if it is too old by now or invalid in another dialect.
+            // An accepted record is final (A2 rule 5), even if it is now too old or invalid in another dialect.
             if found != nil {
                 guard let dated else { return .duplicate }
                 try noteReading(dated, entry)
@@ -283,8 +283,7 @@ struct JournalWriter {
 
     mutating func bottle(of wire: WireEntry) throws -> Int64 { try known(homes(of: wire)[0]).id }
 
-    /// The names of the entry's bottle in this store, or a new one. The store's own bottle gets no further names,
-    /// because it would be polled by them.
+    /// The names of the entry's bottle in this store, or a new one. The store's own bottle gets no new names.
     private mutating func homes(of wire: WireEntry) throws -> [String] {
         let names = [wire.entry.bottle] + wire.names
         if let found = homes[names] { return found }
@@ -358,7 +357,7 @@ struct JournalWriter {
 
     // MARK: - Lookups
 
-    /// The wall-clock time in keys, or the bytes of a record without one.
+    /// The wall-clock time for a key, or the bytes of a record without a time.
     static func wall(_ entry: JournalEntry) -> String {
         entry.wall?.description ?? entry.raw.map { String($0, radix: 16) }.joined(separator: " ")
     }

@@ -4,12 +4,12 @@ import TrackerCore
 /// Bytes that could not be decoded, kept for a later decoder.
 package struct QuarantinedBytes: Hashable, Sendable {
     package var bottle: String
-    /// At most `TrackerStore.quarantineByteLimit` bytes.
+    /// The bytes, at most `TrackerStore.quarantineByteLimit`.
     package var bytes: [UInt8]
     /// The original length in bytes.
     package var length: Int
     package var reason: String
-    /// The last receipt.
+    /// The time of the last receipt.
     package var received: Instant
     package var times: Int
 }
@@ -17,7 +17,7 @@ package struct QuarantinedBytes: Hashable, Sendable {
 extension TrackerStore {
     /// The maximum number of byte sequences. The oldest are deleted and counted.
     package static let quarantineRowLimit = 1000
-    /// The maximum number of bytes of each.
+    /// The maximum number of stored bytes of each sequence.
     package static let quarantineByteLimit = 4096
 
     package func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
@@ -42,7 +42,7 @@ extension TrackerStore {
         }
     }
 
-    /// Newest first.
+    /// The quarantined bytes, newest first.
     package func quarantinedBytes() throws -> [QuarantinedBytes] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM quarantine ORDER BY received DESC, id DESC").readable { row in

@@ -2,12 +2,12 @@ import GRDB
 import TrackerCore
 
 package struct KnownBottle: Hashable, Sendable {
-    /// The first identity, which never changes.
+    /// The first identity of the bottle, which never changes.
     package var origin: String
-    /// The alias, or the current identity.
+    /// The alias, or else the current identity.
     package var name: String
     package var names: [String]
-    /// The addresses and serial numbers among them. The others are aliases.
+    /// The names that are addresses or serial numbers. The others are aliases.
     package var identities: [String]
     /// Whether the bottle answered a poll or was adopted; `false` for a bottle of a recording.
     package var isOwn: Bool
@@ -18,16 +18,16 @@ package struct KnownBottle: Hashable, Sendable {
     package var batteryPercent: Int?
     /// The bottle's clock minus the host's, in seconds.
     package var clockDriftSeconds: Int?
-    /// In milliseconds UTC.
+    /// The end of the last poll in milliseconds UTC.
     package var lastPollMilliseconds: Int64?
     /// The end of the last poll that read the whole log, in milliseconds UTC.
     package var lastCompletePollMilliseconds: Int64?
-    /// The time of its first record in milliseconds UTC.
+    /// The time of the bottle's first record in milliseconds UTC.
     package var firstRecordMilliseconds: Int64?
 }
 
 extension TrackerStore {
-    /// In the order of the first record.
+    /// The bottles in the order of their first records.
     package func bottles() throws -> [KnownBottle] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM bottle ORDER BY id").readable { row in
@@ -56,7 +56,7 @@ extension TrackerStore {
     /// - Parameters:
     ///   - identity: the address, or the name in `scan`.
     ///   - other: the bottle that gets the identity; `nil` for a new bottle.
-    /// - Returns: `false` if it was already adopted.
+    /// - Returns: `false` if the bottle was already adopted.
     /// - Throws: `Refusal` if `other` is unknown, or if the identity belongs to another bottle with records.
     @discardableResult
     package func adoptBottle(_ identity: String, as other: String? = nil) throws -> Bool {
@@ -108,7 +108,7 @@ extension TrackerStore {
 package struct JournalCounts: Hashable, Sendable {
     package var drinks: Int
     package var notDrinks: Int
-    /// Records without a date.
+    /// The number of records without a date.
     package var quarantined: Int
 
     package init(drinks: Int, notDrinks: Int, quarantined: Int) {

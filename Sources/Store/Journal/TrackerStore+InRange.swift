@@ -3,7 +3,7 @@ import TrackerCore
 
 /// The bottles in range while the store owns none.
 package struct InRangeNotes: Hashable, Sendable {
-    /// The first advertisement, by address.
+    /// The time of the first advertisement, by address.
     package var since: [String: Instant] = [:]
     /// The addresses that the user has hidden.
     package var hidden: Set<String> = []

@@ -10,7 +10,7 @@ struct StoreFile {
     let path: String
     let exists: Bool
     let isEmpty: Bool
-    /// The size of the WAL; `nil` if there is none.
+    /// The size of the WAL in bytes; `nil` if there is none.
     let logBytes: Int?
     /// Whether the file has another hard link.
     let hasOtherNames: Bool
@@ -143,7 +143,7 @@ struct StoreFile {
         if stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
         let parent = Self.folder(of: folder)
         if parent != folder, folder != "." { try makeFolders(parent, store: store) }
-        // Another process might have created it.
+        // Another process might have created the directory.
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST, stat(folder, &status) == 0,
             status.st_mode & S_IFMT == S_IFDIR
         else {
@@ -159,7 +159,7 @@ package struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
 
-    /// - Returns: `nil` if there is no file, or it cannot be examined.
+    /// Returns `nil` if the file does not exist or cannot be examined.
     package init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -13,13 +13,13 @@ enum StoreOpening {
         let file = try StoreFile(path)
         try file.refuseOtherNames(path)
         try file.make()
-        // Before opening, so that the WAL gets the same permissions. A file of another program keeps its permissions.
+        // Restrict permissions before opening, so that the WAL gets the same. A file of another program keeps its own.
         if file.isEmpty { file.tighten() }
         let opened = try TrackerStore.sentences(at: path) {
             try patiently {
                 let database = try DatabasePool(
                     path: file.name, configuration: writing(path: path, beforeStatement: beforeStatement))
-                // `DatabasePool` sets NORMAL.
+                // `DatabasePool` sets `synchronous` to NORMAL.
                 try database.writeWithoutTransaction(syncEachCommit)
                 let removed = try Schema.bringUpToDate(database, path: path) {
                     try StoreCopy.write(file.name, to: StoreCopy.beforeConversion(of: path))
@@ -27,7 +27,7 @@ enum StoreOpening {
                 return Opened(database: database, found: .store, removedSettings: removed)
             }
         }
-        // The file is a store: also restrict the files that SQLite created.
+        // The file is a store, so also restrict the files that SQLite created.
         file.tighten()
         return opened
     }
@@ -45,7 +45,7 @@ enum StoreOpening {
             } catch let error as StoreError
                 where [.readOnly, .diskFull, .cannotOpen, .inputOutput].contains(error.kind)
             {
-                // The next way might work: reading is possible without a WAL.
+                // The next way might work, because reading is possible without a WAL.
                 problem = problem ?? error
             }
         }
@@ -55,7 +55,7 @@ enum StoreOpening {
                 code: "logLeftBehind")
     }
 
-    /// A commit is on disk when it returns. With NORMAL, a power failure loses the last commits.
+    /// Makes each commit durable before it returns. With NORMAL, a power failure loses the last commits.
     private static func syncEachCommit(_ db: Database) throws { try db.execute(sql: "PRAGMA synchronous = FULL") }
 
     static func connection(_ path: String, isReadOnly: Bool) throws -> DatabaseQueue {
@@ -73,8 +73,7 @@ enum StoreOpening {
 
     /// The ways to read a file. Each leaves the file and its WAL unchanged.
     private enum Way: CaseIterable {
-        /// There is a WAL: a program has the store open, or was killed. A read-only connection neither checkpoints nor
-        /// deletes it.
+        /// There is a WAL of an open or killed program. A read-only connection neither checkpoints nor deletes it.
         case besideLog
         /// No program has the store open. SQLite creates a WAL for its locks and deletes it at the end.
         case alone
@@ -153,8 +152,7 @@ enum StoreOpening {
         }
     }
 
-    /// Retries while another process creates, opens or closes the file, because SQLite does not always call the busy
-    /// handler then.
+    /// Retries while another process creates, opens or closes the file, when SQLite might not call the busy handler.
     private static func patiently<Result>(_ body: () throws -> Result) throws -> Result {
         let limit = ContinuousClock.now.advanced(by: .seconds(StoreError.busySeconds))
         while true {

@@ -7,8 +7,7 @@ import TrackerCore
 ///
 /// Each write is a method and one transaction. The file is in WAL mode with `synchronous=FULL`: a completed write
 /// survives `kill -9` and a power failure. Reads have their own connections and do not wait for writes. Several
-/// processes can use the store; a write waits at most `StoreError.busySeconds`. Callers pass the time and the time
-/// zone.
+/// processes can use the store; a write waits at most `StoreError.busySeconds`. Callers pass time and zone.
 package struct TrackerStore: Sendable {
     package enum Access: Sendable {
         /// Reads and writes. Creates missing files and directories, and converts an older schema.
@@ -87,7 +86,7 @@ package struct TrackerStore: Sendable {
         files = access == .writing && path != ":memory:" ? Files(path) : nil
     }
 
-    /// The IANA id for "system" in the settings; `nil`: each drink uses the time zone of its entry.
+    /// The IANA id for "system" in the settings. If `nil`, each drink uses the time zone of its entry.
     package var hostZone: String? { shared.zone.withLock { $0 } }
 
     package func travel(to zone: String?) { shared.zone.withLock { $0 = zone } }
@@ -110,8 +109,7 @@ package struct TrackerStore: Sendable {
         return try Self.sentences(at: path) { try database.read(body) }
     }
 
-    /// Reads one consistent state on a separate connection, for exports with slow readers. Other reads do not wait for
-    /// it.
+    /// Reads one consistent state on a separate connection, for exports, so that other reads do not wait.
     func readAtLength<T>(_ body: (Database) throws -> T) throws -> T {
         guard let pool = database as? DatabasePool else { return try read(body) }
         try checkPlace()
@@ -136,7 +134,7 @@ package struct TrackerStore: Sendable {
         return result
     }
 
-    /// For SQLite statements that cannot run in a transaction, and transactions of the caller.
+    /// Writes without a transaction, for statements that cannot run in one, and for the caller's transactions.
     func writeWithoutTransaction<T>(_ body: (Database) throws -> T) throws -> T {
         try mustWrite()
         shared.hasChanged.withLock { $0 = true }
@@ -178,8 +176,8 @@ package struct TrackerStore: Sendable {
         throw StoreError(.cannotOpen, "Store file missing or replaced", at: path, code: "storeWasRemoved")
     }
 
-    /// Moves the commits of the WAL to the file that was opened, and removes the WAL. SQLite would apply it to the file
-    /// that now has the path.
+    /// Moves the commits of the WAL to the file that was opened, and removes the WAL. SQLite would apply it to the new
+    /// file.
     private func removeLog() {
         guard (try? database.writeWithoutTransaction({ try $0.checkpoint(.truncate) })) != nil else { return }
         for suffix in ["-wal", "-shm"] { unlink(StoreFile.target(of: path) + suffix) }
@@ -193,7 +191,7 @@ package struct TrackerStore: Sendable {
         try checkPlace()
     }
 
-    /// Converts SQLite's errors to `StoreError`.
+    /// Runs `body` and converts SQLite's errors to `StoreError`.
     static func sentences<T>(at path: String, _ body: () throws -> T) throws -> T {
         do {
             return try body()
@@ -212,10 +210,10 @@ package struct TrackerStore: Sendable {
 
     // MARK: - Changes
 
-    /// Whether this value has written since it was opened.
+    /// Whether this open store has written data since it was opened.
     package func hasChanged() throws -> Bool { shared.hasChanged.withLock { $0 } }
 
-    /// Changes with every write by any process. Does not wait for a write.
+    /// A mark that changes with every write by any process. Does not wait for a write.
     package func changeMark() throws -> ChangeMark {
         try checkPlace()
         return try Self.sentences(at: path) {
@@ -235,11 +233,11 @@ package struct TrackerStore: Sendable {
             others: try Int.fetchOne(try db.cachedStatement(sql: "PRAGMA data_version")) ?? 0)
     }
 
-    /// Equal marks mean that nothing was written in between.
+    /// A state of the store. Equal marks mean that nothing was written in between.
     package struct ChangeMark: Hashable, Sendable {
         /// The number of rows changed by the observing connection, which writes only in memory.
         var ours: Int
-        /// Changes with each commit of another connection.
+        /// A number that changes with each commit of another connection.
         package var others: Int
     }
 

@@ -3,7 +3,7 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Includes rejected changes.
+    /// The outbox, including rejected changes.
     package func outbox() throws -> Outbox { try read { try OutboxTable.outbox($0) } }
 
     /// Records the result of sending an item. A newer change of the same entity stays.
@@ -82,7 +82,7 @@ enum OutboxTable {
 }
 
 enum SyncStateTable {
-    /// The number of rejected rows in the state; all are counted.
+    /// The maximum number of rejected rows shown in the state. All are counted.
     static let shown = 5
 
     static func status(_ db: Database) throws -> (SyncStatus, SyncReport) {

@@ -9,7 +9,7 @@ package struct MergeOutcome: Hashable, Sendable {
     package var kept = 0
     /// The number of invalid rows.
     package var refused = 0
-    /// The first hundred of them, with the reason.
+    /// The first hundred rejected rows, with the reason.
     package var refusals: [RemoteRefusal] = []
 
     package init() {}
@@ -22,9 +22,9 @@ package struct MergeOutcome: Hashable, Sendable {
 
 package struct RemoteRefusal: Hashable, Sendable {
     package var entity: RemoteEntity
-    /// Empty if the row has none.
+    /// The id of the row; empty if the row has none.
     package var id: String
-    /// The end of a sentence.
+    /// The reason, as the end of a sentence.
     package var reason: String
 }
 
@@ -133,7 +133,7 @@ extension TrackerStore {
 /// A row in the JSON of the server.
 enum RemoteElement: Decodable {
     case row([String: JSONScalar])
-    /// Not an object of plain values.
+    /// The element is not an object of plain values.
     case other
 
     init(from decoder: any Decoder) throws {
@@ -148,8 +148,7 @@ struct UnfitRow: Error {
     init(_ reason: String) { self.reason = reason }
 }
 
-/// A server's row merged with the stored one. Every column is validated before the write, because an invalid row would
-/// fail at every start.
+/// A server's row merged with the stored one. Every column is validated before the write.
 struct RemoteRow {
     let id: String
     let stamp: WriteStamp
@@ -185,7 +184,7 @@ struct RemoteRow {
         _ = try time("updatedAt", stamp.updatedAt)
     }
 
-    /// `nil` for a new row.
+    /// The stamp of the stored row; `nil` for a new row.
     var storedStamp: WriteStamp? {
         stored.map {
             WriteStamp(
@@ -270,7 +269,7 @@ struct RemoteRow {
 
     // MARK: - Columns
 
-    /// The new value; an absent key keeps the stored one.
+    /// The new value of a column. If the key is absent, the stored value.
     private func value(_ column: String) -> DatabaseValue {
         if let scalar = arriving[column] { return scalar.databaseValue }
         guard let stored, stored.hasColumn(column) else { return .null }

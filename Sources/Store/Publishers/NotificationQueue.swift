@@ -14,7 +14,7 @@ package struct QueuedNotification: Hashable, Sendable {
     package var sequence: Int64
     package var announcement: Announcement
     package var since: Instant
-    /// The secret that authorises its buttons, and nothing else.
+    /// The secret that authorises the notification's buttons, and nothing else.
     package var key: String
 
     package init(sequence: Int64, announcement: Announcement, since: Instant, key: String) {
@@ -91,7 +91,7 @@ extension TrackerStore {
 
     package enum QueueTurn: Sendable {
         case nothing
-        /// Another process is delivering, or ended while it did.
+        /// Another process is delivering, or ended during delivery.
         case busy
         case message(QueuedNotification)
     }
@@ -121,8 +121,8 @@ extension TrackerStore {
             _ = try Claims(claimant: claimant, now: now).giveBack(Self.claim(message, outlet), db)
             guard state != .waiting else { return }
             try db.run("UPDATE pocket_message SET state = ? WHERE seq = ?", [state.rawValue, message.sequence])
-            // Also after the time limit of the delivery. A delivery to other channels in progress reads this state when
-            // it is recorded.
+            // Store this also after the time limit of the delivery. A delivery in progress reads the state when it is
+            // recorded.
             if state == .sent { try NotificationTable.add(outlet, to: message.announcement.id, db) }
         }
     }

@@ -4,7 +4,7 @@ import TrackerCore
 
 /// A publisher that failed at the last attempt.
 package struct PublisherError: Hashable, Sendable {
-    /// `mqtt`, `ntfy` or `webhook`.
+    /// The name: `mqtt`, `ntfy` or `webhook`.
     package var outlet: String
     /// A message for the user.
     package var words: String
@@ -56,7 +56,7 @@ extension TrackerStore {
         try write { try $0.run("DELETE FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?", [outlet, mark]) }
     }
 
-    /// Sorted by name.
+    /// The errors, sorted by name.
     package func outletTroubles() throws -> [PublisherError] {
         try read { db in
             try Row.fetchAll(

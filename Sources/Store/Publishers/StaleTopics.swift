@@ -17,8 +17,7 @@ package struct StaleTopics: Hashable, Sendable {
 }
 
 extension TrackerStore {
-    /// Sets the broker's address. Topics at the old address become stale. Stale topics at the new address belong to the
-    /// publisher again.
+    /// Sets the broker's address. Topics at the old address become stale. Those at the new address are no longer stale.
     /// - Parameter isHere: whether a stored address is the new one.
     package func speak(_ outlet: String, at place: String, isHere: (String) -> Bool) throws {
         func known(_ db: Database) throws -> (place: String?, keepsSomething: Bool, left: [String])? {

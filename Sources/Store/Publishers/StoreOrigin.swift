@@ -21,7 +21,7 @@ package struct StoreOrigin: Hashable, Sendable {
         machine = number.map { String(SHA256.hex(("waterh " + $0).utf8).prefix(16)) } ?? ""
     }
 
-    /// The same after restarts and renames; different for each copy.
+    /// A number that is the same after restarts and renames, and different for each copy.
     private static func number(ofFile path: String) -> String? {
         var (file, disk) = (stat(), statvfs())
         guard stat(path, &file) == 0, statvfs(path, &disk) == 0 else { return nil }
@@ -39,11 +39,11 @@ package struct StoreOrigin: Hashable, Sendable {
 
 /// Whether a store is published from the same place as before.
 package enum OutletStanding: Hashable, Sendable {
-    /// The same location, a moved file, or a store that was never published.
+    /// The location is the same, the file was moved, or the store was never published.
     case known
-    /// The original file still exists.
+    /// The file is a copy, and the original file still exists.
     case copy(of: String)
-    /// A file of another machine, where a service might still run.
+    /// The file was published on another machine, where a service might still run.
     case fromElsewhere(String)
 }
 
@@ -55,7 +55,7 @@ extension TrackerStore {
             return .known
         }
         guard known != here else { return .known }
-        // The last location was stored on a machine without an ID.
+        // The last location was stored on a machine without a machine ID.
         guard !known.machine.isEmpty || known.path != here.path else {
             try move(outlet, to: here)
             return .known

@@ -14,8 +14,7 @@ extension Schema {
     /// - Returns: the names of the removed settings that the conversion deleted.
     static func convert(_ database: any DatabaseWriter, path: String, keep: () throws -> Void) throws -> [String] {
         try database.writeWithoutTransaction { db in
-            // These pragmas have no effect in a transaction. `legacy_alter_table` keeps table names in other programs'
-            // views.
+            // These pragmas have no effect in a transaction. `legacy_alter_table` keeps names in other views.
             try db.execute(sql: "PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON")
             defer { try? db.execute(sql: "PRAGMA legacy_alter_table = OFF; PRAGMA foreign_keys = ON") }
             var removed: [String] = []
@@ -86,7 +85,7 @@ extension Schema {
                     AND id NOT IN (SELECT max(id) FROM drink WHERE deleted = 0 GROUP BY coalesce(instead, key))
                 """)
         for part in [indexes, triggers] { try db.execute(sql: part) }
-        // The same text as in `DatabaseMigrator`, because a restore compares the statements of backup and store.
+        // Use the same text as `DatabaseMigrator`, because a restore compares the statements of backup and store.
         try db.execute(
             sql: """
                 CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);

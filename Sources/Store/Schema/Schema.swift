@@ -13,7 +13,7 @@ enum Schema {
     static let version = release09 + migrator(path: ":memory:").migrations.count
 
     enum State {
-        /// The first write creates a store.
+        /// An empty file; the first write creates a store.
         case empty
         /// A store of 0.9, which the first write converts.
         case release09
@@ -50,15 +50,15 @@ enum Schema {
                 try migrator(path: path).migrate(database)
             } catch {
                 // `DatabaseMigrator` reads the applied migrations before it locks the file. Another process might have
-                // created the tables in between.
+                // created them since.
                 guard (try? database.read { try state($0, path: path) }) == .current else { throw error }
             }
             return []
         }
     }
 
-    /// Call this in a transaction, because it reads several related values.
-    /// - Parameter checksTables: checks the columns of all tables.
+    /// The state of the file. Call this in a transaction, because it reads several related values.
+    /// - Parameter checksTables: whether to check the columns of all tables.
     /// - Throws: `StoreError` of kind `foreign`, `newer` or `damaged`.
     static func state(_ db: Database, path: String, checksTables: Bool = true) throws -> State {
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
@@ -107,7 +107,7 @@ enum Schema {
         case kept
     }
 
-    /// Every table needs a rule.
+    /// The rule of each table. Every table needs one.
     static let restoring: [String: Restoring] = Dictionary(
         uniqueKeysWithValues: [
             (
@@ -128,7 +128,7 @@ enum Schema {
             ),
         ].flatMap { (rule: Restoring, names: [String]) in names.map { ($0, rule) } })
 
-    /// In the order of creation.
+    /// The names of the tables in the order of creation.
     static let tableNames = tables.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }
         .map { String($0.split(separator: " ")[2]) }
 
@@ -146,11 +146,11 @@ enum Schema {
                 """)
     }
 
-    /// Checks the columns of every table, because a missing one would crash the process. Tables of other programs are
-    /// allowed.
+    /// Checks the columns of every table, because a missing one would crash the process. Other tables are allowed.
     /// - Throws: `StoreError` of kind `damaged`.
     private static func checkTables(_ db: Database, path: String) throws {
-        // Equal statements have equal columns. Reading the columns of each table takes as long as opening the file.
+        // Equal statements have equal columns. Reading the columns of each table would take as long as opening the
+        // file.
         guard try statements(db) != tables else { return }
         try DatabaseQueue().write { model in
             try model.execute(sql: tables)

@@ -13,8 +13,7 @@ extension TrackerStore {
     /// Changes settings: all, or none if a rule rejects one.
     ///
     /// A new goal applies from the current day on (tracker spec D3). Another Waterline interval restarts the grid of an
-    /// active session (E4). A new alias renames the bottle if there is only one; without an alias, its name is its
-    /// identity.
+    /// active session (E4). A new alias renames the only bottle. Without an alias, its name is its identity.
     /// - Parameter isFirstChoice: the first goal, chosen in setup, also applies to earlier days.
     /// - Throws: `SettingRefusal` with the rule and the current value.
     @discardableResult

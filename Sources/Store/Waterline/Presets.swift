@@ -2,7 +2,7 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// In the order of creation.
+    /// The presets in the order of creation.
     package func presets() throws -> [DrinkPreset] {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id").readable(
@@ -13,14 +13,14 @@ extension TrackerStore {
     /// Finds a preset by id, or by name without regard to case.
     package func preset(named name: String) throws -> DrinkPreset? {
         let all = try presets()
-        // Stores of earlier versions, or of two devices, can have names that differ in case only. The exact match takes
-        // precedence.
+        // Earlier versions, or two devices, can store names that differ in case only. The exact match takes precedence.
         return all.first { $0.id == name } ?? all.first { $0.name.utf8.elementsEqual(name.utf8) } ?? all.first {
             $0.name == name
         }
             ?? all.first { $0.name.lowercased() == name.lowercased() }
     }
 
+    /// Adds a preset.
     /// - Throws: `Refusal` for an empty or used name, or a size, strength or estimate out of range.
     package func addPreset(
         name: String, drinkType: DrinkType, sizeOz: Double?, abv: Double?, estimate: Double, _ context: WriteContext
@@ -105,7 +105,7 @@ enum PresetTable {
     static func check(
         name: String, sizeOz: Double?, abv: Double?, estimate: Double, except id: String?, _ db: Database
     ) throws {
-        // Older versions accepted other names. Such a preset can still be changed in other values.
+        // Older versions accepted other names. Such a preset can still be changed in its other values.
         guard
             try PrintableText.isName(name, limit: 64)
                 || name == String.fetchOne(db, sql: "SELECT name FROM preset WHERE id = ?", arguments: [id])
@@ -124,7 +124,7 @@ enum PresetTable {
         if let abv, !(0...100).contains(abv) {
             throw Refusal("presetStrength", "A preset's strength must be 0 to 100 percent by volume.")
         }
-        // Last, because it can follow from the other two.
+        // Check the estimate last, because it can follow from the other two values.
         guard StandardDrinks.range.contains(estimate) else { throw WaterlineSession.Refusal.estimate }
     }
 

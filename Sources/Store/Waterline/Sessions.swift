@@ -9,11 +9,11 @@ package struct SessionView: Hashable, Sendable {
     package var logs: [LogEntry]
     /// The names of used presets by id, including deleted ones.
     package var presetNames: [String: String]
-    /// The millilitres that do not make a water yet.
+    /// The millilitres that are not enough for a water yet.
     package var carryMl: Int
-    /// N of the rule; fixed at the end of the session.
+    /// N of the rule "water every N drinks"; fixed at the end of the session.
     package var everyNDrinks: Int
-    /// Fixed at the end of the session.
+    /// The warning threshold in drinks; fixed at the end of the session.
     package var warningThreshold: Int
 
     package var state: WaterlineState { .computeState(logs, warningThreshold: warningThreshold) }
@@ -35,7 +35,7 @@ extension TrackerStore {
         }
     }
 
-    /// Newest first.
+    /// The ended sessions, newest first.
     package func pastSessions(limit: Int = 5) throws -> [WaterlineSession] {
         try read { db in
             try Row.fetchAll(
@@ -144,8 +144,7 @@ extension TrackerStore {
     /// The largest correction in seconds. A larger one does not come from the clock.
     private static let farthestBack: Double = 24 * 3600
 
-    /// The active session. If it started while the clock was ahead, it would be in the future and accept no entry. It
-    /// is then moved so that its last entry is now; the intervals between entries stay.
+    /// The active session. If it started while the clock was ahead, it is moved so that its last entry is now.
     func sessionByTheClock(_ context: WriteContext, _ db: Database) throws -> WaterlineSession? {
         guard var session = try SessionTable.active(db) else { return nil }
         guard session.startTime > context.now else { return session }
@@ -227,7 +226,7 @@ enum SessionTable {
             updatedAt: try row.instant("updatedAt"), seq: try row.checked("seq"))
     }
 
-    /// By time.
+    /// The logged entries by time.
     static func enteredLogs(_ id: String, _ db: Database) throws -> [LogEntry] {
         let statement = try db.cachedStatement(
             sql: "SELECT * FROM log_entry WHERE sessionId = ? AND deleted = 0 ORDER BY timestamp, seq")

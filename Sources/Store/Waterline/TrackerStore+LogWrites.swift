@@ -3,13 +3,13 @@ import TrackerCore
 
 package struct LogDraft: Hashable, Sendable {
     package var kind: LogEntry.Kind
-    /// `nil` for water.
+    /// The type of drink; `nil` for water.
     package var drinkType: DrinkType?
-    /// In US fluid ounces.
+    /// The volume in US fluid ounces.
     package var sizeOz: Double?
-    /// Percent by volume (0–100).
+    /// The strength in percent by volume (0–100).
     package var abv: Double?
-    /// Standard drinks; `nil` computes them from volume and strength, or uses 1.
+    /// The standard drinks; `nil` computes them from volume and strength, or uses 1.
     package var standardDrinkEstimate: Double?
     package var presetID: String?
     /// The volume of a water in US fluid ounces.
@@ -124,9 +124,9 @@ extension TrackerStore {
 
     /// Adds the water of a session as a drink of the day, if `hydration.countSessionWater` is set (tracker spec X1).
     ///
-    /// The drink follows changes of its entry, also after a change of the setting. A drink that the user corrected or
-    /// deleted no longer follows. Only the deletion of the entry deletes it, with its corrections, and only its return
-    /// reverts that (`deletedWith`). Derived waters are not added, because the bottle's drinks count.
+    /// The drink follows changes of its entry, even after a change of the setting, until the user corrects or deletes
+    /// the drink. Deleting the entry deletes the drink with its corrections; restoring the entry restores it
+    /// (`deletedWith`). Derived waters are not added, because the bottle's drinks count.
     func countWater(_ id: String, _ context: WriteContext, _ db: Database) throws {
         let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id])
         let settings = try SettingTable.settings(db)
