@@ -55,7 +55,7 @@ package struct RecordResolver: Sendable {
         /// The instant; `nil` if no year fits.
         package var instant: Instant?
         package var rule: Rule
-        /// `nil` if the record counts.
+        /// The reason not to count the record; `nil` if the record counts.
         package var doubt: Doubt?
     }
 
@@ -138,8 +138,7 @@ package struct RecordResolver: Sendable {
 
     /// The plausible years of a bottle's clock (protocol spec P3).
     package static let plausibleYears = 2015...2099
-    /// The maximum lead of a record over the receiving clock: two correct clocks in the zones with the largest and the
-    /// smallest offset differ by this much.
+    /// The maximum lead of a record over the receiving clock in seconds: the difference between the extreme time zones.
     package static let aheadSeconds: Double = 26 * 3600
 }
 
@@ -156,7 +155,7 @@ extension RecordResolver.Resolution {
 
 /// The time fields of a record, not validated. Only the `calendar` dialect has a year.
 package struct RecordFields: Hashable, Sendable {
-    /// `nil` in the `strict` dialect.
+    /// The year; `nil` in the `strict` dialect.
     package var year: Int?
     package var month: Int
     package var day: Int

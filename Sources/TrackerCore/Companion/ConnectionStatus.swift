@@ -3,7 +3,7 @@ package enum ConnectionState: Hashable, Sendable {
     case disconnected, scanning, connecting, connected, polling
     case error(ConnectionProblem)
 
-    /// `disconnected` … `polling`, `error`.
+    /// The name: `disconnected` … `polling`, `error`.
     package var name: String {
         switch self {
         case .disconnected: "disconnected"
@@ -81,7 +81,7 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
         }
     }
 
-    /// `nil` if the code is unknown.
+    /// Returns `nil` if the code is unknown.
     package init?(code: String, message: String?) {
         switch code {
         case "connectFailed": self = .failedToConnect(message)

@@ -7,7 +7,7 @@ package struct HydrationState: Hashable, Sendable, Codable {
     package var lastDrink: Instant?
     package var wake: TimeOfDay
     package var sleep: TimeOfDay
-    /// Oldest first.
+    /// The drinks, oldest first.
     package var history: [Entry]
 
     package struct Entry: Hashable, Sendable, Codable {
@@ -34,7 +34,7 @@ package struct HydrationState: Hashable, Sendable, Codable {
         self.history = history
     }
 
-    /// 0…1. A goal of 0 or less gives 0 (K-A18); a negative total counts as 0.
+    /// Total / goal, 0…1. A goal of 0 or less gives 0 (K-A18); a negative total counts as 0.
     package var progress: Double {
         dailyGoalMl > 0 ? min(1, Double(max(0, totalMl)) / Double(dailyGoalMl)) : 0
     }
@@ -51,7 +51,7 @@ package struct HydrationState: Hashable, Sendable, Codable {
     }
 
     /// Seconds to the next drink by the original arithmetic over minutes of the day; `nil` outside the drinking hours
-    /// and without remaining glasses. It starts again at every call and so never reaches 0 (K-A5); see `NextDrink`.
+    /// and without remaining glasses. The countdown restarts at every call and never reaches 0 (K-A5); see `NextDrink`.
     package func timeUntilNextDrink(from now: TimeOfDay) -> Double? {
         guard now >= wake, now < sleep, glassesLeft > 0 else { return nil }
         return Double(sleep.minutes - now.minutes) / Double(glassesLeft) * 60
@@ -60,7 +60,7 @@ package struct HydrationState: Hashable, Sendable, Codable {
 
 /// The progress in whole percent, rounded down: 100 only if the goal is met.
 package enum Percent {
-    /// 0 without a goal; at most 100.
+    /// The progress in percent: at most 100, and 0 without a goal.
     package static func of(totalMl: Int, goalMl: Int) -> Int {
         guard goalMl > 0 else { return 0 }
         return totalMl >= goalMl ? 100 : Int(Int128(100) * Int128(max(0, totalMl)) / Int128(goalMl))
@@ -86,7 +86,8 @@ package struct GlassLabel: Hashable, Sendable, CustomStringConvertible {
 
 /// A countdown as `mm:ss`: whole seconds, minutes not wrapped at 60, `00:00` at the end.
 package enum Countdown {
-    /// - Parameter seconds: negative values and NaN are 0.
+    /// The countdown as text.
+    /// - Parameter seconds: negative values and NaN count as 0.
     package static func text(_ seconds: Double) -> String {
         let whole = seconds.isFinite ? Int(min(max(0, seconds), 1e9)) : 0
         return "\(padded(whole / 60, 2)):\(padded(whole % 60, 2))"

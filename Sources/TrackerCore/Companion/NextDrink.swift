@@ -6,11 +6,11 @@ package struct NextDrink: Hashable, Sendable {
     }
 
     package var phase: Phase
-    /// The start of the interval, which has one reminder; `nil` if nothing is due.
+    /// The start of the interval; `nil` if nothing is due. Each interval has one reminder.
     package var anchor: Instant?
     /// The due time, to the millisecond.
     package var due: Instant?
-    /// Seconds until due; negative while alerting.
+    /// The seconds until the drink is due; negative while alerting.
     package var secondsLeft: Double?
 
     /// - Parameters:
@@ -31,8 +31,7 @@ package struct NextDrink: Hashable, Sendable {
         let glasses = Int128(ceilDivide(goalMl.saturatingSubtract(totalMl), max(1, glassMl)))
         let window = Int128(sleep.milliseconds) - Int128(anchor.milliseconds)
         let elapsed = Int128(now.milliseconds) - Int128(anchor.milliseconds)
-        // In glasses times milliseconds, so that "due" is exact. The last reminder is half an hour before sleep
-        // (K-A13).
+        // Use glasses times milliseconds, so that "due" is exact. The last reminder is 30 min before sleep (K-A13).
         let lastCall = window > Self.lastCallMilliseconds ? window - Self.lastCallMilliseconds : window
         let spacing = min(window, lastCall * glasses)
         let left = spacing - elapsed * glasses

@@ -1,7 +1,7 @@
 /// The reminder of system D (tracker spec D2): after some hours without a drink, with the pace that would still reach
-/// the goal. It ignores the pace deficit (K-D2).
+/// the goal. The pace deficit has no effect (K-D2).
 package struct AdaptiveReminder: Hashable, Sendable {
-    /// The start, inclusive; the end is exclusive.
+    /// The start (inclusive). The end is exclusive.
     package var start: Instant
     package var end: Instant
     package var intervalHours: Double
@@ -40,7 +40,7 @@ package struct AdaptiveReminder: Hashable, Sendable {
         return found
     }
 
-    /// The latest reminder time that has passed; it replaces missed ones.
+    /// The latest reminder time that has passed. Earlier missed times are dropped.
     package func firing(at now: Instant, lastDrink: Instant?) -> Instant? {
         guard let interval = intervalMilliseconds, now >= start, now < end else { return nil }
         let anchor = min(anchor(lastDrink: lastDrink), now)

@@ -18,7 +18,7 @@ extension Evaluation {
 }
 
 extension HydrationReminders {
-    /// The state of the selected engines, whether or not there was a notification.
+    /// The light by the state of the selected engines, whether or not a notification was sent.
     var light: BottleLight {
         guard settings.remindersEnabled, snoozedUntil == nil, !pace.isGoalAchieved, now >= activeHours.start,
             now < activeHours.end.advanced(seconds: -BottleLight.lead)

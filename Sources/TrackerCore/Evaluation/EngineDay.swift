@@ -6,13 +6,13 @@ package struct EngineDay: Hashable, Sendable, Codable {
     package var remindersSent = 0
     /// The urgency of the last accepted pace reminder, lowered when the urgency falls.
     package var lastNotified: Urgency?
-    /// The goal notification was accepted, or reminders were off when the goal was reached. It stays set for the day.
+    /// Whether today's goal notification was accepted, or reminders were off when the goal was reached.
     package var goalNotified = false
     /// The anchor of the last accepted interval reminder.
     package var lastDueAnchor: Instant?
     package var lastAdaptiveSlot: Instant?
     package var backOnTrackSent = 0
-    /// A drink brought the day back on pace, and the notification is pending. Older versions do not store it.
+    /// Whether a notification about being back on pace is pending. `nil` in data of older versions.
     package var recoveryIsDue: Bool?
     /// The day's total at the last evaluation, to distinguish a drink from elapsed time.
     package var lastTotalMl = 0
@@ -21,7 +21,7 @@ package struct EngineDay: Hashable, Sendable, Codable {
 
     package func rolled(to day: LocalDay) -> EngineDay { dayKey == day ? self : EngineDay(dayKey: day) }
 
-    /// Allows all announcements again: the user paused the reminders.
+    /// Allows all announcements again, after the user has paused the reminders.
     package mutating func rearm() { (lastNotified, lastDueAnchor, lastAdaptiveSlot) = (nil, nil, nil) }
 
     /// Records an accepted notification. A rejected notification changes nothing and is offered again.

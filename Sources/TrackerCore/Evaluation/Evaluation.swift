@@ -5,13 +5,13 @@
 /// between offers the same decision with the same id at its next evaluation.
 package struct Evaluation: Sendable {
     package var snapshot: TrackerSnapshot
-    /// The most important first; at most one hydration reminder.
+    /// The decisions, the most important first; at most one is a hydration reminder.
     package var decisions: [TrackerNotification]
     /// The ids of notifications to close. Closing one that is not shown has no effect.
     package var closes: [String]
     /// The reminder engine's state to save, before any acceptance.
     package var engineDay: EngineDay
-    /// `nil` without an active session.
+    /// The session's reminder state; `nil` without an active session.
     package var waterlineReminders: WaterlineReminderState?
     /// The light of bottles whose settings allow it (`light(by:)`).
     package var light: BottleLight
@@ -36,7 +36,7 @@ package struct Evaluation: Sendable {
 
 /// The entry point of the tracker core.
 package enum Tracker {
-    /// Decides everything for one moment. Repeated calls with the saved state decide nothing new.
+    /// Decides which notifications to send at one moment. A repeated call with the saved state decides nothing new.
     package static func evaluate(_ facts: TrackerFacts, now: Instant) -> Evaluation {
         let calendar = facts.calendar
         let intake = facts.today(at: now)

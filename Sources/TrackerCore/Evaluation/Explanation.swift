@@ -4,13 +4,12 @@ package struct Explanation: Hashable, Sendable {
     package struct Condition: Hashable, Sendable, Encodable {
         package var name: ReminderGuard.Name
         package var holds: Bool
-        /// A sentence.
+        /// The current fact, one sentence.
         package var fact: String
-        /// A sentence: the change that would reverse the result.
+        /// The change that would reverse the result, one sentence.
         package var change: String
     }
 
-    /// A reminder with all its conditions.
     package struct Reminder: Hashable, Sendable {
         package var kind: NotificationKind
         /// The conditions in the order of their evaluation.

@@ -1,4 +1,4 @@
-/// The hydration reminders of one moment (tracker spec B4, B5, X2): one engine for the three of the original
+/// The hydration reminders of one moment (tracker spec B4, B5, X2). One engine replaces the three of the original
 /// requirements, with one id, one daily limit, one pair of quiet hours and one goal notification.
 struct HydrationReminders {
     let now: Instant
@@ -12,7 +12,7 @@ struct HydrationReminders {
     let hold: ReminderHold?
     /// The end of the user's pause; `nil` without one.
     let snoozedUntil: Instant?
-    /// Includes changes that need no acceptance: falling urgency, the goal flag, the last total.
+    /// The state, including changes that need no acceptance: falling urgency, the goal flag, the last total.
     private(set) var state: EngineDay
     private(set) var decisions: [TrackerNotification] = []
     private(set) var closes: [String] = []
@@ -36,7 +36,7 @@ struct HydrationReminders {
         state.lastTotalMl = pace.dailyTotalMl
     }
 
-    /// In the order of B4. Only the conditions decide.
+    /// Decides in the order of B4, by the conditions only.
     private mutating func decide() {
         if pace.isGoalAchieved {
             (state.lastNotified, state.recoveryIsDue) = (nil, nil)
@@ -61,9 +61,8 @@ struct HydrationReminders {
         }
     }
 
-    /// Once a day, also in quiet hours, because the user has just logged a drink (K-B19). The flag is set when a
-    /// channel accepts, or at once if reminders are off. So the service delivers the notification after a command
-    /// without a channel.
+    /// Decides the goal notification: once a day, also in quiet hours, because the user has just logged a drink
+    /// (K-B19). The flag is set when a channel accepts, or at once if reminders are off.
     private mutating func reachedGoal() {
         if holds(.goal, goalGuards) { return add(.goal, NotificationTexts.goal, number: 1, .goal) }
         if pace.isGoalAchieved, !settings.remindersEnabled { state.goalNotified = true }
@@ -81,7 +80,7 @@ struct HydrationReminders {
         if holds(.recovery, recoveryGuards) {
             return add(.recovery, NotificationTexts.recovery, number: state.backOnTrackSent.saturatingAdd(1), .recovery)
         }
-        // The notification no longer applies, or is switched off.
+        // The notification no longer applies, or the setting is off.
         if state.recoveryIsDue == true { state.recoveryIsDue = nil }
     }
 
@@ -96,7 +95,7 @@ struct HydrationReminders {
         add(kind, text, number: state.remindersSent.saturatingAdd(1), acceptance)
     }
 
-    /// Whether all conditions of a kind hold; stores them.
+    /// Checks and stores the conditions of a kind. Returns whether all hold.
     private mutating func holds(_ kind: NotificationKind, _ conditions: [ReminderGuard]) -> Bool {
         guards[kind] = conditions
         return conditions.allSatisfy(\.holds)

@@ -1,6 +1,6 @@
 /// The greeting by the local hour (tracker spec D1).
 package enum Greeting {
-    /// Morning from 4, afternoon from 12, evening from 17, night from 22.
+    /// The greeting: morning from 04:00, afternoon from 12:00, evening from 17:00, night from 22:00.
     package static func text(at time: TimeOfDay) -> String {
         switch time.hour {
         case 4..<12: "Good morning!"

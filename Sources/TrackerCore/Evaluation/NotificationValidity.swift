@@ -10,7 +10,7 @@ package struct NotificationValidity: Sendable {
         evaluation = Tracker.evaluate(facts, now: now)
     }
 
-    /// `nil` if the notification is worth showing now. The caller checks whether a later one replaces it.
+    /// The reason not to show the notification; `nil` if it is still valid. The caller checks for later ones.
     package func reasonToMiss(_ told: TrackerNotification) -> MissedReason? {
         told.kind.isWaterline ? ofSession(told) : ofDay(told)
     }

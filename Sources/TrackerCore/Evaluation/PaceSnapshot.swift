@@ -13,18 +13,18 @@ package struct PaceSnapshot: Hashable, Sendable {
     package var expectedMl: Int
     package var urgency: Urgency
     package var displayUrgency: Urgency
-    /// At least 0; 0 once the goal is met.
+    /// The deficit in millilitres, at least 0; 0 once the goal is met.
     package var deficitMl: Int
-    /// Expected minus total; negative means ahead.
+    /// Expected minus total intake in millilitres; negative means ahead.
     package var paceBalanceMl: Int
-    /// Total / goal, 0…1.
+    /// The total divided by the goal, 0…1.
     package var progress: Double
     /// The total in whole percent of the goal; can exceed 100.
     package var percent: Int
     package var isGoalAchieved: Bool
-    /// `350ml to catch up`, or its replacement.
+    /// The status: `350ml to catch up`, or its replacement.
     package var statusText: String
-    /// `nil` outside the one-shot topic.
+    /// The notification; `nil` outside the one-shot topic.
     package var notification: Notice?
 
     package struct Notice: Hashable, Sendable {
@@ -75,7 +75,7 @@ package struct PaceSnapshot: Hashable, Sendable {
             deficitMl: deficitMl, totalMl: intake.totalMl, goalMl: goal, in: settings.amountUnits)
     }
 
-    /// The same with a notification, for the one-shot topic only.
+    /// This payload with a notification, for the one-shot topic only.
     package func notifying(_ notification: TrackerNotification) -> PaceSnapshot {
         var copy = self
         copy.notification = Notice(notification)

@@ -2,12 +2,12 @@
 package enum PollSchedule: Hashable, Sendable {
     /// Seconds after the end of the last poll.
     case every(seconds: Double)
-    /// Seconds from now until the drinking hours begin: `bottle.pollWhenIdle` is off.
+    /// The interval in seconds after the end of the last poll.
     case resting(seconds: Double)
 }
 
 package enum PollPlan {
-    /// The interval at a moment. Call it again after a change of settings, a drink, a manual poll or a resume.
+    /// The seconds until the drinking hours begin, if `bottle.pollWhenIdle` is off.
     package static func rhythm(_ facts: TrackerFacts, now: Instant) -> PollSchedule {
         let intake = facts.today(at: now)
         let nextDrink = NextDrink(facts: facts, intake: intake, now: now)

@@ -1,4 +1,4 @@
-/// Why a service holds back hydration notifications.
+/// The reason why a service holds back hydration notifications.
 package enum ReminderHold: Hashable, Sendable {
     /// The user has not finished setup. No hydration notification is sent.
     case setup
@@ -11,7 +11,7 @@ package struct ReminderGuard: Hashable, Sendable {
     /// Stable names, used in JSON.
     package enum Name: String, Hashable, Sendable, Codable, CaseIterable {
         case goalOpen, remindersOn, activeHours, underDailyLimit, engineChosen
-        /// There is no more important notification at the same moment.
+        /// No more important notification is due at the same moment.
         case noOtherWord
         case notSnoozed
         /// A service sends nothing before setup, and no reminder before its first poll.

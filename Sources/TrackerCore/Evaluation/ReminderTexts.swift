@@ -104,7 +104,7 @@ struct ReminderTexts {
                     "A day that is less than \(ml(settings.minDeficitMl)) behind."
                 )
             }
-            // The displayed deficit is rounded to 50 ml, the deciding one is not (K-B5): mention both.
+            // The displayed deficit is rounded to 50 ml, the deciding one is not (K-B5), so mention both.
             let (raw, shown) = (ml(pace.deficitMl), settings.amountUnits.behind(pace.deficitMl))
             return (
                 """
@@ -188,7 +188,7 @@ struct ReminderTexts {
         }
     }
 
-    /// `nil` for conditions outside Waterline.
+    /// The sentences for a condition; `nil` for conditions outside Waterline.
     private func words(_ found: ReminderGuard, _ session: WaterlineReminders) -> (fact: String, change: String)? {
         let holds = found.holds
         let every = "every \(session.state.gridIntervalMinutes) min"

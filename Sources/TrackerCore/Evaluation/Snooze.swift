@@ -1,8 +1,8 @@
 /// A pause of the hydration reminders by the user. Waterline reminders are not paused.
 package enum Snooze: Hashable, Sendable {
-    /// From now on; 0 ends a pause.
+    /// A number of minutes from now; 0 ends a pause.
     case minutes(Int)
-    /// Until the next day, as totals count it.
+    /// Until the next day of the tracker.
     case tomorrow
 
     /// The pause of a notification's button, in minutes.
@@ -10,7 +10,7 @@ package enum Snooze: Hashable, Sendable {
     /// The longest pause, in minutes: one day.
     package static let longestMinutes = 1440
 
-    /// - Returns: the end of the pause; `nil` if the reminders continue at once.
+    /// The end of the pause; `nil` if the reminders continue at once.
     package func end(at now: Instant, calendar: DayCalendar) -> Instant? {
         switch self {
         case .minutes(let minutes): minutes > 0 ? now.advanced(seconds: Double(minutes) * 60) : nil

@@ -3,11 +3,11 @@ package struct TrackerFacts: Sendable {
     package var settings: Settings
     /// The current time zone: `day.zone`, or the system's.
     package var zone: Zone
-    /// At least the current day. A missing day has no drinks, so that a new day needs no reset (K-A3).
+    /// The intake by day, at least of the current day. A missing day has no drinks, so a new day needs no reset (K-A3).
     package var days: [LocalDay: DayIntake]
     /// The reminder engine's state. The state of another day is ignored.
     package var engineDay: EngineDay?
-    /// `nil` without an active session.
+    /// The facts of the session; `nil` without an active session.
     package var waterline: WaterlineFacts?
     package var connection: ConnectionStatus
     package var bottle: BottleCondition?
@@ -18,9 +18,9 @@ package struct TrackerFacts: Sendable {
     package var unread: Int
     /// The number of unread notifications about a Waterline session.
     package var unreadOfSessions = 0
-    /// Why a service holds back hydration notifications; `nil` if it does not.
+    /// The reason why a service holds back hydration notifications; `nil` if it does not.
     package var hold: ReminderHold?
-    /// The end of the user's pause. `nil` or a past instant: the hydration reminders are not paused.
+    /// The end of the user's pause. If it is `nil` or past, the hydration reminders are not paused.
     package var snoozedUntil: Instant?
 
     package init(

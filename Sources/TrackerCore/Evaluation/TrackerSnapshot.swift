@@ -10,9 +10,9 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     package var glasses: GlassLabel
     package var drinkCount: Int
     package var remindersSent: Int
-    /// Outside the active hours.
+    /// Whether the time is outside the active hours.
     package var isQuiet: Bool
-    /// `nil` without an active session.
+    /// The session; `nil` without an active session.
     package var waterline: WaterlineSnapshot?
     package var connection: ConnectionStatus
     package var bottle: BottleCondition?
@@ -26,15 +26,15 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     package var unread: Int
     /// The number of unread notifications about a session. It is not in the payload.
     var unreadOfSessions: Int
-    /// `Good morning!`, by the time of day.
+    /// The greeting by the time of day: `Good morning!`.
     package var greeting: String
     /// The relative time of today's last drink, or `nil`.
     package var lastDrinkAge: String?
     /// The unit of texts; numbers are in millilitres.
     package var units: AmountUnits
-    /// `1.2L / 2.5L`, or in ounces.
+    /// The total and the goal in litres or ounces: `1.2L / 2.5L`.
     package var litresText: String
-    /// `1,250 ml / 2,500 ml`, or in other units.
+    /// The total and the goal in the configured unit: `1,250 ml / 2,500 ml`.
     package var amountText: String
     /// The text of the deficit (`StatusText.long`).
     package var behindText: String

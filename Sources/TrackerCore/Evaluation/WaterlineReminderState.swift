@@ -43,7 +43,7 @@ package struct WaterlineReminderState: Hashable, Sendable, Codable {
         gridStart = now
     }
 
-    /// "Keep Going": no question for another 12 hours.
+    /// Delays the question about an abandoned session by 12 hours ("Keep Going").
     package mutating func keepGoing(at now: Instant) {
         keepGoingAt = now
         abandonedNotified = false

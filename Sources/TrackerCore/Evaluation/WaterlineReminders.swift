@@ -6,7 +6,7 @@ package struct WaterlineFacts: Hashable, Sendable {
     package var sips: [Sip]
     /// The ids of excluded derived entries.
     package var excluded: Set<String>
-    /// `nil` for a new session.
+    /// The reminder state; `nil` for a new session.
     package var reminders: WaterlineReminderState?
 
     package init(
@@ -38,7 +38,7 @@ struct WaterlineReminders {
     let session: WaterlineSession
     let logs: [LogEntry]
     let engine: WaterlineState
-    /// Includes changes that need no acceptance: skipped grid points, values without a crossing.
+    /// The state, including changes that need no acceptance: skipped grid points, values without a crossing.
     private(set) var state: WaterlineReminderState
     private(set) var decisions: [TrackerNotification] = []
     private(set) var guards: [NotificationKind: [ReminderGuard]] = [:]
@@ -119,8 +119,8 @@ struct WaterlineReminders {
         decide(.waterlinePerDrink, text, .perDrink(seq: newest))
     }
 
-    /// Detects a crossing of the threshold from below: first by edits and deletions, then entry by entry, so that
-    /// several logs between two evaluations do not hide one.
+    /// Detects a crossing of the threshold from below, first by edits and deletions, then entry by entry. So several
+    /// logs between two evaluations do not hide a crossing.
     private mutating func warning() {
         let threshold = settings.warningThreshold
         let isKnown = { [last = state.lastValueSeq] (log: LogEntry) in log.source == .bottle || log.seq <= last }

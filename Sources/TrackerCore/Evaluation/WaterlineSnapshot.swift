@@ -16,11 +16,11 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
     /// The number of drinks until water is due; 0 means now.
     package var waterDueIn: Int
     package var waterDueText: String
-    /// `nil` if reminders are off or silent.
+    /// The seconds until the next reminder; `nil` if reminders are off or silent.
     package var nextReminderSeconds: Double?
-    /// `m:ss`.
+    /// The time until the next reminder as `m:ss`.
     package var nextReminderText: String?
-    /// 0…1, centre 0.5.
+    /// The position of the gauge, 0…1; the centre is 0.5.
     package var gauge: Double
     /// Whole hours since the start of an abandoned session; otherwise `nil`.
     package var abandonedHours: Int?
@@ -49,7 +49,7 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
         adherencePercent = Adherence(reminders.logs.map(\.kind), everyNDrinks: settings.waterEveryNDrinks).percent
     }
 
-    /// `7:30`; whole seconds.
+    /// A countdown in whole seconds: `7:30`.
     static func countdown(_ seconds: Double) -> String {
         let whole = Int(min(max(0, seconds), 1e9))
         return "\(whole / 60):\(padded(whole % 60, 2))"

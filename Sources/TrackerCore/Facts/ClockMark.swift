@@ -1,5 +1,4 @@
-/// A reading of the host's clocks. Two readings of one boot show by how much the wall clock was set in between, because
-/// the monotonic clock is not adjusted.
+/// A reading of the host's clocks. Two readings of one boot show by how much the wall clock was set in between.
 package struct ClockMark: Hashable, Sendable {
     package var wall: Instant
     /// Identifies the boot that `uptime` counts from; `nil` if unknown.

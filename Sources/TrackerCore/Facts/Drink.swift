@@ -7,10 +7,10 @@ package struct Drink: Hashable, Sendable, Codable, Identifiable {
     package var zone: String
     /// The day, computed when it was stored.
     package var localDay: LocalDay
-    /// 0 is stored and not counted.
+    /// The amount in millilitres. A drink of 0 ml is stored and not counted.
     package var ml: Int
     package var source: DrinkSource
-    /// A deleted drink stays as a tombstone, so that the next poll does not add it again.
+    /// Whether the drink is deleted. It stays as a tombstone, so that the next poll does not add it again.
     package var isDeleted: Bool
     package var updatedAt: Instant
 
@@ -82,10 +82,10 @@ package struct DayIntake: Hashable, Sendable {
     package var totalMl: Int
     package var count: Int
     package var lastDrink: Instant?
-    /// Oldest first.
+    /// The drinks, oldest first.
     package var drinks: [Drink]
 
-    /// From sums of the store, which must equal the sums of the drinks.
+    /// Uses sums of the store, which must equal the sums of the drinks.
     package init(day: LocalDay, totalMl: Int = 0, count: Int = 0, lastDrink: Instant? = nil, drinks: [Drink] = []) {
         self.day = day
         self.totalMl = totalMl

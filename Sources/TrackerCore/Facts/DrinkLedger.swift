@@ -1,7 +1,6 @@
-/// Adding, deleting and resetting drinks as operations on values (tracker spec A6). The store's SQL must give the same
-/// result.
+/// Adding, deleting and resetting drinks as operations on values (tracker spec A6). The store's SQL must do the same.
 package struct DrinkLedger: Hashable, Sendable {
-    /// By key, including tombstones.
+    /// The drinks by key, including tombstones.
     package private(set) var drinks: [String: Drink]
 
     package init(_ drinks: [Drink] = []) {
@@ -9,8 +8,8 @@ package struct DrinkLedger: Hashable, Sendable {
         ingest(drinks)
     }
 
-    /// Adds a batch. A known key does not change: the first date is final, and a tombstone prevents the return of a
-    /// deleted drink. The result does not depend on the split, order or repetition of batches.
+    /// Adds a batch. A known key does not change: the first date is final, and a deleted drink stays deleted. The
+    /// result does not depend on the split, order or repetition of batches.
     package mutating func ingest(_ batch: [Drink]) {
         for drink in batch where drinks[drink.key] == nil { drinks[drink.key] = drink }
     }
@@ -33,8 +32,7 @@ package struct DrinkLedger: Hashable, Sendable {
         }
     }
 
-    /// Stores the changed drink under a new key and leaves a tombstone, so that the record does not add the original
-    /// again.
+    /// Stores the changed drink under a new key and leaves a tombstone, so that no poll adds the original.
     @discardableResult
     package mutating func edit(_ key: String, to changed: Drink, at now: Instant) -> Bool {
         guard changed.key != key, drinks[changed.key] == nil, delete(key, at: now) else { return false }

@@ -7,17 +7,15 @@ package struct JournalEntry: Hashable, Sendable {
     package var bottle: String
     /// The 13 bytes as received, kept permanently so that a later decoder can read them again.
     package var raw: [UInt8]
-    /// The record's wall-clock time with the resolved year. `nil` for an invalid date: `raw` is the identity then.
+    /// The record's wall-clock time with the resolved year. `nil` for an invalid date; then `raw` is the identity.
     package var wall: WallTime?
-    /// In millilitres, in the width of the reading.
+    /// The amount in millilitres, in the width of the reading.
     package var amountMl: Int
     package var received: Instant
     package var verdict: Verdict
-    /// The dialect and amount width, for example `calendar/u16be`; `nil` if unknown. Another reading of the same bytes
-    /// updates the row.
+    /// The dialect and amount width, for example `calendar/u16be`; `nil` if unknown. Another reading updates the row.
     package var reading: String?
-    /// The estimated time, if the record's date is not trusted. The time by the host's clock, if that clock is not
-    /// trusted.
+    /// The estimated time if the record's date is not trusted, or the host's time if its clock is not trusted.
     package var about: Instant?
     /// Whether the user dated this drink. Readings and polls do not change its date.
     package var isByHand = false
@@ -47,7 +45,7 @@ package struct JournalEntry: Hashable, Sendable {
         self.about = about
     }
 
-    /// In bytes.
+    /// The length of a record in bytes.
     package static let length = 13
     /// The length of date, time and amount, which identify a drink. The other bytes might change.
     package static let identityLength = 8
@@ -71,19 +69,18 @@ package enum JournalDoubt {
     package static let hostClock = "hostClock"
     /// The bottle's clock was wrong when the bottle wrote the record.
     package static let bottleClock = "bottleClock"
-    /// The record arrived in fragments that can belong to two records. It counts when readings of the whole log agree
-    /// on it.
+    /// The record arrived in fragments that can belong to two records. It counts when whole readings agree on it.
     package static let pieced = "pieced"
 }
 
 /// The result of appending one entry.
 package enum JournalOutcome: Hashable, Sendable {
     case stored
-    /// Already stored, with the same content.
+    /// The record is stored with the same content.
     case duplicate
-    /// Already stored, still without a date.
+    /// The record is stored, still without a date.
     case waiting
-    /// Was in quarantine and now has a date.
+    /// The record was in quarantine and now has a date.
     case promoted
 
     /// Whether the record is new or has its first date.
@@ -101,19 +98,17 @@ package protocol Journal: Sendable {
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome]
     /// The stored state of a bottle. Does not add an unknown bottle.
     func recall(_ names: BottleNames) throws -> BottleMemory
-    /// Adds the bottle that answered, with its identity and alias, and marks it as owned. A bottle of a recording is
-    /// added and not owned.
+    /// Adds the bottle that answered, with identity and alias, as owned, but as not owned for a recording.
     /// - Throws: `ReleasedBottle` if the bottle was owned at the start of the poll and the user has released it since.
     func adopt(_ names: BottleNames) throws
     /// Whether the store owns the bottle now. Called directly before records are acknowledged.
     /// - Throws: also if the journal's file was removed or replaced.
     func isOwn(_ bottle: String) throws -> Bool
-    /// The records of a bottle without a date or with another reading than `reading`, ascending by `id` after the given
-    /// one.
+    /// The records of a bottle without a date or with another reading than `reading`, by `id` after the given one.
     func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord]
     /// Stores the end of a poll and the values that the bottle reported.
     func finishPoll(_ report: PollRecord) throws
-    /// Stores bytes that are not a record, with the reason. They do not prove that a record is stored.
+    /// Stores bytes that are not a record, with the reason. This does not permit an acknowledgement.
     func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws
 }
 
@@ -124,12 +119,11 @@ extension Journal {
 
 /// The names of a bottle in one poll.
 package struct BottleNames: Hashable, Sendable {
-    /// The address, the serial number or their replacement: the key of its records.
+    /// The identity and key of the records: the address, the serial number or a replacement.
     package var identity: String
     /// The user's name for the bottle (`bottle.alias`), unique. The first bottle with an alias keeps it.
     package var alias: String?
-    /// Whether the store owned the bottle at the start of the poll. A bottle that was released since is not adopted
-    /// again.
+    /// Whether the store owned the bottle at the start of the poll. A bottle released since is not adopted again.
     package var wasOwn = false
 
     package init(_ identity: String, alias: String? = nil) {
@@ -168,9 +162,9 @@ package struct UnsettledRecord: Hashable, Sendable {
     /// The first identity of its bottle.
     package var bottle: String
     package var raw: [UInt8]
-    /// The receipt by the host's clock at that time.
+    /// The time of receipt by the host's clock.
     package var received: Instant
-    /// `nil` if it has a date.
+    /// The reason not to count the record; `nil` if the record has a date.
     package var doubt: String?
 
     package init(id: Int64, bottle: String, raw: [UInt8], received: Instant, doubt: String?) {
@@ -186,16 +180,16 @@ package struct UnsettledRecord: Hashable, Sendable {
 package struct PollRecord: Hashable, Sendable {
     package var bottle: String
     package var name: String?
-    /// In lower case; `nil` if unknown.
+    /// The model in lower case; `nil` if unknown.
     package var model: String?
-    /// 0–100 %.
+    /// The battery level in percent (0–100).
     package var batteryPercent: Int?
     /// The bottle's clock minus the host's, in seconds; `nil` if the bottle did not report it.
     package var clockDriftSeconds: Int?
-    /// By the host's clock.
+    /// The end of the poll by the host's clock.
     package var endedAt: Instant
     package var complete: Bool
-    /// The host's clock contradicts the store or the bottle, so `endedAt` is not evidence.
+    /// Whether the host's clock contradicts the store or the bottle, so that `endedAt` is not evidence.
     package var isClockDoubtful: Bool
     /// Whether readings of the whole log agreed and records were acknowledged.
     package var isAgreed = false

@@ -1,6 +1,6 @@
 /// A name with letters a-z, digits and `_` only, for MQTT topic levels and Home Assistant ids.
 package enum PlainName {
-    /// Different names can become equal.
+    /// The plain form of a name. Different names can have the same form.
     package static func of(_ text: String) -> String {
         var plain = ""
         for scalar in text.lowercased().unicodeScalars {

@@ -10,7 +10,7 @@ package enum PrintableText {
             }
     }
 
-    /// Whether a text of any length has only such characters.
+    /// Whether a text of any length has only characters that `isName` allows.
     package static func hasNoControls(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { scalar in
             guard !scalar.properties.isNoncharacterCodePoint else { return false }

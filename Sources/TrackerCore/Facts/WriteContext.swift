@@ -7,10 +7,9 @@ package struct WriteContext: Sendable {
     package var source: String
     /// Returns a new identifier at each call; random UUIDs outside tests.
     package var makeID: @Sendable () -> String
-    /// Why a service holds back hydration notifications; `nil` if it does not.
+    /// The reason why a service holds back hydration notifications; `nil` if it does not.
     package var hold: ReminderHold?
-    /// Whether the user set this moment (`--now`). Drinks after it do not count. Otherwise all drinks count, because
-    /// the clock might have been set back.
+    /// Whether the user set this moment (`--now`), so that later drinks do not count. Otherwise all drinks count.
     package var isAsked: Bool
 
     package init(

@@ -38,8 +38,7 @@ package struct DrinkLines: Sendable {
             }
             bytes.append(UInt8(ascii: "}"))
         case .influx:
-            // Without tags: the reader adds its user. A deleted drink has 0 ml at its old time, because points cannot
-            // be deleted.
+            // No tags: the reader adds its user. A deleted drink becomes 0 ml: points cannot be deleted.
             bytes += "drink ml=\(line.change == .deleted ? 0 : drink.ml)i,position=\(line.position)i".utf8
             for (name, text) in [
                 ("change", line.change.rawValue), ("uuid", drink.key), ("zone", drink.zone),
@@ -52,7 +51,7 @@ package struct DrinkLines: Sendable {
                 }
                 bytes.append(UInt8(ascii: "\""))
             }
-            // Nanoseconds; two drinks at one moment are two points.
+            // The time in nanoseconds. The row id distinguishes two drinks at one moment.
             bytes += " \(drink.at.milliseconds * 1_000_000 + line.number % 1_000_000)".utf8
         }
         bytes.append(UInt8(ascii: "\n"))

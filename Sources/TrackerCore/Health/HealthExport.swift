@@ -1,10 +1,10 @@
 /// The bottle's record of an exported drink. Another store recognises the record when its bottle delivers it.
 package struct ExportedRecord: Hashable, Sendable {
-    /// Separated by `|`.
+    /// The addresses of the bottle, separated by `|`.
     package var bottle: String
     /// The record's wall-clock time; `nil` if its date is invalid.
     package var wall: String?
-    /// In hexadecimal.
+    /// The bytes of the record in hexadecimal.
     package var raw: String
 
     package init(bottle: String, wall: String?, raw: [UInt8]) {
@@ -15,7 +15,7 @@ package struct ExportedRecord: Hashable, Sendable {
 }
 
 /// Writes drinks as files for Apple Health importers, spreadsheets and programs (tracker spec D4): an opening, one part
-/// per drink, an end. The caller selects and orders the drinks. The value holds only a cache of time zones.
+/// per drink, an end. The caller selects and orders the drinks.
 package struct HealthExport {
     package let format: HealthFiles.Format
     private var zones = ZoneTable()

@@ -65,9 +65,9 @@ package struct HealthSample: Hashable, Sendable {
 
 /// The reason why a file was rejected. Nothing is imported.
 package struct HealthFileError: Problem, Hashable {
-    /// 1-based; `nil` if the error is not in one line.
+    /// The line number from 1; `nil` if the error is not in one line.
     package var line: Int?
-    /// A sentence without the line.
+    /// The reason as a sentence without the line number.
     package var reason: String
     package var code: String
 
@@ -96,8 +96,7 @@ package enum HealthFiles {
     /// The key of metadata for the original of a corrected drink. The value is `escaped`.
     package static let originalKey = "waterh-bench-original"
 
-    /// The keys of metadata for a bottle's addresses (`escaped`), the record's wall-clock time and its bytes
-    /// (hexadecimal).
+    /// Metadata keys for a bottle's addresses (`escaped`), the record's wall-clock time and bytes (hexadecimal).
     package static let bottleKey = "waterh-bench-bottle", wallKey = "waterh-bench-wall", rawKey = "waterh-bench-raw"
 
     /// Whether two amounts can be the same drink: equal, or equal after rounding one to whole, tenths or hundredths of
@@ -145,7 +144,7 @@ package enum HealthFiles {
         return String(validating: bytes, as: UTF8.self).flatMap { escaped($0) == text ? $0 : nil }
     }
 
-    /// Millilitres in one HealthKit unit.
+    /// The number of millilitres in one HealthKit unit.
     static func millilitres(per unit: String) -> Double? {
         switch unit.lowercased() {
         case "mcl", "ul": 0.001
@@ -164,7 +163,7 @@ package enum HealthFiles {
         }
     }
 
-    /// Rounded half up to millilitres; `nil` below 0, above 100 litres, and for NaN.
+    /// The amount in millilitres, rounded half up; `nil` below 0, above 100 litres, and for NaN.
     package static func amount(_ value: Double, unit: String) -> Int? {
         guard let factor = millilitres(per: unit), value.isFinite else { return nil }
         let ml = value * factor
@@ -173,7 +172,7 @@ package enum HealthFiles {
 
     package static func isUnit(_ unit: String) -> Bool { millilitres(per: unit) != nil }
 
-    /// ISO 8601 with the offset in its time zone: `2026-10-25T02:30:00+02:00`.
+    /// An instant in ISO 8601 with the offset of its time zone: `2026-10-25T02:30:00+02:00`.
     package static func dateText(_ instant: Instant, _ zone: Zone) -> String {
         var bytes: [UInt8] = []
         appendDate(instant, zone, isISO: true, to: &bytes)

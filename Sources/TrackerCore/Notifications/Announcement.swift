@@ -1,10 +1,10 @@
 /// The content of a notification without the state that its acceptance changes.
 package struct Announcement: Hashable, Sendable, Codable {
     package var kind: NotificationKind
-    /// `TrackerNotification.notificationId`.
+    /// The notification id, as in `TrackerNotification.notificationId`.
     package var id: String
     package var title: String
-    /// Empty for a discreet notification.
+    /// The body; empty for a discreet notification.
     package var body: String
     package var urgency: NotificationUrgency
     package var sound: Bool

@@ -3,7 +3,7 @@ package struct FirstSink: NotificationSink {
     package let name: String
     private let places: [any NotificationSink]
 
-    /// - Parameter places: in order of preference.
+    /// - Parameter places: the channels in order of preference.
     package init(_ name: String, _ places: [any NotificationSink]) {
         self.name = name
         self.places = places

@@ -1,9 +1,9 @@
-/// Why a channel that was unavailable does not show an earlier notification. The notification is in the list of missed
-/// ones (tracker spec C).
+/// The reason why a channel that was unavailable does not show an earlier notification. The notification is in the list
+/// of missed ones (tracker spec C).
 package enum MissedReason: String, Hashable, Sendable, CaseIterable, Codable {
     /// A later notification of the same id replaces it.
     case replaced
-    /// The user has logged a drink or done the requested action since.
+    /// The user has since logged a drink or performed the requested action.
     case answered
     /// Its day or session is over, or its content no longer applies.
     case over

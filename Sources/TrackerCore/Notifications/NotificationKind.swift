@@ -36,10 +36,10 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
 
     package var isHeldInQuietHours: Bool { countsInLimit || self == .recovery }
 
-    /// Whether it stays until closed, is replaced when its text changes, and has no sound.
+    /// Whether the notification stays until closed, is replaced when its text changes, and has no sound.
     package var isResident: Bool { self == .waterlineLive }
 
-    /// Whether it is about a Waterline session. Shared interfaces hide it unless the user enables Waterline there.
+    /// Whether the kind is about a Waterline session. Shared interfaces hide it unless Waterline is enabled there.
     package var isWaterline: Bool {
         switch self {
         case .pace, .interval, .adaptive, .goal, .recovery, .unadopted: false
@@ -47,7 +47,7 @@ package enum NotificationKind: String, Hashable, Sendable, CaseIterable, Codable
         }
     }
 
-    /// The path of the page that opens (tracker spec C).
+    /// The path of the page that a click opens (tracker spec C).
     package var page: String { isWaterline ? "/waterline" : "/" }
 
     /// `reminder`, `goalReached` or empty, as in the state payload (B7).

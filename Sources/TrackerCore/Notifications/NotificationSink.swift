@@ -1,13 +1,13 @@
 /// A notification channel, such as a desktop, a terminal or a broker. Called outside transactions. A notification that
 /// is not delivered within `limit` counts as not shown.
 package protocol NotificationSink: Sendable {
-    /// The name in the store: `desktop`, `output`, `mqtt`. Must not contain a comma.
+    /// The name of the channel in the store: `desktop`, `output`, `mqtt`. Must not contain a comma.
     var name: String { get }
     var limit: Duration { get }
     /// Whether the channel is available (`false`: no server, blocked, or down). If no channel is available,
     /// `notifications` in the state is `disabled`.
     func canShow() async -> Bool
-    /// Shows a notification. Returns whether the user can see it; only then it is counted.
+    /// Shows a notification. Returns whether the user can see it; only then does it count.
     func deliver(_ notification: TrackerNotification) async -> Bool
     /// Closes the displayed notification with this id, if there is one.
     func close(id: String) async
@@ -18,7 +18,7 @@ package protocol NotificationSink: Sendable {
 }
 
 extension NotificationSink {
-    /// The default: 6 s.
+    /// The default limit of 6 s.
     package var limit: Duration { .seconds(6) }
     package func canShow() async -> Bool { true }
     package func close(id: String) async {}

@@ -2,7 +2,7 @@
 package enum NotificationTexts {
     package struct Text: Hashable, Sendable {
         package var title: String
-        /// Can be empty.
+        /// The body, which can be empty.
         package var body: String
 
         package init(_ title: String, _ body: String = "") {
@@ -11,7 +11,7 @@ package enum NotificationTexts {
         }
     }
 
-    /// B4: by urgency, with the rounded deficit.
+    /// The pace reminder (B4) by urgency, with the rounded deficit.
     package static func pace(_ urgency: Urgency, deficitMl: Int, in units: AmountUnits = .ml) -> Text {
         let amount = units.deficit(deficitMl)
         return Text(
@@ -21,40 +21,40 @@ package enum NotificationTexts {
                 : "Time to hydrate! You're \(amount) behind pace.")
     }
 
-    /// A10: system A's reminder.
+    /// The reminder of the interval engine (A10).
     package static let interval = Text("Time to Drink!", "Stay hydrated - grab your water bottle.")
 
-    /// D2: the pace that would still reach the goal.
+    /// The adaptive reminder (D2), with the pace that would still reach the goal.
     package static func adaptive(mlPerHour: Int, in units: AmountUnits = .ml) -> Text {
         Text("Hydration Reminder", "You need about \(units.text(mlPerHour)) per hour to hit your goal. Tap to log!")
     }
 
-    /// B5: once a day.
+    /// The goal notification (B5), once a day.
     package static let goal = Text("Goal Reached! 💧", "Good job! You've hit your daily hydration goal.")
-    /// B5: after a drink.
+    /// The notification after a drink that brings the day back on pace (B5).
     package static let recovery = Text("Back on Track", "Nice work - you're back on pace.")
 
-    /// E4: also the discreet text.
+    /// The session's reminder by time (E4). Also used as the discreet text.
     package static let waterlineTime = Text("Time for water")
 
-    /// E4: the discreet text has no count and no kind of drink.
+    /// The session's reminder by drinks (E4). The discreet text has no count and no kind of drink.
     package static func perDrink(sinceWater: Int, discreet: Bool) -> Text {
         discreet
             ? Text("Time for a break")
             : Text("You've had \(sinceWater) drink\(sinceWater == 1 ? "" : "s") — time for water")
     }
 
-    /// E4: the value crossed the threshold.
+    /// The warning that the value crossed the threshold (E4).
     package static func warning(discreet: Bool) -> Text {
         discreet ? Text("Time for a break") : Text("Your Waterline is high — drink water to return to center")
     }
 
-    /// E3: whole hours since the start.
+    /// The question about an abandoned session (E3), with the whole hours since the start.
     package static func abandoned(hours: Int) -> Text {
         Text("Your session has been running for \(hours) hours. End it?")
     }
 
-    /// E4: the resident notification.
+    /// The resident notification of a session (E4).
     /// - Parameter nextReminder: the local time of the next reminder, if there is one.
     package static func live(_ state: WaterlineState, nextReminder: TimeOfDay?, discreet: Bool) -> Text {
         guard !discreet else { return Text("Session running") }
@@ -71,7 +71,7 @@ extension NotificationAction {
 }
 
 extension Amounts {
-    /// Up to three decimals without trailing zeros: `2`, `0.6`, `1.333`, `-1`.
+    /// A number with up to three decimals and no trailing zeros: `2`, `0.6`, `1.333`, `-1`.
     package static func decimal(_ value: Double) -> String {
         guard value.isFinite, value.magnitude < 1e12 else { return "?" }
         let thousandths = Int((value * 1000).rounded())

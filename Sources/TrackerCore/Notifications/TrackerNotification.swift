@@ -1,10 +1,10 @@
 /// A decision to notify. `EngineDay.accept` or `WaterlineReminderState.accept` records its acceptance by a channel.
 package struct TrackerNotification: Hashable, Sendable, Codable {
     package var kind: NotificationKind
-    /// `<id>/<day or session>/<n>`. The same decision always has the same id, so that receivers can drop duplicates.
+    /// The id `<id>/<day or session>/<n>`. It is the same for each attempt, so that receivers can drop duplicates.
     package var notificationId: String
     package var title: String
-    /// Empty for a discreet notification.
+    /// The body; empty for a discreet notification.
     package var body: String
     package var urgency: NotificationUrgency
     package var sound: Bool
@@ -22,8 +22,7 @@ package struct TrackerNotification: Hashable, Sendable, Codable {
     package var isDiscreet: Bool
     /// The sequence number among all delivered notifications; 0 before delivery.
     package var place: Int64 = 0
-    /// The time of the decision, which can be long before a channel that was unavailable shows it; `nil` before
-    /// delivery.
+    /// The time of the decision, which can be long before the time of display; `nil` before delivery.
     package var decidedAt: Instant?
 
     package init(
@@ -58,7 +57,7 @@ package struct TrackerNotification: Hashable, Sendable, Codable {
         case warning(valueThousandths: Int, seq: Int)
         case abandoned
         case live(text: String)
-        /// No state of the reminder engines.
+        /// The acceptance changes no state of the reminder engines.
         case none
     }
 

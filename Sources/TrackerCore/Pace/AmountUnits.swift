@@ -7,7 +7,7 @@ package enum AmountUnits: String, Hashable, Sendable, CaseIterable {
     /// US fluid ounces, to a tenth.
     case oz
 
-    /// `1,250 ml`, `1.25 l`, `42.3 oz`.
+    /// An amount: `1,250 ml`, `1.25 l`, `42.3 oz`.
     package func text(_ ml: Int) -> String {
         switch self {
         case .ml: Amounts.millilitres(ml)
@@ -16,7 +16,7 @@ package enum AmountUnits: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// A short form: `1.2L`, `42oz`.
+    /// An amount in short form: `1.2L`, `42oz`.
     package func short(_ ml: Int) -> String { self == .oz ? "\(ounces(ml))oz" : Amounts.litres(ml) }
 
     /// A deficit, rounded as in reminders: `350ml` and from 1000 on `1.2L`, `0.35l`, `12oz`.

@@ -3,7 +3,7 @@ package enum Amounts {
     /// Rounds to 50 ml, half up; negative values give 0.
     package static func roundToNearest50(_ ml: Int) -> Int { max(0, ml).saturatingAdd(25) / 50 * 50 }
 
-    /// One decimal, like C's `%.1f` of ml / 1000, including binary ties: 1250 is `1.2L` and 1350 is `1.4L`.
+    /// Litres with one decimal, like C's `%.1f`, including binary ties: 1250 ml is `1.2L` and 1350 ml is `1.4L`.
     package static func litres(_ ml: Int) -> String { tenths(Double(ml) / 1000) + "L" }
 
     /// A deficit in a reminder: `350ml`, and from 1000 on, rounded up, `1.2L`.
@@ -12,7 +12,7 @@ package enum Amounts {
         return rounded >= 1000 ? litres(rounded) : "\(rounded)ml"
     }
 
-    /// `1,250 ml`.
+    /// An amount in millilitres: `1,250 ml`.
     package static func millilitres(_ ml: Int) -> String { grouped(ml) + " ml" }
 
     /// Parses an amount, in millilitres, rounded half up: `250`, `250 ml`, `25cl`, `0.25 l`, `8oz`, `8 fl oz`.
@@ -40,7 +40,7 @@ package enum Amounts {
         "ml": 1, "cl": 10, "dl": 100, "l": 1000, "oz": Ounces.mlPerOunce, "floz": Ounces.mlPerOunce,
     ]
 
-    /// A comma every three digits.
+    /// The number with one decimal, as by C's `%.1f`: the exact binary value decides, and ties go to the even digit.
     package static func grouped(_ value: Int) -> String {
         let digits = Array(String(value.magnitude))
         var text = value < 0 ? "-" : ""
@@ -56,7 +56,7 @@ package enum Amounts {
         let sign = value < 0 ? "-" : ""
         let magnitude = value.magnitude
         let below = (magnitude * 10).rounded(.down)
-        // The product might round; the fused remainder shows on which side of the tie the exact value is.
+        // The product might round. The fused remainder shows on which side of the tie the exact value is.
         let distance = (below + 0.5).addingProduct(-magnitude, 10)
         var units = Int(below)
         if distance < 0 || (distance == 0 && units % 2 == 1) { units += 1 }
@@ -66,10 +66,10 @@ package enum Amounts {
 
 package enum StatusText {
     package static let onTrack = "On track ✓"
-    /// Differs from the notification's title (K-B22).
+    /// The status text at the goal. Differs from the notification's title (K-B22).
     package static let goalReached = "Goal reached! 🎉"
 
-    /// `350ml to catch up`, `On track ✓` below a rounded 50 ml, or the goal's text.
+    /// The short status: `350ml to catch up`, `On track ✓` below a rounded 50 ml, or the goal's text.
     package static func short(deficitMl: Int, totalMl: Int, goalMl: Int, in units: AmountUnits = .ml) -> String {
         if totalMl >= goalMl { return goalReached }
         return isBehind(deficitMl) ? "\(units.deficit(deficitMl)) to catch up" : onTrack
@@ -92,5 +92,5 @@ extension Urgency {
     }
 }
 
-/// `1 drink`, `2 drinks`.
+/// A count with its noun: `1 drink`, `2 drinks`.
 package func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

@@ -1,10 +1,9 @@
 import Utilities
 
 package enum Ounces {
-    /// The volume of one US fluid ounce.
     package static let mlPerOunce = 29.5735
 
-    /// Half up: 8 oz are 237 ml.
+    /// Converts ounces to millilitres, rounded half up: 8 oz are 237 ml.
     package static func millilitres(_ oz: Double) -> Int {
         guard oz.isFinite else { return 0 }
         return Int((min(max(oz, 0), 1e6) * mlPerOunce + 0.5).rounded(.down))

@@ -3,15 +3,15 @@ package enum Pace {
     package enum Mode: String, Hashable, Sendable, CaseIterable, Codable {
         /// The goal times the elapsed share of the window in seconds, rounded half up.
         case continuous
-        /// The original app: whole hours since the start, rounded down.
+        /// As the original app: whole hours since the start, rounded down.
         case wholeHours
     }
 
     /// The active hours of one date. The rest is quiet hours.
     package struct Window: Hashable, Sendable {
-        /// Inclusive.
+        /// The start, inclusive.
         package var start: Instant
-        /// Exclusive.
+        /// The end, exclusive.
         package var end: Instant
 
         package init(start: Instant, end: Instant) {
@@ -19,8 +19,7 @@ package enum Pace {
             self.end = end
         }
 
-        /// The window of the local date at `now`, not of the tracker's day: at 01:00 the tracker's day is yesterday,
-        /// but the pace is that of the coming morning.
+        /// The window of the local date at `now`. The tracker's day differs at 01:00, when it is still yesterday.
         package init(now: Instant, calendar: DayCalendar, wake: TimeOfDay, sleep: TimeOfDay) {
             let date = calendar.date(of: now)
             start = calendar.instant(on: date, at: wake)
@@ -39,8 +38,7 @@ package enum Pace {
         return multiplyDivide(max(0, goalMl), elapsed, by: length)
     }
 
-    /// The original arithmetic: whole local hours since the start, rounded down. With 07:00–22:00 and 2500 ml: 08:00 is
-    /// 166, 14:59 is 1166.
+    /// The original arithmetic: whole local hours since the start, rounded down. 07:00–22:00, 2500 ml: 166 at 08:00.
     package static func calculateExpectedIntake(
         goalMl: Int, at time: TimeOfDay, start: TimeOfDay = TimeOfDay(hour: 7), end: TimeOfDay = TimeOfDay(hour: 22)
     ) -> Int {

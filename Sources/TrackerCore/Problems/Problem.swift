@@ -17,13 +17,13 @@ extension Problem {
 }
 
 package enum ProblemCategory: String, Hashable, Sendable, CaseIterable {
-    /// The requested thing does not exist.
+    /// The requested object does not exist.
     case notFound
     /// A rule rejected the request. Nothing was changed.
     case refused
     /// The input is invalid.
     case invalid
-    /// Another process uses it; a retry can succeed.
+    /// Another process uses the object. A retry can succeed.
     case busy
     case diskFull
     /// The file or the bytes are damaged.

@@ -1,6 +1,6 @@
 /// A rule rejected the request, and nothing was changed (commands: exit code 3, HTTP: 404, 409 or 422).
 package struct Refusal: Problem, Hashable {
-    /// Stable, such as `noActiveSession`.
+    /// A stable name of the rule, such as `noActiveSession`.
     package var rule: String
     package var sentence: String
     package var category: ProblemCategory

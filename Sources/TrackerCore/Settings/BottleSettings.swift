@@ -4,7 +4,7 @@ package struct BottleSettings: Hashable, Sendable {
     package internal(set) var alias: String?
     /// The IANA id of the bottle's time zone; `nil` for that of days.
     package internal(set) var zone: String?
-    /// The interpretation of byte 0 of a record.
+    /// The width of the amount; `nil` follows the dialect: `u8` for strict, `u16be` for calendar.
     package internal(set) var recordDialect = RecordDialectSetting.calendar
     /// `nil` follows the dialect: `u8` for strict, `u16be` for calendar.
     package internal(set) var amountWidth: AmountWidth?

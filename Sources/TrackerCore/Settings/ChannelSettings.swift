@@ -4,7 +4,7 @@ package struct ChannelSettings: Hashable, Sendable {
 
     /// The http or https address; `nil` switches the channel off.
     package internal(set) var url: String?
-    /// Never displayed.
+    /// The credential, which is never displayed.
     package internal(set) var token: String?
     package internal(set) var tokenFile: String?
     /// The PEM file with the CA certificate of the server.

@@ -2,10 +2,10 @@
 package struct NtfyPlace: Hashable, Sendable {
     /// The address for publishing JSON; ends with a slash.
     package let server: String
-    /// Anyone who knows the name can read the topic.
+    /// The topic. Anyone who knows the name can read the topic.
     package let topic: String
 
-    /// `nil` if the address has no topic: 1 to 64 letters, digits, `-` and `_` after its last slash.
+    /// Parses an address; `nil` if it has no topic: 1 to 64 letters, digits, `-` and `_` after its last slash.
     package init?(_ url: String) {
         guard Settings.isURL(url, ["http", "https"]), !url.contains(where: { "?#".contains($0) }) else { return nil }
         var url = url

@@ -3,7 +3,7 @@
 package struct ServiceSettings: Hashable, Sendable {
     /// The http or https address of the sync server; `nil` for none.
     package internal(set) var syncURL: String?
-    /// Never displayed.
+    /// The credential of the sync server, which is never displayed.
     package internal(set) var syncToken: String?
     package internal(set) var syncTokenFile: String?
     /// The address and port of the page; port 0 selects a free one.
@@ -15,7 +15,7 @@ package struct ServiceSettings: Hashable, Sendable {
     package internal(set) var mqttPrefix = "hydration"
     package internal(set) var mqttCommands = false
     package internal(set) var mqttUser: String?
-    /// Never displayed.
+    /// The password at the broker, which is never displayed.
     package internal(set) var mqttPassword: String?
     package internal(set) var mqttPasswordFile: String?
     /// The PEM file with the CA certificate of the broker.

@@ -47,7 +47,7 @@ extension SettingEntry {
         }
     }
 
-    /// `step` 0 allows any number of the range.
+    /// A number in a range and of a step. `step` 0 allows any number of the range.
     static func decimal(
         _ name: String, _ path: any WritableKeyPath<Settings, Double> & Sendable, _ range: ClosedRange<Double>,
         step: Double = 0,
@@ -102,7 +102,7 @@ extension SettingEntry {
         }
     }
 
-    /// A full hour; `8` and `08:00` are equal.
+    /// A full hour. `8` and `08:00` are equal.
     static func optionalHour(
         _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay?> & Sendable, _ hours: ClosedRange<Int>
     ) -> SettingEntry {

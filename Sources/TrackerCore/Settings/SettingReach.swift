@@ -1,5 +1,4 @@
-/// The scope of a setting, which determines the permission to change it over a network or broker (tracker spec Section
-/// 10.1).
+/// The scope of a setting: the permission to change it over a network or broker (tracker spec Section 10.1).
 package enum SettingReach: Sendable, Comparable {
     /// Settings of the day, the user and the bottle.
     case day
@@ -8,7 +7,7 @@ package enum SettingReach: Sendable, Comparable {
     /// A file or directory of this machine that the service reads.
     case files
 
-    /// Letter case is ignored. An unknown name has the scope of its prefix.
+    /// The scope by name, ignoring letter case. An unknown name has the scope of its prefix.
     package init(of name: String) {
         let name = name.lowercased()
         if name.hasSuffix("file") || name == "health.inbox" {
@@ -26,7 +25,7 @@ package enum SettingReach: Sendable, Comparable {
         name.lowercased().hasSuffix(".url") && SettingReach(of: name) == .others
     }
 
-    /// Whether the setting is about Waterline, and so hidden on interfaces without it.
+    /// Whether the setting is about Waterline and so hidden on interfaces without Waterline.
     package static func isOfWaterline(_ name: String) -> Bool {
         let name = name.lowercased()
         return name.hasPrefix("waterline.") || name == "hydration.countsessionwater"

@@ -36,7 +36,7 @@ package enum SettingValue: Hashable, Sendable, Encodable {
 package struct SettingRefusal: Problem, Hashable {
     package var name: String
     package var given: String
-    /// A sentence.
+    /// The rule as a sentence.
     package var rule: String
     /// The current value, as text; `nil` for an unknown setting.
     package var kept: String?

@@ -152,8 +152,7 @@ extension Settings {
         read: { .list($0.quickAddMl) }
     ) { settings, text in
         let pieces = text.split(separator: ",", omittingEmptySubsequences: false)
-        // A comma between two digits can be a decimal comma (8,5 oz). It is ambiguous if only the second part has a
-        // unit.
+        // A comma between digits can be a decimal comma (8,5 oz). It is ambiguous if only the second part has a unit.
         let isTorn = zip(pieces, pieces.dropFirst()).contains { before, behind in
             before.last?.isNumber == true && behind.first?.isNumber == true && behind.last?.isNumber == false
         }
@@ -192,7 +191,7 @@ extension Settings {
             return false
         }
         let host = text[colon.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        // User and password have secret settings of their own.
+        // User and password have separate secret settings.
         return isHost(host) && text.unicodeScalars.allSatisfy { $0.value > 32 && $0.value != 127 }
     }
 

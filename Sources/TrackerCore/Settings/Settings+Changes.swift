@@ -66,7 +66,7 @@ extension Settings {
         return texts
     }
 
-    /// Settings from a store. An invalid one keeps its default and is reported.
+    /// Reads settings from a store. An invalid value is reported, and the default applies.
     package static func restored(from texts: [String: String]) -> (settings: Settings, refused: [SettingRefusal]) {
         var settings = Settings()
         var refused: [SettingRefusal] = []
@@ -88,7 +88,7 @@ extension Settings {
         return (settings, refused)
     }
 
-    /// Boundary hour <= wake < sleep on the same date, for the common hours and for every override.
+    /// The rule that the hours violate, or `nil`: boundary hour <= wake < sleep on one date, also for overrides.
     var brokenScheduleRule: String? {
         let starts = [wake, intervalHours.wake, adaptiveHours.start]
         let ends = [sleep, intervalHours.sleep, adaptiveHours.end]
@@ -114,7 +114,7 @@ extension Settings {
 /// The goal and schedule form (tracker spec A11): Save changes only the touched fields. So 1700 ml stays 1700 although
 /// the form shows 8 glasses (K-A8).
 package struct GoalForm: Hashable, Sendable {
-    /// Glasses (4–16); `nil` until touched.
+    /// The number of glasses (4–16); `nil` until touched.
     package var glasses: Int?
     package var wake: TimeOfDay?
     package var sleep: TimeOfDay?

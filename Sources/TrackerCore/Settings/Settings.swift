@@ -16,7 +16,6 @@ package struct Settings: Hashable, Sendable {
     package internal(set) var cupMl = 250
     /// The quick-add buttons: 1 to 12 amounts of 1–2000 ml.
     package internal(set) var quickAddMl = [100, 250, 500]
-    /// Whether water of a session counts for the day.
     package internal(set) var countSessionWater = false
     /// The unit of displayed amounts; `nil` for the default.
     package internal(set) var hydrationUnits: AmountUnits?
@@ -54,17 +53,16 @@ package struct Settings: Hashable, Sendable {
     package internal(set) var adaptiveIntervalHours = 2.0
     package internal(set) var desktopNotifications = true
     package internal(set) var sound = true
-    /// Whether time-sensitive notifications are critical.
     package internal(set) var timeSensitiveCritical = true
 
-    /// The settings of bottles without settings of their own.
+    /// The settings of bottles that have no own settings.
     package internal(set) var bottle = BottleSettings()
 
     /// N of the rule "water every N drinks" (1–10).
     package internal(set) var waterEveryNDrinks = 1
     /// Whether a session has reminders by time.
     package internal(set) var timeReminders = true
-    /// The minutes between these reminders: 10, 15, 20, 30, 45 or 60.
+    /// The minutes between reminders by time: 10, 15, 20, 30, 45 or 60.
     package internal(set) var intervalMinutes = 20
     /// The value in drinks at which a session warns (1–10).
     package internal(set) var warningThreshold = 2
@@ -94,7 +92,7 @@ package struct Settings: Hashable, Sendable {
     /// The hours of the adaptive reminder: `schedule.adaptive.*` if set, else the active hours.
     package var adaptiveHours: (start: TimeOfDay, end: TimeOfDay) { (adaptiveStart ?? wake, adaptiveEnd ?? sleep) }
     package var amountUnits: AmountUnits { hydrationUnits ?? .ml }
-    /// The same settings with another default unit.
+    /// These settings with another default unit.
     package func usually(_ units: AmountUnits?) -> Settings {
         var copy = self
         copy.hydrationUnits = hydrationUnits ?? units
@@ -111,7 +109,7 @@ package enum BottleWaterMode: String, Hashable, Sendable, CaseIterable { case ac
 package enum WeekStart: String, Hashable, Sendable, CaseIterable {
     case monday, sunday, saturday
 
-    /// 0 = Monday … 6 = Sunday.
+    /// The number of the weekday: 0 = Monday … 6 = Sunday.
     package var weekday: Int {
         switch self {
         case .monday: 0

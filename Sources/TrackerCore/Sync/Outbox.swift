@@ -2,7 +2,7 @@
 package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     /// The changed entity. Changes of one entity are sent in order.
     package struct Entity: Hashable, Sendable, Codable {
-        /// `user`, `session`, `logEntry`, `preset`.
+        /// The kind: `user`, `session`, `logEntry`, `preset`.
         package var kind: String
         package var id: String
 
@@ -23,12 +23,12 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     package var id: Int64
     package var entity: Entity
     package var operation: Operation
-    /// JSON.
+    /// The entity as JSON.
     package var payload: String
     package var updatedAt: Instant
     package var attempts: Int
     package var notBefore: Instant?
-    /// The server rejected the change (4xx): it is kept, displayed, and not retried automatically.
+    /// The reason of a 4xx rejection. The change is kept, displayed, and not retried automatically.
     package var parkedReason: String?
 
     package init(
@@ -46,21 +46,20 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     }
 }
 
-/// The result of an attempt.
 package enum SendOutcome: Hashable, Sendable {
     case sent
     /// An HTTP status other than 2xx.
     case refused(status: Int)
     /// The server requires another credential (401, 403, 407). The change itself is valid.
     case unauthorised(status: Int)
-    /// A response that is not from a sync server, such as a captive portal.
+    /// The response is not from a sync server, for example from a captive portal.
     case nonsense
     case unreachable
 }
 
 /// The logic of the queue. The store keeps the rows and adds them in the transaction of the change.
 package struct Outbox: Hashable, Sendable {
-    /// By id, ascending.
+    /// The items by id, ascending.
     package private(set) var items: [OutboxItem]
 
     package init(_ items: [OutboxItem] = []) { self.items = items.sorted { $0.id < $1.id } }
@@ -107,8 +106,8 @@ package struct Outbox: Hashable, Sendable {
         return earliest
     }
 
-    /// Records a result: a sent change is removed, a 4xx rejects it, any other failure doubles the wait. If a newer
-    /// change has replaced `item`, that one stays.
+    /// Records a result: a success removes the change, a 4xx rejects it, any other failure doubles the wait. A newer
+    /// change that has replaced `item` stays.
     package mutating func finish(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) {
         guard let index = items.firstIndex(of: item) else { return }
         switch outcome {
@@ -138,7 +137,7 @@ package struct Outbox: Hashable, Sendable {
         return isOffline ? .offline : .pending(items.count)
     }
 
-    /// 1, 2, 4 … 300 s.
+    /// The wait after that many failures: 1, 2, 4 … 300 s.
     package static func backOffSeconds(afterFailures failures: Int) -> Double {
         failures <= 0 ? 0 : failures >= 10 ? longestWait : min(longestWait, Double(1 << (failures - 1)))
     }
@@ -147,7 +146,7 @@ package struct Outbox: Hashable, Sendable {
 }
 
 extension OutboxItem {
-    /// Whether the change still waits. A wait longer than the maximum comes from a clock that was set back since.
+    /// Whether the change still waits. A wait longer than the maximum means that the clock was set back since then.
     fileprivate func waits(at now: Instant) -> Bool {
         notBefore.map { $0 > now && now.seconds(to: $0) <= Outbox.longestWait } ?? false
     }

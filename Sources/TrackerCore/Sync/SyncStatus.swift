@@ -23,7 +23,7 @@ package struct SyncReport: Hashable, Sendable, Encodable {
     package var trouble: String?
     /// The number of the server's rows that were rejected at the last attempt.
     package var refused: Int
-    /// The first of them, one sentence each.
+    /// The first rejected rows, one sentence each.
     package var refusals: [String]
 
     package init(waiting: Int = 0, trouble: String? = nil, refused: Int = 0, refusals: [String] = []) {
@@ -33,7 +33,7 @@ package struct SyncReport: Hashable, Sendable, Encodable {
         self.refusals = refusals
     }
 
-    /// Whether there is something to send or to fetch.
+    /// Whether there are changes to send or to fetch.
     package var isPending: Bool { waiting > 0 || trouble != nil }
 
     enum CodingKeys: CodingKey { case waiting, trouble, refused, refusals }

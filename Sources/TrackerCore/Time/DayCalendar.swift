@@ -1,7 +1,7 @@
 /// The tracker's days, which start at the boundary hour of local time (tracker spec T).
 package struct DayCalendar: Hashable, Sendable {
     package var zone: Zone
-    /// 0–6. With 4, 03:59 belongs to the previous day.
+    /// The boundary hour, 0–6. With 4, 03:59 belongs to the previous day.
     package var boundaryHour: Int
 
     package init(zone: Zone, boundaryHour: Int = 4) {
@@ -30,8 +30,8 @@ package struct DayCalendar: Hashable, Sendable {
     /// The length of a day in seconds: 82,800, 86,400, 90,000 or another value.
     package func length(of day: LocalDay) -> Double { start(of: day).seconds(to: start(of: day.adding(days: 1))) }
 
-    /// The first instant at which local time reaches `time` on that date: the first of two, or the moment of a clock
-    /// change that skips it.
+    /// The first instant at which local time reaches `time` on that date: the first of two, or the clock change that
+    /// skips it.
     package func instant(on day: LocalDay, at time: TimeOfDay) -> Instant {
         let wall = WallTime(
             year: day.year, month: day.month, day: day.day, hour: time.hour, minute: time.minute, second: 0)
@@ -41,7 +41,7 @@ package struct DayCalendar: Hashable, Sendable {
         }
     }
 
-    /// All instants with that local time: two if the clock is set back, or the time moved by the gap if it is skipped.
+    /// All instants with that local time: two if the clock is set back. A skipped time is moved forward by the gap.
     package func moments(on day: LocalDay, at time: TimeOfDay) -> [Instant] {
         let wall = WallTime(
             year: day.year, month: day.month, day: day.day, hour: time.hour, minute: time.minute, second: 0)

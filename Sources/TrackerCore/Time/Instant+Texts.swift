@@ -5,9 +5,9 @@ extension WallTime: CustomStringConvertible {
             && (0...23).contains(hour) && (0...59).contains(minute) && (0...59).contains(second)
     }
 
-    /// `2026-02-02T22:21:15` without a zone. Impossible fields are written as they are.
+    /// The local time without a zone: `2026-02-02T22:21:15`. Impossible fields are written unchanged.
     package var description: String {
-        // A record can have any number in a field; nearly all are valid.
+        // A record can have any number in a field, but nearly all are valid.
         let isShort =
             (0...9999).contains(year) && (0...99).contains(month) && (0...99).contains(day)
             && (0...99).contains(hour) && (0...99).contains(minute) && (0...99).contains(second)
@@ -24,14 +24,13 @@ extension WallTime: CustomStringConvertible {
         }
     }
 
-    /// `2026-02-02`, with a sign outside the years 0–9999.
+    /// The date: `2026-02-02`, with a sign outside the years 0–9999.
     package var dateText: String { "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
 
-    /// `22:21:15`.
+    /// The time of day: `22:21:15`.
     package var timeText: String { "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))" }
 
-    /// Parses exactly `yyyy-MM-ddTHH:mm:ss` of an existing date, and the format of `description` for other years. A
-    /// space can replace the `T`.
+    /// Parses exactly the format of `description`, for an existing date. A space can replace the `T`.
     package init?(_ text: String) {
         let all = Array(text.utf8)
         guard all.count >= 19 else { return nil }
@@ -64,7 +63,7 @@ extension WallTime: CustomStringConvertible {
 }
 
 extension Instant: CustomStringConvertible {
-    /// `2026-02-02T22:21:15Z`, with three decimals if the milliseconds are not zero.
+    /// UTC in ISO 8601: `2026-02-02T22:21:15Z`, with three decimals if the milliseconds are not zero.
     package var description: String {
         let seconds = floorDivide(milliseconds, 1000)
         let rest = Int((milliseconds % 1000 + 1000) % 1000)

@@ -2,7 +2,7 @@
 ///
 /// Arithmetic saturates, because an instant can come from a file or a server. Accepted input is in `supported`.
 package struct Instant: Hashable, Comparable, Sendable, Codable {
-    /// Since 1970-01-01T00:00:00Z; negative before it.
+    /// Milliseconds since 1970-01-01T00:00:00Z; negative before that time.
     package var milliseconds: Int64
 
     package init(milliseconds: Int64) {
@@ -21,7 +21,7 @@ package struct Instant: Hashable, Comparable, Sendable, Codable {
         return (overflow ? Double(other.milliseconds) - Double(milliseconds) : Double(difference)) / 1000
     }
 
-    /// This many seconds later; NaN changes nothing.
+    /// The instant that many seconds later. NaN changes nothing.
     package func advanced(seconds: Double) -> Instant {
         Instant(milliseconds: milliseconds.saturatingAdd(Int64(saturating: (seconds * 1000).rounded())))
     }

@@ -1,11 +1,11 @@
 /// A date of the proleptic Gregorian calendar without a time zone (tracker spec T). As text: `2026-02-03`.
 package struct LocalDay: Hashable, Comparable, Sendable {
-    /// −299,999,999 to 299,999,999, so that every instant has a date.
+    /// The year, −299,999,999 to 299,999,999, so that every instant has a date.
     package let year: Int
     package let month: Int
     package let day: Int
 
-    /// `nil` if the date does not exist.
+    /// Returns `nil` if the date does not exist.
     package init?(year: Int, month: Int, day: Int) {
         guard Self.years.contains(year), (1...12).contains(month),
             (1...Self.length(ofMonth: month, year: year)).contains(day)
@@ -30,7 +30,7 @@ package struct LocalDay: Hashable, Comparable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Days since 1970-01-01; negative before.
+    /// Days since 1970-01-01; negative before that day.
     package var daysSince1970: Int {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
@@ -42,14 +42,14 @@ package struct LocalDay: Hashable, Comparable, Sendable {
 
     package func adding(days: Int) -> LocalDay { LocalDay(daysSince1970: daysSince1970.saturatingAdd(days)) }
 
-    /// 0 = Monday … 6 = Sunday.
+    /// The weekday: 0 = Monday … 6 = Sunday.
     package var weekday: Int { ((daysSince1970 + 3) % 7 + 7) % 7 }
 
     package static func < (left: LocalDay, right: LocalDay) -> Bool {
         (left.year, left.month, left.day) < (right.year, right.month, right.day)
     }
 
-    /// 28–31; 0 for an invalid month.
+    /// The number of days of a month, 28–31; 0 for an invalid month.
     package static func length(ofMonth month: Int, year: Int) -> Int {
         switch month {
         case 1, 3, 5, 7, 8, 10, 12: 31
@@ -63,13 +63,13 @@ package struct LocalDay: Hashable, Comparable, Sendable {
 
     /// The range of years, larger than that of milliseconds.
     static let years = -299_999_999...299_999_999
-    /// The same range in days since 1970.
+    /// The range of years in days since 1970.
     private static let days = -109_573_469_162...109_572_030_471
 }
 
 extension LocalDay: LosslessStringConvertible, Codable {
-    /// `2026-02-03`. Years outside 0–9999 have a sign and at least four digits: `-0001-12-31`, `+10000-01-01` (ISO 8601
-    /// expanded form).
+    /// `2026-02-03`. Years outside 0–9999 have a sign and at least four digits: `-0001-12-31`, `+10000-01-01` (ISO
+    /// 8601).
     package var description: String {
         guard (0...9999).contains(year) else {
             return "\(year > 9999 ? "+" : "")\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"

@@ -3,7 +3,7 @@ package struct TimeOfDay: Hashable, Comparable, Sendable, LosslessStringConverti
     package let hour: Int
     package let minute: Int
 
-    /// `nil` outside 0–23 and 0–59.
+    /// Returns `nil` outside 0–23 hours and 0–59 minutes.
     package init?(hour: Int, minute: Int) {
         guard (0...23).contains(hour), (0...59).contains(minute) else { return nil }
         self.hour = hour
@@ -19,16 +19,16 @@ package struct TimeOfDay: Hashable, Comparable, Sendable, LosslessStringConverti
         self.init(hour: hour, minute: minute)
     }
 
-    /// A full hour; other values are clamped to 0–23.
+    /// Creates a full hour. Other values are clamped to 0–23.
     package init(hour: Int) {
         self.hour = min(max(hour, 0), 23)
         minute = 0
     }
 
-    /// 0–1439.
+    /// Minutes after midnight, 0–1439.
     package var minutes: Int { hour * 60 + minute }
 
-    /// `07:30`.
+    /// The time as text: `07:30`.
     package var description: String { "\(padded(hour, 2)):\(padded(minute, 2))" }
 
     package static func < (left: TimeOfDay, right: TimeOfDay) -> Bool { left.minutes < right.minutes }

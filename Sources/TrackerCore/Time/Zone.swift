@@ -10,7 +10,7 @@ package struct Zone: Sendable {
     package let id: String
     /// The start of each offset in seconds UTC, ascending.
     let starts: [Int64]
-    /// Seconds east of UTC.
+    /// The offsets in seconds east of UTC.
     let offsets: [Int64]
 
     /// Throws `UnknownZone` if the time zone database does not have the id.
@@ -23,7 +23,7 @@ package struct Zone: Sendable {
         self.id = id
         var starts = [Int64.min]
         var offsets = [Self.offset(of: zone, at: Self.table.lowerBound)]
-        // No zone has changed twice within two days since 1970, so the step skips nothing.
+        // Since 1970, no zone has changed twice within two days, so the step skips nothing.
         for end in stride(from: Self.table.lowerBound + Self.step, through: Self.table.upperBound, by: Int(Self.step)) {
             let offset = Self.offset(of: zone, at: end)
             guard offset != offsets[offsets.count - 1] else { continue }
@@ -62,7 +62,7 @@ package struct Zone: Sendable {
 
     package static let utc = Zone(fixed: "UTC", offset: 0)
 
-    /// Seconds east of UTC at that instant.
+    /// The offset at that instant in seconds east of UTC.
     package func offsetSeconds(at instant: Instant) -> Int {
         Int(offsets[period(at: instant.wholeSeconds)])
     }
@@ -108,7 +108,7 @@ package struct Zone: Sendable {
         return low
     }
 
-    /// 1970-01-01 to 2110-01-01.
+    /// The range of the table: 1970-01-01 to 2110-01-01, in seconds since 1970.
     private static let table: ClosedRange<Int64> = 0...4_417_977_600
     private static let step: Int64 = 2 * 86_400
 
@@ -116,8 +116,7 @@ package struct Zone: Sendable {
         Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: TimeInterval(seconds))))
     }
 
-    /// Foundation also accepts abbreviations (`PST`), offsets (`GMT+0200`) and names with a zero byte, which are not
-    /// IANA ids.
+    /// Foundation also accepts abbreviations (`PST`), offsets (`GMT+0200`) and names with a zero byte.
     private static func isZoneName(_ id: String) -> Bool {
         guard id.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { return false }
         if TimeZone.abbreviationDictionary[id] != nil {

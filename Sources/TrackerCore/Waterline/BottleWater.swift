@@ -11,11 +11,10 @@ package struct Sip: Hashable, Sendable {
     }
 }
 
-/// The bottle's drinks as water entries (tracker spec X1). Recomputed after each change, so that late records are in
-/// order.
+/// The bottle's drinks as water entries (tracker spec X1). Recomputed after each change, to order late records.
 package struct BottleWater: Hashable, Sendable {
     package var logs: [LogEntry]
-    /// The millilitres that do not make a water yet; dropped with the session.
+    /// The millilitres that are not enough for a water yet; dropped with the session.
     package var carryMl: Int
 
     /// - Parameter excluded: the ids of derived entries that the user removed.
@@ -54,9 +53,9 @@ package struct BottleWater: Hashable, Sendable {
                 updatedAt: sip.at, seq: Self.firstSeq + logs.count))
     }
 
-    /// A record's amount has 16 bits.
+    /// The maximum amount in millilitres: a record's amount has 16 bits.
     static let largestSipMl = 65_535
 
-    /// Derived entries follow logged entries of the same millisecond.
+    /// The first sequence number of derived entries, which follow logged entries of the same millisecond.
     static let firstSeq = 1 << 40
 }

@@ -4,9 +4,9 @@ package struct DrinkPreset: Hashable, Sendable, Codable, Identifiable {
     package var userID: String
     package var name: String
     package var drinkType: DrinkType
-    /// `nil` for a cocktail (K-E5).
+    /// The volume in US fluid ounces; `nil` for a cocktail (K-E5).
     package var sizeOz: Double?
-    /// Percent by volume.
+    /// The strength in percent by volume.
     package var abv: Double?
     package var standardDrinkEstimate: Double
 

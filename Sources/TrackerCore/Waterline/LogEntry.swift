@@ -7,11 +7,11 @@ package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     package var sessionID: String
     package var timestamp: Instant
     package var kind: Kind
-    /// `nil` for water.
+    /// The type of drink; `nil` for water.
     package var drinkType: DrinkType?
-    /// In US fluid ounces.
+    /// The volume in US fluid ounces.
     package var sizeOz: Double?
-    /// Percent by volume (0–100).
+    /// The strength in percent by volume (0–100).
     package var abv: Double?
     /// Standard drinks, rounded to 3 decimals; 1.0 if an alcohol entry has none.
     package var standardDrinkEstimate: Double?
@@ -20,8 +20,8 @@ package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     package var amountOz: Double?
     package var source: LogSource
     package var updatedAt: Instant
-    /// The sequence number, from 1: orders entries of the same millisecond, and identifies entries that reminders have
-    /// not handled.
+    /// The sequence number, from 1: orders entries of the same millisecond, and shows which ones reminders have
+    /// handled.
     package var seq: Int
 
     package init(
@@ -49,7 +49,7 @@ package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     /// - Parameter asked: `nil` counts all stored entries.
     package func isKnown(at asked: Instant?) -> Bool { asked.map { timestamp <= $0 || updatedAt <= $0 } ?? true }
 
-    /// Thousandths of a standard drink, whose sums are exact.
+    /// The estimate in thousandths of a standard drink. Sums of integers are exact.
     var thousandths: Int {
         guard kind == .alcohol else { return 0 }
         return Int((StandardDrinks.rounded(standardDrinkEstimate ?? 1) * 1000).rounded())
@@ -67,9 +67,7 @@ package struct LogSource: RawRepresentable, Hashable, Sendable, Codable {
     package static let web = LogSource(rawValue: "web")
     package static let notification = LogSource(rawValue: "notification")
     package static let mqtt = LogSource(rawValue: "mqtt")
-    /// A client of the HTTP API.
     package static let http = LogSource(rawValue: "http")
-    /// A client over D-Bus.
     package static let dbus = LogSource(rawValue: "dbus")
     /// Derived from the bottle's drinks: recomputed, never edited.
     package static let bottle = LogSource(rawValue: "bottle")
@@ -86,7 +84,7 @@ package enum StandardDrinks {
         return (min(max(value, 0), 1000) * 1000 + 0.5).rounded(.down) / 1000
     }
 
-    /// Volume times strength: 16 oz at 5 % is 1.333.
+    /// The standard drinks by volume and strength: 16 oz at 5 % is 1.333.
     package static func estimate(sizeOz: Double, abvPercent: Double) -> Double {
         rounded(sizeOz * abvPercent / 100 / 0.6)
     }

@@ -27,7 +27,7 @@ extension Drink {
     /// Whether the drink is a session's water or a correction of one.
     package var isOfSession: Bool { source == .session || key.hasPrefix(Self.sessionKeys) }
 
-    /// The same drink for interfaces without Waterline.
+    /// The drink as shown on interfaces without Waterline.
     package var veiled: Drink {
         guard isOfSession else { return self }
         var drink = self

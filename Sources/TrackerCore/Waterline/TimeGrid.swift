@@ -1,5 +1,4 @@
-/// The reminders of a session by time (tracker spec E4): at every interval since the start, except after 90 minutes
-/// without an entry.
+/// The reminders of a session by time (tracker spec E4): at every interval, except after 90 minutes without an entry.
 package struct TimeGrid: Hashable, Sendable {
     package var start: Instant
     /// Minutes between two points, at least 1.

@@ -3,12 +3,12 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     package var id: String
     package var userID: String
     package var startTime: Instant
-    /// `nil` while the session is active.
+    /// The end; `nil` while the session is active.
     package var endTime: Instant?
     package var computedSummary: SessionSummary?
     /// N of the rule at the end of the session.
     package var ruleN: Int?
-    /// No more edits are allowed. Late records of the bottle still change the summary.
+    /// Whether edits are rejected. Late records of the bottle still change the summary.
     package var sealed: Bool
 
     package init(
@@ -29,12 +29,12 @@ package struct WaterlineSession: Hashable, Sendable, Codable, Identifiable {
     /// Elapsed seconds to the end, or to now.
     package func elapsed(at now: Instant) -> Double { max(0, startTime.seconds(to: endTime ?? now)) }
 
-    /// Whether an entry can have that time.
+    /// Whether an entry of the session can have that time.
     package func allows(timestamp: Instant, now: Instant) -> Bool {
         timestamp >= startTime && timestamp <= endTime ?? now
     }
 
-    /// Ends the session; `at` can be before now (its last entry), not before the start.
+    /// Ends the session at a time that can be before now (its last entry), but not before the start.
     package mutating func end(at instant: Instant, logs: [LogEntry], settings: Settings) {
         endTime = max(startTime, instant)
         ruleN = settings.waterEveryNDrinks
@@ -91,10 +91,10 @@ package struct SessionSummary: Hashable, Sendable, Codable {
     /// The sum of the estimates in standard drinks.
     package var standardDrinks: Double
     package var waters: Int
-    /// Their volume in US fluid ounces.
+    /// The volume of the waters in US fluid ounces.
     package var waterOz: Double
     package var durationSeconds: Double
-    /// `nil` without a chance.
+    /// The adherence in percent; `nil` without a chance.
     package var adherencePercent: Int?
     /// The engine's value at the end; can be negative.
     package var finalValue: Double
@@ -128,7 +128,7 @@ package struct SessionSummary: Hashable, Sendable, Codable {
         try container.encode(finalValue, forKey: .finalValue)
     }
 
-    /// `3h 25m`; under an hour `25m`, under a minute `0m`.
+    /// A duration: `3h 25m`; under an hour `25m`, under a minute `0m`.
     package static func text(_ seconds: Double) -> String {
         let minutes = seconds.isFinite ? Int(min(max(0, seconds), 1e12)) / 60 : 0
         return minutes >= 60 ? "\(minutes / 60)h \(minutes % 60)m" : "\(minutes)m"

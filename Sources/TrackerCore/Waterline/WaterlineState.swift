@@ -1,6 +1,6 @@
 /// The Waterline engine (tracker spec E1): a drink raises the value by its estimate, a water lowers it by one.
 package struct WaterlineState: Hashable, Sendable {
-    /// In thousandths, so that 0.6 + 0.7 + 0.7 is 2 (K-E12). Can be negative.
+    /// The value in thousandths of a drink, so that 0.6 + 0.7 + 0.7 is 2 (K-E12). Can be negative.
     package var valueThousandths: Int
     /// The number of drinks since the last water.
     package var sinceWater: Int
@@ -11,7 +11,6 @@ package struct WaterlineState: Hashable, Sendable {
     package var isWarning: Bool
 
     package var value: Double { Double(valueThousandths) / 1000 }
-    /// The number of standard drinks.
     package var standardDrinks: Double { Double(standardThousandths) / 1000 }
 
     /// Replays all entries by time, then by sequence number. The order of the input is irrelevant.
@@ -51,7 +50,7 @@ extension WaterlineState {
     /// The number of drinks until water is due by the rule "every N drinks"; 0 means now.
     package func waterDueIn(everyNDrinks: Int) -> Int { max(0, everyNDrinks.saturatingSubtract(sinceWater)) }
 
-    /// `Water due in: 2 drinks`, or `Water due now`.
+    /// The text of `waterDueIn`: `Water due in: 2 drinks`, or `Water due now`.
     package func waterDueText(everyNDrinks: Int) -> String {
         let left = waterDueIn(everyNDrinks: everyNDrinks)
         return left == 0 ? "Water due now" : "Water due in: \(left) drink\(left == 1 ? "" : "s")"
