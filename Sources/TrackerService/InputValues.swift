@@ -6,7 +6,7 @@ package enum Amount: Hashable, Sendable {
     case ml(Int)
     /// The setting `hydration.cupMl`.
     case cup
-    /// An amount of the setting `hydration.quickAddMl`, counted from 1.
+    /// An amount of the setting `hydration.quickAddMl`, by its number from 1.
     case quick(Int)
 
     /// Parses `250`, `0.25l`, `8oz` (`Amounts.typed`), `cup` and `quick1`.
@@ -106,7 +106,7 @@ extension WallMoments {
 
 /// The time zone of days: the named one, else the setting `day.zone`, else the host's.
 package struct ZoneChoice: Hashable, Sendable {
-    /// From an option, the environment or the configuration.
+    /// The time zone of an option, the environment or the configuration.
     package let named: Zone?
     package let machine: Zone
 
@@ -133,7 +133,7 @@ package struct EntryChange: Hashable, Sendable {
     /// The time as text. A time of day is on the drink's day; for an entry of a session it is the latest past one.
     package var typed: String?
     package var estimate: Double?
-    /// The US fluid ounces of a water.
+    /// The volume of a water in US fluid ounces.
     package var oz: Double?
 
     package init(
@@ -146,14 +146,14 @@ package struct EntryChange: Hashable, Sendable {
 
 /// The values of a preset. `nil` fields stay, or have their default.
 package struct PresetValues: Hashable, Sendable {
-    /// 1 to 64 characters.
+    /// The name, 1 to 64 characters.
     package var name: String?
     package var type: DrinkType?
-    /// In US fluid ounces.
+    /// The volume in US fluid ounces.
     package var sizeOz: Double?
-    /// Percent by volume.
+    /// The strength in percent by volume.
     package var abv: Double?
-    /// Standard drinks; the default follows from size and strength.
+    /// The standard drinks. The default follows from size and strength.
     package var estimate: Double?
     /// The values to remove.
     package var without: Set<Part> = []

@@ -10,9 +10,9 @@ package struct OutgoingClient: Hashable, Sendable {
     package var connectLimit: Duration, limit: Duration
     /// The largest response body in bytes.
     package var answerLimit: Int
-    /// A longer response is truncated instead of being an error.
+    /// Whether a longer response is truncated instead of being an error.
     package var cutsAnswers: Bool
-    /// A PEM file of certification authorities; `nil` for the system's.
+    /// The path of a PEM file of certification authorities; `nil` for those of the system.
     package var authorities: String?
 
     /// The time limit of the connection is at most that of the exchange.
@@ -44,7 +44,7 @@ package struct OutgoingClient: Hashable, Sendable {
 package struct OutgoingRequest: Hashable, Sendable {
     /// The method in upper case, and an `http://` or `https://` URL.
     package var method: String, url: String
-    /// In the order of transmission.
+    /// The headers in the order of transmission.
     package var headers: [Header]
     package var body: [UInt8]?
 
@@ -83,9 +83,9 @@ package struct OutgoingRequest: Hashable, Sendable {
 
 package struct OutgoingAnswer: Hashable, Sendable {
     package var status: Int
-    /// In the order of receipt.
+    /// The headers in the order of receipt.
     package var headers: [OutgoingRequest.Header]
-    /// Within the client's limit.
+    /// The body, within the client's limit.
     package var body: [UInt8]
 
     package init(status: Int, headers: [OutgoingRequest.Header] = [], body: [UInt8] = []) {
@@ -150,7 +150,7 @@ private final class OutgoingExchange: @unchecked Sendable {
     /// The largest size of all headers in bytes.
     private static let headerLimit = 64 << 10
     private static let cancelled = OutgoingFailure(.cancelled, "The request was cancelled")
-    /// Runs once per process, before the first handle is created.
+    /// Initialises the library once per process, before the first handle is created.
     private static let isReady = curl_global_init(3 /* CURL_GLOBAL_ALL */) == CURLE_OK
 
     /// `multi` is the pointer of the handle to wake up, used only under the lock.
@@ -164,7 +164,7 @@ private final class OutgoingExchange: @unchecked Sendable {
 
     init(_ request: OutgoingRequest, _ client: OutgoingClient) { (self.request, self.client) = (request, client) }
 
-    /// Thread-safe, also before the exchange begins and after it ends.
+    /// Cancels the exchange. Thread-safe, also before the exchange begins and after it ends.
     func cancel() {
         shared.withLock { shared in
             shared.isCancelled = true
@@ -240,7 +240,7 @@ private final class OutgoingExchange: @unchecked Sendable {
         if let authorities = client.authorities, access(authorities, R_OK) != 0 {
             throw OutgoingFailure(.tls, "The file \(authorities) cannot be read: \(String(cString: strerror(errno)))")
         }
-        // Older versions do not support it: then a slow name server delays the end.
+        // Older versions of libcurl do not support this option. With them, a slow name server delays the end.
         _ = waterh_curl_set_number(easy, waterh_curl_option_quick_exit(), 1)
         let me = Unmanaged.passUnretained(self).toOpaque()
         let body = UnsafeMutableRawPointer(mutating: sent.baseAddress)
@@ -286,7 +286,7 @@ private final class OutgoingExchange: @unchecked Sendable {
         owner.map { Unmanaged<OutgoingExchange>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// - Returns: the number of accepted bytes; another number ends the exchange.
+    /// Receives a part of the body. Returns the number of accepted bytes; another number ends the exchange.
     private func took(body bytes: UnsafeRawBufferPointer) -> Int {
         let room = client.answerLimit - answer.body.count
         answer.body.append(contentsOf: bytes.prefix(room))
@@ -315,7 +315,7 @@ private final class OutgoingExchange: @unchecked Sendable {
         curl_easy_strerror(code).map { String(cString: $0) } ?? "error \(code.rawValue)"
     }
 
-    /// Leaves out libcurl's details, which often contain milliseconds: a repeated error must have the same message.
+    /// The failure without libcurl's details, which often contain milliseconds. Repeated errors need equal messages.
     private func failure(_ code: CURLcode, _ details: String) -> OutgoingFailure {
         let place = OutgoingURL.place(request.url)
         let (text, details) = (Self.text(code), details.isEmpty ? Self.text(code) : details)

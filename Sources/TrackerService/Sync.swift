@@ -5,22 +5,21 @@ import TrackerCore
 /// Sends the changes of the outbox to `sync.url` and merges the changes of other devices (tracker spec E8).
 ///
 /// - Operations: `POST URL/OPERATION` with the entity as a JSON object. Its keys include `id`, `updatedAt`, `deviceId`
-///   and, for tombstones, `deleted`. They are idempotent by id.
+///   and, for tombstones, `deleted`. Operations are idempotent by id.
 /// - Queries: `GET URL/QUERY?userId=…`. The response is a list.
 ///
 /// Every request has the credential, if there is one. A 2xx response with JSON or without a body is a success. A 4xx
-/// response rejects the change. Any other response is retried, also 401 and 403, where the credential is wrong and not
-/// the change.
+/// response rejects the change. Any other response is retried, including 401 and 403, which concern the credential.
 package struct SyncClient: Sendable {
     /// The base URL of operations and queries.
     package var base: URL
-    /// Sent as `Authorization: Bearer TOKEN`.
+    /// The token, sent as `Authorization: Bearer TOKEN`.
     package var token: String?
     /// The server for messages, without path and query, which can be secrets.
     private var place: String { OutgoingURL.place(base.absoluteString) }
     /// The time limit of a request.
     package var timeoutSeconds: Double
-    /// In bytes.
+    /// The maximum length of a response in bytes.
     private static let answerLimit = 16 << 20
 
     package init(base: URL, token: String? = nil, timeoutSeconds: Double = 10) {
@@ -190,7 +189,7 @@ extension SyncClient {
 }
 
 package struct SyncTrouble: Problem, Hashable {
-    /// Names the server.
+    /// The sentence, which names the server.
     package var sentence: String
     package var code: String { "syncTrouble" }
     package var category: ProblemCategory { .failed }
@@ -248,7 +247,7 @@ package struct SyncLoop: Sendable {
         self.tell = tell
     }
 
-    /// Connects over HTTP. `wall` returns the time for the server.
+    /// Connects over HTTP. `wall` returns the current time.
     package static func overHTTP(wall: @escaping @Sendable () -> Instant) -> Connect {
         { settings in
             guard let client = try SyncClient.named(by: settings) else { return nil }

@@ -52,7 +52,7 @@ extension TrackerDesk {
             able.append(sink)
         }
         var telling = try await offer(toAble: able, delivered)
-        // Settle what another process left unfinished before new decisions.
+        // Settle the unfinished delivery of another process before new decisions.
         for banner in telling.banners where telling.offer.isLeft {
             try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
         }
@@ -99,7 +99,7 @@ extension TrackerDesk {
         return telling
     }
 
-    /// - Returns: the names of the channels that accepted it.
+    /// Delivers a notification, and returns the names of the channels that accepted it.
     private static func deliver(_ notification: TrackerNotification, to sinks: [any NotificationSink]) async -> [String]
     {
         let shown = await withTaskGroup(of: (Int, Bool).self) { group in
@@ -117,7 +117,7 @@ extension TrackerDesk {
 /// An offer, and the channels that accepted its notifications.
 package struct Telling: Sendable {
     var offer: Offer
-    /// In the order of the decisions.
+    /// The notifications in the order of the decisions.
     package internal(set) var banners: [Banner] = []
 
     /// One displayed notification; it answers all decisions with the same text.
@@ -135,7 +135,7 @@ package struct Telling: Sendable {
     package var report: CheckReport {
         let unseen = banners.filter(\.shownBy.isEmpty).map(\.notification)
         var state = offer.evaluation.snapshot
-        // Channels might hide Waterline notifications. That does not mean that none is available.
+        // Channels might hide Waterline notifications. That does not mean that no channel is available.
         if unseen.contains(where: { !$0.kind.isWaterline }) { state.hasNotificationServer = false }
         return CheckReport(
             notifications: banners.flatMap { banner in
@@ -205,7 +205,7 @@ package actor ReminderLoop {
 
     func currentDesk() async -> TrackerDesk { await desk() }
 
-    /// - Returns: the time until the next change.
+    /// Evaluates the day, and returns the time until the next change.
     private func look() async -> Duration {
         let desk = await desk()
         do {
@@ -253,10 +253,8 @@ extension ReminderLoop {
 }
 
 /// Calls a closure after each write of any process, and at each change by time, at least every 60 s (tracker spec B8).
-/// It is idle otherwise.
 package actor DayObserver {
-    /// The pauses between evaluations after a write. A commit is readable only after fsync, a moment after the file
-    /// event.
+    /// The pauses between evaluations after a write. A commit is readable only some time after the event.
     package static let settling: [Duration] = [10, 20, 40, 80, 150, 300, 600, 1200].map { .milliseconds($0) }
 
     /// The pauses for tasks that tolerate a delay of a second.
@@ -318,7 +316,7 @@ package actor DayObserver {
         }
     }
 
-    /// Calls `wake` after every write until the task is cancelled; `nil` without file events: the caller must poll.
+    /// Calls `wake` after every write until the task is cancelled. `nil` without file events: the caller must poll.
     package static func waking(_ watch: StoreWatch?, _ wake: @escaping @Sendable () async -> Void) -> Task<Void, Never>?
     {
         guard let watch else { return nil }
@@ -328,7 +326,7 @@ package actor DayObserver {
                 await wake()
                 return longestPause
             }.run()
-            // The watch ends when it is released.
+            // The watch ends when its object is released.
             withExtendedLifetime(watch) {}
         }
     }
@@ -351,8 +349,7 @@ package final class BufferedSink: NotificationSink {
     private let wasShown: @Sendable (TrackerNotification) async -> Bool
     private let say: @Sendable (String) -> Void
     private let turns = SerialQueue()
-    /// The notifications recorded as missed, with the host's time. If the clock is set back before that time, they are
-    /// checked again.
+    /// The notifications recorded as missed, with the host's time. Checked again if the clock is set back.
     private let judged = Mutex<[(place: Int64, at: Instant)]>([])
     private static let judgedLimit = 400
     /// The smallest step of the clock, in seconds, that invalidates decisions about missed notifications.
@@ -374,7 +371,7 @@ package final class BufferedSink: NotificationSink {
     package var name: String { place.name }
     package var limit: Duration { place.limit }
 
-    /// `false` while the user has switched desktop notifications off. Notifications of that time are not shown later.
+    /// Whether the channel is available; `false` while the user has switched desktop notifications off.
     package func canShow() async -> Bool {
         guard await isOn() else { return false }
         return await place.canShow()
@@ -394,8 +391,7 @@ package final class BufferedSink: NotificationSink {
 
     package func catchUp() async { _ = await turns.take { await self.bring() } }
 
-    /// Delivers missed notifications first. An urgent one is delivered even if they fail, for example with "do not
-    /// disturb".
+    /// Delivers missed notifications first. An urgent one is delivered even if they fail ("do not disturb").
     package func deliver(_ notification: TrackerNotification) async -> Bool {
         await turns.take { [self] in
             let isComplete = await bring(before: notification)
@@ -435,7 +431,7 @@ package final class BufferedSink: NotificationSink {
                         try note(done, missed, desk, through: done.last?.place ?? through)
                         return false
                     }
-                    // Record it at once. Otherwise a crash would show it twice.
+                    // Record the result at once. Otherwise, after a crash, the notification would be shown twice.
                     try note(done, missed, desk, through: one.place)
                     (done, missed) = ([], [:])
                 }
@@ -518,7 +514,7 @@ package final class SerialQueue: Sendable {
     }
 }
 
-/// Time limits for asynchronous calls.
+/// Calls with a time limit.
 enum RetryInterval {
     /// The result, or `nil` after the time limit. The call is then cancelled, and its end is not awaited.
     static func answer<Answer: Sendable>(within limit: Duration, _ body: @escaping @Sendable () async -> Answer) async
@@ -535,7 +531,7 @@ enum RetryInterval {
         return await outcome.value()
     }
 
-    /// Only the first result counts.
+    /// The result of a call. Only the first one counts.
     private final class Outcome<Answer: Sendable>: Sendable {
         private enum State: Sendable {
             case open

@@ -52,8 +52,7 @@ extension TrackerDesk {
         }
     }
 
-    /// Deletes a drink or an entry of a session. No poll adds the drink again. A water derived from the bottle's drinks
-    /// is excluded.
+    /// Deletes a drink or an entry of a session. No poll adds the drink again. A derived water is excluded.
     package func delete(_ name: String) throws -> EntryOutcome {
         try change {
             guard try meansLog(name) else { return .drink(try outcome(store.deleteDrink(name, context))) }
@@ -75,8 +74,8 @@ extension TrackerDesk {
         DrinkOutcome(drink: report(drink), state: try state())
     }
 
-    /// Whether a name means an entry of a session. A listed drink takes precedence. A remark reports an imported key
-    /// that equals its name.
+    /// Whether a name means an entry of a session. A listed drink takes precedence. A remark reports a key equal to its
+    /// name.
     private func meansLog(_ name: String) throws -> Bool {
         guard seesWaterline else { return false }
         let drinks = try store.drinks(named: name)
@@ -184,7 +183,7 @@ extension TrackerDesk {
         return SessionReport(view)
     }
 
-    /// Newest first.
+    /// The sessions, newest first.
     package func sessions(limit: Int = 5) throws -> SessionList {
         SessionList(
             sessions: try store.pastSessions(limit: limit).compactMap { try store.session(named: $0.id, at: now) }.map(
@@ -236,7 +235,7 @@ extension TrackerDesk {
             case .logDrink: _ = try desk.drink(at: instant)
             case .endSession: _ = try desk.endSession()
             case .keepGoing: _ = try desk.keepGoing()
-            // These only mark notifications as read.
+            // These actions only mark notifications as read.
             case .open, .dismiss: try desk.openNotifications()
             }
             return true
@@ -254,8 +253,7 @@ extension TrackerDesk {
     /// of one notification, each once, for one day.
     package func press(_ action: NotificationAction, withKey key: String) throws -> Bool? {
         guard let message = try store.post(withKey: key) else { return nil }
-        // A message from a clock that was ahead counts as new. If it is more than a day ahead, its Waterline session is
-        // unknown.
+        // A message from a clock that was ahead counts as new. More than a day ahead, its session is unknown.
         let age = message.since.seconds(to: now)
         guard age < Self.buttonLifetime, age > -Self.buttonLifetime || !message.announcement.kind.isWaterline else {
             throw Refusal(

@@ -59,7 +59,7 @@ extension TrackerDesk {
             settings: rows["setting"] ?? 0)
     }
 
-    /// Writes a backup of the store without tokens into a new database file, while other processes write.
+    /// Writes a backup of the store without tokens to a new file, while other processes write.
     /// - Parameters:
     ///   - file: must not exist, or must be empty.
     ///   - secrets: keeps passwords of other services in the settings.
@@ -67,8 +67,7 @@ extension TrackerDesk {
         try store.backUp(to: file, secrets: secrets)
     }
 
-    /// Replaces the whole store by a backup, or changes nothing. Saves the previous content in a file next to the
-    /// store.
+    /// Replaces the whole store by a backup, or changes nothing. Saves the previous content next to the store.
     /// - Parameter scratch: an existing directory for temporary files.
     /// - Returns: the contents, and the names of settings of the backup that 0.10 removed.
     package func restore(from file: String, scratch: String) throws -> (ContentsReport, removedSettings: [String]) {
@@ -80,8 +79,7 @@ extension TrackerDesk {
         }
     }
 
-    /// Deletes all data, on the sync server first. If the server does not respond, nothing is deleted and a retry is
-    /// possible.
+    /// Deletes all data, on the sync server first. If the server does not respond, nothing is deleted.
     package func purge() async throws -> PurgeReport {
         if let client = try SyncClient.named(by: store.settings()), let profile = try store.profile() {
             try await client.deleteUser(profile.userID)
@@ -174,7 +172,7 @@ extension TrackerDesk {
             } catch let error as InboxFileTrouble {
                 reports.append(InboxReport(name: name, trouble: error.words))
             }
-            // A file that is still being written changes later and is read again.
+            // A file that is still being written will change and be read again.
             try store.noteInbox(name, mark, present: Set(names))
         }
         return reports

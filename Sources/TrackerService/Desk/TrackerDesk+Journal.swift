@@ -14,7 +14,7 @@ extension TrackerDesk {
             junkReceived: junk.received, junkNotKept: junk.evicted)
     }
 
-    /// - Parameter name: `r12`.
+    /// - Parameter name: the name of a record, such as `r12`.
     package func record(_ name: String) throws -> RecordReport {
         let digits = name.first == "r" ? name.dropFirst() : Substring(name)
         guard let id = Int64(digits) else {
@@ -60,8 +60,7 @@ extension TrackerDesk {
 extension TrackerDesk {
     /// The maximum length of a line in bytes. An entry has a few hundred.
     static let wireLineLimit = 4096
-    /// The maximum number of entries in a file, which is imported in one transaction. A bottle adds about 10,000 a
-    /// year.
+    /// The maximum number of entries in a file, imported in one transaction. A bottle adds about 10,000 per year.
     static let wireLimit = 500_000
 
     /// Writes the journal as JSON Lines, one `WireEntry` per line, in the order of receipt.
@@ -81,8 +80,7 @@ extension TrackerDesk {
         return JournalExportReport(entries: count)
     }
 
-    /// Imports entries of another store's journal: all, or none. Known entries change nothing, so a file can be read
-    /// again.
+    /// Imports entries of another store's journal: all, or none. Known entries change nothing.
     /// - Parameter read: passes the file's bytes, in parts of any length.
     /// - Throws: `WrongInput` with the line number, and the errors of `read`.
     package func importJournal(_ read: (_ feed: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws
@@ -196,7 +194,7 @@ extension TrackerDesk {
     }
 
     /// Removes a bottle from the store's own. Its drinks stay.
-    /// - Returns: whether it was one.
+    /// - Returns: whether the store owned the bottle.
     package func releaseBottle(_ name: String) throws -> Bool { try change { try store.releaseBottle(name) } }
 
     package func pollRhythm() throws -> PollSchedule { PollPlan.rhythm(try store.facts(context), now: now) }

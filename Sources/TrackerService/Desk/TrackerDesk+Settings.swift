@@ -111,8 +111,7 @@ extension TrackerDesk {
 extension TrackerDesk {
     package func presets() throws -> PresetList { PresetList(presets: try store.presets().map(PresetReport.init)) }
 
-    /// Adds a preset. The default estimate follows from size and strength, else it is 1.0. The default type is
-    /// cocktail.
+    /// Adds a preset. The estimate defaults to the one by size and strength, else 1.0; the type to cocktail.
     package func addPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             PresetReport(
@@ -189,7 +188,7 @@ extension TrackerDesk {
         }
     }
 
-    /// 256 random bits, as text.
+    /// A secret of 256 random bits, as text.
     package static func secret() -> String {
         var random = SystemRandomNumberGenerator()
         return RecordReport.hex((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })

@@ -2,7 +2,7 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
-    /// Pauses the hydration reminders. Reminders that are still due at the end come then.
+    /// Pauses the hydration reminders. Reminders that are still due at the end are then sent.
     package func snooze(_ length: Snooze) throws -> SnoozeReport {
         if case .minutes(let minutes) = length, !(0...Snooze.longestMinutes).contains(minutes) {
             throw Refusal(
@@ -31,7 +31,7 @@ package struct SnoozeReport: Hashable, Sendable, Encodable {
 }
 
 extension Snooze {
-    /// - Parameter until: `tomorrow`.
+    /// - Parameter until: the text `tomorrow`.
     /// - Throws: `WrongInput` unless exactly one of the two is given.
     package init(minutes: Int?, until: String?) throws {
         switch (minutes, until) {

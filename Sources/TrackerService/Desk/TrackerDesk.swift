@@ -57,7 +57,7 @@ package struct TrackerDesk: Sendable {
         return seesWaterline ? state : state.withoutWaterline
     }
 
-    /// Parses `14:00`, `2026-06-15T14:00`, or a time with an offset.
+    /// Parses a time: `14:00`, `2026-06-15T14:00`, or a time with an offset.
     package func moment(_ text: String) throws -> Instant { try Moment.parse(text, now: now, zone: zone) }
 
     /// A JSON object with sorted keys, equal on every interface.
@@ -74,7 +74,7 @@ package struct TrackerDesk: Sendable {
         store.afterCommit(context).forEach(remark)
     }
 
-    /// Runs a change and then the tasks after a commit. Every method that writes uses it.
+    /// Runs a change and then the tasks after a commit. Every method that writes must use this.
     func change<Report>(_ body: () throws -> Report) throws -> Report {
         let report = try body()
         afterCommit()
@@ -83,7 +83,7 @@ package struct TrackerDesk: Sendable {
 }
 
 extension TrackerDesk {
-    /// A copy whose first write runs once for this job.
+    /// A copy whose first write executes this request once.
     package func running(_ errand: IdempotentRequest) -> TrackerDesk {
         TrackerDesk(store.running(errand), context, canNotify: canNotify, remark: remark).seeing(
             waterline: seesWaterline)
@@ -113,7 +113,7 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// The state of the day, and the time until its next change.
+    /// The state of the day, and the time until the next change.
     package func standing() throws -> (snapshot: TrackerSnapshot, lasts: Duration) {
         let evaluation = try store.look(context, canNotify: canNotify)
         return (evaluation.snapshot, pause(until: evaluation.nextChange))
@@ -126,10 +126,10 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    /// Oldest first; counted drinks only.
+    /// The counted drinks of the current day, oldest first.
     package func drinksToday() throws -> [StoredDrink] { try store.drinks(on: try today(), knownAt: context.asked) }
 
-    /// In millilitres.
+    /// The total of the current day in millilitres.
     package func totalToday() throws -> Int { try store.intake(context).totalMl }
 
     /// The drinks with this listed name or key; usually at most one.
@@ -249,8 +249,7 @@ extension TrackerDesk {
             explanation: Tracker.explain(try store.facts(context), now: context.now), state: try then.state())
     }
 
-    /// The time on the tracker's current day. A time before the boundary hour is on the next date. `nil` if the text is
-    /// not a time of day.
+    /// The time on the tracker's current day. A time before the boundary hour is on the next date. `nil` if invalid.
     private func timeOfToday(_ text: String) throws -> Instant? {
         guard let time = TimeOfDay(text) else { return nil }
         let calendar = try store.facts(context).calendar

@@ -1,8 +1,8 @@
 import CLibXML2
 import TrackerCore
 
-/// Reads the water records of a `HealthData` document (Apple's export, or ours) with libxml2 in chunks. It builds no
-/// tree, fetches nothing and expands no entities.
+/// Reads the water records of a `HealthData` document with libxml2 in chunks. Builds no tree, fetches nothing and
+/// expands no entities.
 final class AppleHealthReader: FormatReader {
     private let context: xmlParserCtxtPtr
     private let deliver: (HealthSample) throws -> Void
@@ -33,8 +33,7 @@ final class AppleHealthReader: FormatReader {
             throw HealthFileError(reason: "Reading XML failed: out of memory.")
         }
         self.context = context
-        // The declared encoding is ignored: the input is UTF-8. Without a document type, only the five entities of XML
-        // exist.
+        // The declared encoding is ignored: the input is UTF-8. Without a document type, XML has five entities.
         let options = [XML_PARSE_NOENT, XML_PARSE_NONET, XML_PARSE_NOERROR, XML_PARSE_NOWARNING, XML_PARSE_IGNORE_ENC]
             .reduce(0) { $0 | Int32($1.rawValue) }
         xmlCtxtUseOptions(context, options)
@@ -207,12 +206,12 @@ struct XMLRepair {
     private var line: Int
     /// Incomplete bytes at the end of the last chunk.
     private var pending: [UInt8] = []
-    /// In bytes. The longest case is spaces in a name.
+    /// The maximum number of pending bytes. The longest case is spaces in a name.
     private static let longestPending = 1 << 16
 
     init(line: Int) { self.line = line }
 
-    /// Returns the repaired bytes, except an incomplete end. With `isLast` returns all.
+    /// Returns the repaired bytes, except an incomplete end. With `isLast`, returns all.
     mutating func repair(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> [UInt8] {
         pending += bytes
         let isLast = isLast || pending.count - bytes.count > Self.longestPending
@@ -296,7 +295,7 @@ struct XMLRepair {
         return at + 1
     }
 
-    /// Handles `&#11;` and `&#xB;`. The parser handles all other references.
+    /// Replaces `&#11;` and `&#xB;`. The parser handles all other references.
     private mutating func reference(_ bytes: UnsafeMutableBufferPointer<UInt8>, _ at: Int, isLast: Bool) -> Int? {
         let text = bytes[at...].prefix(16)
         guard let end = text.firstIndex(of: UInt8(ascii: ";")) else { return text.count == 16 || isLast ? at + 1 : nil }
@@ -319,7 +318,7 @@ struct XMLRepair {
         let lead = bytes[at]
         let count = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2
         let known = bytes[at...].prefix(count)
-        // These bytes are not a character, but can be the start of one.
+        // These bytes are not a character, but can be the start of a character.
         guard known.count == count || isLast || known.dropFirst().contains(where: { $0 & 0xC0 != 0x80 }) else {
             return nil
         }

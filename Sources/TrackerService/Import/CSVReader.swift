@@ -3,16 +3,16 @@ import TrackerCore
 /// Reads separated values with quotes (RFC 4180). The header names the columns; `startDate` and `value_ml` are
 /// required. The last line needs no line break.
 final class CSVReader: FormatReader {
-    /// In bytes.
+    /// The maximum length of a row in bytes.
     private static let rowLimit = 1 << 20
 
     private let header: Header
     private let deliver: (HealthSample) throws -> Void
     private var fields = RowBuffer()
-    /// 1-based.
+    /// The current line number, from 1.
     private var line: Int
     private var rowLine: Int
-    /// `.` or `,`; `nil` until a number of the file determines it.
+    /// The decimal sign `.` or `,`; `nil` until a number of the file determines it.
     private var decimalSign: UInt8?
     /// Rows with an ambiguous number, until another row determines the decimal sign.
     private var undecided: [Undecided] = []
@@ -119,8 +119,7 @@ final class CSVReader: FormatReader {
         }
     }
 
-    /// Delivers the rows with an ambiguous number. In a file with commas between columns, the default decimal sign is a
-    /// point.
+    /// Delivers the rows with an ambiguous number. With commas between columns, the default decimal sign is a point.
     private func decide() throws {
         for var row in undecided {
             guard
@@ -143,7 +142,7 @@ final class CSVReader: FormatReader {
         undecided = []
     }
 
-    /// A fast path for ASCII, without a `String`.
+    /// Whether a field is valid text. A fast path for ASCII without a `String`.
     private static func isText(_ field: UnsafeRawBufferPointer) -> Bool {
         field.allSatisfy { $0 < 0x80 } || String(validating: field, as: UTF8.self) != nil
     }
@@ -159,10 +158,10 @@ final class CSVReader: FormatReader {
         var original: Int?
         var bottle: Int?
         var raw: Int?
-        /// In bytes, with the line break.
+        /// The length in bytes, with the line break.
         var length: Int
 
-        /// `nil` if the line is incomplete.
+        /// Parses a header line; `nil` if the line is incomplete.
         init?(_ head: ArraySlice<UInt8>, isLast: Bool) throws(HealthFileError) {
             let end = head.firstIndex(of: UInt8(ascii: "\n"))
             if end == nil, !isLast, head.count < 10_000 { return nil }
@@ -204,14 +203,14 @@ private struct RowBuffer {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
     private(set) var isQuoted = false
-    /// The last byte was a quote in a quoted field: the field ends unless another quote follows.
+    /// Whether the last byte was a quote in a quoted field: the field ends unless another quote follows.
     private var isQuoteOpen = false
     private var hasContent = false
 
     var isEmpty: Bool { !hasContent }
     var count: Int { bytes.count + ends.count }
 
-    /// Line breaks since the last count, including those in quotes.
+    /// The number of line breaks since the last count, including those in quotes.
     private var lineBreaks = 0
 
     /// Consumes bytes up to the end of a row, plain ones as a block.
@@ -245,7 +244,7 @@ private struct RowBuffer {
         return lineBreaks
     }
 
-    /// - Returns: whether the row ends here.
+    /// Adds a byte. Returns whether the row ends at this byte.
     private mutating func take(_ byte: UInt8, _ separator: UInt8) -> Bool {
         if byte == UInt8(ascii: "\n") { lineBreaks += 1 }
         if isQuoted {
@@ -306,7 +305,7 @@ enum AmountText: Equatable {
     /// An ambiguous number: `1.200` or `1,200`.
     case either(sign: UInt8, decimal: Double, thousands: Double)
 
-    /// `nil` if invalid, for example `0x10`, `nan` or `true`.
+    /// Parses a number; `nil` if invalid, for example `0x10`, `nan` or `true`.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count <= 40 else { return nil }
         var text = String(decoding: bytes, as: UTF8.self)
@@ -345,7 +344,7 @@ enum AmountText: Equatable {
         self = .shows(decimalSign: sign.asciiValue ?? 0, value)
     }
 
-    /// - Parameter decimalSign: `nil` if unknown.
+    /// - Parameter decimalSign: the sign of the file; `nil` if unknown.
     func value(_ decimalSign: UInt8?) -> Double {
         switch self {
         case .plain(let value), .shows(_, let value): value

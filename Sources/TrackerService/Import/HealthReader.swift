@@ -1,12 +1,13 @@
 import TrackerCore
 
-/// Reads a file of drinks in chunks and delivers each sample. Detects the format: our three formats (tracker spec D4),
-/// Apple Health's export (also as a ZIP archive), and CSV files saved by spreadsheets. Keeps at most one row in memory.
+/// Reads a file of drinks in chunks and delivers each sample. Detects the format: the three formats of `export`
+/// (tracker spec D4), Apple Health's export (also as a ZIP archive), and CSV files of spreadsheets. Keeps one row in
+/// memory.
 ///
 /// An incomplete, malformed or other file throws `HealthFileError`. Samples are valid only after `finish` has returned.
 /// Records of other types (steps, heart rate) are ignored.
 package final class HealthReader {
-    /// `nil` until detected.
+    /// The format; `nil` until detected.
     package private(set) var format: HealthFiles.Format?
     private let deliver: (HealthSample) throws -> Void
     private var text = TextDecoder()
@@ -16,7 +17,7 @@ package final class HealthReader {
     /// The first bytes, until they show whether the file is a ZIP archive.
     private var start: [UInt8]? = []
     private var zip: ZipReader?
-    /// What was skipped or replaced, one sentence each.
+    /// Notes about skipped or replaced content, one sentence each.
     package var remarks: [String] { reader?.remarks ?? [] }
 
     /// The time of the export, if the file has it (Apple Health only).
@@ -117,7 +118,7 @@ extension FormatReader {
 
 /// Detection of a file's format from its beginning.
 enum FileHead {
-    /// A file without a known format in this many bytes is rejected.
+    /// The number of bytes in which a format must be detected.
     static let limit = 1 << 20
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
@@ -172,8 +173,7 @@ enum FileHead {
 }
 
 extension ArraySlice<UInt8> {
-    /// The index after the first occurrence of a text. With `behindBrackets`, it must follow the `]` of the first `[`
-    /// before it.
+    /// The index after the first occurrence of a text. With `behindBrackets`, after the `]` of the first `[`.
     fileprivate func end(of text: String, behindBrackets: Bool = false) -> Int? {
         let wanted = Array(text.utf8)
         var index = startIndex
@@ -197,8 +197,8 @@ extension ArraySlice<UInt8> {
     }
 }
 
-/// Converts a file to UTF-8: removes a byte order mark, and decodes UTF-16, which spreadsheets write. UTF-8 is passed
-/// on without validation.
+/// Converts a file to UTF-8: removes a byte order mark, and decodes UTF-16, which spreadsheets write. UTF-8 is not
+/// validated.
 struct TextDecoder {
     private enum Encoding { case utf8, utf16LittleEndian, utf16BigEndian }
     private var encoding: Encoding?
@@ -411,7 +411,7 @@ struct SampleFields {
         return value
     }
 
-    /// `nil` if invalid, for example `0x10`, `nan` or `true`.
+    /// Parses a number; `nil` if invalid, for example `0x10`, `nan` or `true`.
     static func number(_ text: Text) -> Double? {
         guard !text.isEmpty, text.count <= 40 else { return nil }
         if text.count <= 9, let whole = digits(text[...]) { return Double(whole) }

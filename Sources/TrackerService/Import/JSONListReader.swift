@@ -30,7 +30,7 @@ final class JSONListReader: FormatReader {
     func feed(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while let byte = rest.first {
-            // A fast path: consume an entry's string up to a byte that might end it.
+            // A fast path: consume a string of the entry up to a byte that might end the string.
             if isInString, !isEscaped, place == .list {
                 let run = rest.prefix { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
                 if !run.isEmpty {
@@ -131,7 +131,7 @@ struct HealthEntry: Decodable {
     }
 
     private var texts: [Key: String] = [:]
-    /// `nil` if missing or not a number.
+    /// The value; `nil` if missing or not a number.
     private var value: Double?
     private var shownValue = "nothing"
     /// A key whose value is not a string.

@@ -1,8 +1,8 @@
 import CArchive
 import TrackerCore
 
-/// Unpacks Apple Health's export from a ZIP archive in chunks. Selects the member with a `HealthData` document, because
-/// its name is localised.
+/// Unpacks Apple Health's export from a ZIP archive in chunks. Selects the member by content, not by its localised
+/// name.
 final class ZipReader {
     static let signature = Array("PK\u{3}\u{4}".utf8)
     private static let directorySignature = Array("PK\u{1}\u{2}".utf8)
@@ -12,7 +12,7 @@ final class ZipReader {
     private enum Place {
         case header
         case data
-        /// After the data: the optional data descriptor with sizes and checksum.
+        /// The optional data descriptor, with sizes and checksum, after the data.
         case descriptor
         /// The export was read. Further members are ignored.
         case done
@@ -20,7 +20,7 @@ final class ZipReader {
 
     private struct Member {
         var isDeflated: Bool
-        /// `nil` if it is in the data descriptor.
+        /// The checksum; `nil` if it is in the data descriptor.
         var checksum: UInt32?
         /// The number of compressed bytes still to come, if known.
         var rest: UInt32?
@@ -72,7 +72,7 @@ final class ZipReader {
 
     private static let cut = HealthFileError(reason: "The ZIP archive is truncated or damaged.")
 
-    /// - Returns: whether it made progress.
+    /// Handles the next part of the archive. Returns whether there was progress.
     private func step() throws -> Bool {
         switch place {
         case .header: return try header()
@@ -143,7 +143,7 @@ final class ZipReader {
         }
         packed.removeFirst(used)
         guard code == Z_STREAM_END else {
-            // More input is needed.
+            // The decompressor needs more input.
             guard code == Z_BUF_ERROR else { throw Self.cut }
             return false
         }

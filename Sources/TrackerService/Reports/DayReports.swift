@@ -22,7 +22,7 @@ extension Encoder {
 
 package struct DrinkReport: Hashable, Sendable, Encodable {
     package let drink: StoredDrink
-    /// Without session details for a caller that has no access to Waterline.
+    /// The drink, without session details for a caller that has no access to Waterline.
     private let shown: Drink
 
     /// - Parameter seesWaterline: `false` shows water of a session as any other water.
@@ -71,7 +71,7 @@ package enum EntryOutcome: Hashable, Sendable, Encodable {
 
 package struct DayReport: Hashable, Sendable, Encodable {
     package let day: LocalDay
-    /// `nil` for future days.
+    /// The record; `nil` for future days.
     package let record: DayRecord?
 
     package init(_ day: LocalDay, _ record: DayRecord?) {
@@ -87,7 +87,7 @@ package struct DayReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// Oldest first.
+/// The drinks of a day, oldest first.
 package struct DayDrinksReport: Hashable, Sendable, Encodable {
     package let day: DayReport
     package let drinks: [DrinkReport]
@@ -99,7 +99,7 @@ package struct WeekReport: Hashable, Sendable, Encodable {
 }
 
 package struct MonthReport: Hashable, Sendable, Encodable {
-    /// `2026-06`.
+    /// The month: `2026-06`.
     package let month: String
     package let days: [DayReport]
     package let metDays: Int
@@ -132,7 +132,7 @@ package struct SessionReport: Hashable, Sendable, Encodable {
 }
 
 package struct SessionStart: Hashable, Sendable, Encodable {
-    /// `false` if a session was already active.
+    /// `started` is `false` if a session was already active.
     package let started: Bool, session: SessionReport
 }
 
@@ -143,7 +143,7 @@ package struct LogOutcome: Hashable, Sendable, Encodable {
     package func encode(to encoder: any Encoder) throws { try session.encode(to: encoder) }
 }
 
-/// Newest first.
+/// The sessions, newest first.
 package struct SessionList: Hashable, Sendable, Encodable {
     package let sessions: [SessionReport]
 }
@@ -185,7 +185,7 @@ package struct PresetReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// In the order of creation.
+/// The presets in the order of creation.
 package struct PresetList: Hashable, Sendable, Encodable {
     package let presets: [PresetReport]
 }
@@ -224,10 +224,10 @@ package struct NotificationReport: Hashable, Sendable, Encodable {
 
 /// The result of an evaluation with delivery.
 package struct CheckReport: Hashable, Sendable, Encodable {
-    /// The most important first.
+    /// The notifications, the most important first.
     package let notifications: [NotificationReport]
     package let state: TrackerSnapshot
-    /// Notifications that no channel accepted. They are not counted and come again.
+    /// The notifications that no channel accepted. They are not counted and are offered again.
     package let unseen: [TrackerNotification]
     /// The time of the next change without an event.
     package let nextChange: Instant
@@ -244,8 +244,7 @@ package struct ShownReport: Hashable, Sendable, Encodable {
         package var sentAt: Instant
         /// The channels that showed it: `desktop`, `output`, `mqtt` …
         package var sinks: [String]
-        /// The channels that were unavailable and did not show it later, each with the reason (`replaced`, `answered`,
-        /// `over` …).
+        /// The channels that were unavailable and did not show it later, with the reason (`replaced`, `over` …).
         package var missed: [String: String]
 
         enum CodingKeys: String, CodingKey { case id, kind, sentAt, sinks, missed }

@@ -2,8 +2,7 @@ import TrackerCore
 
 package struct ServiceStatus: Hashable, Sendable, Encodable {
     package var version: String
-    /// `idle`, `connected` if the connection is kept, or the stage of the current poll: `scanning`, `connecting`,
-    /// `polling`.
+    /// `idle`, `connected` if the connection is kept, or the poll's stage `scanning`, `connecting`, `polling`.
     package var stage: String
     package var lastPoll: Instant?
     package var nextPoll: Instant?
@@ -59,7 +58,7 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
 
 /// The actions of the polling service for the pages.
 package struct ServiceClient: Sendable {
-    /// How a viewer uses the day's data, which the service then keeps up to date.
+    /// A viewer's use of the day's data, which the service then keeps up to date.
     package enum Look: Sendable {
         /// A viewer begins to follow changes.
         case begins
@@ -99,7 +98,7 @@ package struct ServiceClient: Sendable {
 
 package struct PollLine: Hashable, Sendable, Encodable {
     package var at: Instant
-    /// The bottle's identity; `nil` if no bottle was found.
+    /// The result: `done`, or the failure's code.
     package var bottle: String?
     /// `done`, or the failure's code.
     package var result: String

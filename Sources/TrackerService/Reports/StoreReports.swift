@@ -41,7 +41,7 @@ package struct JournalReport: Hashable, Sendable, Encodable {
     package let doubts: [Doubt]
     /// The number of byte sequences that are not records.
     package let junkReceived: Int
-    /// The number of them that were not kept.
+    /// The number of byte sequences that were not kept.
     package let junkNotKept: Int
 
     package struct Doubt: Hashable, Sendable {
@@ -62,7 +62,7 @@ package struct JournalReport: Hashable, Sendable, Encodable {
 
 package struct ResolveOutcome: Hashable, Sendable, Encodable {
     package let resolved: Int
-    /// `changed`: the number of updated records.
+    /// `changed` is the number of updated records.
     package let changed: Int, waiting: Int, state: TrackerSnapshot
 }
 
@@ -76,7 +76,7 @@ package struct BottleReport: Hashable, Sendable, Encodable {
     /// Whether the store owns the bottle: it answered a poll, or the user adopted it.
     package let isOwn: Bool
     package let advertisedName: String?, model: String?
-    /// 0–100 % at the last poll.
+    /// The battery level in percent (0–100) at the last poll.
     package let batteryPercent: Int?
     /// The bottle's clock minus the host's, in seconds.
     package let clockDriftSeconds: Int?
@@ -107,7 +107,7 @@ package struct BottleReport: Hashable, Sendable, Encodable {
 package struct KeptPollReport: Hashable, Sendable, Encodable {
     /// The name of its capture.
     package var id: String
-    /// Seconds since 1970; `nil` if unknown.
+    /// The time in seconds since 1970; `nil` if unknown.
     package var at: Int64?
     /// The reason for keeping it, one sentence.
     package var reason: String
@@ -175,7 +175,7 @@ package struct BottleSettingsReport: Hashable, Sendable, Encodable {
 }
 
 package struct SetupReport: Hashable, Sendable, Encodable {
-    /// `isFirst`: whether setup had not been completed before.
+    /// `isFirst` shows whether setup had not been completed before.
     package let isFirst: Bool, settings: SettingsReport
     package let presets: [PresetReport]
     /// The result of the request for notification permission, as text of the interface.
@@ -197,7 +197,7 @@ package struct TokenReport: Hashable, Sendable, Encodable {
     }
 }
 
-/// Oldest first.
+/// The tokens, oldest first.
 package struct TokenList: Hashable, Sendable, Encodable {
     package let tokens: [TokenReport]
 }
@@ -274,7 +274,7 @@ package struct ImportReport: Hashable, Sendable, Encodable {
     package let known: Int
     /// The number of samples with 0 ml, which are not drinks.
     package let empty: Int
-    /// What was skipped or replaced, one sentence each; `nil` if nothing was.
+    /// Notes about skipped or replaced content, one sentence each; `nil` if there are none.
     package let remarks: [String]?
     package let state: TrackerSnapshot
 }
@@ -300,7 +300,7 @@ package struct InboxReport: Hashable, Sendable, Encodable {
     package let name: String, added: Int, known: Int
     /// The reason why the file was rejected.
     package let trouble: String?
-    /// What was skipped or replaced, one sentence each; `nil` if nothing was.
+    /// Notes about skipped or replaced content, one sentence each; `nil` if there are none.
     package let remarks: [String]?
 
     init(name: String, added: Int = 0, known: Int = 0, trouble: String? = nil, remarks: [String]? = nil) {
@@ -326,7 +326,7 @@ package struct PhoneDrinks: Hashable, Sendable, Encodable {
 package struct PhoneDrink: Hashable, Sendable, Encodable {
     /// The key that the phone reports after writing.
     package let key: String
-    /// `start`: ISO 8601 with the offset in the drink's time zone.
+    /// `start` is in ISO 8601 with the offset in the drink's time zone.
     package let start: String, ml: Int
 
     init(_ drink: Drink) {

@@ -15,7 +15,7 @@ package struct BottleInRange: Hashable, Sendable, Codable {
         (self.address, self.name, self.rssi, self.since) = (address, name, rssi, since)
     }
 
-    /// `WaterH-Boost-24oz A4:C1:38:01:02:03, -61 dBm`.
+    /// The bottle as text: `WaterH-Boost-24oz A4:C1:38:01:02:03, -61 dBm`.
     package var text: String {
         [name, address].compactMap(\.self).joined(separator: " ") + (rssi.map { ", \($0) dBm" } ?? "")
     }
@@ -35,7 +35,7 @@ package struct BottleContents: Hashable, Sendable, Codable {
     /// The advertised name.
     package var name: String?
     package var records: Int
-    /// `nil` for an empty log.
+    /// The newest record; `nil` for an empty log.
     package var newest: Record?
 
     package init(address: String, name: String?, records: Int, newest: Record?) {
@@ -45,7 +45,7 @@ package struct BottleContents: Hashable, Sendable, Codable {
 
 /// The user's choices at the adoption of a bottle.
 package struct AdoptionChoice: Hashable, Sendable {
-    /// `nil` keeps the setting.
+    /// The mode; `nil` keeps the setting.
     package var mode: BottleMode?
     /// Whether the user confirmed that the host's clock is correct.
     package var trustsClock: Bool
@@ -60,8 +60,7 @@ package struct AdoptionChoice: Hashable, Sendable {
 }
 
 extension TrackerDesk {
-    /// Adopts a bottle and stores the user's choices: for the store's first bottle in the store's settings, for a later
-    /// one in its own.
+    /// Adopts a bottle and stores the user's choices: for the first bottle in the store's settings, later in its own.
     /// - Returns: whether the bottle is new.
     @discardableResult
     package func adopt(_ identity: String, as other: String? = nil, _ choice: AdoptionChoice = AdoptionChoice()) throws
