@@ -81,7 +81,7 @@ package struct HTTPServer: Sendable {
 }
 
 package struct PageAddresses: Sendable {
-    /// For a browser on this machine; `nil` if the page is off.
+    /// The address for a browser on this machine; `nil` if the page is off.
     package var local: String?
     package var others: [String]
 

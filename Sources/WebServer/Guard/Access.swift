@@ -10,7 +10,7 @@ import TrackerService
 struct Caller: Sendable {
     var scope: Scope?
     var token: Credential?
-    /// The request came through the service's socket.
+    /// Whether the request came through the service's socket.
     var isLocal = false
 
     struct Credential: Sendable {
@@ -38,7 +38,7 @@ struct Access: Sendable {
     private static let cookieLimit = 64
 
     let person: Person
-    /// All requests come through the service's socket, whose file mode restricts its users.
+    /// Whether all requests come through the service's socket, whose file mode restricts its users.
     let isSocket: Bool
 
     func caller(of request: Request) throws -> Caller {
@@ -46,8 +46,7 @@ struct Access: Sendable {
             guard let caller = try caller(with: [token]) else { throw HTTPProblem.unknownToken }
             return caller
         }
-        // A browser adds cookies to requests of other pages, too, and a proxy at the socket forwards the requests of
-        // browsers.
+        // A browser also adds cookies to requests of other pages, and a proxy at the socket forwards them.
         guard Self.isOwnPage(request) else { return Caller() }
         if isSocket { return Caller(scope: .admin, isLocal: true) }
         return try caller(with: Self.cookies(request)) ?? Caller()

@@ -8,19 +8,19 @@ import TrackerService
 /// A client with a wrong code must wait longer each time. After 10 wrong codes all present codes become invalid for
 /// this client. Other clients are not affected.
 actor AccessCodes {
-    /// Validity of a code, seconds.
+    /// The validity of a code in seconds.
     static let lifetime: Double = 600
-    /// Wrong codes of one client, after which it must wait for the lifetime of a code.
+    /// The number of wrong codes of one client after which the client must wait for the lifetime of a code.
     static let guesses = 10
-    /// The pause after the first wrong code, doubled each time, and the longest pause, seconds.
+    /// The pause after the first wrong code in seconds, doubled each time, and the longest pause.
     static let (firstPause, longestPause): (Double, Double) = (1, 60)
     /// The maximum number of clients whose wrong codes are counted.
     static let clientLimit = 1000
     /// The maximum number of open codes; another one replaces the oldest.
     private static let codeLimit = 8
-    /// Seconds between two log lines about wrong codes.
+    /// The minimum time between two log lines about wrong codes, in seconds.
     private static let logPause: Double = 60
-    /// Crockford's base 32: no letter looks like a digit.
+    /// Crockford's base 32, in which no letter looks like a digit.
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
     private static let length = 10
 
@@ -33,7 +33,7 @@ actor AccessCodes {
         case accepted(Grant)
         case wrong
         case used
-        /// Too many wrong codes: retry after this time, seconds.
+        /// There were too many wrong codes. Has the seconds after which a retry is possible.
         case wait(Int)
     }
 
@@ -75,8 +75,8 @@ actor AccessCodes {
         return text
     }
 
-    /// Exchanges a valid code for a token. A client that got no response may retry with the same key: the new token
-    /// replaces the lost one.
+    /// Exchanges a valid code for a token. A client that got no response may retry with the same key, which replaces
+    /// the token.
     /// - Parameters:
     ///   - key: the request's idempotency key.
     ///   - client: the client's address.
@@ -131,7 +131,7 @@ actor AccessCodes {
         clients = clients.filter { $0.value.guessed.seconds(to: now) < Self.lifetime }
     }
 
-    /// Accepts small letters, blanks, and letters that look like digits.
+    /// Normalises a code. Accepts small letters, blanks, and letters that look like digits.
     private static func normalised(_ text: String) -> String {
         String(
             text.uppercased().compactMap { letter in
@@ -144,7 +144,7 @@ actor AccessCodes {
             })
     }
 
-    /// Compares in constant time.
+    /// Compares two codes in constant time.
     private static func isSame(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         guard left.count == right.count else { return false }

@@ -99,7 +99,7 @@ extension HTTPProblem {
         }
     }
 
-    /// The request is valid, but conflicts with the current state.
+    /// The codes of errors of valid requests that conflict with the current state.
     private static let conflicts: Set<String> = [
         "noActiveSession", "noService", "noSuchAmount", "notMeantAnyMore", "nothingToUndo",
     ]
@@ -124,7 +124,7 @@ extension HTTPProblem {
     }
 }
 
-/// Number of responses by status, for the metrics.
+/// The number of responses by status, for the metrics.
 final class ResponseCounts: Sendable {
     private let counts = Mutex<[Int: Int]>([:])
 

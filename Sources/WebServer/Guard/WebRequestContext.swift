@@ -4,7 +4,7 @@ import NIOCore
 struct WebRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
-    /// Set by the routes that require a credential.
+    /// The caller. Routes that require a credential set it.
     var caller = Caller()
     var remote: SocketAddress? { channel.remoteAddress }
 

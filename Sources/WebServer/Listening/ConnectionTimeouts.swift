@@ -3,7 +3,7 @@ import HummingbirdCore
 import NIOCore
 
 /// Closes connections that are idle, that do not read their response, or that got a response before their request was
-/// complete. The last kind gets `Connection: close` and is closed soon afterwards, because its rest is not read.
+/// complete. In the last case, the response has `Connection: close`, and the rest of the request is not read.
 final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPConnectionStateHandler.InboundIn
     typealias InboundOut = HTTPConnectionStateHandler.InboundIn
@@ -14,21 +14,20 @@ final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
     static let firstRequest = TimeAmount.seconds(10)
     /// The time limit for the client to read available data.
     static let reading = TimeAmount.seconds(60)
-    /// How long a connection stays open after its last response. A client that still sends must be able to read the
-    /// response; closing with unread bytes would discard it.
+    /// The time for which a connection stays open after its last response. Closing with unread bytes would discard it.
     static let lingering = TimeAmount.seconds(1)
 
     /// The time limit of a response after the server was stopped.
     static let courtesy = TimeAmount.milliseconds(250)
 
-    /// Requests that have started, and those that are complete.
+    /// The number of requests that have started, and of those that are complete.
     private var (begun, whole) = (0, 0)
     private var answered = 0
-    /// The client has sent `Connection: close`.
+    /// Whether the client has sent `Connection: close`.
     private var isClosing = false
-    /// The current response is the last one.
+    /// Whether the current response is the last one.
     private var isLast = false
-    /// The last response is complete.
+    /// Whether the last response is complete.
     private var isOver = false
     private var patience: Scheduled<Void>?
 
@@ -51,11 +50,11 @@ final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
         case .end: whole += 1
         }
         guard isOver else { return context.fireChannelRead(data) }
-        // No request bytes are left unread.
+        // All bytes of the requests have been read.
         if whole >= begun { context.close(promise: nil) }
     }
 
-    /// The server stops: the current response may end, and a stream is closed.
+    /// Handles the stop of the server: the current response may end, and a stream is closed.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent {
             let channel = context.channel
@@ -91,7 +90,7 @@ final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Closes the connection after this idle time.
+    /// Starts the idle timer, which closes the connection after `limit`.
     private func expect(_ limit: TimeAmount, _ context: ChannelHandlerContext) {
         let channel = context.channel
         patience = channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }

@@ -6,8 +6,8 @@ import Synchronization
 final class DateField: Sendable {
     private let written = Mutex((second: Int.min, text: ""))
 
+    /// The header value: `Sun, 06 Nov 1994 08:49:37 GMT`.
     /// - Parameter second: whole seconds since 1970, UTC.
-    /// - Returns: `Sun, 06 Nov 1994 08:49:37 GMT`.
     func text(at second: Int) -> String {
         written.withLock { written in
             if written.second != second { written = (second, Self.text(second)) }

@@ -44,8 +44,8 @@ package struct HTTPListener: Sendable {
     private let connectionLimit: Int
     private let log: Logger
 
-    /// - Parameter connectionLimit: the maximum number of connections, or fewer if the limit of open files is too low;
-    ///   further ones wait in the kernel's queue.
+    /// - Parameter connectionLimit: the maximum number of connections, or fewer if the limit of open files is too low.
+    ///   Others wait in the kernel's queue.
     package init(_ endpoint: Endpoint, connectionLimit: Int, log: Logger) {
         (self.endpoint, self.connectionLimit, self.log) = (endpoint, connectionLimit, log)
     }
@@ -86,7 +86,7 @@ package struct HTTPListener: Sendable {
         } onCancel: {
             let channel = listener.withLock { $0 }
             Task {
-                // A connection that is accepted while the address closes would end the process (swift-nio #2637).
+                // Stop accepting first: accepting while the address closes would end the process (swift-nio #2637).
                 try? await channel?.setOption(.autoRead, value: false).get()
                 try? await Task.sleep(for: Self.settling)
                 let limit = Task {
@@ -99,9 +99,8 @@ package struct HTTPListener: Sendable {
         }
     }
 
-    /// The number of connections that the limit of open files allows: half of the remaining files after those of
-    /// stores, buses and brokers, because there may be a second address. The process cannot continue without free
-    /// descriptors.
+    /// The number of connections that the limit of open files allows: half of the files that stores, buses and brokers
+    /// leave, because there may be a second address.
     static func places(_ wanted: Int, files: Int) -> Int { max(8, min(wanted, (files - 128) / 2)) }
 
     private static var fileLimit: Int {
@@ -110,7 +109,7 @@ package struct HTTPListener: Sendable {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Why an address cannot be bound, as text: NIO's error only names the failed system call.
+    /// The reason why an address cannot be bound, as text: NIO's error only names the failed system call.
     struct NotListening: Error, CustomStringConvertible {
         let description: String
 
@@ -155,6 +154,6 @@ package struct HTTPListener: Sendable {
         }
     }
 
-    /// Invalid HTTP arrived during a response: the connection ends.
+    /// Invalid HTTP arrived during a response, so the connection ends.
     private struct BrokenWhileAnswered: Error {}
 }

@@ -3,8 +3,7 @@ package enum PathPart {
     /// Decodes percent-encoding; `nil` if the result is not UTF-8, or if a percent sign is not followed by two
     /// hexadecimal digits.
     ///
-    /// It works on bytes: Foundation's `removingPercentEncoding` removes a leading byte order mark (U+FEFF), which
-    /// would make two names equal.
+    /// Works on bytes, because Foundation's `removingPercentEncoding` removes a leading byte order mark (U+FEFF).
     package static func decoded(_ part: some StringProtocol) -> String? {
         var bytes: [UInt8] = [], rest = part.utf8[...]
         while let byte = rest.popFirst() {

@@ -10,6 +10,6 @@ enum EventFrame {
     }
 
     static let ping = ByteBuffer(string: ": ping\n\n")
-    /// The reconnection time of clients, milliseconds.
+    /// The reconnection time of clients in milliseconds.
     static let retry = ByteBuffer(string: "retry: 2000\n\n")
 }

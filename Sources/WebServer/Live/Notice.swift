@@ -43,7 +43,7 @@ struct Gap: Encodable {
     enum Reason: String, Encodable {
         /// More events were missed than are stored, or than are sent again.
         case tooFarBehind
-        /// The store has never issued that ID.
+        /// The store has never issued the ID.
         case unknown
     }
 

@@ -10,28 +10,25 @@ actor StateFeed {
     /// The serialized state.
     struct Text: Sendable {
         var bytes: ByteBuffer
-        /// For callers without access to Waterline.
+        /// The state for callers without access to Waterline.
         var shared: Shared
-        /// Equal for states that differ only by the passing of time.
+        /// A tag that is equal for states that differ only by the passing of time.
         var tag: String
-        /// The same as a server-sent event.
+        /// The state as a server-sent event.
         var frame: ByteBuffer
 
         struct Shared: Sendable {
             var bytes: ByteBuffer
             var frame: ByteBuffer
-            /// As the tag of the whole state, of the part that such a caller sees: changes of a session must not be
-            /// detectable.
+            /// The tag of the part that such a caller sees, so that changes of a session are not detectable.
             var tag: String
         }
     }
 
     enum Event: Sendable {
-        /// - Parameter id: of the last notification before it, for a new stream: a reconnecting client receives later
-        ///   ones.
+        /// - Parameter id: the id of the last notification, for a new stream; after a reconnect, later ones follow.
         case state(Text, id: Int64?)
         case notify(Notice)
-        /// Not all missed events are stored.
         case gap(ByteBuffer)
         case session(ByteBuffer)
         /// A keep-alive.
@@ -40,18 +37,18 @@ actor StateFeed {
 
     /// The interval of checks for writes to the store, while a client watches.
     static let lookEvery = Duration.milliseconds(100)
-    /// The interval of state events without writes (tracker spec B8), seconds by the day's own clock: a change of the
-    /// clock, or a wake-up of the computer, sends the state at once.
+    /// The interval of state events without writes (tracker spec B8) in seconds by the wall clock, so that a change of
+    /// the clock sends the state at once.
     static let tickSeconds: Double = 60
     /// The keep-alive interval of a stream.
     static let pingEvery = Duration.seconds(15)
-    /// The age of the last poll from which a new viewer triggers another poll, seconds.
+    /// The age of the last poll in seconds from which a new viewer triggers another poll.
     static let freshSeconds: Double = 30
-    /// The maximum number of missed notifications that a client receives: the newest.
+    /// The maximum number of missed notifications that a client receives. Older ones are left out.
     static let replayLimit = 200
     /// The maximum number of event streams; further connections stay free for single requests.
     static let watcherLimit = 2000
-    /// Event streams of one token at once.
+    /// The maximum number of simultaneous event streams of one token.
     static let tokenLimit = 32
     /// The maximum number of unread events, after which the client is disconnected.
     static let queueLimit = 64
@@ -59,11 +56,11 @@ actor StateFeed {
     private struct Watcher {
         /// The ID of the client's token; `nil` for a client at the socket.
         var token: String?
-        /// A user has the page open and visible.
+        /// Whether a user has the page open and visible.
         var looks: Bool
         var showsNotifications: Bool
         var seesWaterline: @Sendable () -> Bool
-        /// The client has received all events up to this ID.
+        /// The ID up to which the client has received all events.
         var has: Int64
         var stream: AsyncStream<Event>.Continuation
         var hangUp: @Sendable () -> Void
@@ -84,23 +81,23 @@ actor StateFeed {
     private var watchers: [UInt64: Watcher] = [:]
     private var nextWatcher: UInt64 = 0
     private var watching: Task<Void, Never>?
-    /// All events up to this ID were sent; `nil`: none yet.
+    /// The ID up to which all events were sent; `nil` if none were sent.
     private var saidThrough: Int64?
-    /// Sent notifications that are possibly not stored yet.
+    /// Notifications that were sent and might not be stored yet.
     private var justSaid: [Notice] = []
 
-    /// A read of the store that has not started yet: further requests share it.
+    /// The read of the store that has not started yet. Further requests share it.
     private var waitingLook: Task<Text, any Error>?
     private var lastLook: Task<Text, any Error>?
     private var known: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
     private var told: Said?
-    /// The same for callers without access to Waterline.
+    /// The state that was last sent to callers without access to Waterline.
     private var toldShared: Said?
     /// The last state that the streams received.
     private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
     private var toldSession: ByteBuffer?
     private var tags: (all: UInt64, shared: UInt64) = (0, 0)
-    /// Milliseconds since 1970, by a clock that may be wrong.
+    /// The start time in milliseconds since 1970, by a clock that may be wrong.
     private let born = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
 
     init(
@@ -114,8 +111,7 @@ actor StateFeed {
 
     var watcherCount: Int { watchers.count }
 
-    /// The current state. A request during a read of the store shares the next read with all other waiting requests: it
-    /// contains every write before the request, and many requests cost two reads.
+    /// The state. Requests during a read of the store share the next read, which has every write before them.
     func current() async throws -> Text {
         if let waitingLook { return try await waitingLook.value }
         let before = lastLook
@@ -155,7 +151,7 @@ actor StateFeed {
     /// reports those that are not stored.
     /// - Parameters:
     ///   - seesWaterline: whether this caller has access to Waterline, evaluated for each event.
-    ///   - looks: a user has the page open and visible, so the data must be fresh.
+    ///   - looks: whether a user has the page open and visible, so that the data must be fresh.
     ///   - hangUp: disconnects a client that does not read.
     func watch(
         after lastID: Int64?, token: String?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool,
@@ -169,7 +165,7 @@ actor StateFeed {
         let id = nextWatcher
         nextWatcher += 1
         let state = try await current()
-        // No suspension from here to the registration: no event is sent twice or lost.
+        // No suspension until the registration, so that no event is sent twice or lost.
         try sayRecorded()
         let said = saidThrough ?? 0
         let (missed, session) = (try lastID.map { try self.missed(after: $0, through: said) }, try session())
@@ -225,8 +221,7 @@ actor StateFeed {
     /// Whether a client shows notifications to a user.
     var isShown: Bool { watchers.values.contains { $0.showsNotifications } }
 
-    /// Sends the notification to all streams, if one of them shows it. Others are sent after another channel has shown
-    /// them.
+    /// Sends the notification to all streams if one of them shows it.
     /// - Returns: whether it was shown.
     func show(_ notification: TrackerNotification) -> Bool {
         guard (try? sayRecorded()) != nil, let now = try? desk().now else { return false }
@@ -286,7 +281,7 @@ actor StateFeed {
                 pinged = .now
                 for watcher in watchers.values { watcher.tell(.ping) }
             }
-            // An unreadable store is read again later; the streams keep the last state.
+            // An unreadable store is read again later. The streams keep the last state.
             try? await tellIfChanged()
         }
     }

@@ -14,7 +14,6 @@ package actor AgentSink: NotificationSink {
 
     /// The time limit for an agent's response.
     static let answerLimit = Duration.seconds(5)
-    /// The maximum number of agents.
     static let agentLimit = 16
     /// The maximum number of unread events of an agent.
     private static let queueLimit = 64
@@ -33,7 +32,7 @@ package actor AgentSink: NotificationSink {
 
     package nonisolated let name = "agent"
     package nonisolated let limit = Duration.seconds(12)
-    /// In the order of connection.
+    /// The agents in the order of connection.
     private var agents: [Agent] = []
     private var questions: [UInt64: Question] = [:]
     private var lastNumber: UInt64 = 0
@@ -51,7 +50,7 @@ package actor AgentSink: NotificationSink {
 
     // MARK: - Agents
 
-    /// - Returns: `nil` if there are too many agents.
+    /// Adds an agent. Returns `nil` if there are too many.
     func attach(hangUp: @escaping @Sendable () -> Void) -> (agent: String, events: AsyncStream<Event>)? {
         guard agents.count < Self.agentLimit else { return nil }
         lastNumber += 1
@@ -70,7 +69,7 @@ package actor AgentSink: NotificationSink {
         for (number, question) in questions where question.agent == agent { finish(number, false) }
     }
 
-    /// An agent's response to a request.
+    /// Handles an agent's response to a request.
     func answer(_ agent: String, _ id: String, isShown: Bool) {
         for (number, question) in questions where question.agent == agent && question.id == id {
             finish(number, isShown)
@@ -80,7 +79,7 @@ package actor AgentSink: NotificationSink {
     func ping() { tell(.ping) }
 
     private func ask(_ agent: Agent, _ announcement: Announcement) async -> Bool {
-        // It may have disconnected while another one was asked.
+        // The agent may have disconnected while another one was queried.
         guard agents.contains(where: { $0.name == agent.name }) else { return false }
         lastNumber += 1
         let number = lastNumber

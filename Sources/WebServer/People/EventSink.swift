@@ -2,8 +2,8 @@ import Synchronization
 import TrackerCore
 import TrackerService
 
-/// The open pages as a notification channel (tracker spec Section 10.2). Only a page that reports that it shows
-/// notifications counts.
+/// The open pages as a notification channel (tracker spec Section 10.2). Only pages that report that they show
+/// notifications count.
 package final class EventSink: NotificationSink {
     package let name = "events"
     private let person = Mutex<Person?>(nil)

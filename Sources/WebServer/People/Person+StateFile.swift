@@ -7,8 +7,8 @@ extension Person {
     /// The interval of checks for writes, without notifications of writes.
     static let fileLookEvery = Duration.milliseconds(500)
 
-    /// Writes the state to a file next to the store, for other programs (tracker spec Section 10.7): when its content
-    /// has changed, checked once a minute even without writes. Runs until the task is cancelled.
+    /// Writes the state to a file next to the store, for other programs (tracker spec Section 10.7). Checks for changes
+    /// at each write, and once a minute. Runs until the task is cancelled.
     /// - Parameters:
     ///   - watch: reports writes; without it the store is polled.
     ///   - every: the maximum age of values that only time has changed.

@@ -28,7 +28,7 @@ enum AccountRoutes {
                 "Token \(token.id.prefix(8)) (\"\(label)\", \(scope.rawValue)) made by \(ask.visit.caller.name).")
             return .json(token, status: .created)
         }
-        // A caller may revoke its own token: sign out.
+        // A caller may revoke its own token to sign out.
         table.write(.delete, "tokens/:token", needs: .read) { ask, desk, fields in
             try fields.finish()
             let id = try ask.part("token")
@@ -53,7 +53,7 @@ enum AccountRoutes {
                 try desk.use(token: token.text).map { (token.text, $0) }
             }
             let report = try await desk.purge()
-            // The requesting browser stays signed in: its page continues with the first visit.
+            // The requesting browser stays signed in, because its page continues with setup.
             if let (text, record) = own { try desk.keep(token: text, record) }
             log.notice("Everything deleted by \(ask.visit.caller.name).")
             return .json(report)
@@ -107,7 +107,7 @@ enum AccountRoutes {
             grant, lost in
             let desk = try person.desk()
             let made = try desk.makeToken(label: grant.label, scope: grant.scope)
-            // Another client may have revoked it since.
+            // Another client may have revoked the token since.
             if let lost { _ = try? desk.revokeTokens(lost) }
             return made
         }

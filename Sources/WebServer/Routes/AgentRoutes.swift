@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import TrackerCore
 
-/// For a program in the user's session that shows the notifications of a service without a session, and confirms them.
+/// Routes for a program in the user's session that shows and confirms notifications of a service without a session.
 enum AgentRoutes {
     static func add(to table: RouteTable) {
         table.stream("agent", needs: .log) { ask in
@@ -20,7 +20,7 @@ enum AgentRoutes {
                 guard let (agent, events) = await sink.attach(hangUp: { channel.close(promise: nil) }) else {
                     return try await writer.finish(nil)
                 }
-                // Notifications without a channel so far can be shown now.
+                // Notifications that had no channel so far can be shown now.
                 await person.wrote()
                 let pings = Task {
                     while (try? await Task.sleep(for: StateFeed.pingEvery)) != nil { await sink.ping() }
@@ -55,7 +55,7 @@ enum AgentRoutes {
         }
         table.write(.post, "agent/press", needs: .log) { ask, desk, fields in
             try ask.needSession()
-            // A button press without a service has its time.
+            // A button press that could not be sent at once has its time.
             let (name, key, at) = (try fields.needed("action"), try fields.needed("key"), try fields.moment("at", desk))
             try fields.finish()
             guard let action = NotificationAction(rawValue: name), key.utf8.count <= 256 else {

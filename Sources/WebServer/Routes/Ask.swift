@@ -66,7 +66,7 @@ struct Ask: Sendable {
         }
     }
 
-    /// The same for alternatives, of which only one is allowed.
+    /// As `allowQuery`, for alternatives of which only one is allowed.
     func allowOne(of names: Set<String>) throws {
         try allowQuery(names)
         let given = names.filter { query($0) != nil }.sorted()
@@ -123,8 +123,8 @@ struct Ask: Sendable {
     /// Whether addresses that contain credentials are shown.
     var seesPlaces: Bool { visit.caller.isAdministrator }
 
-    /// The response for this caller: without a Waterline session, settings and presets if the caller has no access, and
-    /// with secret addresses replaced by a mark that they are set.
+    /// The response for this caller: without Waterline if the caller has no access, and with placeholders for secret
+    /// addresses.
     func veiled(_ answer: Answer) -> Answer { withoutPlaces(withoutWaterline(answer)) }
 
     private func withoutPlaces(_ answer: Answer) -> Answer {

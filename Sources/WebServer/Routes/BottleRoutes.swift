@@ -14,7 +14,7 @@ enum BottleRoutes {
             try ask.allowQuery([])
             return .json(["polls": await ask.person.service?.recentPolls() ?? []])
         }
-        // Only for administrators: the traffic and the names of other devices.
+        // Administrators only, because a kept poll has the traffic and the names of other devices.
         table.get("polls/kept", needs: .admin) { ask in
             try ask.allowQuery([])
             return .json(["kept": try ask.person.desk().keptPolls()])

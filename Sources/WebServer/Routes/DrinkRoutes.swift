@@ -75,7 +75,7 @@ enum DrinkRoutes {
         "everything": .everything, "drinks": .drinks, "today": .today, "session": .session,
     ]
 
-    /// A drink's ID in the lists. An entry of a session has its own path.
+    /// A drink's ID in the lists. Entries of a session have a separate path.
     private static func drink(_ ask: Ask, _ desk: TrackerDesk) throws -> String {
         let name = try ask.part("drink")
         guard try !desk.store.drinks(named: name).isEmpty else {
@@ -91,7 +91,7 @@ extension Fields {
         try text(key).map { try desk.moment($0) }
     }
 
-    /// A time of day: `14:05`.
+    /// A time of day, such as `14:05`.
     mutating func timeOfDay(_ key: String) throws -> TimeOfDay? {
         try text(key).map { text in
             guard let time = TimeOfDay(text) else {

@@ -13,7 +13,7 @@ enum EventRoutes {
                 throw HTTPProblem.wrong(
                     "fields", "\"fields\" must be 1 to 64 keys of the state, session or notify, separated by commas.")
             }
-            // A browser sends the header only when it reconnects; a new page uses the query.
+            // A browser sends the header only when it reconnects. A new page uses the query.
             let last = ask.request.headers[.lastEventID] ?? ask.query("after")
             // A value that is not a number was never issued as an ID.
             let lastID = last.flatMap { $0.isEmpty ? nil : Int64($0) ?? -1 }
@@ -47,7 +47,7 @@ enum EventRoutes {
                 ) { channel.close(promise: nil) }
                 do {
                     try await writer.write(EventFrame.retry)
-                    // Detects a disconnect at once, and not only at a failed write.
+                    // Detects a disconnect at once, not only at a failed write.
                     try await request.body.consumeWithInboundCloseHandler { _ in
                         var (said, saidTag) = (ByteBuffer(), "")
                         for await event in events {
@@ -63,7 +63,7 @@ enum EventRoutes {
                             }
                             let frame = frame(event, parts, seesSessions)
                             guard frame.readableBytes > 0 else { continue }
-                            // The selected keys may be equal in a changed state.
+                            // The selected keys may be equal although the state has changed.
                             if let wanted = parts.state, case .state(let text, _) = event {
                                 let picked = text.picked(wanted, withWaterline: seesSessions)
                                 guard picked != said else { continue }
@@ -88,7 +88,7 @@ enum EventRoutes {
 
     /// The requested parts of the stream; all if none is named.
     private struct Parts {
-        /// Keys of the state; `nil`: all.
+        /// The requested keys of the state; `nil` for all.
         var state: [String]?
         var hasSession = true
         var hasNotifications = true
@@ -115,6 +115,6 @@ enum EventRoutes {
 }
 
 extension HTTPField.Name {
-    /// nginx: disables response buffering.
+    /// The header by which nginx disables response buffering.
     static let xAccelBuffering = Self("X-Accel-Buffering")!
 }

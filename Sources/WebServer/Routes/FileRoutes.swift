@@ -39,7 +39,7 @@ enum FileRoutes {
         table.upload("journal/import", needs: .control) { desk, spool in
             .json(try desk.importJournal { feed in try spool.read(feed) })
         }
-        // It contains sessions and the hashes of tokens.
+        // The backup contains sessions and the hashes of tokens.
         table.stream("backup", needs: .admin) { ask in
             try ask.allowQuery([])
             guard ask.seesWaterline else {

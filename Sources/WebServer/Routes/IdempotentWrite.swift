@@ -13,7 +13,7 @@ enum IdempotentWrite {
     enum Way: Sendable {
         /// The write stores the key in its own transaction.
         case stored
-        /// The action does not write to the store: the key is stored before it.
+        /// The action does not write to the store, so the key is stored before the action.
         case outside
         /// As `outside`; the response contains a secret and is not stored.
         case secret
@@ -54,13 +54,13 @@ enum IdempotentWrite {
             if way == .outside || way == .secret { try desk.store.begin(errand) }
             if way != .repeatable { desk = desk.running(errand) }
             let answer = try await act(desk)
-            // The write is done; without a stored response, a repeated request gets a shorter one.
+            // The write is done. If the response cannot be stored, a repeated request gets a shorter one.
             let kept = TrackerStore.KnownRequest.Answer(
                 status: answer.status.code, body: Array(answer.bytes.readableBytesView))
             try? desk.store.keep(way == .secret ? nil : kept, to: errand)
             return answer
         } catch let problem where way != .stored && !(problem is IdempotentRequest.Repeated) {
-            // It failed, and the client gets the error: it may retry with the same key.
+            // The write failed, and the client gets the error. It may retry with the same key.
             try? desk.store.forget(errand)
             throw problem
         } catch is IdempotentRequest.Repeated {

@@ -14,7 +14,7 @@ enum PageRoutes {
         for path in views { add(path, "index.html", to: table) }
         add("/watch", "watch.html", to: table)
         add("/sign-in", "sign-in.html", to: table)
-        // The former name, for one version. Browsers keep the fragment.
+        // The former path, kept for one version. Browsers keep the fragment.
         table.plain("/pair") { _, _ in Response(status: .permanentRedirect, headers: [.location: "sign-in"]) }
         table.plain("\(RouteTable.base)/openapi.json") { request, _ in
             guard let file = PageFile.named("openapi.json") else {
@@ -45,8 +45,7 @@ struct PageFile: Sendable {
 
     static func named(_ name: String) -> PageFile? { all.first { $0.name == name } }
 
-    /// The file, or 304 if the browser has it. Browsers revalidate each time, so that a new version of the program is
-    /// used at once.
+    /// The file, or 304 if the browser has it. Browsers revalidate each time, so that a new version is used at once.
     func response(to request: Request) -> Response {
         let headers: HTTPFields = [.eTag: tag, .cacheControl: "no-cache", .contentType: type]
         if let known = request.headers[.ifNoneMatch], StateRoutes.matches(known, tag) {

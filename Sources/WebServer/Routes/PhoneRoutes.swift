@@ -1,8 +1,8 @@
 import TrackerCore
 import TrackerService
 
-/// For a phone's automation (Apple's Shortcuts): amounts to write to its health records, and amounts found there
-/// (tracker spec Section 10.11).
+/// Routes for a phone's automation (Apple's Shortcuts): amounts to write to its health records, and amounts found there
+/// (tracker spec 10.11).
 enum PhoneRoutes {
     static func add(to table: RouteTable) {
         table.get("shortcuts/drinks") { ask in

@@ -79,7 +79,7 @@ final class RouteTable {
         }
     }
 
-    /// A form of an embedded page, which logs.
+    /// A route for a form of an embedded page, which logs a drink.
     func form(_ path: String, _ act: @escaping @Sendable (Ask) async throws -> Answer) {
         widget(.post, path) { caller in
             if caller.scope != .widget { try caller.require(.log) }

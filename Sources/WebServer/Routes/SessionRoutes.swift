@@ -10,7 +10,7 @@ enum SessionRoutes {
         addPresets(to: table)
     }
 
-    /// The table for routes that other machines can use only if Waterline is shared.
+    /// The routes that other machines can use only if Waterline is shared.
     private struct Own {
         let table: RouteTable
 

@@ -93,7 +93,7 @@ enum SettingRoutes {
         }
     }
 
-    /// The same; `null` removes a bottle's own value.
+    /// As `text`; `null` removes a bottle's own value.
     static func textIfAny(_ value: Fields.Value, of name: String) throws -> String? {
         value == .null ? nil : try text(value, of: name)
     }

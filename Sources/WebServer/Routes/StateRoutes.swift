@@ -30,7 +30,7 @@ enum StateRoutes {
         }
     }
 
-    /// `If-None-Match` by weak comparison (RFC 9110, 13.1.2).
+    /// Compares `If-None-Match` with a tag by weak comparison (RFC 9110, 13.1.2).
     static func matches(_ field: String, _ tag: String) -> Bool {
         func plain(_ text: Substring) -> Substring {
             let text = text.trimming(" \t")

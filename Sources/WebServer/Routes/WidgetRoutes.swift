@@ -7,7 +7,7 @@ import TrackerService
 
 /// Images of the day for pages of other programs, and pages to embed.
 enum WidgetRoutes {
-    /// The maximum age of an image, seconds.
+    /// The maximum age of an image in seconds.
     static let freshSeconds = 60
     /// The maximum size of a form in bytes.
     private static let formLimit = 1024
@@ -22,7 +22,7 @@ enum WidgetRoutes {
             let isOfSession = !["circular", "corner"].contains(name)
             let picture: @Sendable (Ask) throws -> Answer = { ask in
                 let scene = try Scene(ask)
-                // Not "No Session": whether there is a session is hidden from this caller.
+                // Do not show "No Session", because this caller must not learn whether there is a session.
                 let isHidden = isOfSession && !ask.seesWaterline
                 return answer(
                     "image/svg+xml", isHidden ? Widget.amount(scene.state, isLarge: name != "small") : draw(scene))
@@ -74,7 +74,7 @@ enum WidgetRoutes {
         }
     }
 
-    /// `2 h 27 min`, rounded up to whole minutes.
+    /// A duration rounded up to whole minutes: `2 h 27 min`.
     private static func duration(_ seconds: Double) -> String {
         let minutes = Int((max(0, seconds) / 60).rounded(.up))
         return minutes < 60 ? "\(minutes) min" : "\(minutes / 60) h \(minutes % 60) min"
@@ -108,7 +108,7 @@ enum WidgetRoutes {
         return Answer(status: .seeOther, type: "", bytes: ByteBuffer(), headers: [.location: "\(name)\(query)"])
     }
 
-    /// Pages of any origin may embed it; its style is inline.
+    /// The response. Pages of any origin may embed it, and its style is inline.
     private static func answer(_ type: String, _ text: String) -> Answer {
         Answer(
             type: type, bytes: ByteBuffer(string: text),

@@ -2,7 +2,7 @@ import Utilities
 import TrackerCore
 import TrackerService
 
-/// Images of the day as SVG. All text in them is escaped. They follow the colour scheme.
+/// Images of the day as SVG, in the viewer's colour scheme. All text is escaped.
 enum Widget {
     /// The colours of a dark scheme; the elements' attributes have those of a light one.
     static let style = """
@@ -12,7 +12,7 @@ enum Widget {
 
     /// A drop inside a ring: the day's progress. While a drink is due the whole ring is a rainbow, also at 0 (K-A15).
     static func circular(_ state: TrackerSnapshot) -> String {
-        // A9's watch-size variant: stroke 12, 90 % of the square.
+        // The watch-size variant of A9: stroke 12, 90 % of the square.
         let radius = 84.0
         let around = 2 * Double.pi * radius
         let arc = min(max(state.pace.progress, 0), 1) * around
@@ -103,7 +103,7 @@ enum Widget {
                 + text(width / 2, height / 2 + 38, 16, state.amountText))
     }
 
-    /// Vertical, centre 0 (tracker spec E5).
+    /// The vertical gauge with 0 in the centre (tracker spec E5).
     private static func gauge(_ session: WaterlineSnapshot, _ x: Double, _ y: Double, _ height: Double) -> String {
         let at = y + height * (1 - session.gauge)
         let colour = session.isWarning ? "#E53935" : "#42A5F5"
@@ -176,7 +176,7 @@ enum Widget {
         """
     }
 
-    /// At most three decimals, without trailing zeros.
+    /// A number with at most three decimals and no trailing zeros.
     private static func digits(_ number: Double) -> String {
         let thousandths = (number * 1000).rounded() / 1000
         return thousandths == thousandths.rounded() ? String(Int(thousandths)) : "\(thousandths)"

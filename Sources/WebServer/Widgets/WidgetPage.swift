@@ -1,8 +1,8 @@
 import TrackerCore
 import Utilities
 
-/// A page to embed: an image, lines of text, and buttons that log. It works without scripts: a button posts to the
-/// page's own URL, which contains the token, and the page reloads every minute.
+/// A page to embed: an image, lines of text, and buttons that log. Without scripts: a button posts to the page's URL,
+/// which contains the token, and the page reloads every minute.
 struct WidgetPage {
     enum Button: String, CaseIterable {
         case cup, drink, water, start

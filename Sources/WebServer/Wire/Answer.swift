@@ -3,7 +3,7 @@ import Hummingbird
 
 struct Answer: Sendable {
     var status: HTTPResponse.Status
-    /// Its media type; empty without a body.
+    /// The media type of the body; empty without a body.
     var type: String
     var bytes: ByteBuffer
     var headers: HTTPFields

@@ -54,8 +54,7 @@ struct Fields {
         return rest
     }
 
-    /// Rejects `null`, as the following methods do: a client that sends `null` to remove a value would otherwise get a
-    /// false success.
+    /// Rejects `null`, as the following methods do, because `null` does not remove a value here.
     mutating func text(_ key: String) throws -> String? {
         switch rest.removeValue(forKey: key) {
         case nil: return nil
@@ -124,7 +123,7 @@ struct Fields {
         throw HTTPProblem.wrong("unknownField", "\"\(key.prefix(64))\" is not a known field.")
     }
 
-    /// `250` rather than `250.0`.
+    /// A number as text: `250` rather than `250.0`.
     static func words(_ number: Double) -> String { Int(exactly: number).map(String.init) ?? "\(number)" }
 
     private static func mismatch(_ key: String, _ wanted: String) -> HTTPProblem {

@@ -3,8 +3,7 @@ import Hummingbird
 import NIOCore
 
 extension RequestBody {
-    /// Passes on each part in order. An invalid HTTP/1.1 body (such as chunks without a length) becomes an error
-    /// response to the client.
+    /// Passes on each part in order. An invalid HTTP/1.1 body becomes an error response.
     func forEachPart(_ take: (ByteBuffer) throws -> Void) async throws {
         var parts = makeAsyncIterator()
         while true {

@@ -6,16 +6,15 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// A request's body in a file: it is too large for memory, and read only when complete.
+/// A request's body in a file, because it is too large for memory. It is read only when complete.
 final class UploadFile: Sendable {
     /// The maximum size in bytes. Larger files require the command line.
     static let limit = 64 << 20
-    /// The maximum pause of a client, seconds.
+    /// The maximum pause of a client in seconds.
     static let silence = 10
-    /// The minimum average rate after the first minute, bytes per second: a slower client would occupy a place
-    /// indefinitely.
+    /// The minimum average rate after the first minute in bytes per second, so that slow clients do not block others.
     static let slowest = 4096
-    /// The maximum number of uploads; another client gets an error and retries later.
+    /// The maximum number of simultaneous uploads. Above it, clients get an error and retry later.
     static let most = 2
     private static let coming = Mutex(0)
 
@@ -65,7 +64,7 @@ final class UploadFile: Sendable {
         while let piece = try file.read(upToCount: 1 << 16), !piece.isEmpty { try piece.withUnsafeBytes(feed) }
     }
 
-    /// - Returns: the number of bytes and their 64-bit FNV-1a hash, to detect a key that is used for another file.
+    /// Writes the body. Returns the number of bytes and their FNV-1a hash, to detect another file with the same key.
     private static func write(_ body: RequestBody, to place: String, upTo limit: Int, _ last: Last) async throws -> (
         Int, UInt64
     ) {

@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 
 enum Wire {
-    /// The default maximum size of a body, bytes.
+    /// The default maximum size of a body in bytes.
     static let bodyLimit = 64 * 1024
 
     static func json(_ value: some Encodable) -> ByteBuffer {
