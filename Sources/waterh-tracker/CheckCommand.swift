@@ -124,13 +124,13 @@ private enum Doctor {
         }
     }
 
-    /// `bottle_record` becomes `bottleRecord`.
+    /// A table name in camel case: `bottle_record` becomes `bottleRecord`.
     private static func camelCase(_ table: String) -> String {
         let words = table.split(separator: "_")
         return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
-    /// With advice it is a problem.
+    /// A finding. With advice, it is a problem.
     private static func finding(_ name: String, _ detail: String, _ advice: String? = nil) -> Finding {
         Finding(name: name, ok: advice == nil, detail: detail, advice: advice)
     }
@@ -233,9 +233,9 @@ private enum Doctor {
 /// Standard output as a notification channel.
 struct OutputSink: NotificationSink {
     let name = "output"
-    /// Less than a claim's validity, because the terminal might be stopped (Ctrl-S).
+    /// The limit, less than a claim's validity, because the terminal might be stopped (Ctrl-S).
     let limit = Duration.seconds(50)
-    /// Whether it is a terminal, or the option `--show` is set.
+    /// Whether standard output is a terminal, or the option `--show` is set.
     private let isReadByAPerson: Bool
     /// Whether the notification is part of the JSON object that is printed afterwards.
     private let isJSON: Bool
@@ -278,7 +278,7 @@ enum TrackerDesktop {
     static func tryOut(title: String, body: String, on desk: TrackerDesk) async throws -> Bool {
         let (desktop, day) = (await open(store: desk.path) { _ in }, try desk.today())
         return await desktop.deliver(
-            // A new id for each attempt, so that it is shown again.
+            // Use a new id for each attempt, so that the notification is shown again.
             TrackerNotification(
                 kind: .recovery, notificationId: "setup/\(desk.now.milliseconds)", title: title, body: body,
                 urgency: .normal, sound: true, dayKey: day, acceptance: .recovery))

@@ -102,7 +102,7 @@ protocol AskingCommand: StoreCommand {
 }
 
 extension AskingCommand {
-    /// - Returns: whether a service was available.
+    /// Sends the request to the service. Returns whether a service was available.
     func ask() throws -> Bool {
         let place = try DeskOpening(options).place
         guard let service = ServiceDay(place, for: access, options) else { return false }

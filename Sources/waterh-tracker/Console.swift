@@ -2,7 +2,7 @@ import CommandSupport
 import Foundation
 import TrackerCore
 
-/// Text and small graphics for a terminal. Plain text in a pipe or with `NO_COLOR`.
+/// Text and small graphics for a terminal; plain text in a pipe or with `NO_COLOR`.
 struct Console {
     /// Whether standard output is a terminal with colour.
     let isLively: Bool
@@ -35,7 +35,7 @@ struct Console {
         }
     }
 
-    /// A horizontal bar with a mark at the expected progress; `nil` without graphics.
+    /// A horizontal bar with a marker at the expected progress; `nil` without graphics.
     func bar(_ progress: Double, mark: Double? = nil, width: Int = 24, _ colour: Colour) -> String? {
         guard isLively else { return nil }
         let filled = cells(progress, width)
@@ -44,12 +44,12 @@ struct Console {
         return paint(text, colour)
     }
 
-    /// The ring as one character: empty, a quarter, half, three quarters, full.
+    /// The ring as one character: empty, a quarter, half, three quarters or full.
     func ring(_ progress: Double) -> String? {
         isLively ? ["○", "◔", "◑", "◕", "●"][progress >= 1 ? 4 : min(3, cells(progress, 4))] : nil
     }
 
-    /// One character per value.
+    /// A chart with one character per value.
     func sparkline(_ values: [Int?], top: Int) -> String? {
         guard isLively else { return nil }
         let signs = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]

@@ -60,7 +60,7 @@ struct Desk {
     /// The service that owns the store, if this user cannot read it. The application API then uses a copy.
     let service: ServiceDay?
     private let copy: ServiceDay.Copy?
-    /// The moment of `--now`.
+    /// The time set by `--now`.
     private let given: Instant?
 
     func clock(speed: Double) -> DeskClock { DeskClock(from: given, speed: speed) }
@@ -124,16 +124,16 @@ struct Desk {
         }
     }
 
-    /// `HH:mm` of local time.
+    /// The local time as `HH:mm`.
     func time(_ instant: Instant) -> String { String(zone.wall(at: instant).timeText.prefix(5)) }
 
-    /// `at 14:00`; on another date than today's `on 2026-06-14 at 14:00`.
+    /// The time as `at 14:00`, or on another date as `on 2026-06-14 at 14:00`.
     func when(_ instant: Instant) -> String {
         let date = zone.wall(at: instant).dateText
         return date == zone.wall(at: now).dateText ? "at \(time(instant))" : "on \(date) at \(time(instant))"
     }
 
-    /// `2026-06-15 14:00`.
+    /// The local date and time: `2026-06-15 14:00`.
     func dateTime(_ instant: Instant) -> String {
         "\(zone.wall(at: instant).dateText) \(time(instant))"
     }
@@ -153,7 +153,7 @@ struct DeskOpening {
         choice = try ZoneChoice(named: named, machine: named == nil ? try Machine.zone() : .utc)
     }
 
-    /// - Parameter now: `nil` uses the options or the clock.
+    /// - Parameter now: the moment; `nil` uses the options or the clock.
     func desk(for access: TrackerStore.Access, at now: Instant? = nil) throws -> TrackerDesk {
         let store = try place.open(hostZone: choice.host.id, for: access)
         let given = try given(store)
@@ -171,7 +171,7 @@ struct DeskOpening {
 
 /// The clock of a command that keeps running: the host's, or one that starts at `--now` with a speed factor.
 struct DeskClock: Sendable {
-    /// `nil` for the host's clock.
+    /// The simulated start; `nil` for the host's clock.
     private let start: Instant?
     private let speed: Double
     private let began = ContinuousClock.now
@@ -193,7 +193,7 @@ struct DeskClock: Sendable {
 struct ServiceDay {
     let socket: ServiceSocket
 
-    /// `nil` if this user can open the store, if no service responds, or if the options set another moment.
+    /// Returns `nil` if this user can open the store, if no service responds, or if the options set another moment.
     init?(_ place: StorePlace, for access: TrackerStore.Access, _ options: StoreOptions) {
         guard place.isShut(for: access), options.now == nil, Machine.variable("WATERH_NOW") == nil else { return nil }
         socket = ServiceSocket(path: ServiceSocket.path(forStore: place.path)) { Advice.about(code: $0) }
@@ -207,7 +207,7 @@ struct ServiceDay {
         return copy
     }
 
-    /// A temporary copy, deleted when it is released.
+    /// A temporary copy, whose file is deleted when the object is released.
     struct Copy {
         fileprivate let folder: ScratchFolder
         var path: String { folder.file("day.sqlite") }

@@ -36,8 +36,7 @@ struct Agent: AsyncParsableCommand {
     }
 }
 
-/// Shows the service's notifications on the desktop. Reports to the service which were shown and which buttons were
-/// pressed.
+/// Shows the service's notifications on the desktop, and reports shown ones and pressed buttons to the service.
 actor DesktopAgent {
     private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(30))
 
@@ -52,9 +51,9 @@ actor DesktopAgent {
     private var trouble: String?
     private let taps: PendingActions
     private var isPassingOn = false
-    /// Whether the missing desktop was reported.
+    /// Whether the lack of a desktop was reported.
     private var hasNobodyToShow = false
-    /// The press whose wait was reported.
+    /// The press that waits and was reported.
     private var waitsFor: String?
 
     /// - Parameter instance: the service's instance name, which the bus names contain.
@@ -147,7 +146,7 @@ actor DesktopAgent {
     private struct Close: Decodable { var id: String }
     private struct Done: Decodable { var done: Bool }
 
-    /// Computed for each use, because the service might have restarted.
+    /// The service, found again for each use, because it might have restarted.
     private var service: ServiceSocket { ServiceSocket(path: ServiceSocket.path(forStore: store)) }
 
     private func pressed(_ press: DesktopPress) async {
@@ -157,7 +156,7 @@ actor DesktopAgent {
         await passOn()
     }
 
-    /// Sends presses to the service in order. They wait if it is unavailable. Their keys prevent duplicates.
+    /// Sends presses to the service in order. They wait while it is unavailable. Their keys prevent duplicates.
     private func passOn() async {
         guard !isPassingOn else { return }
         isPassingOn = true
@@ -180,7 +179,7 @@ actor DesktopAgent {
         }
     }
 
-    /// - Returns: `false` if it was a duplicate.
+    /// Sends a press to the service. Returns `false` if the press was a duplicate.
     private func bring(_ tap: PendingActions.Tap) async throws -> Bool {
         var body = [
             JSONValue.Member("action", .string(tap.press.action.rawValue)), .init("key", .string(tap.press.key)),

@@ -81,7 +81,7 @@ struct Undo: AskingCommand {
 
     private struct Answer: Decodable { var undone: String }
 
-    /// The store records millilitres.
+    /// The text for an undone change. The store records millilitres.
     private static func words(_ undone: String, _ desk: Desk) -> String {
         let units = (try? desk.tracker.settingsInForce().amountUnits) ?? .ml
         let shown =

@@ -155,7 +155,7 @@ enum ExportFormat: String, ExpressibleByArgument, CaseIterable {
     case appleHealth = "apple-health"
     case csv, json, jsonl, influx
 
-    /// `nil` for a format of lines.
+    /// The format of files; `nil` for a format of lines.
     var file: HealthFiles.Format? { HealthFiles.Format(rawValue: rawValue) }
     var lines: DrinkLines.Format? { DrinkLines.Format(rawValue: rawValue) }
 }

@@ -10,7 +10,7 @@ import Utilities
 struct StoreFollow: Sendable {
     let place: StorePlace
 
-    /// - Parameter look: returns the time until the next change.
+    /// - Parameter look: performs an evaluation and returns the time until the next change.
     func run(_ look: @escaping @Sendable () -> Duration) async throws {
         guard let watch = StoreWatch(place.path) else {
             throw CommandFailure(
@@ -38,7 +38,7 @@ struct StoreFollow: Sendable {
             group.cancelAll()
             return first
         }
-        // A reader that does not read blocks the write. Do not wait for it.
+        // A reader that does not read blocks the write, so do not wait for the write.
         work.cancel()
         if status != .done { throw ExitCode(status.rawValue) }
     }
@@ -67,8 +67,8 @@ final class ChangeLines: Sendable {
     }
 }
 
-/// `status --follow`. Opens and closes the store for each evaluation, because the file might be replaced. The last line
-/// stays if the store cannot be read.
+/// `status --follow`. Opens the store for each evaluation, because the file might be replaced. An unreadable store
+/// changes nothing.
 struct StatusFollow: Sendable {
     let options: StoreOptions
     let place: StorePlace
@@ -103,7 +103,7 @@ struct ServiceFollow: Sendable {
             var backoff = Backoff(first: .seconds(1), longest: .seconds(30))
             while !Task.isCancelled {
                 do {
-                    // A status bar does not count as a viewer: the service keeps no connection to the bottle for it.
+                    // A status bar does not count as a viewer, so the service keeps no connection to the bottle.
                     for try await event in service.events("/api/v1/events?looks=no") where event.name == "state" {
                         backoff.reset()
                         if let line = try line(event.data) { lines.line(line) }
@@ -135,7 +135,7 @@ struct DrinkStream: Sendable {
         /// The position up to which all changes were written.
         var known: Int64
         var isAtBeginning: Bool
-        /// The file of that position.
+        /// The identity of the file to which the position belongs.
         var file: FileIdentity?
         var trouble: String?
         /// Pending writes up to `position`. The first can be incomplete.
@@ -165,7 +165,7 @@ struct DrinkStream: Sendable {
                 try tell(&reader)
                 reader.trouble = nil
             } catch is OutputFile.NobodyReads {
-                // The output is closed, which ends the command elsewhere.
+                // The output is closed. Another task ends the command.
             } catch {
                 let sentence = Escaping.replacing("\(Failures.explained(error))", ["\n": " "])
                 if reader.trouble != sentence { Diagnostics.warning(sentence) }
@@ -178,7 +178,7 @@ struct DrinkStream: Sendable {
     }
 
     private func tell(_ reader: inout Reader) throws {
-        // Before opening: if another file replaces this one now, the next evaluation detects it.
+        // Take the identity before opening. If another file replaces this one now, the next evaluation detects it.
         let file = FileIdentity(place.path)
         let store = try DeskOpening(options, place: place).desk(for: .looking).store
         let out = try OutputFile("-")

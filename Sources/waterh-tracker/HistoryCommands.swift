@@ -87,7 +87,7 @@ private enum DayView {
             guard !drinks.isEmpty else { return [head, MainView.emptyList] }
             return [head]
                 + drinks.reversed().map { drink in
-                    // The time zone of the drink.
+                    // Use the time zone of the drink.
                     let zone = (try? Zone(drink.zone)) ?? desk.zone
                     let time = zone.wall(at: drink.at).timeText
                     return

@@ -315,7 +315,7 @@ struct PresetCommand: ParsableCommand {
         }
     }
 
-    /// A number, or the word that removes one.
+    /// A number, or the text that removes it.
     enum Amount: ExpressibleByArgument, Equatable {
         case nothing
         case number(Double)

@@ -72,7 +72,7 @@ struct SettingsCommand: ParsableCommand {
         @Flag(help: "Read the value of one setting from standard input; other users can see arguments")
         var stdin = false
 
-        /// Unsets a bottle's own setting.
+        /// The text that unsets a bottle's own setting.
         private static let asAll = "inherit"
 
         func validate() throws {
@@ -132,7 +132,7 @@ struct Setup: AsyncParsableCommand {
             // A copy of a service's day cannot be changed. Report that before any question.
             if looking.service != nil { _ = try Desk(options, for: .writing) }
             let answers = try await answers(looking)
-            // From here on the store is written.
+            // The store is written from here on.
             try finish(Desk(options, for: .writing), answers)
         } catch {
             throw Failures.explained(error)
@@ -209,7 +209,7 @@ struct Setup: AsyncParsableCommand {
         return changes
     }
 
-    /// The end of input (Ctrl-D) is not an answer.
+    /// The error for the end of input (Ctrl-D), which is not an answer.
     private static func unanswered() -> Refusal {
         TextOutput.standard.line("")
         return Refusal("unanswered", "Not all questions were answered. Nothing was set up.")

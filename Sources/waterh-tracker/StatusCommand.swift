@@ -209,7 +209,7 @@ struct StatusItem: Equatable {
     /// The phase of the day, or whether a session is active.
     var phase: String
     var percent: Int
-    /// `#RRGGBB` (tracker spec B6).
+    /// The colour as `#RRGGBB` (tracker spec B6).
     var colour: String
 
     init(_ day: StatusFields) {
@@ -229,7 +229,7 @@ struct StatusItem: Equatable {
             }
     }
 
-    /// `nil` means no active session (US-030).
+    /// Creates the item of a session; `nil` means no active session (US-030).
     init(session: StatusFields.Session?) {
         guard let session else {
             (text, short, tooltip, state, phase, percent, colour) = ("No Session", "", "", "idle", "idle", 0, "#6B7B8D")
@@ -251,7 +251,6 @@ struct StatusItem: Equatable {
     }
 }
 
-/// The format of a status line.
 enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
     case text, json, waybar, i3blocks, polybar, tmux, plain
 
@@ -271,7 +270,7 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
         .plain: { $0.text },
     ]
 
-    /// Waybar's custom module, `return-type: json`.
+    /// The output for Waybar's custom module, `return-type: json`.
     private struct Waybar: Encodable {
         var text: String
         var alt: String
@@ -281,7 +280,7 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
         var percentage: Int
     }
 
-    /// The i3bar protocol, for `format=json`.
+    /// A block of the i3bar protocol, for `format=json`.
     private struct I3Block: Encodable {
         var full_text: String
         var short_text: String
@@ -289,7 +288,7 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// The state, with the publishers that failed. Their addresses are for the store's owner only.
+/// The state, with the publishers that failed. Their addresses are shown to the store's owner only.
 struct OwnStatus: Encodable {
     let snapshot: TrackerSnapshot
     let troubles: [PublisherError]
