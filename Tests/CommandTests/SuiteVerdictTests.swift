@@ -180,16 +180,6 @@ import Testing
         }
     }
 
-    @Test func `a failed part without tests is named with its exit code`() async throws {
-        let bench = try Bench()
-        _ = try await bench.suite(["part", "fuzzers", bench.report, "--", "false"])
-        _ = try await bench.suite(["time", "build", "61", "120.5", bench.report])
-        let verdict = try await bench.verdict()
-        #expect(verdict.exitCode == 1)
-        #expect(verdict.output.contains("failed: fuzzers\n    exit code 1"))
-        #expect(verdict.output.contains("1 min 01 s  build, 2 min 00 s of processors"))
-    }
-
     /// A script instead of chaos, with these exit codes, one per run.
     private func late(_ bench: Bench, _ codes: [Int]) async throws {
         let script = """
