@@ -1,9 +1,8 @@
 /// A fault of the bottle, as `waterh-emulator faults` lists it.
 package struct BottleFaultOption: Sendable {
-    enum Kind: @unchecked Sendable {
-        // Key paths to stored properties of a value type are safe to send, although their type is not Sendable.
-        case plain(WritableKeyPath<BottleFaults, Bool>)
-        case number(WritableKeyPath<BottleFaults, Int>, ClosedRange<Int>)
+    enum Kind: Sendable {
+        case plain(any WritableKeyPath<BottleFaults, Bool> & Sendable)
+        case number(any WritableKeyPath<BottleFaults, Int> & Sendable, ClosedRange<Int>)
     }
 
     package let name: String
@@ -12,12 +11,13 @@ package struct BottleFaultOption: Sendable {
     package let meaning: String
     let kind: Kind
 
-    private init(_ name: String, _ path: WritableKeyPath<BottleFaults, Bool>, _ meaning: String) {
+    private init(_ name: String, _ path: any WritableKeyPath<BottleFaults, Bool> & Sendable, _ meaning: String) {
         (self.name, example, self.meaning, kind) = (name, name, meaning, .plain(path))
     }
 
     private init(
-        _ name: String, _ path: WritableKeyPath<BottleFaults, Int>, _ range: ClosedRange<Int>, _ example: Int,
+        _ name: String, _ path: any WritableKeyPath<BottleFaults, Int> & Sendable, _ range: ClosedRange<Int>,
+        _ example: Int,
         _ meaning: String
     ) {
         (self.name, self.example, self.meaning, kind) = (name, "\(name)=\(example)", meaning, .number(path, range))
