@@ -66,12 +66,12 @@ package enum MQTTDelivery: Hashable, Sendable {
     /// - isTooLong: the broker might accept a shorter message.
     case denied(reason: String, isTooLong: Bool)
 
-    /// Marks a message that needs no packet.
+    /// The result of sending a message that needs no packet. It counts as taken.
     static let nothingToDo: Int32 = -1
 
     /// - Parameter code: a reason code of MQTT 5, or a negative error code of libmosquitto.
     init(code: Int32) {
-        guard code >= 128 || code < 0 && code != -Self.nothingToDo else {
+        guard code >= 128 || code < 0 else {
             self = .taken(isHeard: code != MQTT_RC_NO_MATCHING_SUBSCRIBERS.rawValue)
             return
         }
