@@ -15,12 +15,12 @@ struct Repair {
             guard finding.status == .bad || finding.check.hasPrefix("privacy"), let remedy = finding.remedy,
                 seen.insert(remedy).inserted
             else { continue }
-            repairs.append(await mend(finding.check, remedy))
+            repairs.append(await perform(finding.check, remedy))
         }
         return repairs
     }
 
-    private static func mend(_ check: String, _ remedy: Remedy) async -> Repair {
+    private static func perform(_ check: String, _ remedy: Remedy) async -> Repair {
         let line = line(remedy)
         guard !remedy.needsRoot || geteuid() == 0 else { return Repair(check: check, isDone: false, words: line) }
         guard let name = remedy.words.first, let program = ChildProcess(name) else {

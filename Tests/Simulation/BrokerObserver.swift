@@ -43,16 +43,15 @@ package struct BrokerObserver: Sendable {
             let sip = Sip(at: at, ml: entry.amountMl)
             guard let left = told[sip], left > 0 else {
                 broken.append(
-                    InvariantViolation(
-                        code: .unheard, sentence: "the broker was never told of \(sip), or otherwise at last")
-                )
+                    InvariantViolation(code: .unheard, sentence: "the last message of \(sip) never reached the broker"))
                 continue
             }
             told[sip] = left - 1
         }
         for sip in told.filter({ $0.value > 0 }).keys.sorted() {
             broken.append(
-                InvariantViolation(code: .invented, sentence: "the broker was told of what does not count: \(sip)"))
+                InvariantViolation(code: .invented, sentence: "the broker received a drink that does not count: \(sip)")
+            )
         }
         for drink in repeated {
             broken.append(

@@ -125,7 +125,7 @@ struct SpoiltOutlet: ScenarioPublisher {
         case .invents:
             if let last = due.last {
                 due.append(
-                    PublishedDrink(sequence: last.sequence, id: "nobody's", ml: 77, at: last.at, isDeleted: false))
+                    PublishedDrink(sequence: last.sequence, id: "unknown", ml: 77, at: last.at, isDeleted: false))
             }
         case .tellsBackwards: due.reverse()
         }

@@ -107,12 +107,12 @@ package struct Configuration: Equatable, Sendable {
         if let line = TOMLGuard.brokenHeader(text) {
             throw CommandFailure(
                 .badInput, "invalid TOML in \(name): line \(line): no name after the bracket",
-                advice: mend)
+                advice: fixAdvice)
         }
         if let line = TOMLGuard.endlessKey(text) {
             throw CommandFailure(
                 .badInput, "invalid TOML in \(name): line \(line): the key has too many dots",
-                advice: mend)
+                advice: fixAdvice)
         }
         do {
             return try TOMLTable(string: text)
@@ -120,7 +120,7 @@ package struct Configuration: Equatable, Sendable {
             throw CommandFailure(
                 .badInput,
                 "invalid TOML in \(name): line \(error.source.begin.line): \(error.description)",
-                advice: mend)
+                advice: fixAdvice)
         }
     }
 
@@ -200,7 +200,7 @@ package struct Configuration: Equatable, Sendable {
                     '\(key)' of [\(group)] in \(name) cannot be \
                     \(error.kept == nil ? "set" : "\"\(error.given.prefix(64))\""): \(error.rule)
                     """,
-                    advice: mend)
+                    advice: fixAdvice)
             }
             texts[setting] = text
         }
@@ -228,8 +228,8 @@ package struct Configuration: Equatable, Sendable {
     }
 
     private static func wrong(_ key: String, _ wanted: String, _ name: String) -> CommandFailure {
-        CommandFailure(.badInput, "invalid \(key) in \(name): expected \(wanted)", advice: mend)
+        CommandFailure(.badInput, "invalid \(key) in \(name): expected \(wanted)", advice: fixAdvice)
     }
 
-    static let mend = "Fix that line, then start the service again."
+    static let fixAdvice = "Fix that line, then start the service again."
 }

@@ -23,7 +23,7 @@ package struct SplitConfiguration: Sendable {
     init?(_ table: TOMLTable, file: String) throws {
         guard table.keys.contains("person") else { return nil }
         func wrong(_ what: String) -> CommandFailure {
-            CommandFailure(.badInput, "invalid configuration \(file): \(what)", advice: Configuration.mend)
+            CommandFailure(.badInput, "invalid configuration \(file): \(what)", advice: Configuration.fixAdvice)
         }
         let people = table["person"]?.array?.compactMap(\.table) ?? []
         guard !people.isEmpty, people.count == table["person"]?.array?.count else {
