@@ -42,7 +42,8 @@ def run(*command, limit=PATIENCE, check=True):
 class Emulator:
     """`waterh-emulator run`, from its ready line to its end."""
 
-    def __init__(self, *options, link="bluez:hci1"):
+    def __init__(self, *options, link="bluez:hci1", zone=None):
+        """`zone`: the time zone of the bottle's clock, by default this machine's."""
         self.folder = tempfile.mkdtemp()
         self.control = f"unix:{self.folder}/control"
         command = [f"{PRODUCTS}/waterh-emulator", "run", "--link", link, *options]
@@ -50,7 +51,8 @@ class Emulator:
         if "--gadget" not in options:
             command += ["--control", self.control]
         self.log = open(f"{self.folder}/log", "w+")
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True,
+                                        env={**os.environ, **({"TZ": zone} if zone else {})})
         self.ready = self.line("ready ")
 
     def line(self, start, limit=PATIENCE):

@@ -175,7 +175,7 @@ def the_bottle_shows_a_reminder():
     def tracker(*words):
         return subprocess.run([f"{PRODUCTS}/waterh-tracker", *words, "--store", place, "--zone", zone], check=True, stdout=subprocess.PIPE, text=True).stdout
 
-    with Emulator("--profile", "retail") as bottle:
+    with Emulator("--profile", "retail", zone=zone) as bottle:
         def status():
             return bottle.tell([{"do": "status"}])
 
