@@ -143,7 +143,7 @@ extension Poll {
 
     mutating func climb(_ rung: RecoveryAction, _ peer: PeerID?, because reason: String, pause: Duration = .zero) {
         report.recovery.append(RecoveryStep(rung: rung, reason: reason))
-        say(.info, "\(reason) Next: \(rung.words).", code: "recovery")
+        say(.info, "Recovery: \(rung.words). Reason: \(reason)", code: "recovery")
         let limit = now.advanced(by: limits.connect)
         switch (rung, peer) {
         case (.forget, let peer?):
