@@ -66,7 +66,7 @@ package struct CaptureConverter {
             outcome.written += written
             outcome.leftOut += leftOut
         }
-        var reassembler = ConversationReassembler.ofBottles()
+        var reassembler = ConversationReassembler()
         var gate = TrafficGate(filter)
         func isWanted(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
             filter.isEmpty || (gate.passes(event, pdu) && concernsDevice(event))

@@ -14,8 +14,6 @@ struct ConnectionTable {
         var hasTraffic = false
         var sent = L2CAPReassembly()
         var received = L2CAPReassembly()
-        /// Fragments of both directions whose direction is not known yet.
-        var tangle: InterleavedFragments?
         var enhanced: EnhancedBearers?
         var classic = ClassicBearers()
         var hasClassicATT = false

@@ -14,10 +14,7 @@ package struct ConversationReassembler {
     /// Whether a packet had a correct CRC. If so, a wrong CRC means damage.
     var hasSeenRightCRC = false
 
-    /// Checks the content of a frame if fragments of both directions are interleaved.
-    let fits: FragmentValidator?
-
-    package init(fits: FragmentValidator? = nil) { self.fits = fits }
+    package init() {}
 
     package mutating func receive(
         _ packet: CapturePacket, _ bytes: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
@@ -38,7 +35,6 @@ package struct ConversationReassembler {
             for half in [table.slots[slot].sent, table.slots[slot].received] where half.isOpen {
                 try drop(.unfinishedAtEnd, table.slots[slot].observed, emit)
             }
-            table.slots[slot].tangle = nil
             table.slots[slot].sent.abandon()
             table.slots[slot].received.abandon()
         }
@@ -95,10 +91,6 @@ package struct ConversationReassembler {
         let length = Int(bytes.u16(2))
         let isContinuation = boundary == 1
         if boundary == 0, packet.direction == nil { hostsWithBoundary0.insert(packet.adapter) }
-        if packet.direction != nil, table.slots[slot].tangle != nil { try abandonBoth(slot, .unknownDirection, emit) }
-        if packet.direction == nil, try receiveTangled(slot, boundary: boundary, length: length, packet, bytes, emit) {
-            return
-        }
         guard let direction = packet.direction ?? directionOfFragment(slot, boundary: boundary, bytes) else {
             guard table.slots[slot].sent.isOpen || table.slots[slot].received.isOpen else {
                 return try drop(.continuationWithoutStart, table.slots[slot].observed, emit)
@@ -179,10 +171,6 @@ package struct ConversationReassembler {
         }
         let isComplete = direction == .sent ? table.slots[slot].sent.isComplete : table.slots[slot].received.isComplete
         guard isComplete else { return }
-        if direction == .sent ? table.slots[slot].sent.isSpoiled : table.slots[slot].received.isSpoiled {
-            // The drop was reported already.
-            return withHalf(slot, direction) { $0.discard() }
-        }
         let needed = (direction == .sent ? table.slots[slot].sent.needed : table.slots[slot].received.needed) ?? 0
         let whole = withHalf(slot, direction) { $0.take() }
         if whole.count > needed { try drop(.overrun, table.slots[slot].observed, emit) }
@@ -284,7 +272,6 @@ package struct ConversationReassembler {
     mutating func abandonBoth(_ slot: Int, _ reason: DropReason, _ emit: (ConversationEvent, RawSpan) throws -> Void)
         rethrows
     {
-        table.slots[slot].tangle = nil
         abandon(slot, .sent)
         abandon(slot, .received)
         try drop(reason, table.slots[slot].observed, emit)

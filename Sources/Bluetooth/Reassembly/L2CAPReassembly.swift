@@ -11,25 +11,13 @@ struct L2CAPReassembly {
     private(set) var isOpen = false
     /// The length of the whole frame with its header; `nil` until the length field is complete.
     private(set) var needed: Int?
-    /// The length of the first fragment of the last fragmented frame.
-    private(set) var firstLength: Int?
-    /// Whether all fragments of this direction, except the last of each frame, have had the same length.
-    private(set) var isRegular = true
     /// Whether the frame was dropped and its rest can follow until this direction starts another one.
     private(set) var isAwaited = false
-
-    /// Whether the length of the frame is known but some content is not, so the frame will be dropped.
-    private(set) var isSpoiled = false
-
-    var remaining: Int? { isOpen ? needed.map { $0 - buffer.count } : nil }
 
     mutating func begin(_ fragment: RawSpan) {
         buffer.removeAll(keepingCapacity: true)
         isOpen = true
-        isSpoiled = false
         needed = nil
-        if let firstLength, firstLength != fragment.byteCount { isRegular = false }
-        firstLength = fragment.byteCount
         expectNothing()
         append(fragment)
     }
@@ -37,27 +25,7 @@ struct L2CAPReassembly {
     /// Records that nothing of the dropped frame follows, because this direction has started another one.
     mutating func expectNothing() { isAwaited = false }
 
-    mutating func appendUnknown(_ length: Int) {
-        isSpoiled = true
-        buffer.append(contentsOf: repeatElement(0, count: length))
-    }
-
-    /// Drops the content of the frame, of which `lacking` bytes follow.
-    mutating func spoil(lacking: Int) {
-        isSpoiled = true
-        let known = (needed ?? 0) - lacking
-        buffer.append(contentsOf: repeatElement(0, count: max(0, known - buffer.count)))
-        if lacking == 0 { discard() }
-    }
-
-    mutating func discard() {
-        isOpen = false
-        isAwaited = false
-        buffer.removeAll(keepingCapacity: true)
-    }
-
     mutating func append(_ fragment: RawSpan) {
-        if !buffer.isEmpty, fragment.byteCount != firstLength, remaining != fragment.byteCount { isRegular = false }
         fragment.withUnsafeBytes { buffer.append(contentsOf: $0) }
         if needed == nil, buffer.count >= 2 {
             needed = (Int(buffer[0]) | Int(buffer[1]) << 8) + Self.headerLength

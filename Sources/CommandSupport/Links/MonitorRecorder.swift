@@ -8,7 +8,7 @@ package struct MonitorRecorder {
     private let adapter: UInt16?
     private var filter: BottleFilter?
     private var writer: CaptureWriter
-    private var reassembler = ConversationReassembler.ofBottles()
+    private var reassembler = ConversationReassembler()
     private let reader: DrinkReader
     private var packets = 0
     private var pdus = 0

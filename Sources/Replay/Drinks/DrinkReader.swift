@@ -46,7 +46,7 @@ package final class DrinkReader: EventReader {
     /// captured variable that outlives a call.
     private struct Course {
         var isBegun = false
-        var reassembler = ConversationReassembler.ofBottles()
+        var reassembler = ConversationReassembler()
         var conversation: ConversationReader?
         var last: Duration?
         var level: CaptureFormat.Level?

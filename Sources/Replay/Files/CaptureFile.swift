@@ -73,7 +73,7 @@ package struct CaptureFile {
     package mutating func forEachEvent(
         onPacket: ((CapturePacket) -> Void)? = nil, _ body: (ConversationEvent, RawSpan) throws -> Void
     ) throws -> [DropReason: Int] {
-        var reassembler = ConversationReassembler.ofBottles()
+        var reassembler = ConversationReassembler()
         do {
             try forEachPacket { packet, bytes in
                 onPacket?(packet)
@@ -94,7 +94,7 @@ package struct CaptureFile {
         see: (ConversationEvent, RawSpan) throws -> Void = { _, _ in }
     ) throws -> (drops: [DropReason: Int], error: CaptureError?) {
         onHead = { head in for reader in readers { reader.learn(head) } }
-        var reassembler = ConversationReassembler.ofBottles()
+        var reassembler = ConversationReassembler()
         var failure: CaptureError?
         func take(_ event: ConversationEvent, _ bytes: RawSpan) throws {
             try see(event, bytes)
@@ -236,44 +236,5 @@ package final class SpooledCapture {
         let file = try SpoolFile(for: original)
         try CaptureFile.forEachPiece(of: original) { try file.write($0) }
         (path, copy) = (file.path, file)
-    }
-}
-
-extension ConversationReassembler {
-    /// A reassembler for captures of bottles, which checks the possible bytes of a drink log.
-    package static func ofBottles() -> ConversationReassembler { ConversationReassembler(fits: LogParts.fits) }
-}
-
-/// The possible bytes of a drink log notification. The months, days, hours, minutes and seconds of its records are at
-/// fixed offsets (protocol specification P3.2), and no bottle writes a 61st second.
-private enum LogParts {
-    /// The offset after L2CAP's length and channel, and ATT's opcode and handle.
-    private static let value = 7
-    private static let recordSize = 13
-    /// The maximum of each field that has one, by offset.
-    private static let highest: [Int: UInt8] = [1: 12, 2: 31, 3: 23, 4: 59, 5: 59]
-
-    static func fits(begun: [UInt8], at offset: Int, part: [UInt8]) -> Bool {
-        guard let records = records(begun) else { return true }
-        return part.enumerated().allSatisfy { index, byte in
-            guard records.contains(offset + index) else { return true }
-            return byte <= highest[(offset + index - records.lowerBound) % recordSize] ?? .max
-        }
-    }
-
-    /// The range of the records in a frame that can only be a notification of one whole log entry.
-    private static func records(_ begun: [UInt8]) -> Range<Int>? {
-        guard begun.count >= value + 2, begun[2] == 4, begun[3] == 0, begun[4] == 0x1B else { return nil }
-        let end = 4 + (Int(begun[0]) | Int(begun[1]) << 8)
-        let isFirst = begun[value] == 0x50 && begun[value + 1] == 0x54
-        let entry = isFirst ? value + 4 : value
-        guard begun.count >= entry + 2, begun[entry + 1] == 0x06, entry + 1 + Int(begun[entry]) == end else {
-            return nil
-        }
-        // The length of the log includes at least this entry.
-        if isFirst, (Int(begun[value + 2]) << 8 | Int(begun[value + 3])) < Int(begun[entry]) + 1 { return nil }
-        let size = Int(begun[entry]) - 1
-        guard size > 0, size % recordSize == 0 else { return nil }
-        return entry + 2..<end
     }
 }

@@ -19,7 +19,7 @@ package final class CaptureWatch {
 
     private let out: LineBuffer
     private let options: Options
-    private var reassembler = ConversationReassembler.ofBottles()
+    private var reassembler = ConversationReassembler()
     private let drinks: DrinkReader
     private let commands: CommandReader
     private let lines: ATTLines?
