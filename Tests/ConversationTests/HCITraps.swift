@@ -339,49 +339,6 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         #expect(seen.pdus.isEmpty)
     }
 
-    /// ATT over BR/EDR uses channels that classic signalling opens for PSM 0x001F.
-    @Test func `ATT over BR/EDR is read`() {
-        let open = [
-            HCI.event("03 0b 00 4000 0102030405a4 01 00"),
-            HCI.acl(.sent, boundary: 0, HCI.l2cap("02 01 0400 0100 4300 02 02 0400 1f00 4000", channel: 1)),
-            HCI.acl(.received, boundary: 2, HCI.l2cap("03 02 0800 4100 4000 0100 0000", channel: 1)),
-            HCI.acl(.received, boundary: 2, HCI.l2cap("03 02 0800 4100 4000 0000 0000", channel: 1)),
-        ]
-        let traffic = [
-            HCI.acl(.sent, boundary: 0, HCI.l2cap("02 0502", channel: 0x41)),
-            HCI.acl(.received, boundary: 2, HCI.l2cap("03 0502", channel: 0x40)),
-            // In two fragments; then another profile's frame, and an unknown channel.
-            HCI.acl(.received, boundary: 2, Array(HCI.l2cap("1b 0500 010203", channel: 0x40).prefix(7))),
-            HCI.acl(.received, boundary: 1, Array(HCI.l2cap("1b 0500 010203", channel: 0x40).dropFirst(7))),
-            HCI.acl(.received, boundary: 2, HCI.l2cap("1b 2200", channel: 0x43)),
-            HCI.acl(.received, boundary: 2, HCI.l2cap("1b 2200", channel: 0x41)), HCI.notification("01"),
-        ]
-        let end = [
-            HCI.acl(.sent, boundary: 0, HCI.l2cap("06 03 0400 4100 4000", channel: 1)),
-            HCI.acl(.received, boundary: 2, HCI.l2cap("1b 0500 09", channel: 0x40)),
-        ]
-        let seen = Observed(packets: open + traffic + end)
-        #expect(seen.pdus.map { hex($0.pdu) } == ["020502", "030502", "1b0500010203"])
-        #expect(
-            seen.pdus.map(\.att.bearer) == [0x41, 0x40, 0x40]
-                && seen.pdus.allSatisfy { $0.att.connection.peer?.description == "A4:05:04:03:02:01" })
-        // Rejected or unanswered requests open no channel.
-        for answer in ["03 02 0800 4100 4000 0400 0000", "03 07 0800 4100 4000 0000 0000"] {
-            #expect(
-                Observed(
-                    packets: open.prefix(2) + [HCI.acl(.received, boundary: 2, HCI.l2cap(answer, channel: 1))]
-                        + traffic.prefix(2)
-                ).pdus.isEmpty, "\(answer)")
-        }
-        // A signal truncated at any byte must not trap.
-        let signals = bytes("02 01 0400 1f00 4300 03 02 0800 4100 4000 0000 0000 06 03 0400 4100 4000")
-        for length in 0...signals.count {
-            var bearers = ClassicBearers()
-            bearers.receiveSignals(Array(signals.prefix(length)).span.bytes, direction: .sent)
-            #expect(!bearers.knows(0x41))
-        }
-    }
-
     @Test func `dynamic channels are not ATT`() {
         #expect(
             pdus([

@@ -8,15 +8,13 @@ struct ConnectionTable {
     struct Connection {
         let key: UInt64
         var observed: ObservedConnection
-        /// Whether this is a BR/EDR connection, on which channel 4 is not ATT.
+        /// Whether this is a BR/EDR connection, whose traffic is dropped.
         var isClassic = false
         /// Whether a packet was received. If so, another Connection Complete starts another connection.
         var hasTraffic = false
         var sent = L2CAPReassembly()
         var received = L2CAPReassembly()
         var enhanced: EnhancedBearers?
-        var classic = ClassicBearers()
-        var hasClassicATT = false
         var air: AirState?
         var text: TextState?
     }

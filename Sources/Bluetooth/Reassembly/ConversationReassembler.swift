@@ -81,11 +81,7 @@ package struct ConversationReassembler {
         } else {
             slot = try add(key, adapter: packet.adapter, handle: handle, isHCI: true, emit)
         }
-        guard !table.slots[slot].isClassic || mayBeATT(slot, boundary: boundary, bytes) else {
-            // A first fragment ends the incomplete frame of this direction.
-            if boundary != 1, let direction = packet.direction { abandon(slot, direction) }
-            return try drop(.classic, table.slots[slot].observed, emit)
-        }
+        guard !table.slots[slot].isClassic else { return try drop(.classic, table.slots[slot].observed, emit) }
         table.slots[slot].hasTraffic = true
 
         let length = Int(bytes.u16(2))
@@ -105,15 +101,6 @@ package struct ConversationReassembler {
         try receiveFragment(
             bytes.extracting(4..<4 + length), isContinuation: isContinuation, slot: slot, direction: direction, packet,
             emit)
-    }
-
-    /// Whether a fragment of a BR/EDR connection is signalling, or on a channel opened for ATT.
-    private func mayBeATT(_ slot: Int, boundary: UInt16, _ bytes: RawSpan) -> Bool {
-        let connection = table.slots[slot]
-        guard boundary != 1 else { return connection.sent.isOpen || connection.received.isOpen }
-        guard bytes.byteCount >= 4 + L2CAPReassembly.headerLength else { return false }
-        let channel = bytes.u16(6)
-        return channel == 1 || connection.classic.knows(channel)
     }
 
     /// The direction of a continuation in a capture without directions: that of the only incomplete or dropped frame.
@@ -191,22 +178,14 @@ package struct ConversationReassembler {
         switch channel {
         case 4:
             try emitATT(payload, bearer: 4, slot: slot, direction: direction, packet, emit)
-        case 1
-        where table.slots[slot].isClassic || table.slots[slot].air == nil && table.slots[slot].observed.peer == nil:
+        case 1 where table.slots[slot].air == nil && table.slots[slot].observed.peer == nil:
             // LE has no channel 1: a handle whose start is not in the capture is BR/EDR.
-            table.slots[slot].classic.receiveSignals(payload, direction: direction)
-            if table.slots[slot].isClassic { try drop(.classic, table.slots[slot].observed, emit) }
             table.slots[slot].isClassic = true
+            abandon(slot, direction.opposite)
         case 5:
             if table.slots[slot].enhanced == nil, !EnhancedBearers.concerns(payload) { break }
             table.slots[slot].enhanced = table.slots[slot].enhanced ?? EnhancedBearers()
             table.slots[slot].enhanced?.receiveSignal(payload, direction: direction)
-        case _ where table.slots[slot].isClassic:
-            guard table.slots[slot].classic.carries(channel, direction) else {
-                return try drop(.classic, table.slots[slot].observed, emit)
-            }
-            table.slots[slot].hasClassicATT = true
-            try emitATT(payload, bearer: channel, slot: slot, direction: direction, packet, emit)
         default:
             guard let done = table.slots[slot].enhanced?.receive(payload, channel: channel, direction: direction) else {
                 break
@@ -248,7 +227,7 @@ package struct ConversationReassembler {
         for half in [connection.sent, connection.received] where half.isOpen {
             try drop(.disconnectedHalf, connection.observed, emit)
         }
-        if !connection.isClassic || connection.hasClassicATT, connection.air?.isTerminated != true {
+        if !connection.isClassic, connection.air?.isTerminated != true {
             try emit(.disconnected(connection.observed, reason: reason), RawSpan())
         }
     }
