@@ -50,36 +50,29 @@ enum DBusMessageCoding {
     }
 
     private static func array(_ iterator: inout DBusMessageIter) -> DBusValue? {
-        let type = elementType(&iterator)
+        guard let signature = dbus_message_iter_get_signature(&iterator) else { return nil }
+        defer { dbus_free(signature) }
+        let element = String(cString: signature).dropFirst()
         var inner = DBusMessageIter()
         dbus_message_iter_recurse(&iterator, &inner)
-        switch type {
-        case .array(.byte):
+        if element == "y" {
             var start: UnsafePointer<UInt8>?
             var count: Int32 = 0
             dbus_message_iter_get_fixed_array(&inner, &start, &count)
             return .bytes(start.map { Array(UnsafeBufferPointer(start: $0, count: Int(count))) } ?? [])
-        case .dictionary(let key, let value):
-            var entries: [DBusValue.Entry] = []
-            while UInt8(truncatingIfNeeded: dbus_message_iter_get_arg_type(&inner)) == UInt8(ascii: "e") {
-                var pair = DBusMessageIter()
-                dbus_message_iter_recurse(&inner, &pair)
-                let both = values(&pair)
-                if both.count == 2 { entries.append(.init(both[0], both[1])) }
-                if dbus_message_iter_next(&inner) == 0 { break }
-            }
-            return .dictionary(key, value, entries)
-        case .array(let element):
-            return .array(element, values(&inner))
-        default:
-            return nil
         }
-    }
-
-    private static func elementType(_ iterator: inout DBusMessageIter) -> DBusType? {
-        guard let signature = dbus_message_iter_get_signature(&iterator) else { return nil }
-        defer { dbus_free(signature) }
-        return try? DBusType.list(String(cString: signature)).first
+        // A dictionary entry is `{kv}`. Its key is a basic type, so it has one character.
+        guard element.first == "{" else { return .array(DBusType(element), values(&inner)) }
+        var entries: [DBusValue.Entry] = []
+        while UInt8(truncatingIfNeeded: dbus_message_iter_get_arg_type(&inner)) == UInt8(ascii: "e") {
+            var pair = DBusMessageIter()
+            dbus_message_iter_recurse(&inner, &pair)
+            let both = values(&pair)
+            if both.count == 2 { entries.append(.init(both[0], both[1])) }
+            if dbus_message_iter_next(&inner) == 0 { break }
+        }
+        let types = element.dropFirst().dropLast()
+        return .dictionary(DBusType(types.prefix(1)), DBusType(types.dropFirst()), entries)
     }
 
     private static func basic<Value: BitwiseCopyable>(_ iterator: inout DBusMessageIter, _ start: Value) -> Value {
@@ -157,11 +150,11 @@ extension DBusMessageCoding {
             try container("a", element.signature, &iterator) { (inside) throws(DBusFailure) in
                 for value in values { try append(value, &inside, depth: depth + 1) }
             }
-        case .dictionary(let key, let value, let entries):
-            guard entries.allSatisfy({ $0.key.type == key && $0.value.type == value }), key.isBasic else {
-                throw unsendable("a dictionary '\(self.type(key, value))' holds another type")
+        case .dictionary(let key, let element, let entries):
+            guard entries.allSatisfy({ $0.key.type == key && $0.value.type == element }), key.isBasic else {
+                throw unsendable("a dictionary '\(value.type.signature)' holds another type")
             }
-            try container("a", "{\(key.signature)\(value.signature)}", &iterator) { (inside) throws(DBusFailure) in
+            try container("a", "{\(key.signature)\(element.signature)}", &iterator) { (inside) throws(DBusFailure) in
                 for entry in entries {
                     try container("e", nil, &inside) { (pair) throws(DBusFailure) in
                         try append(entry.key, &pair, depth: depth + 1)
@@ -173,7 +166,6 @@ extension DBusMessageCoding {
     }
 
     private static var outOfMemory: DBusFailure { unsendable("out of memory for the message") }
-    private static func type(_ key: DBusType, _ value: DBusType) -> String { DBusType.dictionary(key, value).signature }
     private static func code(_ letter: Unicode.Scalar) -> Int32 { Int32(UInt8(ascii: letter)) }
 
     private static func basic(

@@ -5,31 +5,6 @@ import Glibc
 import Support
 import Testing
 
-@Suite struct DBusTypeTests {
-    @Test(arguments: ["", "y", "a{sv}", "(iu)", "a{oa{sa{sv}}}", "aay", "(s(so)a(yh))", "bnqiuxtdsoghv"])
-    func `signatures are parsed and written`(_ signature: String) throws {
-        #expect(try DBusType.list(signature).map(\.signature).joined() == signature)
-    }
-
-    @Test(arguments: [
-        ("a", 1), ("(", 1), ("()", 2), (")", 0), ("z", 0), ("a{s}", 3), ("a{vs}", 3), ("a{sv", 4), ("{sv}", 0),
-        ("i(u", 3), ("é", 0),
-    ])
-    func `a signature error has its position`(_ signature: String, _ offset: Int) {
-        let failure = #expect(throws: DBusType.Malformed.self) { try DBusType.list(signature) }
-        #expect(failure?.offset == offset)
-    }
-
-    @Test func `signature limits of the specification apply`() throws {
-        #expect(try DBusType.list(String(repeating: "a", count: 32) + "y").count == 1)
-        #expect(throws: DBusType.Malformed.self) { try DBusType.list(String(repeating: "a", count: 33) + "y") }
-        #expect(throws: DBusType.Malformed.self) {
-            try DBusType.list(String(repeating: "(", count: 40) + "y" + String(repeating: ")", count: 40))
-        }
-        #expect(throws: DBusType.Malformed.self) { try DBusType.list(String(repeating: "y", count: 256)) }
-    }
-}
-
 @Suite struct DBusValueTests {
     static let values: [DBusValue] = [
         .byte(255), .boolean(true), .boolean(false), .int16(.min), .uint16(.max), .int32(.min), .uint32(.max),
