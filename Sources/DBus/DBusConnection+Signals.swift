@@ -1,15 +1,9 @@
 import CDBus
-import Dispatch
 
 extension DBusConnection {
     struct Subscription {
         var match: DBusMatch
         var handler: @Sendable (DBusSignal) -> Void
-        var end: (@Sendable () -> Void)?
-    }
-
-    package struct SubscriptionID: Hashable, Sendable {
-        let number: UInt64
     }
 
     private static let bus = "org.freedesktop.DBus"
@@ -25,55 +19,17 @@ extension DBusConnection {
     /// Calls the handler on the queue for every matching signal, in order. Returns when the subscription is active.
     package func subscribe(
         _ match: DBusMatch, handler: @escaping @Sendable (DBusSignal) -> Void
-    ) async throws(DBusFailure) -> SubscriptionID {
-        try await subscribe(match, handler: handler, end: nil)
-    }
-
-    private func subscribe(
-        _ match: DBusMatch, handler: @escaping @Sendable (DBusSignal) -> Void, end: (@Sendable () -> Void)?
-    ) async throws(DBusFailure) -> SubscriptionID {
+    ) async throws(DBusFailure) {
         if let sender = match.sender { _ = try await watchOwner(of: sender) }
-        let id = SubscriptionID(number: nextNumber())
+        let number = nextNumber()
         // Add the subscription before calling the bus, so that no signal is missed.
-        subscriptions[id.number] = Subscription(match: match, handler: handler, end: end)
+        subscriptions[number] = Subscription(match: match, handler: handler)
         do throws(DBusFailure) {
             _ = try await askBus("AddMatch", [.string(match.rule)])
         } catch {
-            subscriptions[id.number] = nil
+            subscriptions[number] = nil
             throw error
         }
-        return id
-    }
-
-    package func unsubscribe(_ id: SubscriptionID) {
-        guard let subscription = subscriptions.removeValue(forKey: id.number) else { return }
-        call(DBusCall(Self.bus, "/org/freedesktop/DBus", Self.bus, "RemoveMatch", [.string(subscription.match.rule)])) {
-            _ in
-        }
-    }
-
-    /// The matching signals as a sequence that ends with the connection or with the reader's task.
-    ///
-    /// A reader that is `limit` signals late receives `DBusFailure.overflow` after the buffered ones.
-    package func signals(_ match: DBusMatch, limit: Int = 4096) async throws(DBusFailure) -> AsyncThrowingStream<
-        DBusSignal, any Error
-    > {
-        let (stream, continuation) = AsyncThrowingStream.makeStream(
-            of: DBusSignal.self, bufferingPolicy: .bufferingOldest(limit))
-        let id = try await subscribe(
-            match,
-            handler: { signal in
-                if case .dropped = continuation.yield(signal) {
-                    continuation.finish(
-                        throwing: DBusFailure(DBusFailure.overflow, "the reader is more than \(limit) signals late"))
-                }
-            },
-            end: { continuation.finish() })
-        continuation.onTermination = { [weak self] _ in
-            guard let self else { return }
-            executor.queue.async { self.assumeIsolated { $0.unsubscribe(id) } }
-        }
-        return stream
     }
 
     /// The current owner of a name, or `nil`. The owner is tracked from then on.
@@ -116,10 +72,10 @@ extension DBusConnection {
 
     /// Calls the handler on the queue whenever a name gets an owner (its unique name) or loses it (`nil`).
     package func watchName(_ name: String, handler: @escaping @Sendable (_ owner: String?) -> Void)
-        async throws(DBusFailure) -> SubscriptionID
+        async throws(DBusFailure)
     {
         try await watchOwner(of: name)
-        return try await subscribe(Self.ownerMatch(name)) { signal in
+        try await subscribe(Self.ownerMatch(name)) { signal in
             guard signal.arguments.count == 3, let owner = signal.arguments[2].text else { return }
             handler(owner.isEmpty ? nil : owner)
         }
@@ -131,15 +87,8 @@ extension DBusConnection {
     }
 
     /// Whether the name has an owner. For a unique name (`:1.42`): whether that connection exists.
-    package func hasOwner(_ name: String) async throws(DBusFailure) -> Bool { try await owner(of: name) != nil }
-
-    private func owner(of name: String) async throws(DBusFailure) -> String? {
-        do throws(DBusFailure) {
-            return try await askBus("GetNameOwner", [.string(name)]).first?.text
-        } catch {
-            if error.name == Self.noOwner { return nil }
-            throw error
-        }
+    package func hasOwner(_ name: String) async throws(DBusFailure) -> Bool {
+        try await askBus("NameHasOwner", [.string(name)]).first?.bool == true
     }
 
     /// Requests a well-known name; returns `false` if another connection owns it.

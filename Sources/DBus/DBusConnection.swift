@@ -131,7 +131,7 @@ package actor DBusConnection {
         if isOpen { closeHandlers.append(handler) } else { handler() }
     }
 
-    /// Closes the connection. All calls fail, all signal streams end, and all objects are removed.
+    /// Closes the connection. All calls fail, and all subscriptions and objects are removed.
     package func close() {
         guard isOpen else { return }
         isOpen = false
@@ -139,7 +139,7 @@ package actor DBusConnection {
         dbus_connection_close(connection)
         failPendingCalls(DBusFailure(DBusFailure.disconnected, "the bus connection is closed"))
         unanswered = [:]
-        let ends = subscriptions.values.compactMap(\.end) + closeHandlers
+        let ends = closeHandlers
         subscriptions = [:]
         closeHandlers = []
         for end in ends { end() }

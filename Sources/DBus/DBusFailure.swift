@@ -26,8 +26,6 @@ package struct DBusFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package static let invalidArguments = "org.freedesktop.DBus.Error.InvalidArgs"
     package static let limitsExceeded = "org.freedesktop.DBus.Error.LimitsExceeded"
     package static let failed = "org.freedesktop.DBus.Error.Failed"
-    /// The reader of a signal stream was too slow. An error of this project.
-    package static let overflow = "waterh.Error.SignalOverflow"
     /// The value cannot be encoded. An error of this project.
     package static let unsendable = "waterh.Error.Unsendable"
 }

@@ -51,7 +51,7 @@ package final class FakeNotificationServer: Sendable {
         state.withLock { ($0.manner, $0.last) = (manner, first) }
         await connection.export(Self.path, [interface(capabilities, isInhibited, isAsked)])
         let owns = Collected<String?>()
-        _ = try await connection.watchName(Self.service) { owns.add($0) }
+        try await connection.watchName(Self.service) { owns.add($0) }
         // The bus might not have processed the previous owner's disconnect.
         guard try await !connection.requestName(Self.service, waits: true), !isNext else { return }
         let name = await connection.uniqueName

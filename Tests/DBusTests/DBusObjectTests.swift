@@ -91,7 +91,7 @@ import Testing
     @Test func `changes emit signals`() async throws {
         let client = try await bus.connect()
         let heard = Collected<DBusSignal>()
-        _ = try await client.subscribe(DBusMatch(sender: "test.Service")) { heard.add($0) }
+        try await client.subscribe(DBusMatch(sender: "test.Service")) { heard.add($0) }
         await server.setProperty("/test/cup0", "test.Cup", "Level", .uint16(9))
         await server.export("/test/cup1", [DBusInterface("test.Cup", properties: ["Level": DBusProperty(.uint16(1))])])
         await server.unexport("/test/cup1")

@@ -76,12 +76,12 @@ actor BlueZService {
                 DBusMatch(sender: BlueZName.service, path: "/", interface: BlueZName.objectManager),
                 DBusMatch(sender: BlueZName.service, pathNamespace: "/org/bluez", interface: BlueZName.properties),
             ] {
-                _ = try await connection.subscribe(match) { [weak self] signal in
+                try await connection.subscribe(match) { [weak self] signal in
                     guard let self else { return }
                     self.assumeIsolated { $0.follow(signal) }
                 }
             }
-            _ = try await connection.watchName(BlueZName.service) { [weak self] owner in
+            try await connection.watchName(BlueZName.service) { [weak self] owner in
                 guard let self else { return }
                 self.assumeIsolated { $0.ownerChanged(isThere: owner != nil) }
             }

@@ -186,10 +186,10 @@ package actor DesktopNotifications: NotificationSink {
         let made = try await DBusConnection.open(bus, on: executor, limit: limits.start)
         do throws(DBusFailure) {
             let id = try await made.busID()
-            _ = try await made.watchName(Self.service) { [weak self] owner in
+            try await made.watchName(Self.service) { [weak self] owner in
                 self?.assumeIsolated { $0.hears(owner: owner) }
             }
-            _ = try await made.subscribe(DBusMatch(sender: Self.service, path: Self.path, interface: Self.service)) {
+            try await made.subscribe(DBusMatch(sender: Self.service, path: Self.path, interface: Self.service)) {
                 [weak self] signal in
                 self?.assumeIsolated { $0.hears(signal) }
             }
