@@ -10,144 +10,77 @@ enum BlueZErrors {
         /// The text that the error message must contain; `nil` matches any message.
         var text: String?
         var code: LinkError.Code
-        var isTransient: Bool
         /// The meaning of the error, as the second half of a sentence.
         var meaning: String
+
+        init(_ name: String, _ text: String?, _ code: LinkError.Code, _ meaning: String) {
+            (self.name, self.text, self.code, self.meaning) = (name, text, code, meaning)
+        }
+
+        init(_ name: String, _ code: LinkError.Code, _ meaning: String) { self.init(name, nil, code, meaning) }
+
+        var isTransient: Bool { ![.poweredOff, .refused, .outOfStep, .permissionDenied].contains(code) }
     }
 
     /// The first matching row applies.
     static let rows: [Row] = [
         Row(
-            name: "Failed", text: "le-connection-abort-by-local", code: .connectFailed, isTransient: true,
-            meaning: "the controller cancelled the attempt; a retry usually succeeds"),
+            "Failed", "le-connection-abort-by-local", .connectFailed,
+            "the controller cancelled the attempt; a retry usually succeeds"),
+        Row("Failed", "le-connection-abort-by-remote", .connectFailed, "the bottle disconnected at once"),
+        Row("Failed", "le-connection-busy", .inProgress, "the controller is busy with another connection"),
+        Row("Failed", "le-connection", .connectFailed, "the connection failed"),
         Row(
-            name: "Failed", text: "le-connection-abort-by-remote", code: .connectFailed, isTransient: true,
-            meaning: "the bottle disconnected at once"),
+            "Failed", "Software caused connection abort", .connectFailed,
+            "the radio connection was lost, possibly by Wi-Fi interference"),
+        Row("Failed", "Operation already in progress", .inProgress, "another attempt is in progress"),
+        Row("Failed", "Not connected", .disconnected, "the connection has ended"),
+        Row("Failed", "Not powered", .poweredOff, "the adapter is switched off"),
+        Row("Failed", "Transport endpoint", .disconnected, "the connection has ended"),
+        Row("Failed", "Host is down", .connectFailed, "the bottle did not answer"),
+        Row("Failed", "Operation was cancelled", .disconnected, "the connection ended during the operation"),
+        Row("Failed", .system, "bluetoothd reports no reason"),
+        Row("InProgress", .inProgress, "an attempt of another or of an ended process is in progress"),
+        Row("AlreadyConnected", .inProgress, "bluetoothd is already connected to it"),
+        Row("NotReady", .poweredOff, "the adapter is switched off"),
+        Row("NotConnected", .disconnected, "the connection has ended"),
+        Row("NotAvailable", .connectFailed, "it does not accept connections now"),
+        Row("ConnectionAttemptFailed", .connectFailed, "the bottle did not answer the connection attempt"),
         Row(
-            name: "Failed", text: "le-connection-busy", code: .inProgress, isTransient: true,
-            meaning: "the controller is busy with another connection"),
-        Row(
-            name: "Failed", text: "le-connection", code: .connectFailed, isTransient: true,
-            meaning: "the connection failed"),
-        Row(
-            name: "Failed", text: "Software caused connection abort", code: .connectFailed, isTransient: true,
-            meaning: "the radio connection was lost, possibly by Wi-Fi interference"),
-        Row(
-            name: "Failed", text: "Operation already in progress", code: .inProgress, isTransient: true,
-            meaning: "another attempt is in progress"),
-        Row(
-            name: "Failed", text: "Not connected", code: .disconnected, isTransient: true,
-            meaning: "the connection has ended"),
-        Row(
-            name: "Failed", text: "Not powered", code: .poweredOff, isTransient: false,
-            meaning: "the adapter is switched off"),
-        Row(
-            name: "Failed", text: "Transport endpoint", code: .disconnected, isTransient: true,
-            meaning: "the connection has ended"),
-        Row(
-            name: "Failed", text: "Host is down", code: .connectFailed, isTransient: true,
-            meaning: "the bottle did not answer"),
-        Row(
-            name: "Failed", text: "Operation was cancelled", code: .disconnected, isTransient: true,
-            meaning: "the connection ended during the operation"),
-        Row(name: "Failed", text: nil, code: .system, isTransient: true, meaning: "bluetoothd reports no reason"),
-        Row(
-            name: "InProgress", text: nil, code: .inProgress, isTransient: true,
-            meaning: "an attempt of another or of an ended process is in progress"),
-        Row(
-            name: "AlreadyConnected", text: nil, code: .inProgress, isTransient: true,
-            meaning: "bluetoothd is already connected to it"),
-        Row(name: "NotReady", text: nil, code: .poweredOff, isTransient: false, meaning: "the adapter is switched off"),
-        Row(
-            name: "NotConnected", text: nil, code: .disconnected, isTransient: true, meaning: "the connection has ended"
-        ),
-        Row(
-            name: "NotAvailable", text: nil, code: .connectFailed, isTransient: true,
-            meaning: "it does not accept connections now"),
-        Row(
-            name: "ConnectionAttemptFailed", text: nil, code: .connectFailed, isTransient: true,
-            meaning: "the bottle did not answer the connection attempt"),
-        Row(
-            name: "AuthenticationFailed", text: nil, code: .connectFailed, isTransient: true,
-            meaning: "pairing failed; a bottle needs none, so remove the device from the system"),
-        Row(
-            name: "AuthenticationCanceled", text: nil, code: .connectFailed, isTransient: true,
-            meaning: "pairing was cancelled; a bottle needs none"),
-        Row(
-            name: "AuthenticationRejected", text: nil, code: .connectFailed, isTransient: true,
-            meaning: "pairing was rejected; a bottle needs none"),
-        Row(
-            name: "AuthenticationTimeout", text: nil, code: .connectFailed, isTransient: true,
-            meaning: "pairing took too long; a bottle needs none"),
-        Row(
-            name: "DoesNotExist", text: nil, code: .notFound, isTransient: true,
-            meaning: "bluetoothd does not know it"),
-        Row(
-            name: "NotPermitted", text: nil, code: .refused, isTransient: false,
-            meaning: "the characteristic does not allow it"),
-        Row(
-            name: "NotAuthorized", text: nil, code: .refused, isTransient: false,
-            meaning: "the peer requires authorisation"),
-        Row(name: "NotSupported", text: nil, code: .refused, isTransient: false, meaning: "it is not supported"),
-        Row(
-            name: "InvalidValueLength", text: nil, code: .refused, isTransient: false,
-            meaning: "the peer does not accept a value of that length"),
-        Row(
-            name: "InvalidOffset", text: nil, code: .refused, isTransient: false,
-            meaning: "the value has no byte at that offset"),
-        Row(
-            name: "ImproperlyConfigured", text: nil, code: .refused, isTransient: false,
-            meaning: "the peer's descriptor has another value"),
+            "AuthenticationFailed", .connectFailed,
+            "pairing failed; a bottle needs none, so remove the device from the system"),
+        Row("AuthenticationCanceled", .connectFailed, "pairing was cancelled; a bottle needs none"),
+        Row("AuthenticationRejected", .connectFailed, "pairing was rejected; a bottle needs none"),
+        Row("AuthenticationTimeout", .connectFailed, "pairing took too long; a bottle needs none"),
+        Row("DoesNotExist", .notFound, "bluetoothd does not know it"),
+        Row("NotPermitted", .refused, "the characteristic does not allow it"),
+        Row("NotAuthorized", .refused, "the peer requires authorisation"),
+        Row("NotSupported", .refused, "it is not supported"),
+        Row("InvalidValueLength", .refused, "the peer does not accept a value of that length"),
+        Row("InvalidOffset", .refused, "the value has no byte at that offset"),
+        Row("ImproperlyConfigured", .refused, "the peer's descriptor has another value"),
         // BlueZ 5.66 has no error names for these two errors.
-        Row(
-            name: "InvalidArguments", text: "Invalid Length", code: .refused, isTransient: false,
-            meaning: "the peer does not accept a value of that length"),
-        Row(
-            name: "InvalidArguments", text: "Invalid Offset", code: .refused, isTransient: false,
-            meaning: "the value has no byte at that offset"),
-        Row(
-            name: "InvalidArguments", text: nil, code: .outOfStep, isTransient: false,
-            meaning: "bluetoothd does not understand the request"),
-        Row(name: "InvalidLength", text: nil, code: .outOfStep, isTransient: false, meaning: "it is too long"),
-        Row(name: "AlreadyExists", text: nil, code: .inProgress, isTransient: true, meaning: "it already exists"),
+        Row("InvalidArguments", "Invalid Length", .refused, "the peer does not accept a value of that length"),
+        Row("InvalidArguments", "Invalid Offset", .refused, "the value has no byte at that offset"),
+        Row("InvalidArguments", .outOfStep, "bluetoothd does not understand the request"),
+        Row("InvalidLength", .outOfStep, "it is too long"),
+        Row("AlreadyExists", .inProgress, "it already exists"),
         // The bus sends this error for a service that ended before it replied.
         Row(
-            name: DBusFailure.noReply, text: "disconnected from message bus", code: .serviceLost, isTransient: true,
-            meaning: "bluetoothd stopped during the operation"),
-        Row(
-            name: DBusFailure.noReply, text: nil, code: .timeout, isTransient: true,
-            meaning: "bluetoothd did not answer in time"),
-        Row(
-            name: DBusFailure.disconnected, text: nil, code: .serviceLost, isTransient: true,
-            meaning: "the system bus connection is closed"),
-        Row(
-            name: DBusFailure.serviceUnknown, text: nil, code: .serviceLost, isTransient: true,
-            meaning: "bluetoothd is not running"),
-        Row(
-            name: "org.freedesktop.DBus.Error.NameHasNoOwner", text: nil, code: .serviceLost, isTransient: true,
-            meaning: "bluetoothd is not running"),
-        Row(
-            name: "org.freedesktop.DBus.Error.FileNotFound", text: nil, code: .serviceLost, isTransient: true,
-            meaning: "there is no system bus"),
-        Row(
-            name: "org.freedesktop.DBus.Error.NoServer", text: nil, code: .serviceLost, isTransient: true,
-            meaning: "there is no system bus"),
-        Row(
-            name: "org.freedesktop.systemd1.NoSuchUnit", text: nil, code: .serviceLost, isTransient: true,
-            meaning: "bluetoothd is not installed"),
-        Row(
-            name: DBusFailure.accessDenied, text: nil, code: .permissionDenied, isTransient: false,
-            meaning: "the bus policy does not permit this user to use bluetoothd"),
+            DBusFailure.noReply, "disconnected from message bus", .serviceLost,
+            "bluetoothd stopped during the operation"),
+        Row(DBusFailure.noReply, .timeout, "bluetoothd did not answer in time"),
+        Row(DBusFailure.disconnected, .serviceLost, "the system bus connection is closed"),
+        Row(DBusFailure.serviceUnknown, .serviceLost, "bluetoothd is not running"),
+        Row("org.freedesktop.DBus.Error.NameHasNoOwner", .serviceLost, "bluetoothd is not running"),
+        Row("org.freedesktop.DBus.Error.FileNotFound", .serviceLost, "there is no system bus"),
+        Row("org.freedesktop.DBus.Error.NoServer", .serviceLost, "there is no system bus"),
+        Row("org.freedesktop.systemd1.NoSuchUnit", .serviceLost, "bluetoothd is not installed"),
+        Row(DBusFailure.accessDenied, .permissionDenied, "the bus policy does not permit this user to use bluetoothd"),
         // The object no longer exists, because the connection and its services have ended.
-        Row(
-            name: DBusFailure.unknownObject, text: nil, code: .disconnected, isTransient: true,
-            meaning: "bluetoothd no longer has it"),
-        Row(
-            name: DBusFailure.unknownMethod, text: nil, code: .disconnected, isTransient: true,
-            meaning: "bluetoothd no longer has it"),
-        Row(
-            name: DBusFailure.unknownInterface, text: nil, code: .disconnected, isTransient: true,
-            meaning: "bluetoothd no longer has it"),
+        Row(DBusFailure.unknownObject, .disconnected, "bluetoothd no longer has it"),
+        Row(DBusFailure.unknownMethod, .disconnected, "bluetoothd no longer has it"),
+        Row(DBusFailure.unknownInterface, .disconnected, "bluetoothd no longer has it"),
     ]
 
     /// - Parameter what: the operation, as the first half of a sentence: "Connecting to A4:C1:38:… failed".
