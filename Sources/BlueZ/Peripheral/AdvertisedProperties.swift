@@ -23,7 +23,7 @@ struct AdvertisedProperties: Equatable {
         var free = Self.room
         var (services, solicited): ([DBusValue], [DBusValue]) = ([], [])
         var (maker, serviceData, other): ([DBusValue.Entry], [DBusValue.Entry], [DBusValue.Entry]) = ([], [], [])
-        let structures = Self.structures(bytes.data) + Self.structures(bytes.scanResponse)
+        let structures = AdvertisingBytes.structures(bytes.data) + AdvertisingBytes.structures(bytes.scanResponse)
         // General or limited discoverable: bluetoothd writes the flags.
         let isDiscoverable = structures.contains { $0.type == 0x01 && ($0.data.first ?? 0) & 0x03 != 0 }
         properties["Discoverable"] = .boolean(isDiscoverable)
@@ -67,18 +67,6 @@ struct AdvertisedProperties: Equatable {
         if !maker.isEmpty { properties["ManufacturerData"] = .dictionary(.uint16, .variant, maker) }
         if !serviceData.isEmpty { properties["ServiceData"] = .dictionary(.string, .variant, serviceData) }
         if !other.isEmpty { properties["Data"] = .dictionary(.byte, .variant, other) }
-    }
-
-    /// The complete AD structures. A structure of length 0 ends the list.
-    private static func structures(_ bytes: [UInt8]) -> [(type: UInt8, data: [UInt8])] {
-        var found: [(type: UInt8, data: [UInt8])] = []
-        var at = 0
-        while at < bytes.count, bytes[at] > 0, at + Int(bytes[at]) < bytes.count {
-            let end = at + 1 + Int(bytes[at])
-            found.append((bytes[at + 1], Array(bytes[(at + 2)..<end])))
-            at = end
-        }
-        return found
     }
 
     private static func uuids(_ data: [UInt8], size: Int) -> [DBusValue] {

@@ -15,35 +15,55 @@ extension AdvertisingBytes {
         let response = text.isEmpty ? [] : [UInt8(1 + text.utf8.count), text == name ? 0x09 : 0x08] + Array(text.utf8)
         self.init(data: data, scanResponse: response)
     }
+
+    /// The structures of advertising data. A structure of length 0 or an incomplete one ends the list.
+    package static func structures(_ data: [UInt8]) -> [(type: UInt8, data: [UInt8])] {
+        var found: [(type: UInt8, data: [UInt8])] = []
+        var at = 0
+        while at < data.count, data[at] > 0, at + Int(data[at]) < data.count {
+            let end = at + 1 + Int(data[at])
+            found.append((data[at + 1], Array(data[(at + 2)..<end])))
+            at = end
+        }
+        return found
+    }
+
+    /// The structures that fit into 31 bytes, in order.
+    package static func fitting(_ data: [UInt8]) -> [UInt8] {
+        var kept: [UInt8] = []
+        var at = 0
+        while at < data.count, at + 1 + Int(data[at]) <= data.count {
+            let end = at + 1 + Int(data[at])
+            if kept.count + end - at <= 31 { kept += data[at..<end] }
+            at = end
+        }
+        return kept
+    }
+
+    /// The parameters of LE Set Advertising Data: a length and 31 bytes (Core 5.4, Vol 4 Part E, 7.8.7).
+    package static func padded(_ data: [UInt8]) -> [UInt8] {
+        let data = data.prefix(31)
+        return [UInt8(data.count)] + data + Array(repeating: 0, count: 31 - data.count)
+    }
 }
 
 extension Advertisement {
     package mutating func take(_ data: [UInt8]) {
-        var at = 0
-        while at + 1 < data.count {
-            let length = Int(data[at])
-            guard length > 0, at + length < data.count else { return }
-            let body = Array(data[(at + 2)..<(at + 1 + length)])
-            switch data[at + 1] {
+        for (type, body) in AdvertisingBytes.structures(data) {
+            switch type {
             case 0x09: name = String(decoding: body, as: UTF8.self)
             case 0x08 where name == nil: name = String(decoding: body, as: UTF8.self)
-            case 0x02, 0x03:
-                learn(
-                    stride(from: 0, to: body.count - 1, by: 2).map {
-                        BluetoothUUID(UInt16(body[$0]) | UInt16(body[$0 + 1]) << 8)
-                    })
-            case 0x06, 0x07:
-                learn(
-                    stride(from: 0, to: body.count - 15, by: 16).compactMap {
-                        BluetoothUUID(littleEndian: Array(body[$0..<($0 + 16)]))
-                    })
+            case 0x02, 0x03: take(body, uuidSize: 2)
+            case 0x06, 0x07: take(body, uuidSize: 16)
             default: break
             }
-            at += 1 + length
         }
     }
 
-    private mutating func learn(_ found: [BluetoothUUID]) {
-        for uuid in found where !services.contains(uuid) { services.append(uuid) }
+    private mutating func take(_ list: [UInt8], uuidSize: Int) {
+        for start in stride(from: 0, through: list.count - uuidSize, by: uuidSize) {
+            guard let uuid = BluetoothUUID(littleEndian: list[start..<(start + uuidSize)]) else { continue }
+            if !services.contains(uuid) { services.append(uuid) }
+        }
     }
 }

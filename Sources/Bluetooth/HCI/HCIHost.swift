@@ -107,8 +107,8 @@ package struct HCIHost: Sendable {
         case .advertise(let data?):
             // 100 to 150 ms, connectable and scannable, on all channels.
             command(0x2006, [0xA0, 0, 0xF0, 0, 0, usesRandomAddress ? 1 : 0, 0, 0, 0, 0, 0, 0, 0, 7, 0], &effects)
-            command(0x2008, Self.padded(data.data), &effects)
-            command(0x2009, Self.padded(data.scanResponse), &effects)
+            command(0x2008, AdvertisingBytes.padded(data.data), &effects)
+            command(0x2009, AdvertisingBytes.padded(data.scanResponse), &effects)
             command(0x200A, [1], &effects)
         case .advertise(nil): command(0x200A, [0], &effects)
         case .connect(let peer, let isRandom):
@@ -186,10 +186,5 @@ package struct HCIHost: Sendable {
         guard !isReady else { return }
         isReady = true
         effects.append(.ready(address))
-    }
-
-    private static func padded(_ data: [UInt8]) -> [UInt8] {
-        let data = Array(data.prefix(31))
-        return [UInt8(data.count)] + data + [UInt8](repeating: 0, count: 31 - data.count)
     }
 }

@@ -39,17 +39,8 @@ package struct ConversationSynthesiser {
     }
 }
 
-/// The AD structures (`length(1) type(1) data`) that fit into 31 bytes, in order.
 private func legacyAdvertisingData(_ data: RawSpan) -> [UInt8] {
-    var kept: [UInt8] = []
-    var at = 0
-    while at < data.byteCount {
-        let end = at + 1 + Int(data.u8(at))
-        guard end <= data.byteCount else { break }
-        if kept.count + end - at <= 31 { data.extracting(at..<end).withUnsafeBytes { kept.append(contentsOf: $0) } }
-        at = end
-    }
-    return kept
+    AdvertisingBytes.fitting(data.withUnsafeBytes { Array($0) })
 }
 
 extension ATTObservation {
