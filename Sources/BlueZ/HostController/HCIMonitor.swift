@@ -8,7 +8,7 @@ import Glibc
 package struct MonitorPacket: Sendable, Hashable {
     /// The opcode of btsnoop's monitor format: 0 new adapter, 2 command, 3 event, 4 ACL sent, 5 ACL received…
     package var opcode: UInt16
-    /// The path of the peer's file; `nil` if the text is not an address.
+    /// The adapter's index: 1 for `hci1`.
     package var adapter: UInt16
     package var time: Duration
     /// The HCI packet without the H4 type byte.
@@ -55,24 +55,8 @@ package final class HCIMonitor: Sendable {
 
     /// - Parameter limit: the maximum number of unread packets.
     package init(limit: Int = 65_536) throws(LinkError) {
-        let descriptor = socket(
-            AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue),
-            BTPROTO_HCI)
-        guard descriptor >= 0 else { throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno) }
-        var address = sockaddr_hci()
-        address.hci_family = sa_family_t(AF_BLUETOOTH)
-        address.hci_dev = UInt16(HCI_DEV_NONE)
-        address.hci_channel = UInt16(HCI_CHANNEL_MONITOR)
-        let bound = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_hci>.size))
-            }
-        }
-        guard bound == 0 else {
-            let number = errno
-            Glibc.close(descriptor)
-            throw HostErrors.error(.permissionDenied, "Cannot open the HCI monitor channel", number)
-        }
+        let descriptor = try HCISocket.open(
+            channel: HCI_CHANNEL_MONITOR, .permissionDenied, "Cannot open the HCI monitor channel")
         // Room for a burst; the kernel drops packets that do not fit.
         var size: Int32 = 4 << 20
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))

@@ -34,11 +34,7 @@ package struct HostAdapter: Sendable, Hashable {
     /// The adapters by index, at most 16.
     package static func all() throws(LinkError) -> [HostAdapter] {
         // libbluetooth only finds a device by number; this socket shows whether the kernel has Bluetooth.
-        let probe = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), BTPROTO_HCI)
-        guard probe >= 0 else {
-            throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno)
-        }
-        close(probe)
+        close(try HCISocket.open())
         return (UInt16(0)..<16).compactMap { (index) -> HostAdapter? in
             var information = hci_dev_info()
             guard hci_devinfo(Int32(index), &information) == 0 else { return nil }
@@ -52,8 +48,7 @@ package struct HostAdapter: Sendable, Hashable {
     /// Switches the adapter on, like `hciconfig hci1 up`. bluetoothd does this for its adapters.
     package func switchOn() throws(LinkError) {
         guard !isUp else { return }
-        let descriptor = socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue), BTPROTO_HCI)
-        guard descriptor >= 0 else { throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno) }
+        let descriptor = try HCISocket.open()
         defer { close(descriptor) }
         guard waterh_hci_switch_on(descriptor, Int32(index)) == 0 || errno == EALREADY else {
             throw HostErrors.error(.poweredOff, "Cannot switch on \(name)", errno)

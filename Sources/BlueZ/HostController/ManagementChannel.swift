@@ -1,5 +1,5 @@
 import Bluetooth
-import CBluetooth  // Its SOCK_RAW and SOCK_CLOEXEC are the only ones in a single-module build.
+import CBluetooth
 import Glibc
 
 /// The kernel's management channel (BlueZ doc/mgmt-api.txt), used to end a connection immediately.
@@ -11,18 +11,11 @@ package enum ManagementChannel {
     /// ignores errors: bluetoothd then disconnects after 2 s.
     /// - Parameter adapter: the index, 1 for hci1.
     package static func disconnect(_ address: BluetoothAddress, isRandom: Bool, adapter: UInt16) {
-        // BTPROTO_HCI of the kernel's include/net/bluetooth/bluetooth.h.
-        let protocolNumber: Int32 = 1
-        let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(AF_BLUETOOTH, type, protocolNumber)
-        guard descriptor >= 0 else { return }
+        guard
+            let descriptor = try? HCISocket.open(
+                channel: HCI_CHANNEL_CONTROL, .system, "Cannot open the management channel")
+        else { return }
         defer { close(descriptor) }
-        // sockaddr_hci: family, device (0xFFFF: none), channel (3: control), 16 bits each in host byte order.
-        let control: [UInt16] = [UInt16(AF_BLUETOOTH), 0xFFFF, 3]
-        var place = sockaddr()
-        withUnsafeMutableBytes(of: &place) { place in control.withUnsafeBytes { place.copyMemory(from: $0) } }
-        let bound = bind(descriptor, &place, socklen_t(control.count * 2))
-        guard bound == 0 else { return }
         let request = disconnectRequest(address, isRandom: isRandom, adapter: adapter)
         _ = write(descriptor, request, request.count)
     }

@@ -1,0 +1,36 @@
+import Bluetooth
+import CBluetooth
+import Glibc
+
+/// A raw HCI socket of the kernel. Requires CAP_NET_RAW, for some channels CAP_NET_ADMIN.
+enum HCISocket {
+    /// Opens a socket without an adapter. It never blocks.
+    static func open() throws(LinkError) -> Int32 {
+        let type = Int32(SOCK_RAW.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(AF_BLUETOOTH, type, BTPROTO_HCI)
+        guard descriptor >= 0 else { throw HostErrors.error(.noAdapter, "This kernel has no Bluetooth", errno) }
+        return descriptor
+    }
+
+    /// Opens a socket that is bound to an adapter and channel. `failure` and `what` describe a failed bind.
+    static func open(
+        adapter: UInt16 = UInt16(HCI_DEV_NONE), channel: Int32, _ failure: LinkError.Code, _ what: String
+    ) throws(LinkError) -> Int32 {
+        let descriptor = try open()
+        var address = sockaddr_hci()
+        address.hci_family = sa_family_t(AF_BLUETOOTH)
+        address.hci_dev = adapter
+        address.hci_channel = UInt16(channel)
+        let bound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_hci>.size))
+            }
+        }
+        guard bound == 0 else {
+            let number = errno
+            close(descriptor)
+            throw HostErrors.error(failure, what, number)
+        }
+        return descriptor
+    }
+}
