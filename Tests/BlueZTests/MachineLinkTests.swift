@@ -55,10 +55,10 @@ struct MachineLinkTests {
     }
 
     @Test(
-        arguments: [BlueZCentralLink.NotificationWay.signals, .socket],
-        [BlueZPeripheralLink.NotificationWay.signals, .socket])
+        arguments: [NotificationWay.signals, .socket],
+        [NotificationWay.signals, .socket])
     func `a session over bluetoothd passes with all notification ways`(
-        _ centralWay: BlueZCentralLink.NotificationWay, _ peripheralWay: BlueZPeripheralLink.NotificationWay
+        _ centralWay: NotificationWay, _ peripheralWay: NotificationWay
     ) async throws {
         let peripheral = BlueZPeripheralLink(adapter: "hci1", notifications: peripheralWay) {
             print("peripheral: \($0)")

@@ -12,14 +12,6 @@ package final class BlueZCentralLink: CentralLink {
     package let events: AsyncStream<CentralEvent>
     private let central: BlueZCentral
 
-    package enum NotificationWay: Sendable {
-        /// StartNotify: bluetoothd sends a D-Bus signal for each value. No value is lost.
-        case signals
-        /// AcquireNotify: a socket from bluetoothd, which is faster. bluetoothd drops values while the socket is full
-        /// (after about 270 values of a log), and values that arrive before the reply to the subscription.
-        case socket
-    }
-
     /// - Parameters:
     ///   - adapter: `hci0`, or its address; `nil` for the first powered one.
     ///   - log: logs one line about an unusual event.
@@ -54,7 +46,7 @@ actor BlueZCentral {
     nonisolated let flow = EventQueue<CentralEvent>()
     let service: BlueZService
     let adapterName: String?
-    let way: BlueZCentralLink.NotificationWay
+    let way: NotificationWay
     var held: HeldConnections
     let log: @Sendable (String) -> Void
 
@@ -103,7 +95,7 @@ actor BlueZCentral {
     }
 
     init(
-        adapter: String?, bus: DBusConnection.Bus, way: BlueZCentralLink.NotificationWay, held: HeldConnections,
+        adapter: String?, bus: DBusConnection.Bus, way: NotificationWay, held: HeldConnections,
         log: @escaping @Sendable (String) -> Void
     ) {
         executor = QueueExecutor("bluez central")

@@ -14,13 +14,6 @@ package final class BlueZPeripheralLink: PeripheralLink {
     package let events: AsyncStream<PeripheralEvent>
     private let peripheral: BlueZPeripheral
 
-    package enum NotificationWay: Sendable {
-        /// Sends values through the socket of AcquireNotify: three times as fast, and preferred by BlueZ.
-        case socket
-        /// Sends values as PropertiesChanged signals.
-        case signals
-    }
-
     /// - Parameters:
     ///   - adapter: `hci1`; `nil` for the first powered one.
     ///   - log: logs one line about an unusual event.
@@ -57,7 +50,7 @@ actor BlueZPeripheral {
     nonisolated let flow = EventQueue<PeripheralEvent>()
     let service: BlueZService
     let adapterName: String?
-    let way: BlueZPeripheralLink.NotificationWay
+    let way: NotificationWay
     let log: @Sendable (String) -> Void
 
     var application: GATTApplication?
@@ -116,7 +109,7 @@ actor BlueZPeripheral {
     }
 
     init(
-        adapter: String?, bus: DBusConnection.Bus, way: BlueZPeripheralLink.NotificationWay,
+        adapter: String?, bus: DBusConnection.Bus, way: NotificationWay,
         log: @escaping @Sendable (String) -> Void
     ) {
         executor = QueueExecutor("bluez peripheral")

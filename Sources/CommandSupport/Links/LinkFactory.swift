@@ -4,13 +4,7 @@ import ESPHome
 
 /// Creates a link from the value of `--link`.
 package enum LinkFactory {
-    /// The path of notified values between bluetoothd and the program.
-    package enum NotificationWay: String, CaseIterable, Sendable {
-        /// A socket of AcquireNotify.
-        case socket
-        /// D-Bus signals (StartNotify, PropertiesChanged).
-        case signals
-    }
+    package typealias NotificationWay = BlueZ.NotificationWay
 
     /// Creates a central link, for the gateway.
     ///
@@ -28,7 +22,7 @@ package enum LinkFactory {
         case .stream(let path): SocketCentralLink(try UnixSocket(path: path, kind: .stream), instruments: instruments)
         case .bluez(let adapter):
             BlueZCentralLink(
-                adapter: adapter, notifications: notifications == .socket ? .socket : .signals,
+                adapter: adapter, notifications: notifications ?? .signals,
                 held: HeldConnections(folder: runtimeFolder),
                 log: instruments.log)
         case .l2cap(let place): SocketCentralLink(try L2CAPDialer(place), instruments: instruments)
@@ -76,12 +70,8 @@ package enum LinkFactory {
     private static func bluez(_ adapter: String?, _ notifications: NotificationWay?, _ instruments: LinkInstruments)
         -> any PeripheralLink
     {
-        var link: any PeripheralLink =
-            switch notifications {
-            case nil: BlueZPeripheralLink(adapter: adapter, log: instruments.log)
-            case .socket: BlueZPeripheralLink(adapter: adapter, notifications: .socket, log: instruments.log)
-            case .signals: BlueZPeripheralLink(adapter: adapter, notifications: .signals, log: instruments.log)
-            }
+        var link: any PeripheralLink = BlueZPeripheralLink(
+            adapter: adapter, notifications: notifications ?? .socket, log: instruments.log)
         // The recording shows the traffic after the faults, as on a link that carries PDUs.
         if instruments.observe != nil { link = RecordingPeripheralLink(link, instruments: instruments) }
         if instruments.faults != nil { link = FaultyPeripheralLink(link, instruments: instruments) }
