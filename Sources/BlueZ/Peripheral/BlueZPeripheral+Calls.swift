@@ -43,7 +43,7 @@ extension BlueZPeripheral {
         return .later
     }
 
-    private static func part(of value: [UInt8], from offset: Int) -> DBusAnswer {
+    static func part(of value: [UInt8], from offset: Int) -> DBusAnswer {
         guard (0...value.count).contains(offset) else { return refusal("InvalidOffset") }
         return .values([.bytes(Array(value[offset...]))])
     }

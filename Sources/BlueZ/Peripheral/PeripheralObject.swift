@@ -98,8 +98,8 @@ extension BlueZPeripheral {
             properties["ServiceUUIDs"] = DBusProperty(.strings(application.advertisedServices.map(\.busText)))
             if !name.isEmpty { properties["LocalName"] = DBusProperty(.string(name)) }
         }
-        let release = DBusMethod("Release") { [weak self] _ in
-            self?.assumeIsolated { $0.advertisementReleased() }
+        let release = method("Release") { peripheral, _ in
+            peripheral.advertisementReleased()
             return .done
         }
         return PeripheralObject(
@@ -107,58 +107,56 @@ extension BlueZPeripheral {
             interfaces: [DBusInterface(BlueZName.advertisement, methods: [release], properties: properties)])
     }
 
-    private func description(_ text: String, of characteristic: String) -> DBusInterface {
-        let bytes = Array(text.utf8)
-        let read = DBusMethod("ReadValue", input: [.init("options", "a{sv}")], output: [.init("value", "ay")]) { call in
-            let offset = call.arguments[0].named?["offset"]?.integer ?? 0
-            guard (0...bytes.count).contains(offset) else { return .failure("org.bluez.Error.InvalidOffset", "") }
-            return .values([.bytes(Array(bytes[offset...]))])
+    private static let ownDescriptors: Set<BluetoothUUID> = [0x2900, GATTTable.clientConfiguration]
+    private static let options = DBusArgument("options", "a{sv}")
+    private static let value = DBusArgument("value", "ay")
+
+    private func method(
+        _ name: String, _ input: [DBusArgument] = [], _ output: [DBusArgument] = [],
+        _ answer: @escaping @Sendable (isolated BlueZPeripheral, DBusInvocation) -> DBusAnswer
+    ) -> DBusMethod {
+        DBusMethod(name, input: input, output: output) { [weak self] call in
+            guard let self else { return .failure("org.bluez.Error.Failed", "closed") }
+            return self.assumeIsolated { answer($0, call) }
         }
-        return DBusInterface(
-            BlueZName.gattDescriptor, methods: [read],
-            properties: [
-                "UUID": DBusProperty(.string(BluetoothUUID(0x2901).busText)),
-                "Characteristic": DBusProperty(.objectPath(characteristic)),
-                "Value": DBusProperty(.bytes(bytes)), "Flags": DBusProperty(.strings(["read"])),
-            ])
     }
 
-    private static let ownDescriptors: Set<BluetoothUUID> = [0x2900, GATTTable.clientConfiguration]
+    private func readAndWrite(_ name: BluetoothUUID) -> [DBusMethod] {
+        [
+            method("ReadValue", [Self.options], [Self.value]) { $0.readValue(name, $1) },
+            method("WriteValue", [Self.value, Self.options]) { $0.writeValue(name, $1) },
+        ]
+    }
+
+    private func description(_ text: String, of characteristic: String) -> DBusInterface {
+        let bytes = Array(text.utf8)
+        let read = DBusMethod("ReadValue", input: [Self.options], output: [Self.value]) { call in
+            Self.part(of: bytes, from: call.arguments[0].named?["offset"]?.integer ?? 0)
+        }
+        return descriptor(0x2901, in: characteristic, value: bytes, flags: ["read"], methods: [read])
+    }
 
     private func interface(of descriptor: LocalDescriptor, in characteristic: String) -> DBusInterface {
-        let name = descriptor.name
-        let options = DBusArgument("options", "a{sv}")
-        let read = DBusMethod("ReadValue", input: [options], output: [.init("value", "ay")]) { [weak self] call in
-            self?.assumeIsolated { $0.readValue(name, call) } ?? .failure("org.bluez.Error.Failed", "closed")
-        }
-        let write = DBusMethod("WriteValue", input: [.init("value", "ay"), options]) { [weak self] call in
-            self?.assumeIsolated { $0.writeValue(name, call) } ?? .failure("org.bluez.Error.Failed", "closed")
-        }
-        return DBusInterface(
-            BlueZName.gattDescriptor, methods: [read, write],
+        self.descriptor(
+            descriptor.uuid, in: characteristic, value: [], flags: ["read", "write"],
+            methods: readAndWrite(descriptor.name))
+    }
+
+    private func descriptor(
+        _ uuid: BluetoothUUID, in characteristic: String, value: [UInt8], flags: [String], methods: [DBusMethod]
+    ) -> DBusInterface {
+        DBusInterface(
+            BlueZName.gattDescriptor, methods: methods,
             properties: [
-                "UUID": DBusProperty(.string(descriptor.uuid.busText)),
+                "UUID": DBusProperty(.string(uuid.busText)),
                 "Characteristic": DBusProperty(.objectPath(characteristic)),
-                "Value": DBusProperty(.bytes([])), "Flags": DBusProperty(.strings(["read", "write"])),
+                "Value": DBusProperty(.bytes(value)), "Flags": DBusProperty(.strings(flags)),
             ])
     }
 
     private func interface(of shape: LocalCharacteristic, in service: String) -> DBusInterface {
         let uuid = shape.name
-        func method(
-            _ name: String, _ input: [DBusArgument], _ output: [DBusArgument],
-            _ answer: @escaping @Sendable (isolated BlueZPeripheral, DBusInvocation) -> DBusAnswer
-        ) -> DBusMethod {
-            DBusMethod(name, input: input, output: output) { [weak self] call in
-                guard let self else { return .failure("org.bluez.Error.Failed", "closed") }
-                return self.assumeIsolated { answer($0, call) }
-            }
-        }
-        let options = DBusArgument("options", "a{sv}")
-        var methods = [
-            method("ReadValue", [options], [.init("value", "ay")]) { $0.readValue(uuid, $1) },
-            method("WriteValue", [.init("value", "ay"), options], []) { $0.writeValue(uuid, $1) },
-        ]
+        var methods = readAndWrite(uuid)
         var properties: [String: DBusProperty] = [
             "UUID": DBusProperty(.string(shape.uuid.busText)), "Service": DBusProperty(.objectPath(service)),
             "Flags": DBusProperty(.strings(Self.flags(shape.properties))),
@@ -167,18 +165,18 @@ extension BlueZPeripheral {
         if !shape.properties.isDisjoint(with: [.notify, .indicate]) {
             properties["Notifying"] = DBusProperty(.boolean(false))
             methods += [
-                method("StartNotify", [], []) { peripheral, _ in peripheral.startNotify(uuid) },
-                method("StopNotify", [], []) { peripheral, _ in peripheral.stopNotify(uuid) },
+                method("StartNotify") { peripheral, _ in peripheral.startNotify(uuid) },
+                method("StopNotify") { peripheral, _ in peripheral.stopNotify(uuid) },
             ]
             // With this property, BlueZ acquires a socket and never calls StartNotify (src/gatt-database.c).
             if way == .socket {
                 properties["NotifyAcquired"] = DBusProperty(.boolean(false))
                 methods.append(
-                    method("AcquireNotify", [options], [.init("fd", "h"), .init("mtu", "q")]) {
+                    method("AcquireNotify", [Self.options], [.init("fd", "h"), .init("mtu", "q")]) {
                         $0.acquireNotify(uuid, $1)
                     })
             }
-            if shape.properties.contains(.indicate) { methods.append(method("Confirm", [], []) { _, _ in .done }) }
+            if shape.properties.contains(.indicate) { methods.append(method("Confirm") { _, _ in .done }) }
         }
         return DBusInterface(BlueZName.gattCharacteristic, methods: methods, properties: properties)
     }
