@@ -51,7 +51,7 @@ import Testing
             census.adapters == [
                 .init(
                     name: "hci0", address: "00:AA:01:00:00:00", isPowered: true, isDiscovering: true,
-                    advertisements: (1, 4)),
+                    advertisements: .init(active: 1, free: 4)),
                 .init(name: "hci1", address: "", isPowered: false, roles: [], canServe: false, advertisements: nil),
             ])
         #expect(

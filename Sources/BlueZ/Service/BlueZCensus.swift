@@ -12,18 +12,14 @@ package struct BlueZCensus: Hashable, Sendable {
         /// `central`, `peripheral`, `central-peripheral`; empty if bluetoothd does not report roles (before 5.52).
         package var roles: [String]
         /// The numbers of active advertisements and of free ones; `nil` if the adapter cannot advertise.
-        package var advertisements: (active: Int, free: Int)? { canAdvertise ? (active, free) : nil }
+        package var advertisements: Advertisements?
         /// Whether the adapter supports GATT applications.
         package var canServe: Bool
-        var canAdvertise: Bool
-        var active: Int
-        var free: Int
 
-        /// - Parameter advertisements: `nil` for an adapter that cannot advertise.
         package init(
             name: String, address: String, isPowered: Bool, isDiscovering: Bool = false,
             roles: [String] = ["central", "peripheral"],
-            canServe: Bool = true, advertisements: (active: Int, free: Int)? = (0, 5)
+            canServe: Bool = true, advertisements: Advertisements? = Advertisements(active: 0, free: 5)
         ) {
             self.name = name
             self.address = address
@@ -31,10 +27,13 @@ package struct BlueZCensus: Hashable, Sendable {
             self.isDiscovering = isDiscovering
             self.roles = roles
             self.canServe = canServe
-            canAdvertise = advertisements != nil
-            active = advertisements?.active ?? 0
-            free = advertisements?.free ?? 0
+            self.advertisements = advertisements
         }
+    }
+
+    package struct Advertisements: Hashable, Sendable {
+        package var active: Int
+        package var free: Int
     }
 
     /// A device object of bluetoothd, in range or not.
@@ -128,7 +127,8 @@ package struct BlueZCensus: Hashable, Sendable {
             let properties = objects[path, BlueZName.adapter] ?? [:]
             version = version ?? properties["Modalias"]?.text.flatMap(Self.version)
             let advertising = objects[path, BlueZName.advertisingManager].map {
-                ($0["ActiveInstances"]?.integer ?? 0, $0["SupportedInstances"]?.integer ?? 0)
+                Advertisements(
+                    active: $0["ActiveInstances"]?.integer ?? 0, free: $0["SupportedInstances"]?.integer ?? 0)
             }
             adapters.append(
                 Adapter(
