@@ -22,7 +22,7 @@ package struct FaultyChannel: Sendable {
 
     package init(_ plan: FaultPlan, seed: UInt64) {
         self.plan = plan
-        generator = SplitMix64(state: seed)
+        generator = SplitMix64(seed: seed)
     }
 
     /// The earliest time at which `tick` delivers a PDU.
@@ -138,18 +138,5 @@ package struct FaultyChannel: Sendable {
             return ATTPDU.exchangeMTUResponse(mtu: min(said, UInt16(clamping: mtu))).encoded
         default: return bytes
         }
-    }
-}
-
-/// The SplitMix64 generator by Sebastiano Vigna: small, seeded, and equal on all platforms.
-private struct SplitMix64: RandomNumberGenerator, Sendable {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

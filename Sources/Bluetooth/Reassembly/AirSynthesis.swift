@@ -118,20 +118,13 @@ struct AirSynthesis {
     private mutating func begin(_ connection: ObservedConnection) -> Bearer {
         if let known = bearers[connection.id] { return known }
         let taken = Set(bearers.values.map(\.accessAddress))
-        var state = UInt64(truncatingIfNeeded: connection.id) << 48 ^ (connection.peer?.value ?? 0)
-        func random() -> UInt64 {
-            // SplitMix64: the same conversation gives the same packets.
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return z ^ (z >> 31)
-        }
+        // The same conversation gives the same packets.
+        var random = SplitMix64(seed: UInt64(truncatingIfNeeded: connection.id) << 48 ^ (connection.peer?.value ?? 0))
         var accessAddress = connection.handle
         while !Self.isAllowed(accessAddress) || taken.contains(accessAddress) {
-            accessAddress = UInt32(truncatingIfNeeded: random())
+            accessAddress = UInt32(truncatingIfNeeded: random.next())
         }
-        let bearer = Bearer(accessAddress: accessAddress, seed: UInt32(truncatingIfNeeded: random()) & 0xFF_FFFF)
+        let bearer = Bearer(accessAddress: accessAddress, seed: UInt32(truncatingIfNeeded: random.next()) & 0xFF_FFFF)
         bearers[connection.id] = bearer
         return bearer
     }

@@ -1,15 +1,19 @@
+import Bluetooth
 import BottleProtocol
 
 struct FaultInjector: Sendable {
     let plan: BottleFaults
-    private var generator: SplitMix
+    private var generator: SplitMix64
 
     init(_ plan: BottleFaults, seed: UInt64) {
         self.plan = plan
-        generator = SplitMix(seed: seed)
+        generator = SplitMix64(seed: seed)
     }
 
-    mutating func chance(_ percent: Int) -> Bool { generator.chance(percent) }
+    /// Returns `true` with this probability in percent.
+    mutating func chance(_ percent: Int) -> Bool {
+        percent > 0 && Int.random(in: 0..<100, using: &generator) < percent
+    }
 
     mutating func spoil(answer value: [UInt8]) -> [Outgoing] {
         var value = value
@@ -102,7 +106,7 @@ struct FaultInjector: Sendable {
 }
 
 extension Array {
-    fileprivate func randomElement(using generator: inout SplitMix, or fallback: Element) -> Element {
+    fileprivate func randomElement(using generator: inout SplitMix64, or fallback: Element) -> Element {
         randomElement(using: &generator) ?? fallback
     }
 }
