@@ -4,18 +4,14 @@ import Testing
 
 @Suite struct LocalTimeTests {
     @Test func `every day from 2000 to 2255 is converted and back`() {
-        var expected = (year: 2000, month: 1, day: 1)
-        for number in 0..<93_500 {
-            let date = LocalTime.date(day: number)
-            #expect(date == expected)
-            #expect(LocalTime.days(year: date.year, month: date.month, day: date.day) == number)
-            let next = BottleClock(
-                yearByte: UInt8(date.year - 2000), month: UInt8(date.month), day: UInt8(date.day + 1), hour: 0,
-                minute: 0, second: 0)
-            expected =
-                next.isPossible
-                ? (date.year, date.month, date.day + 1)
-                : date.month < 12 ? (date.year, date.month + 1, 1) : (date.year + 1, 1, 1)
+        var expected = BottleClock(yearByte: 0, month: 1, day: 1, hour: 0, minute: 0, second: 0)
+        for number in 0..<Int64(93_500) {
+            let time = LocalTime(milliseconds: number * 86_400_000)
+            #expect(time.clock == expected)
+            #expect(LocalTime(expected) == time)
+            expected.day += 1
+            if !expected.isPossible { (expected.month, expected.day) = (expected.month + 1, 1) }
+            if expected.month > 12 { (expected.yearByte, expected.month) = (expected.yearByte + 1, 1) }
         }
     }
 
