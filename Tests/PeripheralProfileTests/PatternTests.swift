@@ -16,8 +16,8 @@ import Emulator
     func noPattern(text: String) { #expect(BytePattern(text) == nil) }
 
     @Test func octets() {
-        #expect(Octets(text: "01 02fF")?.bytes == [1, 2, 255])
+        #expect(Octets("01 02fF")?.bytes == [1, 2, 255])
         #expect(Octets([1, 2, 255]).description == "0102ff")
-        for text in ["0", "0g", "é1"] { #expect(Octets(text: text) == nil) }
+        for text in ["0", "0g", "é1"] { #expect(Octets(text) == nil) }
     }
 }

@@ -28,23 +28,10 @@ package struct BytePattern: Hashable, Sendable {
     }
 }
 
-extension BytePattern: Codable, CustomStringConvertible {
+extension BytePattern: TextCodable {
+    package static let syntax = "a pattern is hex digits, ?? for any byte, and * at its end for any rest"
+
     package var description: String {
         bytes.map { $0.map { Octets([$0]).description } ?? "??" }.joined() + (takesRest ? "*" : "")
-    }
-
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let pattern = BytePattern(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(
-                in: container,
-                debugDescription: "a pattern is hex digits, ?? for any byte, and * at its end for any rest")
-        }
-        self = pattern
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
     }
 }

@@ -2,14 +2,19 @@ import Bluetooth
 
 // The JSON form of Bluetooth types in a peripheral profile.
 
-extension BluetoothUUID: Codable {
-    /// Decodes `FF01` or the full form.
+/// A value that is a string in JSON: its description.
+package protocol TextCodable: Codable, LosslessStringConvertible {
+    /// The valid texts, as an error message names them.
+    static var syntax: String { get }
+}
+
+extension TextCodable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        guard let uuid = BluetoothUUID(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "a UUID has 4, 8 or 32 hex digits")
+        guard let value = Self(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: Self.syntax)
         }
-        self = uuid
+        self = value
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -18,21 +23,12 @@ extension BluetoothUUID: Codable {
     }
 }
 
-extension BluetoothAddress: Codable {
-    /// Decodes `A4:C1:38:01:02:03`.
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let address = BluetoothAddress(try container.decode(String.self)) else {
-            throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "an address is six bytes in hex with colons")
-        }
-        self = address
-    }
+extension BluetoothUUID: TextCodable {
+    package static let syntax = "a UUID has 4, 8 or 32 hex digits"
+}
 
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
-    }
+extension BluetoothAddress: TextCodable {
+    package static let syntax = "an address is six bytes in hex with colons"
 }
 
 extension CharacteristicProperties: Codable {

@@ -6,7 +6,7 @@ package struct Octets: Hashable, Sendable, ExpressibleByArrayLiteral {
     package init(arrayLiteral elements: UInt8...) { bytes = elements }
 
     /// Parses pairs of hexadecimal digits; otherwise `nil`.
-    package init?(text: String) {
+    package init?(_ text: String) {
         let digits = text.utf8.filter { $0 != UInt8(ascii: " ") }
         guard digits.count % 2 == 0 else { return nil }
         var bytes: [UInt8] = []
@@ -28,7 +28,9 @@ package struct Octets: Hashable, Sendable, ExpressibleByArrayLiteral {
     }
 }
 
-extension Octets: CustomStringConvertible {
+extension Octets: TextCodable {
+    package static let syntax = "bytes are pairs of hex digits"
+
     /// The digits in lower case without spaces.
     package var description: String {
         let digits = Array("0123456789abcdef".utf8)
@@ -36,21 +38,5 @@ extension Octets: CustomStringConvertible {
         text.reserveCapacity(bytes.count * 2)
         for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
         return String(decoding: text, as: UTF8.self)
-    }
-}
-
-extension Octets: Codable {
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        let text = try container.decode(String.self)
-        guard let octets = Octets(text: text) else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "bytes are pairs of hex digits")
-        }
-        self = octets
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
     }
 }
