@@ -8,7 +8,6 @@ package actor BottleDriver {
     private let save: @Sendable (BottleFlash) throws -> Void
     private let log: @Sendable (String) -> Void
     private var timer: Task<Void, Never>?
-    private var timerDeadline: MonotonicInstant?
     private var lastControl: UInt64 = 0
     private var replies: [UInt64: ControlReply] = [:]
 
@@ -78,22 +77,13 @@ package actor BottleDriver {
     }
 
     private func setTimer() {
-        let deadline = machine.nextDeadline
-        guard deadline != timerDeadline else { return }
-        timerDeadline = deadline
         timer?.cancel()
-        timer = deadline.map { deadline in
+        timer = machine.nextDeadline.map { deadline in
             Task { [weak self, clock] in
                 let wait = max(.zero, clock.now().duration(to: deadline))
                 guard (try? await Task.sleep(for: wait)) != nil else { return }
-                await self?.tick()
+                await self?.feed(.tick)
             }
         }
-    }
-
-    private func tick() {
-        timerDeadline = nil
-        timer = nil
-        feed(.tick)
     }
 }

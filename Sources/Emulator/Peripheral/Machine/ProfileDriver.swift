@@ -8,7 +8,6 @@ package actor ProfileDriver {
     private let log: @Sendable (String) -> Void
     private let tell: @Sendable (String) -> Void
     private var timer: Task<Void, Never>?
-    private var timerDeadline: MonotonicInstant?
 
     /// Parameters: `log` logs one line for the user. The last function reports a request that is not in the recording.
     package init(
@@ -50,22 +49,13 @@ package actor ProfileDriver {
     }
 
     private func setTimer() {
-        let deadline = machine.nextDeadline
-        guard deadline != timerDeadline else { return }
-        timerDeadline = deadline
         timer?.cancel()
-        timer = deadline.map { deadline in
+        timer = machine.nextDeadline.map { deadline in
             Task { [weak self, clock] in
                 let wait = max(.zero, clock.now().duration(to: deadline))
                 guard (try? await Task.sleep(for: wait)) != nil else { return }
-                await self?.tick()
+                await self?.feed(.tick)
             }
         }
-    }
-
-    private func tick() {
-        timerDeadline = nil
-        timer = nil
-        feed(.tick)
     }
 }
