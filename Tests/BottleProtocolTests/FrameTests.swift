@@ -203,3 +203,10 @@ import Testing
                 && snapshot.unknownEntries == [Entry(EntryType(0x77), [1, 2]), Entry(.screenText, [0])])
     }
 }
+
+extension BottleMessage {
+    /// The response to goal, clock and reminder: `52 50 00 0F 03 05 GG GG 02 03 00 07 26 r r r r r r`.
+    fileprivate static func settingsTaken(goalMl: UInt16, reminder: ReminderSetting) -> BottleMessage {
+        .answer([Entry(.goal, goalMl), Entry(.clock, [0]), Entry(.reminder, reminder.encoded)])
+    }
+}

@@ -62,9 +62,4 @@ package enum BottleMessage: Hashable, Sendable {
         case .report(let entries): Frame(.report, entries)
         }
     }
-
-    /// The response to goal, clock and reminder: `52 50 00 0F 03 05 GG GG 02 03 00 07 26 r r r r r r`.
-    package static func settingsTaken(goalMl: UInt16, reminder: ReminderSetting) -> BottleMessage {
-        .answer([Entry(.goal, goalMl), Entry(.clock, [0]), Entry(.reminder, reminder.encoded)])
-    }
 }
