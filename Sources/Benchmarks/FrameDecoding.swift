@@ -14,8 +14,7 @@ enum FrameDecoding {
                 var assembler = LogAssembler()
                 for value in values {
                     for case .log(let transfer) in assembler.receive(value) {
-                        DrinkRecord.decodeAll(transfer.recordBytes) { result, _ in
-                            guard case .success(let record) = result else { return }
+                        for record in transfer.records() {
                             assembled += 1
                             checksum &+= record.amountMl
                         }
@@ -28,8 +27,7 @@ enum FrameDecoding {
             for _ in 0..<rounds {
                 guard let entries = try? Frame(decoding: frame).entries() else { continue }
                 for entry in entries where entry.type == .log {
-                    DrinkRecord.decodeAll(entry.data) { result, _ in
-                        guard case .success(let record) = result else { return }
+                    for record in DrinkRecord.all(in: entry.data) {
                         decoded += 1
                         checksum &+= record.second
                     }

@@ -17,8 +17,8 @@ import Testing
     func `verified samples give one record and sixteen records in two notifications`() {
         var assembler = LogAssembler()
         let transfer = assembler.receive(Self.one).first?.completed
-        #expect(transfer?.records().accepted.map(\.amountMl) == [16])
-        #expect(transfer?.acknowledgement == 13 && transfer?.isComplete == true)
+        #expect(transfer?.records().map(\.amountMl) == [16])
+        #expect(transfer?.count == 1 && transfer?.isComplete == true)
 
         let records = (0..<16).flatMap {
             hex("1A 02 02 15 16 27 00 2D 00 00 01 61 00").dropLast(8) + [UInt8($0)] + hex("00 2D 00 00 01 61 00")
@@ -27,7 +27,7 @@ import Testing
         #expect(assembler.receive(first) == [])
         #expect(assembler.progress?.received == 106 && assembler.progress?.expected == 212)
         let second = assembler.receive([0x69, 0x06] + records.dropFirst(104)).first?.completed
-        #expect(second?.recordBytes == records && second?.acknowledgement == 208)
+        #expect(second?.recordBytes == records && second?.isComplete == true)
     }
 
     @Test
@@ -45,7 +45,7 @@ import Testing
                 var assembler = LogAssembler()
                 let transfers = assembler.receiveAll(way).compactMap(\.completed)
                 #expect(
-                    transfers.map { $0.records().accepted } == [records],
+                    transfers.map { $0.records() } == [records],
                     "round \(round), pieces of \(way.map(\.count))")
                 #expect(assembler.finish() == [])
             }
@@ -62,7 +62,7 @@ import Testing
                 var assembler = LogAssembler()
                 let events = assembler.receiveAll(pieces(bytes) { size })
                 #expect(
-                    events.compactMap(\.completed).map { $0.records().accepted } == [records],
+                    events.compactMap(\.completed).map { $0.records() } == [records],
                     "round \(round), pieces of \(size)")
             }
         }
@@ -88,7 +88,7 @@ import Testing
                     stream.insert(contentsOf: [Self.report, answer], at: position)
                     let events = assembler.receiveAll(stream)
                     #expect(
-                        events.compactMap(\.completed).map { $0.records().accepted } == [records],
+                        events.compactMap(\.completed).map { $0.records() } == [records],
                         "round \(round), position \(position)")
                     #expect(events.compactMap(\.message).map(\.encoded) == [Self.report, answer])
                 }
@@ -105,13 +105,13 @@ import Testing
         let events =
             assembler.receiveAll([Array(bytes.prefix(cut)), Self.report, answer, Array(bytes.dropFirst(cut))])
             + assembler.finish()
-        #expect(events.compactMap(\.completed).map { $0.records().accepted } == [records])
+        #expect(events.compactMap(\.completed).map { $0.records() } == [records])
         #expect(events.compactMap(\.message).map(\.encoded) == [Self.report, answer])
         #expect(events.count == 3)
         // A header without further bytes is reported, whatever precedes it.
         let lost = assembler.receiveAll([Array(bytes.prefix(cut)), Self.report] + values)
         guard case .malformed(let beginning, _)? = lost.dropFirst().first else { Issue.record("\(lost)"); return }
-        #expect(beginning == Array(bytes.prefix(cut)) && lost.last?.completed?.acknowledgement == nil)
+        #expect(beginning == Array(bytes.prefix(cut)))
     }
 
     @Test(arguments: ["50 54", "52 54", "52 50"])
@@ -135,28 +135,15 @@ import Testing
     }
 
     @Test
-    func `rule 3: a new header ends the old frame, and only the new frame is acknowledgeable`() {
+    func `rule 3: a new header ends the old frame, and only the new frame is complete`() {
         let (records, values) = sample(30)
         var assembler = LogAssembler()
         let half = values.count / 2
         let events = assembler.receiveAll(Array(values.prefix(half)) + values)
         guard case .unfinished(let kept, _)? = events.first else { Issue.record("\(events)"); return }
-        #expect(!kept.isComplete && kept.acknowledgement == nil)
-        #expect(kept.records().accepted == Array(records.prefix(kept.count)) && kept.count > 0)
-        #expect(events.last?.completed?.records().accepted == records)
-        // The bottle restarted the log, so the complete frame contains all of the unfinished one.
-        #expect(events.last?.completed?.acknowledgement == UInt16(30 * 13))
-    }
-
-    @Test
-    func `rule 3: a frame after a lost part is not acknowledgeable`() {
-        let first = sample(16, seed: 1)
-        let second = sample(16, seed: 2)
-        var assembler = LogAssembler()
-        let events = assembler.receiveAll(Array(first.values.dropLast()) + second.values)
-        #expect(events.last?.completed?.isComplete == true && events.last?.completed?.acknowledgement == nil)
-        _ = assembler.finish()
-        #expect(assembler.receiveAll(second.values).last?.completed?.acknowledgement == UInt16(16 * 13))
+        #expect(!kept.isComplete)
+        #expect(kept.records() == Array(records.prefix(kept.count)) && kept.count > 0)
+        #expect(events.last?.completed?.records() == records)
     }
 
     @Test
@@ -165,7 +152,7 @@ import Testing
         let record = Array(Self.one.dropFirst(6))
         let frame = Frame(.put, [Entry(.battery, [97]), Entry(.log, record), Entry(EntryType(0x77), [1, 2, 3])])
         let transfer = assembler.receive(frame.encoded).first?.completed
-        #expect(transfer?.recordBytes == record && transfer?.skipped.map(\.type) == [.battery, EntryType(0x77)])
+        #expect(transfer?.recordBytes == record)
     }
 
     @Test(arguments: [0x00, 0x0F, 0x1B, 0xFF] as [UInt8])
@@ -175,7 +162,7 @@ import Testing
         let events =
             assembler.receiveAll([hex("50 54 00 1E 0E 06") + record, [size, 0x06] + record]) + assembler.finish()
         guard case .unfinished(let kept, let reason)? = events.first else { Issue.record("\(events)"); return }
-        #expect(kept.recordBytes == record && kept.acknowledgement == nil && reason.offset == 19)
+        #expect(kept.recordBytes == record && reason.offset == 19)
         #expect(events.compactMap(\.completed).isEmpty)
     }
 
@@ -187,7 +174,7 @@ import Testing
             var assembler = LogAssembler()
             let events = assembler.receive(Array(bytes.prefix(count))) + assembler.finish()
             #expect(events.compactMap(\.completed).isEmpty)
-            let kept = events.compactMap(\.transfer).flatMap { $0.records().accepted }
+            let kept = events.compactMap(\.transfer).flatMap { $0.records() }
             #expect(kept == Array(records.prefix(kept.count)), "cut at \(count)")
             var assembled = LogAssembler()
             let singly = assembled.receiveAll(values) + assembled.finish()
@@ -202,13 +189,13 @@ import Testing
             for way in [values, pieces(values.flatMap { $0 }) { 20 }] {
                 var assembler = LogAssembler()
                 let events = assembler.receiveAll(way.flatMap { [$0, $0] })
-                #expect(events.compactMap(\.completed).map { $0.records().accepted } == [records], "round \(round)")
+                #expect(events.compactMap(\.completed).map { $0.records() } == [records], "round \(round)")
                 #expect(events.count { if case .repeated = $0 { true } else { false } } == way.count)
                 for index in way.indices {
                     var once = LogAssembler()
                     var stream = way
                     stream.insert(way[index], at: index)
-                    #expect(once.receiveAll(stream).compactMap(\.completed).map { $0.records().accepted } == [records])
+                    #expect(once.receiveAll(stream).compactMap(\.completed).map { $0.records() } == [records])
                 }
             }
         }
@@ -222,8 +209,8 @@ import Testing
             var assembler = LogAssembler()
             let events = assembler.receiveAll(values.shuffled(using: &generator))
             let transfers = events.compactMap(\.completed)
-            #expect(transfers.map { Set($0.records().accepted) } == [Set(records)], "round \(round)")
-            #expect(transfers.first?.acknowledgement == UInt16(records.count * 13))
+            #expect(transfers.map { Set($0.records()) } == [Set(records)], "round \(round)")
+            #expect(transfers.first?.count == records.count)
         }
     }
 
@@ -233,7 +220,7 @@ import Testing
         var assembler = LogAssembler()
         let events = assembler.receiveAll(values.map { Array($0.prefix(size)) }) + assembler.finish()
         #expect(events.compactMap(\.completed).isEmpty)
-        let kept = events.compactMap(\.transfer).flatMap { $0.records().accepted }
+        let kept = events.compactMap(\.transfer).flatMap { $0.records() }
         #expect(kept.allSatisfy(records.contains), "\(kept.count) kept")
     }
 
@@ -247,7 +234,7 @@ import Testing
                 stream.remove(at: missing)
                 let events = assembler.receiveAll(stream) + assembler.finish()
                 #expect(events.compactMap(\.completed).isEmpty)
-                let kept = events.compactMap(\.transfer).flatMap { $0.records().accepted }
+                let kept = events.compactMap(\.transfer).flatMap { $0.records() }
                 #expect(kept.allSatisfy(records.contains))
                 let lostBytes = missing == 0 ? values[0].count - 6 : values[missing].count - 2
                 #expect(kept.count == records.count - lostBytes / 13, "round \(round), missing \(missing)")
@@ -263,7 +250,7 @@ import Testing
         let frames =
             [first, second].map { Frame(.put, [Entry(.log, $0.records.flatMap(\.raw))]).encoded } + [hex("50 54 00 00")]
         let transfers = assembler.receiveAll(frames).compactMap(\.completed)
-        #expect(transfers.map(\.count) == [8, 3, 0] && transfers.allSatisfy(\.isAcknowledgeable))
+        #expect(transfers.map(\.count) == [8, 3, 0] && transfers.allSatisfy(\.isComplete))
     }
 
     @Test
@@ -281,7 +268,7 @@ import Testing
                 _ = assembler.receive(start + (0..<size).map { _ in UInt8.random(in: 0...30, using: &generator) })
             }
             _ = assembler.finish()
-            #expect(assembler.receiveAll(values).last?.completed?.records().accepted == records)
+            #expect(assembler.receiveAll(values).last?.completed?.records() == records)
             #expect(assembler.finish() == [])
         }
     }

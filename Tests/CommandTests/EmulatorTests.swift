@@ -96,7 +96,7 @@ private struct Bottle {
             var assembler = LogAssembler()
             for case .notification(_, let value) in events {
                 for event in assembler.receive(value) {
-                    if case .log(let log) = event { return log.records().accepted.map(\.amountMl) }
+                    if case .log(let log) = event { return log.records().map(\.amountMl) }
                     if case .message(let frame) = event, (try? BottleMessage(decoding: frame)) == .logEmpty {
                         return []
                     }

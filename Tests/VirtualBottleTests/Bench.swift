@@ -124,8 +124,8 @@ struct Bench {
         var records: [DrinkRecord] = []
         for value in write(.drinkLog) {
             for case .log(let transfer) in assembler.receive(value) {
-                records += transfer.records().accepted
-                if acknowledge, let bytes = transfer.acknowledgement { write(.acknowledge(bytes: bytes)) }
+                records += transfer.records()
+                if acknowledge { write(.acknowledge(bytes: UInt16(transfer.recordBytes.count))) }
             }
         }
         return records

@@ -79,10 +79,15 @@ import Emulator
         var assembler = LogAssembler()
         let events = bench.notified.flatMap { assembler.receive($0) } + assembler.finish()
         let transfers = events.compactMap { if case .log(let log) = $0 { log } else { nil } }
-        let isWhole = transfers.allSatisfy(\.isAcknowledgeable)
+        let isWhole = events.allSatisfy {
+            switch $0 {
+            case .unfinished, .malformed: false
+            case .message, .log, .repeated: true
+            }
+        }
         return Received(
-            amounts: transfers.flatMap { $0.records().accepted.map(\.amountMl) },
-            acknowledgement: isWhole ? transfers.reduce(0) { $0 + ($1.acknowledgement ?? 0) } : nil)
+            amounts: transfers.flatMap { $0.records().map(\.amountMl) },
+            acknowledgement: isWhole ? UInt16(transfers.reduce(0) { $0 + $1.recordBytes.count }) : nil)
     }
 
     @Test
@@ -136,7 +141,7 @@ import Emulator
         let values = try poll(word).values
         var assembler = LogAssembler()
         let records = values.flatMap { assembler.receive($0) }.compactMap {
-            if case .log(let log) = $0 { log.records().accepted } else { nil }
+            if case .log(let log) = $0 { log.records() } else { nil }
         }.flatMap { $0 }
         #expect(Set(records.map(\.amountMl)) == Set(1...40))
         #expect(values != (try poll("").values))

@@ -16,7 +16,7 @@ import Emulator
         #expect(values.dropFirst(2).allSatisfy { $0[1] == 0x06 })
         var assembler = LogAssembler()
         let records = values.flatMap { assembler.receive($0) }.compactMap {
-            if case .log(let log) = $0 { log.records().accepted } else { nil }
+            if case .log(let log) = $0 { log.records() } else { nil }
         }.flatMap { $0 }
         #expect(records.map(\.amountMl) == Array(1...20))
         #expect(records.first.map { [$0.year ?? 0, $0.month, $0.day, $0.hour, $0.minute] } == [2026, 11, 21, 12, 0])

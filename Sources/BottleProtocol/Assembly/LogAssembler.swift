@@ -4,7 +4,8 @@ package enum AssemblyEvent: Hashable, Sendable {
     case message(Frame)
     /// A complete PT frame. It can have no records: the draft profile ends a dump with an empty frame.
     case log(LogTransfer)
-    /// A log transfer that cannot be completed. Its whole records are kept and never acknowledged.
+    /// A log transfer that cannot be completed. Its whole records are kept and never acknowledged. A host must not
+    /// acknowledge later frames of the same dump either, because an acknowledgement drops the bottle's oldest records.
     case unfinished(LogTransfer, DecodeFailure)
     /// The previous value was received again: a repeated delivery (rule 7).
     case repeated([UInt8])
@@ -27,7 +28,6 @@ package struct LogAssembler: Sendable {
     /// Whole log entries that arrived before their header.
     private var early: [UInt8] = []
     private var previous: [UInt8]?
-    private var missing = MissingParts()
 
     package init() {}
 
@@ -65,7 +65,6 @@ package struct LogAssembler: Sendable {
         abandonHeader(&events)
         abandonEarly(&events)
         previous = nil
-        missing = MissingParts()
         return events
     }
 
@@ -199,9 +198,8 @@ package struct LogAssembler: Sendable {
             return surplus.count
         }
         let transfer = LogTransfer(
-            recordBytes: Array(surplus.prefix(whole)), skipped: [], payload: Array(surplus), length: nil,
-            isComplete: false, isAcknowledgeable: false)
-        missing.note(transfer)
+            recordBytes: Array(surplus.prefix(whole)), payload: Array(surplus), length: nil,
+            isComplete: false)
         events.append(
             .unfinished(
                 transfer,
@@ -214,8 +212,7 @@ package struct LogAssembler: Sendable {
         guard let open = frame else { return }
         if let failure = open.failure {
             frame = nil
-            missing.noteUnknown()
-            events.append(.unfinished(open.transfer(isAcknowledgeable: false), failure))
+            events.append(.unfinished(open.transfer, failure))
         } else if open.isComplete {
             events += closeFrame()
         }
@@ -225,10 +222,10 @@ package struct LogAssembler: Sendable {
         guard let done = frame else { return [] }
         frame = nil
         guard done.operation == .put else { return [.message(Frame(done.operation, payload: done.payload))] }
-        let found = done.transfer(isAcknowledgeable: true)
-        let transfer = missing.isCovered(by: found) && early.isEmpty ? found : done.transfer(isAcknowledgeable: false)
-        if transfer.isAcknowledgeable { missing = MissingParts() }
-        return [.log(transfer)]
+        // Earlier entries without a header are not part of this frame, so something is missing.
+        var events: [AssemblyEvent] = []
+        abandonEarly(&events)
+        return events + [.log(done.transfer)]
     }
 
     private func message(_ part: ArraySlice<UInt8>) -> AssemblyEvent {
@@ -248,16 +245,13 @@ package struct LogAssembler: Sendable {
             events.append(.malformed(open.bytes, reason))
             return
         }
-        let transfer = open.transfer(isAcknowledgeable: false)
-        missing.note(transfer)
-        events.append(.unfinished(transfer, reason))
+        events.append(.unfinished(open.transfer, reason))
     }
 
     private mutating func abandonHeader(_ events: inout [AssemblyEvent]) {
         guard !header.isEmpty else { return }
         let bytes = header
         header = []
-        missing.noteUnknown()
         reject(bytes[...], "the start of a frame without the rest", &events)
     }
 
@@ -265,9 +259,8 @@ package struct LogAssembler: Sendable {
         guard !early.isEmpty else { return }
         let records = ((try? Entry.sequence(decoding: early)) ?? []).flatMap(\.data)
         let transfer = LogTransfer(
-            recordBytes: records, skipped: [], payload: early, length: nil, isComplete: false, isAcknowledgeable: false)
+            recordBytes: records, payload: early, length: nil, isComplete: false)
         early = []
-        missing.note(transfer)
         events.append(
             .unfinished(
                 transfer,
@@ -276,8 +269,6 @@ package struct LogAssembler: Sendable {
     }
 
     private mutating func reject(_ bytes: ArraySlice<UInt8>, _ why: String, _ events: inout [AssemblyEvent]) {
-        // The bytes might be part of a log without a header, if they are long enough for a record.
-        if bytes.count >= DrinkRecord.size { missing.noteUnknown() }
         events.append(
             .malformed(Array(bytes), DecodeFailure(what: why, offset: 0, needed: Frame.headerSize, found: bytes.count)))
     }

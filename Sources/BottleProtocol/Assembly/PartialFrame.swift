@@ -100,11 +100,7 @@ struct PartialFrame {
         return entries.allSatisfy { entry in
             guard entry.type == .log else { return true }
             guard entry.data.count % DrinkRecord.size == 0 else { return false }
-            var good = true
-            DrinkRecord.decodeAll(entry.data) { result, _ in
-                if case .success(let record) = result { good = good && !record.isSuspect && record.isDrink }
-            }
-            return good
+            return DrinkRecord.all(in: entry.data).allSatisfy { !$0.isSuspect && $0.isDrink }
         }
     }
 }
@@ -112,19 +108,18 @@ struct PartialFrame {
 extension PartialFrame {
     /// The transfer so far. In an incomplete frame only certainly whole records count, because a lost notification
     /// shifts all following bytes if the MTU is small.
-    func transfer(isAcknowledgeable: Bool) -> LogTransfer {
-        let contents = contents(upTo: isComplete ? payload.count : trustedEnd)
+    var transfer: LogTransfer {
         var transfer = LogTransfer(
-            recordBytes: contents.records, skipped: contents.skipped, payload: payload, length: length,
-            isComplete: isComplete, isAcknowledgeable: isComplete && isAcknowledgeable)
+            recordBytes: records(upTo: isComplete ? payload.count : trustedEnd), payload: payload, length: length,
+            isComplete: isComplete)
         transfer.isPieced = !cuts.isEmpty
         return transfer
     }
 
-    /// The records that end at or before `limit`; the last entry can be incomplete.
-    private func contents(upTo limit: Int) -> (records: [UInt8], skipped: [Entry]) {
+    /// The records that end at or before `limit`; the last entry can be incomplete. Skips entries of other types
+    /// (rule 4).
+    private func records(upTo limit: Int) -> [UInt8] {
         var records: [UInt8] = []
-        var skipped: [Entry] = []
         records.reserveCapacity(limit)
         var index = 0
         while index + 1 < limit, index <= entryStart, !(scanFailure != nil && index == entryStart) {
@@ -132,12 +127,10 @@ extension PartialFrame {
             let data = payload[(index + 2)..<max(end, index + 2)]
             if payload[index + 1] == EntryType.log.rawValue {
                 records += data.prefix(data.count / DrinkRecord.size * DrinkRecord.size)
-            } else if index < entryStart {
-                skipped.append(Entry(EntryType(payload[index + 1]), Array(data)))
             }
             index += 1 + Int(payload[index])
         }
-        return (records, skipped)
+        return records
     }
 
     /// The offset of the first sign of a loss: a value like a new entry, or an impossible date in a log split inside

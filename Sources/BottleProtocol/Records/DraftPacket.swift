@@ -6,8 +6,6 @@ package enum DraftPacket {
     /// The records that the strict dialect accepts. Rejected ones are skipped; a rest below 13 bytes is ignored.
     package static func records(in packet: [UInt8]) -> [DrinkRecord] {
         guard packet.count >= 6, packet[0] == 0x50, packet[1] == 0x54 else { return [] }
-        return stride(from: 6, through: packet.count - DrinkRecord.size, by: DrinkRecord.size).compactMap { start in
-            try? DrinkRecord(decoding: packet[start..<(start + DrinkRecord.size)], dialect: .strict)
-        }
+        return DrinkRecord.all(in: Array(packet[6...]), dialect: .strict)
     }
 }

@@ -25,7 +25,6 @@ package struct DrinkRecord: Hashable, Sendable {
     ///
     /// `calendar` accepts all values; see `isSuspect`. `strict` rejects a byte 0 other than 1A and impossible dates, as
     /// the original requirements do (A1-02, A1-11, A1-12).
-    @inlinable
     package init(
         decoding bytes: some Collection<UInt8>, dialect: RecordDialect = .calendar, amountWidth: AmountWidth? = nil
     ) throws(DecodeFailure) {
@@ -40,12 +39,7 @@ package struct DrinkRecord: Hashable, Sendable {
             if index < 8 { head = head << 8 | UInt64(byte) } else { tail = tail << 8 | UInt64(byte) }
             index += 1
         }
-        try self.init(head: head, tail: tail, dialect: dialect, amountWidth: amountWidth ?? AmountWidth(dialect))
-    }
-
-    @usableFromInline
-    init(head: UInt64, tail: UInt64, dialect: RecordDialect, amountWidth: AmountWidth) throws(DecodeFailure) {
-        self.init(unchecked: head, tail: tail, dialect: dialect, amountWidth: amountWidth)
+        self.init(head: head, tail: tail, dialect: dialect, amountWidth: amountWidth ?? AmountWidth(dialect))
         guard dialect == .strict else { return }
         guard yearByte == Int(Self.strictTypeByte) else {
             throw DecodeFailure(
@@ -63,8 +57,7 @@ package struct DrinkRecord: Hashable, Sendable {
         }
     }
 
-    @usableFromInline
-    init(unchecked head: UInt64, tail: UInt64, dialect: RecordDialect, amountWidth: AmountWidth) {
+    private init(head: UInt64, tail: UInt64, dialect: RecordDialect, amountWidth: AmountWidth) {
         self.head = head
         self.tail = tail
         self.dialect = dialect
@@ -83,7 +76,14 @@ package struct DrinkRecord: Hashable, Sendable {
         var head: UInt64 = 0
         for byte in [yearByte, month, day, hour, minute, second] { head = head << 8 | UInt64(byte) }
         let tail = UInt64(tdsPpm) << 24 | UInt64(sensor.0) << 16 | UInt64(sensor.1) << 8 | UInt64(flag)
-        self.init(unchecked: head << 16 | UInt64(amountMl), tail: tail, dialect: .calendar, amountWidth: .u16be)
+        self.init(head: head << 16 | UInt64(amountMl), tail: tail, dialect: .calendar, amountWidth: .u16be)
+    }
+
+    /// Decodes consecutive records, except those that the dialect rejects. Ignores an incomplete record at the end.
+    package static func all(in bytes: [UInt8], dialect: RecordDialect = .calendar) -> [DrinkRecord] {
+        stride(from: 0, through: bytes.count - size, by: size).compactMap { start in
+            try? DrinkRecord(decoding: bytes[start..<(start + size)], dialect: dialect)
+        }
     }
 
     /// The byte at an offset (0–12).

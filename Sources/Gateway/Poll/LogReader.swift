@@ -142,7 +142,6 @@ struct LogReader: Hashable, Sendable {
     /// - Parameter isSingle: whether the frame arrived in one value.
     mutating func frame(_ transfer: LogTransfer, isSingle: Bool, at now: MonotonicInstant) -> Action {
         guard isListening(at: now) else { return .none }
-        if !transfer.isAcknowledgeable { note("an earlier part of the log went missing") }
         if opening == .none { opening = .frame }
         let records = transfer.records
         guard !records.isEmpty else { return end(.said) }
