@@ -1,5 +1,6 @@
 import Bluetooth
 import Dispatch
+import Foundation
 
 /// A central through an ESPHome Bluetooth proxy: `esphome:HOST`.
 package final class ESPHomeCentralLink: CentralLink {
@@ -16,14 +17,14 @@ package final class ESPHomeCentralLink: CentralLink {
     {
         name = "esphome:\(place)"
         let bytes = try key.map { text throws(LinkError) in
-            guard let bytes = Self.bytes(base64: text), bytes.count == NoiseSession.keySize else {
+            guard let bytes = Data(base64Encoded: text), bytes.count == NoiseSession.keySize else {
                 throw LinkError(
                     .permissionDenied,
                     "invalid encryption key for \(place): expected 32 bytes in Base64")
             }
             return bytes
         }
-        driver = ProxyDriver(place, key: bytes, instruments: instruments)
+        driver = ProxyDriver(place, key: bytes.map(Array.init), instruments: instruments)
         events = driver.events.stream()
     }
 
@@ -36,26 +37,6 @@ package final class ESPHomeCentralLink: CentralLink {
 
     /// Disconnects, and ends the session with the device.
     package func close() async { await driver.close() }
-
-    /// Decodes Base64 with padding (RFC 4648, section 4); `nil` if the text is invalid.
-    static func bytes(base64 text: String) -> [UInt8]? {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
-        guard text.utf8.count % 4 == 0, text.utf8.count - digits.count <= 2,
-            text.utf8.dropFirst(digits.count).allSatisfy({ $0 == UInt8(ascii: "=") })
-        else { return nil }
-        var (bits, count, bytes) = (0, 0, [UInt8]())
-        for digit in digits {
-            guard let value = alphabet.firstIndex(of: digit) else { return nil }
-            (bits, count) = (bits << 6 | value, count + 6)
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> count))
-                bits &= (1 << count) - 1
-            }
-        }
-        return bytes
-    }
 }
 
 /// Runs `ProxyHost` with a stream, a timer and the events. The queue protects all state.

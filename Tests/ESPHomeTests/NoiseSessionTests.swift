@@ -41,14 +41,4 @@ import Testing
             #expect(throws: NoiseSession.Failure.self) { try short.finish(Array(answer.prefix(place))) }
         }
     }
-
-    @Test(arguments: [("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", 32), ("AAE=", 2), ("AAEC", 3), ("", 0)])
-    func `Base64 is decoded`(text: String, count: Int) {
-        #expect(ESPHomeCentralLink.bytes(base64: text) == (0..<count).map { UInt8($0) })
-    }
-
-    @Test(arguments: [
-        "A", "AA", "AAA", "A===", "AA=A", "AA*=", "=AAA", "====", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
-    ])
-    func `invalid Base64 is rejected`(text: String) { #expect(ESPHomeCentralLink.bytes(base64: text) == nil) }
 }
