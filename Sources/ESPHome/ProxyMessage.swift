@@ -64,31 +64,46 @@ enum ProxyMessage: Hashable {
         }
     }
 
+    /// The fields of a message. Of a repeated field, `number` and `bytes` return the last value.
     struct Fields {
-        private var numbers: [Int: UInt64] = [:]
-        private var parts: [(field: Int, bytes: ArraySlice<UInt8>)] = []
+        private var all: [(field: Int, value: ProtobufReader.Value)] = []
 
         init(_ bytes: some Sequence<UInt8>) throws(ProtobufReader.Malformed) {
             var reader = ProtobufReader(bytes)
-            while let (field, value) = try reader.next() {
-                switch value {
-                case .number(let number): numbers[field] = number
-                case .bytes(let part): parts.append((field, part))
-                }
-            }
+            while let found = try reader.next() { all.append(found) }
+        }
+
+        private func integer(_ field: Int) -> UInt64 {
+            for case (field, .number(let number)) in all.reversed() { return number }
+            return 0
         }
 
         /// A signed 32-bit integer.
-        func number(_ field: Int) -> Int { Int(Int32(truncatingIfNeeded: numbers[field] ?? 0)) }
+        func number(_ field: Int) -> Int { Int(Int32(truncatingIfNeeded: integer(field))) }
         /// A zigzag-encoded integer.
         func zigzag(_ field: Int) -> Int {
-            let value = numbers[field] ?? 0
+            let value = integer(field)
             return Int(truncatingIfNeeded: value >> 1) ^ -Int(value & 1)
         }
-        func bytes(_ field: Int) -> [UInt8] { parts.last { $0.field == field }.map { Array($0.bytes) } ?? [] }
+        func bytes(_ field: Int) -> [UInt8] { repeated(field).last.map(Array.init) ?? [] }
         func text(_ field: Int) -> String { String(decoding: bytes(field), as: UTF8.self) }
-        func repeated(_ field: Int) -> [ArraySlice<UInt8>] { parts.filter { $0.field == field }.map(\.bytes) }
-        var address: BluetoothAddress { BluetoothAddress(numbers[1] ?? 0) }
-        var handle: UInt16 { UInt16(truncatingIfNeeded: numbers[2] ?? 0) }
+        func repeated(_ field: Int) -> [ArraySlice<UInt8>] {
+            all.compactMap { if case (field, .bytes(let part)) = $0 { part } else { nil } }
+        }
+        var address: BluetoothAddress { BluetoothAddress(integer(1)) }
+        var handle: UInt16 { UInt16(truncatingIfNeeded: integer(2)) }
+
+        /// The UUID in two halves in field 1. From API version 1.12 on, UUIDs of 16 and 32 bits are in `short`.
+        func uuid(short: Int) throws(ProtobufReader.Malformed) -> BluetoothUUID {
+            var halves: [UInt64] = []
+            for (field, value) in all where field == 1 {
+                switch value {
+                case .number(let half): halves.append(half)
+                case .bytes(let packed): halves += try ProtobufReader.packed(packed)
+                }
+            }
+            if halves.count >= 2 { return BluetoothUUID(high: halves[0], low: halves[1]) }
+            return BluetoothUUID(high: integer(short) << 32 | 0x1000, low: 0x8000_0080_5F9B_34FB)
+        }
     }
 }
