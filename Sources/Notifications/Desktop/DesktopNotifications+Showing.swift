@@ -7,7 +7,7 @@ extension DesktopNotifications {
     package func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
 
     /// As `deliver`. A notification that any process of this project showed recently counts as shown, because a process
-    /// can end before recording it. If another process waits for the server, that process shows the notification.
+    /// can end before recording it.
     package func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
         guard !memory.hasJustShown(notification) else {
@@ -15,11 +15,6 @@ extension DesktopNotifications {
             return true
         }
         if notification.urgency != .critical, await isUndisturbed(server) { return false }
-        guard await begins(notification, server) else {
-            if memory.hasJustShown(notification) { return true }
-            outlets.log("Already being shown: \(notification.kind.id) (\(notification.id)).")
-            return false
-        }
         let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
         let message = DesktopMessage(capabilities: server.capabilities, hearsPresses: outlets.pressed != nil)
         let call = DBusCall(
@@ -40,20 +35,6 @@ extension DesktopNotifications {
         }
     }
 
-    /// Whether this process shows the notification now. Another process that waits for its server takes precedence,
-    /// unless it has left the bus.
-    private func begins(_ notification: Announcement, _ server: Server) async -> Bool {
-        let lease = Double(limits.lateAnswer.components.seconds) + 5
-        var gone: String?
-        if let other = memory.shower(of: notification, owner: server.owner, within: lease) {
-            guard await other != server.connection.uniqueName, (try? await server.connection.hasOwner(other)) == false
-            else { return false }
-            gone = other
-        }
-        return memory.begin(
-            notification, by: await server.connection.uniqueName, owner: server.owner, within: lease, insteadOf: gone)
-    }
-
     /// Shows resident notifications again after a restart of the server.
     func showLost() async {
         for announcement in memory.lost { _ = await show(announcement) }
@@ -66,17 +47,6 @@ extension DesktopNotifications {
         _ = try? await server.connection.call(
             DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]),
             limit: limits.answer)
-    }
-
-    /// Closes all notifications, when the desktop's user changes.
-    package func withdraw() async {
-        guard let server = await readyServer() else { return }
-        for notice in memory.notices(owner: server.owner) {
-            memory.forget(notice.number, owner: server.owner)
-            _ = try? await server.connection.call(
-                DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]),
-                limit: limits.answer)
-        }
     }
 
     /// Whether the server reports "do not disturb". Only urgent notifications are shown then.
@@ -96,7 +66,6 @@ extension DesktopNotifications {
         switch answer {
         case .success(let values):
             guard let shown = values.first?.integer.flatMap(UInt32.init(exactly:)), shown > 0 else {
-                server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
                 rest(DBusFailure(DBusFailure.failed, "the notification server returned no ID"), of: server)
                 wanted?.resume(returning: false)
                 return
@@ -104,14 +73,11 @@ extension DesktopNotifications {
             // A server that has ended shows nothing.
             if self.server?.owner == server.owner || self.server == nil {
                 memory.remember(notification, number: shown, owner: server.owner)
-            } else {
-                server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
             }
             if wanted == nil { wake() }
             outlets.log("Shown on the desktop: \(notification.kind.id) (\(notification.id)).")
             wanted?.resume(returning: true)
         case .failure(let failure):
-            server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
             // Only an awaited response affects the pause.
             if wanted != nil { rest(failure, of: server) }
             wanted?.resume(returning: false)
