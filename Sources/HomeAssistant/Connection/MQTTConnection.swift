@@ -14,27 +14,26 @@ package final class MQTTConnection: Sendable {
     private static let descriptorLimit: Int32 = 1024
     private static let closingLimit = Duration.seconds(2)
 
-    private typealias Reply = @Sendable (Result<Int32, MQTTFailure>) -> Void
+    private typealias Answer = Once<Result<Int32, MQTTFailure>>
 
     private struct State {
-        /// Whether the broker has the session, from CONNACK; `nil` before CONNACK.
-        var admission: Result<Bool, MQTTFailure>?
         var isRetainAvailable = true
         var maximumQoS: Int32 = 1
         /// Whether `receive` is running.
         var isReceiving = false
         var end: MQTTFailure?
-        /// The handlers of expected acknowledgements by packet identifier.
-        var replies: [Int32: Reply] = [:]
+        /// The expected acknowledgements by packet identifier.
+        var answers: [Int32: Answer] = [:]
         /// The reason codes that arrived before the sending call returned.
         var early: [Int32: Int32] = [:]
-        var waitsForAdmission: [@Sendable (Result<Bool, MQTTFailure>) -> Void] = []
-        var waitsForEnd: [@Sendable (MQTTFailure) -> Void] = []
     }
 
     /// The address of the library's client while it is connected, else 0. Locked separately from `state`.
     private let client = Mutex(0)
     private let state = Mutex(State())
+    /// Whether the broker has the session, from CONNACK.
+    private let admission = Once<Result<Bool, MQTTFailure>>()
+    private let end = Once<MQTTFailure>()
     /// The last error that the library logged, which has the reason of a TLS failure.
     private let complaint = Mutex<String?>(nil)
     private let options: MQTTOptions
@@ -55,7 +54,7 @@ package final class MQTTConnection: Sendable {
         let thread = Thread { if let made = OpaquePointer(bitPattern: address) { self.run(made) } }
         thread.name = "mqtt"
         thread.start()
-        fail(after: options.limit, "did not answer") { $0.admission == nil }
+        fail(after: options.limit, "did not answer") { [admission] in admission.known == nil }
     }
 
     /// Connects, with fewer features if the broker supports fewer (`MQTTOptions.adapt`).
@@ -81,15 +80,7 @@ package final class MQTTConnection: Sendable {
     /// Waits until the broker accepts the connection.
     /// - Returns: whether the broker has the session.
     package func connected() async throws(MQTTFailure) -> Bool {
-        let result: Result<Bool, MQTTFailure> = await withCheckedContinuation { continuation in
-            let known = state.withLock { state -> Result<Bool, MQTTFailure>? in
-                if let known = state.end.map(Result.failure) ?? state.admission { return known }
-                state.waitsForAdmission.append { continuation.resume(returning: $0) }
-                return nil
-            }
-            if let known { continuation.resume(returning: known) }
-        }
-        return try result.get()
+        try await admission.value().get()
     }
 
     /// Subscribes, and waits for the broker's grant.
@@ -122,8 +113,10 @@ package final class MQTTConnection: Sendable {
             for message in messages {
                 var number: Int32 = 0
                 guard send(message, client, &number) == 0 else { continue }
-                expect(number) { result in
-                    if case .success(let code) = result { answered(message.topic, MQTTDelivery(code: code)) }
+                let answer = expect(number)
+                Task {
+                    guard case .success(let code) = await answer.value() else { return }
+                    answered(message.topic, MQTTDelivery(code: code))
                 }
             }
         }
@@ -144,17 +137,9 @@ package final class MQTTConnection: Sendable {
     }
 
     /// The reason for the end of the connection; `nil` before it.
-    package var failure: MQTTFailure? { state.withLock { $0.end } }
+    package var failure: MQTTFailure? { end.known }
 
-    package func ended() async -> MQTTFailure {
-        await withCheckedContinuation { continuation in
-            let known = state.withLock { state in
-                if state.end == nil { state.waitsForEnd.append { continuation.resume(returning: $0) } }
-                return state.end
-            }
-            if let known { continuation.resume(returning: known) }
-        }
-    }
+    package func ended() async -> MQTTFailure { await end.value() }
 
     /// Disconnects after everything was sent, without waiting. The broker does not publish the last will, and sends
     /// messages that were not received again at the next connection.
@@ -166,7 +151,7 @@ package final class MQTTConnection: Sendable {
     /// would send it again at the next connection.
     package func close() async {
         disconnect()
-        fail(after: Self.closingLimit, "did not end the connection") { $0.end == nil }
+        fail(after: Self.closingLimit, "did not end the connection") { [end] in end.known == nil }
         _ = await ended()
     }
 
@@ -177,7 +162,7 @@ package final class MQTTConnection: Sendable {
         // DNS resolution blocks.
         var code = mosquitto_connect_async(made, options.address.host, Int32(options.address.port), 30)
         if code == 0, mosquitto_socket(made) >= Self.descriptorLimit {
-            end(MQTTFailure(.tooMuch, "The process has too many open files for libmosquitto"))
+            end(with: MQTTFailure(.tooMuch, "The process has too many open files for libmosquitto"))
         }
         if code == 0 { client.withLock { $0 = Int(bitPattern: made) } }
         while code == 0, failure == nil {
@@ -185,7 +170,7 @@ package final class MQTTConnection: Sendable {
             // Write before the next message is read.
             if code == 0 { code = mosquitto_loop_write(made, 1) }
         }
-        end(failure(code, errno))
+        end(with: failure(code, errno))
         client.withLock { $0 = 0 }
         mosquitto_destroy(made)
     }
@@ -195,28 +180,21 @@ package final class MQTTConnection: Sendable {
     private func acknowledged(
         _ count: Int, _ send: (OpaquePointer, Int, inout Int32) -> Int32
     ) async throws(MQTTFailure) -> [Int32] {
-        guard count > 0 else { return [] }
-        let result: Result<[Int32], MQTTFailure> = await withCheckedContinuation { continuation in
-            let batch = Batch(count) { continuation.resume(returning: $0) }
-            let isOpen = client.withLock { client in
-                guard let client = OpaquePointer(bitPattern: client) else { return false }
-                for index in 0..<count {
-                    var number: Int32 = 0
-                    let code = send(client, index, &number)
-                    guard code == 0 else {
-                        let isLost = code == MOSQ_ERR_NO_CONN.rawValue || code == MOSQ_ERR_CONN_LOST.rawValue
-                        batch.set(index, isLost ? .failure(failure(code, errno)) : .success(-code))
-                        continue
-                    }
-                    expect(number) { batch.set(index, $0) }
-                }
-                return true
+        let answers = client.withLock { client -> [Answer]? in
+            guard let client = OpaquePointer(bitPattern: client) else { return nil }
+            return (0..<count).map { index in
+                var number: Int32 = 0
+                let code = send(client, index, &number)
+                guard code != 0 else { return expect(number) }
+                let isLost = code == MOSQ_ERR_NO_CONN.rawValue || code == MOSQ_ERR_CONN_LOST.rawValue
+                return Answer(isLost ? .failure(failure(code, errno)) : .success(-code))
             }
-            if let end = failure { batch.end(end) }
-            if !isOpen { batch.end(failure ?? MQTTFailure(.closed, "The connection was closed.")) }
-            fail(after: options.limit, "did not confirm a message") { _ in !batch.isOver }
         }
-        return try result.get()
+        guard let answers else { throw failure ?? MQTTFailure(.closed, "The connection was closed.") }
+        fail(after: options.limit, "did not confirm a message") { answers.contains { $0.known == nil } }
+        var codes: [Int32] = []
+        for answer in answers { codes.append(try await answer.value().get()) }
+        return codes
     }
 
     /// Sends a message, and returns the library's error code.
@@ -230,76 +208,69 @@ package final class MQTTConnection: Sendable {
         }
     }
 
-    /// - Parameter reply: called with the reason code of the acknowledgement.
-    private func expect(_ number: Int32, _ reply: @escaping Reply) {
-        let known = state.withLock { state in
-            if let early = state.early.removeValue(forKey: number) { return early as Int32? }
-            if state.end == nil { state.replies[number] = reply }
-            return nil
+    /// The reason code of the acknowledgement with this packet identifier.
+    private func expect(_ number: Int32) -> Answer {
+        state.withLock { state in
+            if let early = state.early.removeValue(forKey: number) { return Answer(.success(early)) }
+            if let end = state.end { return Answer(.failure(end)) }
+            let answer = Answer()
+            state.answers[number] = answer
+            return answer
         }
-        if let known { reply(.success(known)) }
     }
 
     /// Ends the connection after a timeout if the broker's response is still missing.
-    private func fail(after limit: Duration, _ what: String, if isMissing: @escaping @Sendable (State) -> Bool) {
+    private func fail(after limit: Duration, _ what: String, if isMissing: @escaping @Sendable () -> Bool) {
         let failure = MQTTFailure(
             .noAnswer, "The broker at \(options.address) \(what) in \(limit.components.seconds) s")
         Task { [weak self] in
             repeat { try? await Task.sleep(for: limit) } while self?.state.withLock({ $0.isReceiving }) == true
-            guard let self, state.withLock({ isMissing($0) }) else { return }
-            end(failure)
+            guard isMissing() else { return }
+            self?.end(with: failure)
         }
     }
 
     /// Ends all waits with the failure. The thread then disconnects and ends.
-    private func end(_ failure: MQTTFailure) {
-        let old = state.withLock { state -> State? in
+    private func end(with failure: MQTTFailure) {
+        let answers = state.withLock { state -> [Answer]? in
             guard state.end == nil else { return nil }
-            let old = state
-            state = State(
-                admission: state.admission, isRetainAvailable: state.isRetainAvailable, maximumQoS: state.maximumQoS,
-                end: failure)
-            return old
+            state.end = failure
+            defer { state.answers = [:] }
+            return Array(state.answers.values)
         }
-        guard let old else { return }
-        for wait in old.waitsForAdmission { wait(.failure(failure)) }
-        for reply in old.replies.values { reply(.failure(failure)) }
-        for wait in old.waitsForEnd { wait(failure) }
+        guard let answers else { return }
+        end.set(failure)
+        admission.set(.failure(failure))
+        for answer in answers { answer.set(.failure(failure)) }
         disconnect()
     }
+}
 
-    private final class Batch: Sendable {
-        private let state:
-            Mutex<(codes: [Int32?], left: Int, done: (@Sendable (Result<[Int32], MQTTFailure>) -> Void)?)>
+/// A value that is set once, and that several tasks can wait for.
+private final class Once<Value: Sendable>: Sendable {
+    private let state: Mutex<(value: Value?, waiting: [CheckedContinuation<Value, Never>])>
 
-        init(_ count: Int, _ done: @escaping @Sendable (Result<[Int32], MQTTFailure>) -> Void) {
-            state = Mutex(([Int32?](repeating: nil, count: count), count, done))
+    init(_ value: Value? = nil) { state = Mutex((value, [])) }
+
+    var known: Value? { state.withLock { $0.value } }
+
+    /// Sets the value. Later calls have no effect.
+    func set(_ value: Value) {
+        let waiting = state.withLock { state in
+            guard state.value == nil else { return [] as [CheckedContinuation<Value, Never>] }
+            defer { state = (value, []) }
+            return state.waiting
         }
+        for one in waiting { one.resume(returning: value) }
+    }
 
-        var isOver: Bool { state.withLock { $0.done == nil } }
-
-        func set(_ index: Int, _ result: Result<Int32, MQTTFailure>) {
-            switch result {
-            case .failure(let failure): end(failure)
-            case .success(let code):
-                let finished = state.withLock { state in
-                    state.codes[index] = code
-                    state.left -= 1
-                    guard state.left == 0, let done = state.done else { return nil as (() -> Void)? }
-                    state.done = nil
-                    let codes = state.codes.map { $0 ?? 0 }
-                    return { done(.success(codes)) }
-                }
-                finished?()
+    func value() async -> Value {
+        await withCheckedContinuation { continuation in
+            let known = state.withLock { state in
+                if state.value == nil { state.waiting.append(continuation) }
+                return state.value
             }
-        }
-
-        func end(_ failure: MQTTFailure) {
-            let done = state.withLock { state in
-                defer { state.done = nil }
-                return state.done
-            }
-            done?(.failure(failure))
+            if let known { continuation.resume(returning: known) }
         }
     }
 }
@@ -324,7 +295,7 @@ extension MQTTConnection {
         mosquitto_disconnect_callback_set(client) { _, owner, code in
             let number = errno
             guard let connection = MQTTConnection.of(owner) else { return }
-            connection.end(connection.failure(code, number))
+            connection.end(with: connection.failure(code, number))
         }
         mosquitto_publish_v5_callback_set(client) { _, owner, number, code, _ in
             MQTTConnection.of(owner)?.acknowledged(number, code)
@@ -348,7 +319,7 @@ extension MQTTConnection {
             if case .failure(let error) = result {
                 // The library can no longer write the PUBACK.
                 shutdown(mosquitto_socket(client), Int32(SHUT_RDWR))
-                connection.end(MQTTFailure(.closed, "A message was not processed: \(error)"))
+                connection.end(with: MQTTFailure(.closed, "A message was not processed: \(error)"))
             }
             // Ends `mosquitto_loop_read`, which otherwise reads several messages before a PUBACK is written.
             errno = EAGAIN
@@ -373,30 +344,25 @@ extension MQTTConnection {
             : .failure(
                 MQTTFailure(
                     .refused, "The broker at \(options.address) refuses: \(words ?? "code \(code)")", code: code))
-        let waits = state.withLock { state in
-            state.admission = result
-            (state.isRetainAvailable, state.maximumQoS) = (
-                retains && options.mayRetain, min(qos, options.qos)
-            )
-            defer { state.waitsForAdmission = [] }
-            return state.waitsForAdmission
+        state.withLock { state in
+            (state.isRetainAvailable, state.maximumQoS) = (retains && options.mayRetain, min(qos, options.qos))
         }
-        for wait in waits { wait(result) }
-        if case .failure(let failure) = result { end(failure) }
+        admission.set(result)
+        if case .failure(let failure) = result { end(with: failure) }
     }
 
     private func acknowledged(_ number: Int32, _ code: Int32) {
-        let reply = state.withLock { state in
-            let reply = state.replies.removeValue(forKey: number)
-            if reply == nil, state.end == nil { state.early[number] = code }
-            return reply
+        let answer = state.withLock { state in
+            let answer = state.answers.removeValue(forKey: number)
+            if answer == nil, state.end == nil { state.early[number] = code }
+            return answer
         }
-        reply?(.success(code))
+        answer?.set(.success(code))
     }
 
     private func failure(_ code: Int32, _ errno: Int32) -> MQTTFailure {
         let place = "The broker at \(options.address)"
-        let (words, isAdmitted) = (complaint.withLock { $0 }, state.withLock { $0.admission != nil })
+        let (words, isAdmitted) = (complaint.withLock { $0 }, admission.known != nil)
         let system = String(cString: strerror(errno))
         if code == MOSQ_ERR_SUCCESS.rawValue { return MQTTFailure(.closed, "The connection was closed.") }
         if code >= 128 {
