@@ -20,8 +20,10 @@ let strict: [SwiftSetting] =
         .enableUpcomingFeature("ExistentialAny")
     ]
 
-func target(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
-    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
+func target(
+    _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = []
+) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: strict)
 }
 
 func command(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -97,7 +99,9 @@ let package = Package(
                 "Store",
                 "TrackerCore", "Utilities", argumentParser, logging, tomlKit,
             ]),
-        target("HomeAssistant", ["CMosquitto", "Store", "TrackerCore", "TrackerService", "Utilities"]),
+        target(
+            "HomeAssistant", ["CMosquitto", "Store", "TrackerCore", "TrackerService", "Utilities"],
+            resources: [.embedInCode("Discovery/entities.json")]),
         target("Notifications", ["Cryptography", "DBus", "Store", "TrackerCore", "TrackerService", "Utilities"]),
         target(
             "WebServer",

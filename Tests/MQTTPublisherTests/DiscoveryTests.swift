@@ -113,6 +113,20 @@ import TrackerService
         }
     }
 
+    @Test func `lists and limits are those of the program`() throws {
+        func fields(_ device: HomeDevice, _ key: String) -> [String: HomeComponent.Value] {
+            device.components.first { $0.key == key }?.fields ?? [:]
+        }
+        let (day, bottle) = (day(), try bottle())
+        #expect(fields(day, "goal_ml")["min"] == .whole(Settings.goals.lowerBound))
+        #expect(fields(day, "goal_ml")["max"] == .whole(Settings.goals.upperBound))
+        #expect(fields(day, "sip")["event_types"] == .texts(SipPayload.Event.allCases.map(\.rawValue)))
+        #expect(fields(day, "reminder")["event_types"] == .texts(NotifyPayload.events))
+        #expect(fields(bottle, "link")["options"] == .texts(BottlePayload.links))
+        #expect(fields(bottle, "light")["options"] == .texts(CommandRequest.lights))
+        #expect(fields(bottle, "bottle_reminder")["options"] == .texts(CommandRequest.bottleReminders))
+    }
+
     @Test func `a discovery message fits the broker's limit`() throws {
         for device in [day(), try bottle()] { #expect(try TrackerDesk.json(device).utf8.count < 16_384) }
     }

@@ -1,16 +1,23 @@
 /// An entity in Home Assistant's discovery message.
 struct HomeComponent: Encodable {
-    enum Value: Hashable, Encodable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
-        ExpressibleByBooleanLiteral
-    {
+    enum Value: Hashable, Codable {
         case text(String)
         case whole(Int)
         case flag(Bool)
         case texts([String])
 
-        init(stringLiteral text: String) { self = .text(text) }
-        init(integerLiteral whole: Int) { self = .whole(whole) }
-        init(booleanLiteral flag: Bool) { self = .flag(flag) }
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let flag = try? container.decode(Bool.self) {
+                self = .flag(flag)
+            } else if let whole = try? container.decode(Int.self) {
+                self = .whole(whole)
+            } else if let text = try? container.decode(String.self) {
+                self = .text(text)
+            } else {
+                self = .texts(try container.decode([String].self))
+            }
+        }
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
@@ -21,22 +28,30 @@ struct HomeComponent: Encodable {
             case .texts(let texts): try container.encode(texts)
             }
         }
+
+        var text: String? { if case .text(let text) = self { text } else { nil } }
     }
 
     let platform: String
     /// A part of ids that must never change.
     let key: String
+    /// All other fields. Without fields, Home Assistant removes the entity.
     var fields: [String: Value]
 
     /// - Parameters:
-    ///   - isOffered: `false` leaves out all fields, so that Home Assistant removes the entity.
-    ///   - kind: fields that several entities share.
-    init(
-        _ platform: String, _ key: String, _ name: String, isOffered: Bool = true, like kind: [String: Value] = [:],
-        _ fields: [String: Value]
-    ) {
+    ///   - entry: an entity of `entities.json`, with `{prefix}` for the prefix of topics.
+    ///   - offers: the values of `if` with which an entity is offered.
+    init?(_ entry: [String: Value], prefix: String, offers: Set<String>) {
+        var fields = entry
+        let condition = fields.removeValue(forKey: "if")?.text
+        guard let platform = fields.removeValue(forKey: "platform")?.text,
+            let key = fields.removeValue(forKey: "key")?.text
+        else { return nil }
         (self.platform, self.key) = (platform, key)
-        self.fields = isOffered ? fields.merging(kind) { own, _ in own }.merging(["name": .text(name)]) { $1 } : [:]
+        self.fields =
+            condition.map(offers.contains) ?? true
+            ? fields.mapValues { value in value.text.map { .text($0.replacing("{prefix}", with: prefix)) } ?? value }
+            : [:]
     }
 
     var isOffered: Bool { !fields.isEmpty }

@@ -1,3 +1,5 @@
+import Foundation
+import TrackerCore
 import TrackerService
 
 /// A device of Home Assistant with its entities, as one retained discovery message. If it is too long, each entity has
@@ -15,6 +17,42 @@ struct HomeDevice: Encodable {
 
     /// Platforms with state from the device's topic. Others are optimistic, because the bottle does not report it.
     private static let stateful: Set = ["sensor", "binary_sensor", "number", "switch"]
+
+    /// The entities of both devices (docs: home-assistant.io/integrations/mqtt).
+    private static let entities =
+        (try? JSONDecoder().decode(
+            [String: [[String: HomeComponent.Value]]].self, from: Data(PackageResources.entities_json))) ?? [:]
+
+    static func day(id: String, version: String, topics: Topics, commands: Bool, waterline: Bool) -> HomeDevice {
+        let offers = [
+            commands ? "commands" : "no commands", waterline ? "waterline" : nil,
+            waterline && commands ? "waterline commands" : nil,
+        ]
+        let name = topics.prefix.split(separator: "/").map { $0.prefix(1).uppercased() + $0.dropFirst() }
+        return HomeDevice(
+            id: "waterh_\(id)", name: name.joined(separator: " "), model: "Day", version: version,
+            slug: PlainName.of(topics.prefix), topics: topics, stateTopic: topics.state,
+            components: components("day", topics, offers))
+    }
+
+    /// The device for a bottle.
+    /// - Parameter isOnly: whether it is the store's only bottle, to which commands apply.
+    static func bottle(
+        _ bottle: BottleReport, id: String, version: String, topics: Topics, commands: Bool, isOnly: Bool
+    ) -> HomeDevice {
+        let (own, name) = (BottlePayload.id(of: bottle), bottle.advertisedName ?? bottle.name)
+        let offers = commands ? ["commands", isOnly ? "commands for the only bottle" : nil] : []
+        return HomeDevice(
+            id: "waterh_\(id)_\(own)", name: name, model: bottle.model ?? "Bottle", version: version,
+            slug: PlainName.of(name), topics: topics, stateTopic: topics.bottle(own),
+            components: components("bottle", topics, offers))
+    }
+
+    private static func components(_ device: String, _ topics: Topics, _ offers: [String?]) -> [HomeComponent] {
+        (entities[device] ?? []).compactMap {
+            HomeComponent($0, prefix: topics.prefix, offers: Set(offers.compactMap(\.self)))
+        }
+    }
 
     func topic(_ discovery: String) -> String { "\(discovery)/device/\(id)/config" }
 
