@@ -130,7 +130,6 @@ package struct HTTPListener: Sendable {
     private static func answering<Responder: HTTPResponder>(_ responder: Responder, _ log: Logger)
         -> HTTPChannelHandler.Responder
     where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-        let date = DateField()
         return { (request, writer: consuming ResponseWriter, channel) in
             var log = log
             log[metadataKey: "hb.request.id"] = .stringConvertible(RequestID())
@@ -144,7 +143,7 @@ package struct HTTPListener: Sendable {
                 log.debug("A request failed with an unknown error.", metadata: ["error": "\(error)"])
                 response = Response(status: .internalServerError)
             }
-            response.headers[.date] = date.text(at: time(nil))
+            response.headers[.date] = Self.date()
             do {
                 try await writer.write(response: response.head, body: response.body)
             } catch is HTTPParserError {
@@ -152,6 +151,16 @@ package struct HTTPListener: Sendable {
                 throw BrokenWhileAnswered()
             }
         }
+    }
+
+    /// The time as an HTTP date (RFC 9110, 5.6.7). The library's clock wakes the process every second.
+    private static func date() -> String {
+        var (now, parts) = (time(nil), tm())
+        gmtime_r(&now, &parts)
+        var bytes = [CChar](repeating: 0, count: 64)
+        // The names of days and months are English, because no program here sets a locale.
+        let count = strftime(&bytes, bytes.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+        return String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     /// Invalid HTTP arrived during a response, so the connection ends.
