@@ -106,8 +106,8 @@ let package = Package(
         target(
             "WebServer",
             [
-                "CDashboard", "Store", "TrackerCore", "TrackerService", "Utilities", hummingbird, hummingbirdCore,
-                httpTypes, logging, nio, nioHTTP, nioPosix,
+                "CDashboard", "Cryptography", "Store", "TrackerCore", "TrackerService", "Utilities", hummingbird,
+                hummingbirdCore, httpTypes, logging, nio, nioHTTP, nioPosix,
             ]),
 
         // Programs.
