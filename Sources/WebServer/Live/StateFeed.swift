@@ -86,9 +86,6 @@ actor StateFeed {
     /// Notifications that were sent and might not be stored yet.
     private var justSaid: [Notice] = []
 
-    /// The read of the store that has not started yet. Further requests share it.
-    private var waitingLook: Task<Text, any Error>?
-    private var lastLook: Task<Text, any Error>?
     private var known: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
     private var told: Said?
     /// The state that was last sent to callers without access to Waterline.
@@ -111,22 +108,8 @@ actor StateFeed {
 
     var watcherCount: Int { watchers.count }
 
-    /// The state. Requests during a read of the store share the next read, which has every write before them.
+    /// The state, read from the store if anything has changed. It has every write before the call.
     func current() async throws -> Text {
-        if let waitingLook { return try await waitingLook.value }
-        let before = lastLook
-        let next = Task(executorPreference: BlockingThreads.shared) { try await self.look(after: before) }
-        (waitingLook, lastLook) = (next, next)
-        return try await next.value
-    }
-
-    private func look(after before: Task<Text, any Error>?) async throws -> Text {
-        _ = await before?.result
-        waitingLook = nil
-        return try await look()
-    }
-
-    private func look() async throws -> Text {
         let status = await service?.status()
         let desk = try desk()
         let mark = try desk.store.changeMark()
@@ -181,7 +164,7 @@ actor StateFeed {
             token: token, looks: looks, showsNotifications: showsNotifications, seesWaterline: seesWaterline,
             has: max(known, said), stream: continuation, hangUp: hangUp)
         if looks { await service?.look(.begins) }
-        if watching == nil { watching = Task { await self.follow() } }
+        if watching == nil { watching = Task(executorPreference: BlockingThreads.shared) { await self.follow() } }
         if showsNotifications { await opened() }
         return (id, stream)
     }
