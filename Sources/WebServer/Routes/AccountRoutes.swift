@@ -12,16 +12,13 @@ enum AccountRoutes {
         _ addresses: @escaping @Sendable () -> PageAddresses, _ log: Logger
     ) {
         table.get("access") { ask in
-            try ask.allowQuery([])
             let caller = ask.visit.caller
             return .json(CallerReport(scope: caller.scope?.rawValue, token: caller.token?.id))
         }
-        table.get("tokens", needs: .admin) { ask in
-            try ask.allowQuery([])
-            return .json(try ask.person.desk().tokens())
-        }
+        table.get("tokens", needs: .admin) { ask in .json(try ask.person.desk().tokens()) }
         table.write(.post, "tokens", needs: .admin, way: .secret) { ask, desk, fields in
-            let (label, scope) = (try fields.text("label") ?? "http", try fields.scope("scope") ?? .log)
+            let label = try fields.text("label") ?? "http"
+            let scope: Scope = try fields.choice("scope", "notAScope") ?? .log
             try fields.finish()
             let token = try desk.makeToken(label: label, scope: scope)
             log.notice(
@@ -29,8 +26,7 @@ enum AccountRoutes {
             return .json(token, status: .created)
         }
         // A caller may revoke its own token to sign out.
-        table.write(.delete, "tokens/:token", needs: .read) { ask, desk, fields in
-            try fields.finish()
+        table.action(.delete, "tokens/:token", needs: .read) { ask, desk in
             let id = try ask.part("token")
             let isOwn = id == ask.visit.caller.token?.id
             if !isOwn { try ask.visit.caller.require(.admin) }
@@ -60,7 +56,7 @@ enum AccountRoutes {
         }
         table.write(.post, "access-codes", needs: .admin, way: .secret) { ask, _, fields in
             let grant = AccessCodes.Grant(
-                scope: try fields.scope("scope") ?? .control, label: try fields.text("label") ?? "browser")
+                scope: try fields.choice("scope", "notAScope") ?? .control, label: try fields.text("label") ?? "browser")
             try fields.finish()
             try TrackerDesk.checkLabel(grant.label)
             let (code, places) = (await codes.make(grant, for: ask.visit.caller.name), addresses())
@@ -142,15 +138,4 @@ enum AccountRoutes {
         invite), and revoke the unused token in the list of tokens.
         """
     )
-}
-
-extension Fields {
-    mutating func scope(_ key: String) throws -> Scope? {
-        guard let text = try text(key) else { return nil }
-        guard let scope = Scope(rawValue: text) else {
-            throw HTTPProblem.wrong(
-                "notAScope", "\"\(key)\" must be one of \(Scope.allCases.map(\.rawValue).joined(separator: ", ")).")
-        }
-        return scope
-    }
 }

@@ -4,19 +4,15 @@ import TrackerService
 enum AdoptionRoutes {
     static func add(to table: RouteTable) {
         table.get("bottles-in-range", needs: .admin) { ask in
-            try ask.allowQuery([])
-            return .json(["bottles": try await service(ask).status().bottlesInRange ?? []])
+            .json(["bottles": try await ask.service().status().bottlesInRange ?? []])
         }
-        table.write(.post, "bottles-in-range/scan", needs: .admin, way: .repeatable) { ask, _, fields in
-            try fields.finish()
-            return .json(["bottles": try await service(ask).scan()])
+        table.action(.post, "bottles-in-range/scan", needs: .admin, way: .repeatable) { ask, _ in
+            .json(["bottles": try await ask.service().scan()])
         }
-        table.write(.post, "bottles-in-range/:bottle/look", needs: .admin, way: .repeatable) { ask, _, fields in
-            try fields.finish()
-            return .json(try await service(ask).lookInside(try ask.part("bottle")))
+        table.action(.post, "bottles-in-range/:bottle/look", needs: .admin, way: .repeatable) { ask, _ in
+            .json(try await ask.service().lookInside(try ask.part("bottle")))
         }
-        table.write(.post, "bottles-in-range/:bottle/hide", needs: .admin, way: .repeatable) { ask, desk, fields in
-            try fields.finish()
+        table.action(.post, "bottles-in-range/:bottle/hide", needs: .admin, way: .repeatable) { ask, desk in
             try desk.store.hideInRange(try ask.part("bottle"))
             return .json(["hidden": true])
         }
@@ -37,12 +33,5 @@ enum AdoptionRoutes {
             await ask.person.service?.pollNow()
             return .json(["adopted": isNew])
         }
-    }
-
-    private static func service(_ ask: Ask) throws -> ServiceClient {
-        guard let service = ask.person.service else {
-            throw HTTPProblem(.conflict, "noService", "This service does not poll a bottle.")
-        }
-        return service
     }
 }

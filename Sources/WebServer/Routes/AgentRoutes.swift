@@ -7,7 +7,6 @@ import TrackerCore
 enum AgentRoutes {
     static func add(to table: RouteTable) {
         table.stream("agent", needs: .log) { ask in
-            try ask.allowQuery([])
             try ask.needSession()
             let (person, channel, token) = (
                 ask.person, ask.visit.channel, ask.visit.caller.token?.text
@@ -56,13 +55,10 @@ enum AgentRoutes {
         table.write(.post, "agent/press", needs: .log) { ask, desk, fields in
             try ask.needSession()
             // A button press that could not be sent at once has its time.
-            let (name, key, at) = (try fields.needed("action"), try fields.needed("key"), try fields.moment("at", desk))
+            let (action, key) = (try fields.action(), try fields.needed("key"))
+            let at = try fields.moment("at", desk)
             try fields.finish()
-            guard let action = NotificationAction(rawValue: name), key.utf8.count <= 256 else {
-                throw HTTPProblem.wrong(
-                    "noSuchAction",
-                    "\"action\" must be one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
-            }
+            guard key.utf8.count <= 256 else { throw HTTPProblem.wrong("tooLong", "\"key\" has more than 256 bytes.") }
             return .json(["done": try desk.press(action, key: key, at: at)])
         }
     }
@@ -93,6 +89,16 @@ extension Ask {
 }
 
 extension Fields {
+    /// The action of a notification's button.
+    mutating func action() throws -> NotificationAction {
+        guard let action = NotificationAction(rawValue: try text("action") ?? "") else {
+            throw HTTPProblem.wrong(
+                "noSuchAction",
+                "\"action\" must be one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
+        }
+        return action
+    }
+
     fileprivate mutating func needed(_ key: String) throws -> String {
         guard let text = try text(key), !text.isEmpty else {
             throw HTTPProblem.wrong("missingField", "\"\(key)\" is missing.")

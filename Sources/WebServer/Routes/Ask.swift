@@ -23,6 +23,13 @@ struct Ask: Sendable {
         return try surface().map(desk.by) ?? desk
     }
 
+    func service() throws -> ServiceClient {
+        guard let service = person.service else {
+            throw HTTPProblem(.conflict, "noService", "This service does not poll a bottle.")
+        }
+        return service
+    }
+
     /// An agent forwards requests from the session's bus or from a notification: these, not HTTP, are the source.
     private func surface() throws -> String? {
         guard let name = request.headers[.waterhSurface] else { return nil }
@@ -41,7 +48,7 @@ struct Ask: Sendable {
     private static let surfaces = [DrinkSource.dbus.rawValue, DrinkSource.notification.rawValue]
 
     func part(_ name: String) throws -> String {
-        guard let part = visit.parameters.get(name).flatMap({ PathPart.decoded($0) }), !part.isEmpty,
+        guard let part = visit.parameters.get(name)?.removingPercentEncoding, !part.isEmpty,
             part.utf8.count <= 256
         else {
             throw HTTPProblem.missing("There is nothing with this name.")
@@ -66,9 +73,8 @@ struct Ask: Sendable {
         }
     }
 
-    /// As `allowQuery`, for alternatives of which only one is allowed.
+    /// Rejects more than one of these alternatives.
     func allowOne(of names: Set<String>) throws {
-        try allowQuery(names)
         let given = names.filter { query($0) != nil }.sorted()
         guard given.count <= 1 else {
             throw HTTPProblem.wrong(

@@ -5,22 +5,14 @@ import TrackerService
 
 enum BottleRoutes {
     static func add(to table: RouteTable) {
-        table.write(.post, "poll", needs: .log, way: .repeatable) { ask, _, fields in
-            try fields.finish()
-            await (try service(ask)).pollNow()
+        table.action(.post, "poll", needs: .log, way: .repeatable) { ask, _ in
+            await (try ask.service()).pollNow()
             return .json(["asked": true], status: .accepted)
         }
-        table.get("polls") { ask in
-            try ask.allowQuery([])
-            return .json(["polls": await ask.person.service?.recentPolls() ?? []])
-        }
+        table.get("polls") { ask in .json(["polls": await ask.person.service?.recentPolls() ?? []]) }
         // Administrators only, because a kept poll has the traffic and the names of other devices.
-        table.get("polls/kept", needs: .admin) { ask in
-            try ask.allowQuery([])
-            return .json(["kept": try ask.person.desk().keptPolls()])
-        }
+        table.get("polls/kept", needs: .admin) { ask in .json(["kept": try ask.person.desk().keptPolls()]) }
         table.get("polls/kept/:poll", needs: .admin) { ask in
-            try ask.allowQuery([])
             let id = try ask.part("poll")
             let capture = try ask.person.desk().capture(ofKeptPoll: id)
             return Answer(
@@ -38,15 +30,11 @@ enum BottleRoutes {
             guard arguments.count <= 16 else {
                 throw HTTPProblem.wrong("tooMany", "A command can have at most 16 arguments.")
             }
-            return .json(["answer": try await service(ask).send([command] + arguments)])
+            return .json(["answer": try await ask.service().send([command] + arguments)])
         }
-        table.get("bottles") { ask in
-            try ask.allowQuery([])
-            return .json(["bottles": try ask.person.desk().bottles()])
-        }
+        table.get("bottles") { ask in .json(["bottles": try ask.person.desk().bottles()]) }
         table.get("bottles/:bottle/settings") { ask in
-            try ask.allowQuery([])
-            return .json(try ask.person.desk().settings(ofBottle: try ask.part("bottle")))
+            .json(try ask.person.desk().settings(ofBottle: try ask.part("bottle")))
         }
         table.write(.patch, "bottles/:bottle/settings", needs: .control) { ask, desk, fields in
             let changes = try fields.all().sorted { $0.key < $1.key }.map {
@@ -57,19 +45,12 @@ enum BottleRoutes {
             }
             return .json(try desk.set(changes, ofBottle: try ask.part("bottle")))
         }
-        table.get("journal") { ask in
-            try ask.allowQuery(["limit"])
+        table.get("journal", query: ["limit"]) { ask in
             return .json(
                 try ask.person.desk().journal(limit: try ask.wholeQuery("limit", in: 1...10_000, otherwise: 100)))
         }
-        table.get("journal/:record") { ask in
-            try ask.allowQuery([])
-            return .json(try ask.person.desk().record(try ask.part("record")))
-        }
-        table.write(.post, "journal/resolve", needs: .control) { _, desk, fields in
-            try fields.finish()
-            return .json(try desk.resolveJournal())
-        }
+        table.get("journal/:record") { ask in .json(try ask.person.desk().record(try ask.part("record"))) }
+        table.action(.post, "journal/resolve", needs: .control) { _, desk in .json(try desk.resolveJournal()) }
         table.write(.patch, "journal/:record", needs: .control) { ask, desk, fields in
             guard let at = try fields.moment("at", desk) else {
                 throw HTTPProblem.wrong("missingField", "\"at\" is missing: the time of the drink.")
@@ -77,12 +58,5 @@ enum BottleRoutes {
             try fields.finish()
             return .json(try desk.dateRecord(try ask.part("record"), at: at))
         }
-    }
-
-    private static func service(_ ask: Ask) throws -> ServiceClient {
-        guard let service = ask.person.service else {
-            throw HTTPProblem(.conflict, "noService", "This service does not poll a bottle.")
-        }
-        return service
     }
 }

@@ -31,10 +31,7 @@ enum DrinkRoutes {
             }
             return .json(try desk.edit(drink(ask, desk), change))
         }
-        table.write(.delete, "drinks/:drink", needs: .log) { ask, desk, fields in
-            try fields.finish()
-            return .json(try desk.delete(drink(ask, desk)))
-        }
+        table.action(.delete, "drinks/:drink", needs: .log) { ask, desk in .json(try desk.delete(drink(ask, desk))) }
         table.write(.post, "undo", needs: .log) { _, desk, fields in
             let (drink, of) = (try fields.text("drink"), try fields.text("of"))
             try fields.finish()
@@ -53,21 +50,15 @@ enum DrinkRoutes {
             try fields.finish()
             return .json(try desk.snooze(length))
         }
-        table.write(.post, "reset-today", needs: .log) { _, desk, fields in
-            try fields.finish()
-            return .json(try desk.resetToday())
-        }
-        table.get("history") { ask in
+        table.action(.post, "reset-today", needs: .log) { _, desk in .json(try desk.resetToday()) }
+        table.get("history", query: ["day", "week", "month"]) { ask in
             try ask.allowOne(of: ["day", "week", "month"])
             let desk = try ask.desk()
             if let day = ask.query("day") { return .json(try desk.day(DayText.day(day, today: desk.today()))) }
             if let month = ask.query("month") { return .json(try desk.month(of: DayText.month(month))) }
             return .json(try desk.week(of: DayText.dayOfWeek(ask.query("week"), today: desk.today())))
         }
-        table.get("streak") { ask in
-            try ask.allowQuery([])
-            return .json(try ask.person.desk().streak())
-        }
+        table.get("streak") { ask in .json(try ask.person.desk().streak()) }
     }
 
     /// The scopes of undo.

@@ -6,8 +6,7 @@ import NIOCore
 /// spec Section 10).
 enum EventRoutes {
     static func add(to table: RouteTable) {
-        table.stream("events") { ask in
-            try ask.allowQuery(["fields", "shows", "looks", "after"])
+        table.stream("events", query: ["fields", "shows", "looks", "after"]) { ask in
             let fields = ask.query("fields").map { $0.split(separator: ",").map(String.init) }
             if let fields, fields.isEmpty || fields.count > 64 {
                 throw HTTPProblem.wrong(

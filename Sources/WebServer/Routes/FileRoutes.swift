@@ -9,8 +9,7 @@ import TrackerService
 
 enum FileRoutes {
     static func add(to table: RouteTable, _ log: Logger) {
-        table.stream("export") { ask in
-            try ask.allowQuery(["format"])
+        table.stream("export", query: ["format"]) { ask in
             let word = ask.query("format") ?? HealthFiles.Format.json.rawValue
             guard let format = HealthFiles.Format(rawValue: word) else {
                 throw HTTPProblem.wrong(
@@ -30,7 +29,6 @@ enum FileRoutes {
             }
         }
         table.stream("journal/export") { ask in
-            try ask.allowQuery([])
             let desk = try ask.person.desk()
             return try file(desk, "journal-\(desk.today()).jsonl", "application/jsonl") { write in
                 _ = try desk.exportJournal(to: write)
@@ -41,7 +39,6 @@ enum FileRoutes {
         }
         // The backup contains sessions and the hashes of tokens.
         table.stream("backup", needs: .admin) { ask in
-            try ask.allowQuery([])
             guard ask.seesWaterline else {
                 throw HTTPProblem(
                     .forbidden, "waterlineNotShared",

@@ -5,9 +5,8 @@ import TrackerService
 /// (tracker spec 10.11).
 enum PhoneRoutes {
     static func add(to table: RouteTable) {
-        table.get("shortcuts/drinks") { ask in
-            try ask.allowQuery(["days"])
-            return .json(try ask.desk().drinksForPhone(days: try ask.wholeQuery("days", in: 1...3650, otherwise: 7)))
+        table.get("shortcuts/drinks", query: ["days"]) { ask in
+            .json(try ask.desk().drinksForPhone(days: try ask.wholeQuery("days", in: 1...3650, otherwise: 7)))
         }
         table.write(.post, "shortcuts/done", needs: .log) { _, desk, fields in
             let keys = try fields.texts("keys") ?? []

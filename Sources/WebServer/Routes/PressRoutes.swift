@@ -12,13 +12,8 @@ enum PressRoutes {
             guard var fields = try? Fields(body), let key = try? fields.text("key"), key.utf8.count == 64 else {
                 throw HTTPProblem.notSignedIn
             }
-            let name = try fields.text("action") ?? ""
+            let action = try fields.action()
             try fields.finish()
-            guard let action = NotificationAction(rawValue: name) else {
-                throw HTTPProblem.wrong(
-                    "noSuchAction",
-                    "\"action\" must be one of \(NotificationAction.allCases.map(\.rawValue).joined(separator: ", ")).")
-            }
             let desk = try person.desk().seeing(waterline: person.sharesWaterline())
             guard let done = try desk.press(action, withKey: key) else { throw gone }
             await person.wrote()

@@ -20,15 +20,29 @@ final class RouteTable {
         access = Access(person: person, isSocket: isSocket)
     }
 
-    func get(_ path: String, needs scope: Scope = .read, _ answer: @escaping @Sendable (Ask) async throws -> Answer) {
-        stream(path, needs: scope) { try await answer($0).response }
+    /// - Parameters:
+    ///   - query: the allowed query parameters.
+    ///   - mayAsk: whether the caller has access.
+    func get(
+        _ path: String, needs scope: Scope = .read, query: Set<String> = [],
+        mayAsk: @escaping @Sendable (Ask) throws -> Void = { _ in },
+        _ answer: @escaping @Sendable (Ask) async throws -> Answer
+    ) {
+        stream(path, needs: scope, query: query) { ask in
+            try mayAsk(ask)
+            return try await answer(ask).response
+        }
     }
 
     /// A route whose response may take long.
     func stream(
-        _ path: String, needs scope: Scope = .read, _ respond: @escaping @Sendable (Ask) async throws -> Response
+        _ path: String, needs scope: Scope = .read, query: Set<String> = [],
+        _ respond: @escaping @Sendable (Ask) async throws -> Response
     ) {
-        enter(.get, path, scope, respond)
+        enter(.get, path, scope) { ask in
+            try ask.allowQuery(query)
+            return try await respond(ask)
+        }
     }
 
     /// A writing route, executed once per `Idempotency-Key`.
@@ -43,6 +57,18 @@ final class RouteTable {
             let answer = try await IdempotentWrite.answer(ask, way, act)
             await ask.person.wrote()
             return ask.veiled(answer).response
+        }
+    }
+
+    /// As `write`, for a request without fields.
+    func action(
+        _ method: HTTPRequest.Method, _ path: String, needs scope: Scope, way: IdempotentWrite.Way = .stored,
+        mayAsk: @escaping @Sendable (Ask) throws -> Void = { _ in },
+        _ act: @escaping @Sendable (Ask, TrackerDesk) async throws -> Answer
+    ) {
+        write(method, path, needs: scope, way: way, mayAsk: mayAsk) { ask, desk, fields in
+            try fields.finish()
+            return try await act(ask, desk)
         }
     }
 
@@ -70,33 +96,15 @@ final class RouteTable {
         on("\(Self.base)/\(path)", method) { request, visit in try await answer(request, visit).response }
     }
 
-    /// A route outside the API that shows a person's day.
-    func picture(_ path: String, _ answer: @escaping @Sendable (Ask) async throws -> Answer) {
-        widget(.get, path) { caller in
-            try caller.require(.widget)
-        } answer: {
-            try await answer($0)
-        }
-    }
-
-    /// A route for a form of an embedded page, which logs a drink.
-    func form(_ path: String, _ act: @escaping @Sendable (Ask) async throws -> Answer) {
-        widget(.post, path) { caller in
-            if caller.scope != .widget { try caller.require(.log) }
-        } answer: {
-            try await act($0)
-        }
-    }
-
-    private func widget(
-        _ method: HTTPRequest.Method, _ path: String, check: @escaping @Sendable (Caller) throws -> Void,
-        answer: @escaping @Sendable (Ask) async throws -> Answer
+    /// A route outside the API that shows a person's day (`GET`) or logs a drink (`POST`).
+    func widget(
+        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping @Sendable (Ask) async throws -> Answer
     ) {
         let (person, access) = (person, access)
         on(path, method) { request, visit in
             var visit = visit
             visit.caller = try access.widgetCaller(of: request)
-            try check(visit.caller)
+            try visit.caller.require(method == .get || visit.caller.scope == .widget ? .widget : .log)
             return try await answer(Ask(request: request, visit: visit, person: person)).response
         }
     }

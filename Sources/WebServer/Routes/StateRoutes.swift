@@ -4,7 +4,6 @@ import Hummingbird
 enum StateRoutes {
     static func add(to table: RouteTable) {
         table.get("state") { ask in
-            try ask.allowQuery([])
             await ask.person.service?.look(.once)
             let text = try await ask.person.feed.current()
             let seesWaterline = ask.seesWaterline
@@ -17,16 +16,14 @@ enum StateRoutes {
                 type: "application/json", bytes: text.bytes(withWaterline: seesWaterline),
                 headers: [.eTag: tag, .cacheControl: "no-cache"])
         }
-        table.write(.post, "sync", needs: .log, way: .repeatable) { _, desk, fields in
-            try fields.finish()
+        table.action(.post, "sync", needs: .log, way: .repeatable) { _, desk in
             guard try await desk.synchronise() != nil else {
                 throw HTTPProblem(.conflict, "noSyncServer", "No sync server is set. Set sync.url first.")
             }
             return .json(["state": try desk.state()])
         }
-        table.get("why") { ask in
-            try ask.allowQuery(["at"])
-            return ask.veiled(.json(try ask.person.desk().why(at: ask.query("at"))))
+        table.get("why", query: ["at"]) { ask in
+            ask.veiled(.json(try ask.person.desk().why(at: ask.query("at"))))
         }
     }
 

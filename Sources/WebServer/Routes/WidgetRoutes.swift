@@ -27,18 +27,18 @@ enum WidgetRoutes {
                 return answer(
                     "image/svg+xml", isHidden ? Widget.amount(scene.state, isLarge: name != "small") : draw(scene))
             }
-            table.picture("/widget/\(name).svg", picture)
+            table.widget(.get, "/widget/\(name).svg", picture)
             guard isOfSession else {
-                table.picture("/widget/\(name)", picture)
+                table.widget(.get, "/widget/\(name)", picture)
                 continue
             }
-            table.picture("/widget/\(name)") { ask in
+            table.widget(.get, "/widget/\(name)") { ask in
                 let scene = try Scene(ask)
                 var page = answer("text/html; charset=utf-8", try page(name, scene, ask, draw).html)
                 page.headers[.cacheControl] = "no-store"
                 return page
             }
-            table.form("/widget/\(name)") { ask in try await press(name, ask) }
+            table.widget(.post, "/widget/\(name)") { ask in try await press(name, ask) }
         }
     }
 

@@ -108,6 +108,19 @@ struct Fields {
         }
     }
 
+    /// One of the values of an enumeration.
+    /// - Parameter code: the error's code.
+    mutating func choice<Value: RawRepresentable & CaseIterable>(_ key: String, _ code: String) throws -> Value?
+    where Value.RawValue == String {
+        try text(key).map { text in
+            guard let value = Value(rawValue: text) else {
+                let all = Value.allCases.map(\.rawValue).joined(separator: ", ")
+                throw HTTPProblem.wrong(code, "\"\(key)\" must be one of \(all).")
+            }
+            return value
+        }
+    }
+
     mutating func word(_ key: String) throws -> String? {
         switch rest[key] {
         case .number(let number):
