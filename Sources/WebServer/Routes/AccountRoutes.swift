@@ -56,7 +56,8 @@ enum AccountRoutes {
         }
         table.write(.post, "access-codes", needs: .admin, way: .secret) { ask, _, fields in
             let grant = AccessCodes.Grant(
-                scope: try fields.choice("scope", "notAScope") ?? .control, label: try fields.text("label") ?? "browser")
+                scope: try fields.choice("scope", "notAScope") ?? .control, label: try fields.text("label") ?? "browser"
+            )
             try fields.finish()
             try TrackerDesk.checkLabel(grant.label)
             let (code, places) = (await codes.make(grant, for: ask.visit.caller.name), addresses())
