@@ -41,7 +41,8 @@ import TrackerCore
 
     private func amounts(_ db: Database) throws -> [Int64: Int] {
         let rows = try Row.fetchAll(db, sql: "SELECT id, ml FROM drink WHERE deleted = 0")
-        return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.checked("id"), try $0.checked("ml")) })
+        return try Dictionary(
+            uniqueKeysWithValues: rows.map { (try $0.decode(forColumn: "id"), try $0.decode(forColumn: "ml")) })
     }
 
     private func expectDrinks(_ store: TrackerStore) throws {
@@ -113,11 +114,13 @@ import TrackerCore
                     """
             ).map { row in
                 JournalEntry(
-                    bottle: try row.checked("name"), raw: [UInt8](try row.checked("raw", Data.self)),
-                    wall: WallTime(try row.checked("wall", String.self)), amountMl: try row.checked("amountMl"),
+                    bottle: try row.decode(forColumn: "name"),
+                    raw: [UInt8](try row.decode(Data.self, forColumn: "raw")),
+                    wall: WallTime(try row.decode(String.self, forColumn: "wall")),
+                    amountMl: try row.decode(forColumn: "amountMl"),
                     received: Instant(seconds: 1_795_400_000),
-                    verdict: .drink(at: try row.instant("instant"), zone: "Europe/Berlin"),
-                    reading: try row.checked("reading"))
+                    verdict: .drink(at: try row.decode(forColumn: "instant"), zone: "Europe/Berlin"),
+                    reading: try row.decode(forColumn: "reading"))
             }
         }
         #expect(entries.count == 40)

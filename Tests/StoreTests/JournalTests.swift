@@ -90,18 +90,18 @@ final class ScratchStore {
         try store.finishPoll(PollRecord(bottle: "b1", endedAt: Instant(seconds: 20), complete: false))
         #expect(try store.lastCompletePoll(of: "b1") == Instant(seconds: 10))
         let bottle = try #require(try store.bottles().first)
-        #expect(bottle.batteryPercent == 97 && bottle.model == "boost" && bottle.lastPollMilliseconds == 20_000)
+        #expect(bottle.batteryPercent == 97 && bottle.model == "boost" && bottle.lastPoll == Instant(seconds: 20))
     }
 
     @Test func `a renamed bottle keeps its history`() throws {
         _ = try store.append([entry("b1"), entry("b2")])
-        try store.renameBottle("b1", to: "kitchen")
+        try store.changeSettings([("bottle.alias", "kitchen")], ofBottle: "b1")
         #expect(
             try store.append([entry("kitchen"), entry("b1"), entry("kitchen", ml: 20)])
                 == [.duplicate, .duplicate, .stored])
         #expect(try store.bottles().map(\.name) == ["kitchen", "b2"])
-        #expect(throws: Refusal.self) { try store.renameBottle("kitchen", to: "b2") }
-        #expect(throws: Refusal.self) { try store.renameBottle("nobody", to: "b3") }
+        #expect(throws: Refusal.self) { try store.changeSettings([("bottle.alias", "b2")], ofBottle: "kitchen") }
+        #expect(throws: Refusal.self) { try store.changeSettings([("bottle.alias", "b3")], ofBottle: "unknown") }
     }
 
     @Test func `undecodable bytes are kept, counted and limited`() throws {

@@ -40,7 +40,7 @@ import TrackerCore
         },
         Step(testDescription: "reset today") { _ = try $0.resetToday(try context("2026-02-03T18:00:00Z")) },
         Step(testDescription: "undo") { _ = try $0.undo(try context("2026-02-03T18:00:00Z")) },
-        Step(testDescription: "rename") { try $0.renameBottle("b1", to: "kitchen") },
+        Step(testDescription: "rename") { try $0.changeSettings([("bottle.alias", "kitchen")], ofBottle: "b1") },
         Step(testDescription: "poll") {
             try $0.finishPoll(PollRecord(bottle: "b7", name: "x", endedAt: Instant(seconds: 5), complete: true))
         },

@@ -95,7 +95,7 @@ import TrackerCore
     ) throws {
         let now = try context("2026-02-03T18:00:00Z")
         try store.adopt(BottleNames("A4:C1:38:00:00:01"))
-        try store.renameBottle("A4:C1:38:00:00:01", to: alias)
+        try store.changeSettings([("bottle.alias", alias)], ofBottle: "A4:C1:38:00:00:01")
         let sample = HealthSample(at: Instant(seconds: 1_770_000_000), ml: 250, sourceName: "Other")
         #expect(try store.importSamples([sample], now).added == 1)
         #expect(try store.importSamples([sample], now).added == 0)
@@ -106,7 +106,7 @@ import TrackerCore
     @Test func `an alias that is an address is rejected`() throws {
         let (own, other) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
         try store.adopt(BottleNames(own, alias: other))
-        #expect(throws: Refusal.self) { try store.renameBottle(own, to: other) }
+        #expect(throws: Refusal.self) { try store.changeSettings([("bottle.alias", other)], ofBottle: own) }
         #expect(throws: Refusal.self) {
             try store.changeSettings([("bottle.alias", other)], context("2026-02-03T18:00:00Z"))
         }

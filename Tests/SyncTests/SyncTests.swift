@@ -58,7 +58,7 @@ struct SyncServer {
         _ = try store.startSession(context(1000))
         _ = try store.addLog(.drink(), context(1001))
         #expect(try store.outbox().items.isEmpty)
-        #expect(try store.syncStatus() == .idle)
+        #expect(try store.syncReport().status == .idle)
         // A new address gets all earlier entries.
         try store.changeSettings([("sync.url", "http://127.0.0.1:9")], context(1002))
         #expect(try store.outbox().items.map(\.operation) == [.createUser, .upsertSession, .addLogEntry])

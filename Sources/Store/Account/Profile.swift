@@ -2,7 +2,7 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    package func profile() throws -> Profile? { try read { try ProfileTable.find($0) } }
+    package func profile() throws -> Profile? { try read(ProfileTable.find) }
 
     /// The profile. The first call creates the user.
     package func profile(_ context: WriteContext) throws -> Profile {
@@ -14,13 +14,9 @@ extension TrackerStore {
     /// that, no reminders.
     package func hasBegun() throws -> Bool {
         try read { db in
-            try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM setting) OR EXISTS (SELECT 1 FROM day) OR EXISTS (SELECT 1 FROM
-                    drink) OR EXISTS (SELECT 1 FROM bottle) OR EXISTS (SELECT 1 FROM session) OR EXISTS (SELECT 1 FROM
-                    profile WHERE onboardedAt IS NOT NULL)
-                    """) ?? false
+            try ["setting", "day", "drink", "bottle", "session", "profile WHERE onboardedAt IS NOT NULL"].contains {
+                try db.has("FROM \($0)")
+            }
         }
     }
 
@@ -30,7 +26,7 @@ extension TrackerStore {
         try write { db in
             let profile = try ProfileTable.findOrMake(db, context)
             guard profile.onboardedAt == nil else { return false }
-            try db.run("UPDATE profile SET onboardedAt = ?", [context.now.milliseconds])
+            try db.run("UPDATE profile SET onboardedAt = ?", [context.now])
             for preset in DrinkPreset.defaults(userID: profile.userID, makeID: context.makeID) {
                 try PresetTable.insert(preset, profile, context, db)
             }
@@ -48,26 +44,23 @@ package struct Profile: Hashable, Sendable {
     package var onboardedAt: Instant?
 }
 
-extension Profile {
-    init(row: Row) throws {
+extension Profile: FetchableRecord {
+    package init(row: Row) throws {
         self.init(
-            userID: try row.checked("id"), deviceID: try row.checked("deviceId"),
-            createdAt: try row.instant("createdAt"),
-            onboardedAt: try row.instantIfAny("onboardedAt"))
+            userID: try row.decode(forColumn: "id"), deviceID: try row.decode(forColumn: "deviceId"),
+            createdAt: try row.decode(forColumn: "createdAt"), onboardedAt: try row.decode(forColumn: "onboardedAt"))
     }
 }
 
 enum ProfileTable {
-    static func find(_ db: Database) throws -> Profile? {
-        try Row.fetchOne(try db.cachedStatement(sql: "SELECT * FROM profile")).map(Profile.init(row:))
-    }
+    static func find(_ db: Database) throws -> Profile? { try Profile.fetchOne(db, sql: "SELECT * FROM profile") }
 
     static func findOrMake(_ db: Database, _ context: WriteContext) throws -> Profile {
         if let known = try find(db) { return known }
         let profile = Profile(userID: context.makeID(), deviceID: context.makeID(), createdAt: context.now)
         try db.run(
             "INSERT INTO profile (id, deviceId, createdAt) VALUES (?, ?, ?)",
-            [profile.userID, profile.deviceID, profile.createdAt.milliseconds])
+            [profile.userID, profile.deviceID, profile.createdAt])
         try OutboxWriter.put(.user(profile.userID), op: .createUser, at: context.now, db)
         return profile
     }

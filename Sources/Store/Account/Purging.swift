@@ -7,8 +7,7 @@ extension TrackerStore {
         try write { db in
             try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
             try Self.leave(nil, db)
-            let staying: Set = ["leaving", "leaving_tried"]
-            for table in try Self.tables(db) where !staying.contains(table) {
+            for table in try Self.tables(db) where table != "leaving" {
                 try db.execute(sql: "DELETE FROM \"\(table)\"")
             }
             // Triggers have counted the deleted drinks.

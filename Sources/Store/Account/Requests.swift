@@ -37,7 +37,7 @@ package final class IdempotentRequest: Sendable {
         guard !isNoted else { return }
         try db.run(
             "INSERT INTO request (key, fingerprint, at) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
-            [key, fingerprint, now.milliseconds])
+            [key, fingerprint, now])
         guard db.changesCount == 1 else { throw Repeated() }
         try db.run("DELETE FROM request WHERE seq <= ?", [db.lastInsertedRowID - Int64(Self.limit)])
     }
@@ -72,16 +72,16 @@ extension TrackerStore {
     /// A known request; `nil` if its key was never used.
     package func request(_ key: String) throws -> KnownRequest? {
         try read { db in
-            try Row.fetchOne(db, sql: "SELECT fingerprint, status, body FROM request WHERE key = ?", arguments: [key])
-                .map { row in
-                    let body: Data? = try row.checked("body")
-                    let status: Int? = try row.checked("status")
-                    return KnownRequest(
-                        fingerprint: try row.checked("fingerprint"),
-                        answer: status.flatMap { status in
-                            body.map { KnownRequest.Answer(status: status, body: Array($0)) }
-                        })
-                }
+            let row = try Row.fetchOne(
+                db, sql: "SELECT fingerprint, status, body FROM request WHERE key = ?", arguments: [key])
+            return try row.map { row in
+                let (status, body): (Int?, Data?) = (try row.decode(atIndex: 1), try row.decode(atIndex: 2))
+                return KnownRequest(
+                    fingerprint: try row.decode(atIndex: 0),
+                    answer: status.flatMap { status in
+                        body.map { KnownRequest.Answer(status: status, body: Array($0)) }
+                    })
+            }
         }
     }
 
@@ -104,10 +104,7 @@ extension TrackerStore {
                 INSERT INTO request (key, fingerprint, at, status, body) VALUES (?, ?, ?, ?, ?)
                 ON CONFLICT (key) DO UPDATE SET status = excluded.status, body = excluded.body
                 """,
-                [
-                    errand.key, errand.fingerprint, errand.now.milliseconds, answer?.status,
-                    answer.map { Data($0.body) },
-                ])
+                [errand.key, errand.fingerprint, errand.now, answer?.status, answer.map { Data($0.body) }])
         }
     }
 }

@@ -3,7 +3,7 @@ import GRDB
 import TrackerCore
 
 /// An access token, of which only the SHA-256 digest is stored.
-package struct TokenRecord: Hashable, Sendable {
+package struct TokenRecord: Hashable, Sendable, Decodable, FetchableRecord {
     package var id: String
     package var label: String
     package var createdAt: Instant
@@ -20,15 +20,6 @@ package struct TokenRecord: Hashable, Sendable {
     package var expiresAt: Instant { (lastUsedAt ?? createdAt).advanced(seconds: Self.unusedLimit) }
 }
 
-extension TokenRecord {
-    init(row: Row) throws {
-        self.init(
-            id: try row.checked("id"), label: try row.checked("label"), createdAt: try row.instant("createdAt"),
-            lastUsedAt: try row.instantIfAny("lastUsedAt"), revokedAt: try row.instantIfAny("revokedAt"),
-            scope: try row.checked("scope"))
-    }
-}
-
 extension TrackerStore {
     /// Stores the SHA-256 digest of a new token. The caller shows the token once and never stores it.
     /// - Parameter token: random text of at least 128 bits.
@@ -37,9 +28,9 @@ extension TrackerStore {
     {
         try write { db in
             let record = TokenRecord(id: context.makeID(), label: label, createdAt: context.now, scope: scope)
-            try db.execute(
-                sql: "INSERT INTO token (id, hash, label, createdAt, scope) VALUES (?, ?, ?, ?, ?)",
-                arguments: [record.id, SHA256.hex(token.utf8), label, context.now.milliseconds, scope])
+            try db.run(
+                "INSERT INTO token (id, hash, label, createdAt, scope) VALUES (?, ?, ?, ?, ?)",
+                [record.id, SHA256.hex(token.utf8), label, context.now, scope])
             return record
         }
     }
@@ -47,26 +38,20 @@ extension TrackerStore {
     /// Returns a token that is neither revoked nor expired. Stores its use once a day.
     package func use(token: String, at now: Instant) throws -> TokenRecord? {
         let record = try read { db in
-            try Row.fetchOne(
-                try db.cachedStatement(sql: "SELECT * FROM token WHERE hash = ? AND revokedAt IS NULL"),
-                arguments: [SHA256.hex(token.utf8)]
-            ).map(TokenRecord.init(row:))
+            try TokenRecord.fetchOne(
+                db, sql: "SELECT * FROM token WHERE hash = ? AND revokedAt IS NULL",
+                arguments: [SHA256.hex(token.utf8)])
         }
         guard let record, now < record.expiresAt else { return nil }
         guard record.lastUsedAt.map({ $0.seconds(to: now) >= 86_400 }) ?? true else { return record }
         // A store that cannot be written now must still accept the token.
-        try? write { db in
-            try db.execute(
-                sql: "UPDATE token SET lastUsedAt = ? WHERE id = ?", arguments: [now.milliseconds, record.id])
-        }
+        try? write { try $0.run("UPDATE token SET lastUsedAt = ? WHERE id = ?", [now, record.id]) }
         return record
     }
 
     /// The tokens, oldest first.
     package func tokens() throws -> [TokenRecord] {
-        try read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM token ORDER BY createdAt, id").readable(TokenRecord.init(row:))
-        }
+        try read { try TokenRecord.fetchAll($0, sql: "SELECT * FROM token ORDER BY createdAt, id") }
     }
 
     /// Revokes the token whose id has this prefix; `nil` revokes all.
@@ -78,13 +63,11 @@ extension TrackerStore {
             throw Refusal("noSuchToken", "No valid token has this ID.", category: .notFound)
         }
         return try write { db in
-            try db.execute(
-                sql:
-                    """
-                    UPDATE token SET revokedAt = ? WHERE revokedAt IS NULL AND (? IS NULL OR substr(id, 1, \
-                    length(?)) = ?)
-                    """,
-                arguments: [context.now.milliseconds, beginning, beginning, beginning])
+            try db.run(
+                """
+                UPDATE token SET revokedAt = ?1
+                WHERE revokedAt IS NULL AND (?2 IS NULL OR substr(id, 1, length(?2)) = ?2)
+                """, [context.now, beginning])
             let count = db.changesCount
             guard count > 0 else {
                 throw Refusal("noSuchToken", "No valid token has this ID.", category: .notFound)

@@ -46,32 +46,29 @@ struct Claims {
 
     func isFree(_ id: String, _ db: Database) throws -> Bool {
         let row = try Row.fetchOne(db, sql: "SELECT claimant, claimedAt FROM claim WHERE id = ?", arguments: [id])
-        guard let row else { return true }
-        return isFree(row)
+        return try row.map(isFree) ?? true
     }
 
-    private func isFree(_ row: Row) -> Bool {
-        guard (try? row.checked("claimant", String.self)) != claimant, let claimedAt = try? row.instant("claimedAt")
-        else { return true }
+    private func isFree(_ row: Row) throws -> Bool {
+        guard try row.decode(String.self, forColumn: "claimant") != claimant else { return true }
         // The other process's clock might be wrong: only a recent time counts.
-        return claimedAt.seconds(to: now).magnitude >= Self.leaseSeconds
+        return try row.decode(Instant.self, forColumn: "claimedAt").seconds(to: now).magnitude >= Self.leaseSeconds
     }
 
     /// - Parameter decision: the notification, if another process must complete its delivery after a crash.
     /// - Returns: `false` if another process has claimed it.
     func take(_ id: String, _ db: Database, telling decision: TrackerNotification? = nil) throws -> Bool {
         guard try isFree(id, db) else { return false }
-        let text = try decision.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
         try db.run(
             "INSERT OR REPLACE INTO claim (id, claimant, claimedAt, decision, place) VALUES (?, ?, ?, ?, ?)",
-            [id, claimant, now.milliseconds, text, decision?.place])
+            [id, claimant, now, try decision?.json, decision?.place])
         return true
     }
 
     /// Extends the claim.
     /// - Returns: `false` if the claim expired and another process has claimed the notification.
     func hold(_ id: String, at now: Instant, _ db: Database) throws -> Bool {
-        try db.run("UPDATE claim SET claimedAt = ? WHERE id = ? AND claimant = ?", [now.milliseconds, id, claimant])
+        try db.run("UPDATE claim SET claimedAt = ? WHERE id = ? AND claimant = ?", [now, id, claimant])
         return db.changesCount == 1
     }
 
@@ -90,18 +87,9 @@ struct Claims {
     }
 
     func begun(_ db: Database) throws -> Begun {
-        // A fast path for each evaluation.
-        let isAny = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM claim WHERE decision IS NOT NULL)")
-        guard try Bool.fetchOne(isAny) == true else { return .nothing }
         let rows = try Row.fetchAll(db, sql: "SELECT * FROM claim WHERE decision IS NOT NULL ORDER BY place, id")
-        guard rows.allSatisfy(isFree) else { return .underWay }
-        let left = rows.compactMap { row in
-            (try? row.checked("decision", String.self)).flatMap {
-                try? JSONDecoder().decode(TrackerNotification.self, from: Data($0.utf8))
-            }
-        }
-        // Ignore a decision of a later version, or a damaged one.
-        guard !left.isEmpty else { return .nothing }
-        return .left(left)
+        guard try rows.allSatisfy(isFree) else { return .underWay }
+        let left = try rows.compactMap { TrackerNotification(json: try $0.decode(forColumn: "decision")) }
+        return left.isEmpty ? .nothing : .left(left)
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import TrackerCore
 
@@ -6,9 +5,8 @@ extension TrackerStore {
     /// Accepted notifications, newest first.
     package func notifications(limit: Int = 50) throws -> [SentNotification] {
         try read { db in
-            try Row.fetchAll(
-                db, sql: "SELECT * FROM notification ORDER BY sentAt DESC, id DESC LIMIT ?", arguments: [limit]
-            ).readable(SentNotification.init(row:))
+            try SentNotification.fetchAll(
+                db, sql: "SELECT * FROM notification ORDER BY sentAt DESC, id DESC LIMIT ?", arguments: [limit])
         }
     }
 
@@ -33,13 +31,15 @@ package struct SentNotification: Hashable, Sendable {
     package var missed: [String: String] = [:]
 }
 
-extension SentNotification {
-    init(row: Row) throws {
+extension SentNotification: FetchableRecord {
+    package init(row: Row) throws {
+        let missed = try row.decode(String?.self, forColumn: "missed") ?? ""
         self.init(
-            id: try row.checked("id"), kind: try row.checked("kind"), sentAt: try row.instant("sentAt"),
-            sinks: try row.checked("sinks", String.self).split(separator: ",").map(String.init),
+            id: try row.decode(forColumn: "id"), kind: try row.decode(forColumn: "kind"),
+            sentAt: try row.decode(forColumn: "sentAt"),
+            sinks: try row.decode(String.self, forColumn: "sinks").split(separator: ",").map(String.init),
             missed: Dictionary(
-                (try row.checked("missed", String?.self) ?? "").split(separator: ",").compactMap { word in
+                missed.split(separator: ",").compactMap { word in
                     let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
                     return parts.count == 2 ? (parts[0], parts[1]) : nil
                 }, uniquingKeysWith: { $1 }))
@@ -60,22 +60,17 @@ extension TrackerStore {
     /// The notifications after a position, oldest first.
     package func told(after place: Int64, through last: Int64 = .max) throws -> [DeliveredNotification] {
         try read { db in
-            let statement = try db.cachedStatement(
+            let rows = try Row.fetchAll(
+                db,
                 sql: """
                     SELECT decision, sinks FROM notification WHERE place > ? AND place <= ? AND decision IS NOT NULL
                     ORDER BY place
-                    """
-            )
-            return try Row.fetchAll(statement, arguments: [place, last]).readable { row in
-                guard
-                    let decision = try? JSONDecoder().decode(
-                        TrackerNotification.self, from: Data(try row.checked("decision", String.self).utf8))
-                else {
-                    throw row.unreadable("decision is nothing that was ever told")
+                    """, arguments: [place, last])
+            return try rows.compactMap { row in
+                let sinks = try row.decode(String.self, forColumn: "sinks").split(separator: ",").map(String.init)
+                return TrackerNotification(json: try row.decode(forColumn: "decision")).map {
+                    DeliveredNotification(decision: $0, sinks: sinks)
                 }
-                return DeliveredNotification(
-                    decision: decision,
-                    sinks: try row.checked("sinks", String.self).split(separator: ",").map(String.init))
             }
         }
     }
@@ -90,8 +85,7 @@ extension TrackerStore {
     /// The last position that a channel has processed. A new channel starts with the next notification.
     package func toldThrough(_ outlet: String) throws -> Int64 {
         func known(_ db: Database) throws -> Int64? {
-            try Int64.fetchOne(
-                try db.cachedStatement(sql: "SELECT place FROM told_through WHERE outlet = ?"), arguments: [outlet])
+            try Int64.fetchOne(db, sql: "SELECT place FROM told_through WHERE outlet = ?", arguments: [outlet])
         }
         if let place = try read(known) { return place }
         return try write { db in
@@ -182,12 +176,11 @@ extension TrackerStore {
         let text = try String.fetchOne(
             db,
             sql: """
-                SELECT announcement FROM pocket_message p WHERE id = ? AND (state = 'sent' OR EXISTS (SELECT 1 FROM
-                claim c WHERE c.id = p.outlet || ' ' || p.id)) ORDER BY seq LIMIT 1
+                SELECT announcement FROM pocket_message p WHERE id = ?
+                    AND (state = 'sent' OR EXISTS (SELECT 1 FROM claim c WHERE c.id = p.outlet || ' ' || p.id))
+                ORDER BY seq LIMIT 1
                 """, arguments: [decision.notificationId])
-        guard let sent = try? text.map({ try JSONDecoder().decode(Announcement.self, from: Data($0.utf8)) }),
-            sent.kind == decision.kind, sent.urgency == decision.urgency
-        else {
+        guard let sent = Announcement(json: text), sent.kind == decision.kind, sent.urgency == decision.urgency else {
             return decision
         }
         var decision = decision
@@ -211,9 +204,7 @@ enum NotificationTable {
         {
             if !sinks.contains(outlet) { sinks.append(outlet) }
         }
-        let (place, text) =
-            isShown && decision.place > 0
-            ? (decision.place, String(decoding: try JSONEncoder().encode(decision), as: UTF8.self)) : (nil, nil)
+        let place = isShown && decision.place > 0 ? decision.place : nil
         try db.run(
             """
             INSERT INTO notification (id, kind, sentAt, sinks, place, decision) VALUES (?, ?, ?, ?, ?, ?) ON
@@ -221,8 +212,8 @@ enum NotificationTable {
             decision = excluded.decision
             """,
             [
-                decision.notificationId, decision.kind.rawValue, context.now.milliseconds, sinks.joined(separator: ","),
-                place, text,
+                decision.notificationId, decision.kind.rawValue, context.now, sinks.joined(separator: ","), place,
+                place == nil ? nil : try decision.json,
             ])
         // A resident notification shows the current state, so an unavailable channel needs the last one only.
         if let place, decision.kind.isResident {
@@ -266,18 +257,17 @@ enum NotificationTable {
     /// - Returns: all of them, and those of a session.
     static func unread(from first: Instant, through last: Instant, _ db: Database) throws -> (all: Int, ofSessions: Int)
     {
-        let (opened, openedThrough) = (try Counter.value(opened, db), try Counter.value(openedThrough, db))
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT count(*) AS number, count(*) FILTER (WHERE kind LIKE 'waterline%') AS ofSessions FROM
-                notification WHERE sentAt BETWEEN ?1 AND ?2 AND iif(place IS NULL OR ?3 = 0, sentAt > ?4, place > ?3)
-                AND ',' || sinks || ',' NOT LIKE '%,output,%' AND kind <> ?5
-                """)
         let row = try Row.fetchOne(
-            statement,
+            db,
+            sql: """
+                SELECT count(*), count(*) FILTER (WHERE kind LIKE 'waterline%') FROM notification
+                WHERE sentAt BETWEEN ?1 AND ?2 AND iif(place IS NULL OR ?3 = 0, sentAt > ?4, place > ?3)
+                    AND ',' || sinks || ',' NOT LIKE '%,output,%' AND kind <> ?5
+                """,
             arguments: [
-                first.milliseconds, last.milliseconds, openedThrough, opened, NotificationKind.waterlineLive.rawValue,
+                first, last, try Counter.value(openedThrough, db), try Counter.value(opened, db),
+                NotificationKind.waterlineLive.rawValue,
             ])
-        return try row.map { (try $0.checked("number"), try $0.checked("ofSessions")) } ?? (0, 0)
+        return try row.map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) } ?? (0, 0)
     }
 }

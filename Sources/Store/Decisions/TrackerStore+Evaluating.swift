@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import TrackerCore
 
@@ -158,19 +157,16 @@ extension TrackerStore {
         let snoozedUntil = try Counter.value(Self.snoozedUntil, db)
         facts.snoozedUntil = snoozedUntil > 0 ? Instant(milliseconds: Int64(snoozedUntil)) : nil
         (facts.sync, facts.syncReport) = try SyncStateTable.status(db)
-        // An unreadable connection state must not fail the evaluation.
-        facts.connection = (try? ConnectionTable.status(db)) ?? ConnectionStatus()
-        facts.bottle = try? ConnectionTable.bottle(db)
+        facts.connection = try ConnectionTable.status(db)
+        facts.bottle = try ConnectionTable.bottle(db)
         (facts.unread, facts.unreadOfSessions) = try NotificationTable.unread(
             from: facts.calendar.start(of: today), through: context.now, db)
         return facts
     }
 
     private func engineDay(_ day: LocalDay, _ db: Database) throws -> EngineDay? {
-        let statement = try db.cachedStatement(sql: "SELECT state FROM engine_day WHERE dayKey = ?")
-        return try String.fetchOne(statement, arguments: [day.description]).flatMap {
-            try? JSONDecoder().decode(EngineDay.self, from: Data($0.utf8))
-        }
+        EngineDay(
+            json: try String.fetchOne(db, sql: "SELECT state FROM engine_day WHERE dayKey = ?", arguments: [day]))
     }
 
     private func waterlineFacts(_ context: WriteContext, _ db: Database) throws -> WaterlineFacts? {
@@ -187,9 +183,9 @@ extension TrackerStore {
     }
 
     func reminders(of session: String, _ db: Database) throws -> WaterlineReminderState? {
-        let text = try String.fetchOne(
-            db, sql: "SELECT reminders FROM session WHERE id = ? AND isActive = 1", arguments: [session])
-        return text.flatMap { try? JSONDecoder().decode(WaterlineReminderState.self, from: Data($0.utf8)) }
+        WaterlineReminderState(
+            json: try String.fetchOne(
+                db, sql: "SELECT reminders FROM session WHERE id = ? AND isActive = 1", arguments: [session]))
     }
 
     private func accept(_ decision: TrackerNotification, _ db: Database) throws {
@@ -219,18 +215,11 @@ extension TrackerStore {
     }
 
     private func save(_ day: EngineDay, _ db: Database) throws {
-        let state = String(decoding: try JSONEncoder().encode(day), as: UTF8.self)
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT INTO engine_day (dayKey, state) VALUES (?, ?)
-                ON CONFLICT (dayKey) DO UPDATE SET state = excluded.state
-                """)
-        try statement.execute(arguments: [day.dayKey.description, state])
+        try db.run("INSERT OR REPLACE INTO engine_day (dayKey, state) VALUES (?, ?)", [day.dayKey, try day.json])
     }
 
     func saveReminders(_ state: WaterlineReminderState, _ db: Database) throws {
-        let text = String(decoding: try JSONEncoder().encode(state), as: UTF8.self)
-        try db.execute(
-            sql: "UPDATE session SET reminders = ? WHERE id = ? AND isActive = 1", arguments: [text, state.sessionID])
+        try db.run(
+            "UPDATE session SET reminders = ? WHERE id = ? AND isActive = 1", [try state.json, state.sessionID])
     }
 }

@@ -6,7 +6,7 @@ import TrackerCore
 ///
 /// Undo requires that the rows are as the change left them. So it never reverts a later change.
 enum ChangedRow: Codable {
-    struct DrinkFields: Codable, Equatable {
+    struct DrinkFields: Codable, Equatable, FetchableRecord {
         var instant: Int64
         var zone: String
         var localDay: String
@@ -14,7 +14,7 @@ enum ChangedRow: Codable {
         var deleted: Bool
     }
 
-    struct LogFields: Codable, Equatable {
+    struct LogFields: Codable, Equatable, FetchableRecord {
         var timestamp: Int64
         var estimate: Double?
         var amountOz: Double?
@@ -59,19 +59,12 @@ enum ChangedRow: Codable {
     }
 
     private static func drinkFields(_ number: Int64, _ db: Database) throws -> DrinkFields? {
-        try DrinkTable.row(number, db).map {
-            DrinkFields(
-                instant: try $0.checked("instant"), zone: try $0.checked("zone"), localDay: try $0.checked("localDay"),
-                ml: try $0.checked("ml"), deleted: try $0.checked("deleted"))
-        }
+        try DrinkFields.fetchOne(db, sql: "SELECT * FROM drink WHERE id = ?", arguments: [number])
     }
 
     private static func logFields(_ seq: Int64, _ db: Database) throws -> LogFields? {
-        try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE seq = ?", arguments: [seq]).map {
-            LogFields(
-                timestamp: try $0.checked("timestamp"), estimate: try $0.checked("standardDrinkEstimate"),
-                amountOz: try $0.checked("amountOz"), deleted: try $0.checked("deleted"))
-        }
+        try LogFields.fetchOne(
+            db, sql: "SELECT *, standardDrinkEstimate AS estimate FROM log_entry WHERE seq = ?", arguments: [seq])
     }
 }
 
@@ -82,12 +75,8 @@ enum ChangeLog {
     /// Records a change. Call it after changing the rows.
     static func remember(_ rows: [ChangedRow], _ what: String, _ context: WriteContext, _ db: Database) throws {
         let rows = try rows.map { try $0.changed(db) }
-        let before = String(decoding: try JSONEncoder().encode(rows), as: UTF8.self)
-        try db.execute(
-            sql: "INSERT INTO change (at, what, before) VALUES (?, ?, ?)",
-            arguments: [context.now.milliseconds, what, before])
-        try db.execute(
-            sql: "DELETE FROM change WHERE id <= ?", arguments: [db.lastInsertedRowID - Int64(limit)])
+        try db.run("INSERT INTO change (at, what, before) VALUES (?, ?, ?)", [context.now, what, try rows.json])
+        try db.run("DELETE FROM change WHERE id <= ?", [db.lastInsertedRowID - Int64(limit)])
     }
 }
 
@@ -106,19 +95,16 @@ extension TrackerStore {
             while let row = try Row.fetchOne(
                 db, sql: "SELECT * FROM change WHERE id < ? ORDER BY id DESC LIMIT 1", arguments: [before])
             {
-                before = try row.checked("id")
-                guard let text = try? row.checked("before", String.self),
-                    let what = try? row.checked("what", String.self),
-                    let rows = try? JSONDecoder().decode([ChangedRow].self, from: Data(text.utf8))
+                before = try row.decode(forColumn: "id")
+                let what: String = try row.decode(forColumn: "what")
+                guard let rows = [ChangedRow](json: try row.decode(forColumn: "before")),
+                    try Self.reaches(reach, rows, today, db)
                 else { continue }
-                guard try Self.reaches(reach, rows, today, db) else { continue }
-                if let asOf, try row.instant("at") > asOf {
-                    throw Refusal(
-                        "changedSince",
-                        "Not undone: a newer change was made: \(what).")
+                if let asOf, try row.decode(Instant.self, forColumn: "at") > asOf {
+                    throw Refusal("changedSince", "Not undone: a newer change was made: \(what).")
                 }
                 guard try rows.allSatisfy({ try isOpen($0, db) }) else {
-                    try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])
+                    try db.run("DELETE FROM change WHERE id = ?", [before])
                     continue
                 }
                 guard try rows.allSatisfy({ try $0.isUntouched(db) }) else {
@@ -126,7 +112,7 @@ extension TrackerStore {
                         "changedLater",
                         "undo failed: a later change touched the same entry (\(what)). Nothing was changed.")
                 }
-                try db.execute(sql: "DELETE FROM change WHERE id = ?", arguments: [before])
+                try db.run("DELETE FROM change WHERE id = ?", [before])
                 // Restore the added row first, because at most one version of a drink counts at any time.
                 for changed in rows.reversed() { try restore(changed, context, db) }
                 return what
@@ -159,53 +145,49 @@ extension TrackerStore {
         case .log(let seq, _, _):
             return try SessionTable.find(try LogTable.log(seq, db).sessionID, db).map { !$0.sealed } ?? false
         case .excluded(let id):
-            let session = try String.fetchOne(
-                db, sql: "SELECT sessionId FROM excluded_log WHERE id = ?", arguments: [id])
-            return try session.flatMap { try SessionTable.find($0, db) }.map { !$0.sealed } ?? false
+            return try excludedSession(id, db).map { !$0.sealed } ?? false
         }
     }
 
     private func restore(_ changed: ChangedRow, _ context: WriteContext, _ db: Database) throws {
         switch changed {
         case .drink(let number, let before, _):
-            let now = try DrinkTable.row(number, db).map { try StoredDrink(row: $0).at }
+            let now = try DrinkTable.drink(number, db)?.at
             if let old = before {
-                try db.execute(
-                    sql: """
-                        UPDATE drink SET instant = ?, zone = ?, localDay = ?, ml = ?, deleted = ?, deletedWith = NULL,
-                            updatedAt = ? WHERE id = ?
-                        """,
-                    arguments: [
-                        old.instant, old.zone, old.localDay, old.ml, old.deleted, context.now.milliseconds, number,
-                    ])
+                try db.run(
+                    """
+                    UPDATE drink SET instant = ?, zone = ?, localDay = ?, ml = ?, deleted = ?, deletedWith = NULL,
+                        updatedAt = ? WHERE id = ?
+                    """, [old.instant, old.zone, old.localDay, old.ml, old.deleted, context.now, number])
                 try refreshSummaries(around: [Instant(milliseconds: old.instant)], context, db)
             } else {
-                try db.execute(
-                    sql: "UPDATE drink SET deleted = 1, updatedAt = ? WHERE id = ?",
-                    arguments: [context.now.milliseconds, number])
+                try db.run("UPDATE drink SET deleted = 1, updatedAt = ? WHERE id = ?", [context.now, number])
             }
             try refreshSummaries(around: now.map { [$0] } ?? [], context, db)
         case .log(let seq, let before, _):
             let log = try LogTable.log(seq, db)
             guard let session = try SessionTable.find(log.sessionID, db) else { return }
-            try db.execute(
-                sql: """
-                    UPDATE log_entry SET timestamp = coalesce(?, timestamp), standardDrinkEstimate = ?, amountOz = ?, \
-                    deleted = ?,
-                        updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?
-                    """,
-                arguments: [
+            try db.run(
+                """
+                UPDATE log_entry SET timestamp = coalesce(?, timestamp), standardDrinkEstimate = ?, amountOz = ?,
+                    deleted = ?, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?
+                """,
+                [
                     before?.timestamp, before?.estimate ?? log.standardDrinkEstimate, before?.amountOz ?? log.amountOz,
-                    before?.deleted ?? true, context.now.milliseconds,
-                    try ProfileTable.findOrMake(db, context).deviceID, seq,
+                    before?.deleted ?? true, context.now, try ProfileTable.findOrMake(db, context).deviceID, seq,
                 ])
             try finish(log.id, before?.deleted ?? true ? .deleteLogEntry : .addLogEntry, session, context, db)
         case .excluded(let id):
-            let sessionID = try String.fetchOne(
-                db, sql: "SELECT sessionId FROM excluded_log WHERE id = ?", arguments: [id])
-            guard let sessionID, let session = try SessionTable.find(sessionID, db) else { return }
-            try db.execute(sql: "DELETE FROM excluded_log WHERE id = ?", arguments: [id])
+            guard let session = try excludedSession(id, db) else { return }
+            try db.run("DELETE FROM excluded_log WHERE id = ?", [id])
             try summarise(session, context, db)
         }
+    }
+
+    /// The session from which a derived water was excluded.
+    private func excludedSession(_ id: String, _ db: Database) throws -> WaterlineSession? {
+        try WaterlineSession.fetchOne(
+            db, sql: "SELECT * FROM session WHERE id = (SELECT sessionId FROM excluded_log WHERE id = ?)",
+            arguments: [id])
     }
 }

@@ -29,18 +29,16 @@ extension TrackerStore {
                     """,
                 arguments: [position, last, limit])
             let lines = try rows.compactMap { row -> DrinkLine? in
-                let (place, isNew) = (try row.checked("place", Int64.self), try row.checked("born", Int64.self) > known)
-                // Skip invalid rows. `doctor` reports them.
-                guard let stored = try? StoredDrink(row: row), stored.ml > 0, !isNew || !stored.isDeleted else {
-                    return nil
-                }
-                let original = try StoredDrink.original(row)
+                let isNew = try row.decode(Int64.self, forColumn: "born") > known
+                let (stored, original) = (try StoredDrink(row: row), try StoredDrink.original(row))
+                guard stored.ml > 0, !isNew || !stored.isDeleted else { return nil }
                 let change: DrinkLine.Change =
                     stored.isDeleted ? .deleted : !isNew ? .changed : original == nil ? .added : .corrected
                 return DrinkLine(
-                    position: place, change: change, drink: stored.drink, number: stored.number, original: original)
+                    position: try row.decode(forColumn: "place"), change: change, drink: stored.drink,
+                    number: stored.number, original: original)
             }
-            return (lines, rows.count < limit ? last : try rows.last?.checked("place") ?? last)
+            return (lines, rows.count < limit ? last : try rows.last?.decode(forColumn: "place") ?? last)
         }
     }
 }

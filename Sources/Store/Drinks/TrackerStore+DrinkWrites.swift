@@ -12,10 +12,7 @@ extension TrackerStore {
             let day = try dayCalendar(context.zone, db).day(of: instant)
             try db.run(
                 "INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    context.makeID(), instant.milliseconds, context.zone.id, day.description, ml, context.source,
-                    context.now.milliseconds,
-                ])
+                [context.makeID(), instant, context.zone.id, day, ml, context.source, context.now])
             let number = db.lastInsertedRowID
             try ChangeLog.remember([.drink(number, before: nil)], "log \(ml) ml", context, db)
             return try existing(number, db)
@@ -55,8 +52,8 @@ extension TrackerStore {
                 SELECT ?, ?, ?, ?, ?, source, bottle, ?, coalesce(instead, key) FROM drink WHERE id = ?
                 """,
                 [
-                    context.makeID(), newInstant.milliseconds, instant == nil ? old.zone : context.zone.id,
-                    day.description, ml ?? old.ml, context.now.milliseconds, old.number,
+                    context.makeID(), newInstant, instant == nil ? old.zone : context.zone.id, day, ml ?? old.ml,
+                    context.now, old.number,
                 ])
             let number = db.lastInsertedRowID
             try ChangeLog.remember([before, .drink(number, before: nil)], "edit of \(old.ml) ml", context, db)
@@ -93,8 +90,9 @@ extension TrackerStore {
     // MARK: - Parts
 
     private func bury(_ drinks: [StoredDrink], _ context: WriteContext, _ db: Database) throws {
-        let statement = try db.cachedStatement(sql: "UPDATE drink SET deleted = 1, updatedAt = ? WHERE id = ?")
-        for drink in drinks { try statement.execute(arguments: [context.now.milliseconds, drink.number]) }
+        for drink in drinks {
+            try db.run("UPDATE drink SET deleted = 1, updatedAt = ? WHERE id = ?", [context.now, drink.number])
+        }
         try refreshSummaries(around: drinks.map(\.at), context, db)
     }
 
@@ -112,17 +110,17 @@ extension TrackerStore {
     }
 
     private func found(_ name: String, _ db: Database) throws -> StoredDrink {
-        guard let drink = try DrinkTable.find(name, db) else {
+        guard let drink = try DrinkTable.meanings(of: name, db).first else {
             throw Refusal("noSuchDrink", "There is no drink \"\(name)\".", category: .notFound, values: ["given": name])
         }
         return drink
     }
 
     private func existing(_ number: Int64, _ db: Database) throws -> StoredDrink {
-        guard let row = try DrinkTable.row(number, db) else {
-            preconditionFailure("the row \(number) was written in this very transaction")
+        guard let drink = try DrinkTable.drink(number, db) else {
+            preconditionFailure("the row \(number) was written in this transaction")
         }
-        return try StoredDrink(row: row)
+        return drink
     }
 
     private func refuse(ml: Int) throws {

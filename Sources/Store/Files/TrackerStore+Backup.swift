@@ -107,7 +107,7 @@ extension TrackerStore {
     private static func replaceRows(_ db: Database) throws {
         // A backup without passwords keeps those of this store.
         let secrets = try Row.fetchAll(db, sql: "SELECT name, value FROM main.setting").filter { row in
-            let name: String = try row.checked("name")
+            let name: String = try row.decode(atIndex: 0)
             return Settings.catalogue.contains { $0.isSecret && $0.name == name }
         }
         for table in Schema.tableNames {
@@ -126,7 +126,7 @@ extension TrackerStore {
         for row in secrets {
             try db.run(
                 "INSERT OR IGNORE INTO main.setting (name, value) VALUES (?, ?)",
-                [try row.checked("name", String.self), try row.checked("value", String.self)])
+                [try row.decode(String.self, atIndex: 0), try row.decode(String.self, atIndex: 1)])
         }
         // Readers of positions start again, because no position reports the removed drinks.
         try db.execute(sql: "DELETE FROM main.drink_sequence")

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import TrackerCore
 
@@ -100,7 +101,7 @@ extension DrinkTable {
             sql: """
                 SELECT \(StoredDrink.columns), r.wall AS recordWall, r.raw, (
                         SELECT group_concat(n.name, '|') FROM bottle_name AS n WHERE n.bottle = b.id AND n.isAlias = 0
-                    ) AS addresses, b.origin
+                    ) AS addresses
                 FROM drink LEFT JOIN bottle AS b ON b.id = drink.bottle LEFT JOIN bottle_record AS r
                     ON r.verdict = 'drink' AND r.bottle = drink.bottle AND r.wall || '|' || r.amountMl
                         = substr(coalesce(drink.instead, drink.key), length(b.origin) + 2)
@@ -111,25 +112,20 @@ extension DrinkTable {
 }
 
 extension RowCursor {
-    /// Passes drinks to `body`. Skips invalid rows, which `doctor` reports.
+    /// Passes drinks to `body`.
     func forEachDrink(_ body: (Drink, _ original: String?, _ record: ExportedRecord?) throws -> Void) throws {
         while let row = try next() {
-            let (drink, original): (Drink, String?)
-            do {
-                (drink, original) = (try StoredDrink(row: row).drink, try StoredDrink.original(row))
-            } catch is UnreadableRow { continue }
-            try body(drink, original, (try? ExportedRecord(row: row)) ?? nil)
+            try body(StoredDrink(row: row).drink, StoredDrink.original(row), ExportedRecord(row: row))
         }
     }
 }
 
 extension ExportedRecord {
     fileprivate init?(row: Row) throws {
-        guard row.hasColumn("raw"), let origin: String = try row.checked("origin"), row["raw"] != nil else {
-            return nil
-        }
+        guard let raw = try row.decode(Data?.self, forColumn: "raw") else { return nil }
         self.init(
-            bottle: try row.checked("addresses") ?? origin, wall: try row.checked("recordWall"), raw: row.bytes("raw"))
+            bottle: try row.decode(forColumn: "addresses"), wall: try row.decode(forColumn: "recordWall"),
+            raw: [UInt8](raw))
     }
 }
 
@@ -183,10 +179,10 @@ private struct ImportTable {
         let hasRecord = isOurs && sample.bottle != nil && sample.raw != nil
         if hasRecord { recorded += 1 }
         try insert.execute(arguments: [
-            key, isOurs ? nil : sample.uuid, sample.at.milliseconds, sample.ml, sample.zone,
-            sample.day?.description, sample.source?.rawValue, isOurs ? sample.original : nil,
+            key, isOurs ? nil : sample.uuid, sample.at, sample.ml, sample.zone, sample.day, sample.source?.rawValue,
+            isOurs ? sample.original : nil,
             isOurs ? nil : sample.sourceName ?? "", hasRecord ? sample.bottle : nil,
-            hasRecord ? sample.raw.map { DatabaseValue(bytes: $0) } : nil,
+            hasRecord ? sample.raw.map { Data($0) } : nil,
         ])
     }
 
@@ -201,15 +197,13 @@ private struct ImportTable {
                 """
         )
         for row in names {
-            let (name, origin): (String, String) = (try row.checked("name"), try row.checked("origin"))
+            let (name, origin): (String, String) = (try row.decode(atIndex: 0), try row.decode(atIndex: 1))
             for column in ["key", "uuid", "instead"] {
-                try db.execute(
-                    sql:
-                        """
-                        UPDATE temp.sample SET \(column) = ? || substr(\(column), length(?) + 1) WHERE \
-                        substr(\(column), 1, length(?) + 1) = ? || '|'
-                        """,
-                    arguments: [origin, name, name, name])
+                try db.run(
+                    """
+                    UPDATE temp.sample SET \(column) = ?1 || substr(\(column), length(?2) + 1)
+                    WHERE substr(\(column), 1, length(?2) + 1) = ?2 || '|'
+                    """, [origin, name])
             }
         }
     }
@@ -222,7 +216,7 @@ private struct ImportTable {
         _ calendar: DayCalendar, _ db: Database
     ) throws {
         let dayOf = DatabaseFunction("waterh_day_of", argumentCount: 1, pure: true) { values in
-            Int64.fromDatabaseValue(values[0]).map { calendar.day(of: Instant(milliseconds: $0)).description }
+            Instant.fromDatabaseValue(values[0]).map { calendar.day(of: $0) }
         }
         db.add(function: dayOf)
         defer { db.remove(function: dayOf) }
@@ -239,38 +233,25 @@ private struct ImportTable {
             AND (uuid IS NULL OR NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.uuid)
                 AND NOT EXISTS (SELECT 1 FROM temp.sample AS ours WHERE ours.key = sample.uuid AND ours.uuid IS NULL))
             """ : ""
-        let last = try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0
         try db.execute(
             sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, instead, born, place)
-                SELECT key, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml, \
-                COALESCE(source, ?), ?, nullif(instead, key), ? + rowid, ? + rowid
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, instead)
+                SELECT key, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml,
+                    COALESCE(source, ?), ?, nullif(instead, key)
                 FROM temp.sample -- A conflict would use up a number of AUTOINCREMENT.
                 WHERE NOT EXISTS (SELECT 1 FROM drink AS known WHERE known.key = sample.key) \(isNew)
                 ORDER BY sample.rowid
                 ON CONFLICT DO NOTHING
                 """,
-            arguments: [context.zone.id, DrinkSource.health.rawValue, context.now.milliseconds, last, last])
+            arguments: [context.zone.id, DrinkSource.health.rawValue, context.now])
         outcome.added += db.changesCount
         outcome.known += samples - db.changesCount - outcome.excluded
-        // Positions of known samples stay unused.
-        try db.execute(
-            sql:
-                """
-                INSERT INTO drink_sequence (only, last) SELECT 1, place FROM drink ORDER BY place DESC LIMIT 1 ON \
-                CONFLICT (only) DO UPDATE SET last = max(last, excluded.last)
-                """
-        )
         if recorded > 0 { try journalRecords(hostZone, context, db) }
     }
 
     /// Adds tombstones for the originals of the file's corrections, also if a bottle has yet to deliver them. The
     /// user's own correction or deletion takes precedence. The last of several corrections in the file counts.
     private func buryCorrected(_ context: WriteContext, _ db: Database) throws {
-        let isNewCorrection =
-            """
-            instead <> key AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.key)
-            """
         try db.execute(
             sql: """
                 DELETE FROM temp.sample WHERE instead <> key AND (
@@ -283,10 +264,11 @@ private struct ImportTable {
             sql: """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, deleted)
                 SELECT instead, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml,
-                    COALESCE(source, ?), ?, 1 FROM temp.sample WHERE \(isNewCorrection)
+                    COALESCE(source, ?), ?, 1 FROM temp.sample
+                WHERE instead <> key AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.key)
                 ON CONFLICT (key) DO UPDATE SET deleted = 1, updatedAt = excluded.updatedAt
                 """,
-            arguments: [context.zone.id, DrinkSource.health.rawValue, context.now.milliseconds])
+            arguments: [context.zone.id, DrinkSource.health.rawValue, context.now])
     }
 
     // MARK: - Records of bottles
@@ -298,10 +280,9 @@ private struct ImportTable {
                 UPDATE temp.sample SET key = CASE WHEN instead IS NULL THEN :new ELSE key END,
                     instead = CASE WHEN instead IS NULL THEN NULL ELSE :new END WHERE rowid = :id
                 """)
-        _ = try JournalWriter.write(db, hostZone: hostZone) { writer in
-            try Self.forEachRecord(context, db) { id, record in
-                try update.execute(arguments: ["new": try writer.key(of: record), "id": id])
-            }
+        var writer = try JournalWriter(db, hostZone: hostZone)
+        try Self.forEachRecord(context, db) { id, record in
+            try update.execute(arguments: ["new": try writer.key(of: record), "id": id])
         }
     }
 
@@ -309,13 +290,10 @@ private struct ImportTable {
     private func journalRecords(_ hostZone: String?, _ context: WriteContext, _ db: Database) throws {
         let update = try db.makeStatement(
             sql: "UPDATE drink SET bottle = :bottle WHERE (key = :key OR instead = :key) AND bottle IS NULL")
-        _ = try JournalWriter.write(db, hostZone: hostZone) { writer in
-            try Self.forEachRecord(context, db) { _, record in
-                _ = try writer.take(record)
-                try update.execute(arguments: [
-                    "bottle": try writer.bottle(of: record), "key": try writer.key(of: record),
-                ])
-            }
+        var writer = try JournalWriter(db, hostZone: hostZone)
+        try Self.forEachRecord(context, db) { _, record in
+            _ = try writer.take(record)
+            try update.execute(arguments: ["bottle": try writer.bottle(of: record), "key": try writer.key(of: record)])
         }
     }
 
@@ -330,12 +308,14 @@ private struct ImportTable {
         var last: Int64 = 0
         while case let rows = try Row.fetchAll(select, arguments: [last]), !rows.isEmpty {
             for row in rows {
-                last = try row.checked("id")
+                last = try row.decode(forColumn: "id")
                 var sample = HealthSample(
-                    at: Instant(milliseconds: try row.checked("instant")), ml: try row.checked("ml"),
-                    uuid: try row.checked("key"))
-                (sample.zone, sample.original) = (try row.checked("zone"), try row.checked("instead"))
-                (sample.bottle, sample.raw) = (try row.checked("bottle"), row.bytes("raw"))
+                    at: try row.decode(forColumn: "instant"), ml: try row.decode(forColumn: "ml"),
+                    uuid: try row.decode(forColumn: "key"))
+                (sample.zone, sample.original) = (
+                    try row.decode(forColumn: "zone"), try row.decode(forColumn: "instead")
+                )
+                (sample.bottle, sample.raw) = (try row.decode(forColumn: "bottle"), try row.bytes("raw"))
                 guard let record = sample.record(received: context.now, zone: context.zone.id) else { continue }
                 try body(last, record)
             }
@@ -382,23 +362,22 @@ private struct ImportTable {
 
     /// The days that the export covers: from its first sample of another program to its time.
     private static func days(through exportedAt: Instant, _ calendar: DayCalendar, _ db: Database) throws -> (
-        first: String, last: String
+        first: LocalDay, last: LocalDay
     )? {
         let row = try Row.fetchOne(
-            db, sql: "SELECT min(instant) AS first, max(instant) AS last FROM temp.sample WHERE origin IS NOT NULL")
-        guard let row, let first: Int64 = row["first"], let last: Int64 = row["last"] else { return nil }
-        let end = max(exportedAt, Instant(milliseconds: last))
-        return (
-            calendar.day(of: Instant(milliseconds: first)).description, calendar.day(of: end).description
-        )
+            db, sql: "SELECT min(instant), max(instant) FROM temp.sample WHERE origin IS NOT NULL")
+        guard let row, let first: Instant = try row.decode(atIndex: 0), let last: Instant = try row.decode(atIndex: 1)
+        else { return nil }
+        return (calendar.day(of: first), calendar.day(of: max(exportedAt, last)))
     }
 
     /// Replaces the drinks of an older export, except those that the user changed.
     private func replaceOlder(
-        _ name: String, _ days: (first: String, last: String), _ outcome: inout ImportOutcome, _ context: WriteContext,
+        _ name: String, _ days: (first: LocalDay, last: LocalDay), _ outcome: inout ImportOutcome,
+        _ context: WriteContext,
         _ db: Database
     ) throws {
-        let now = context.now.milliseconds
+        let now = context.now
         let isInFile =
             "EXISTS (SELECT 1 FROM temp.sample AS s WHERE s.key = drink.key AND s.origin IS NOT NULL)"
         try db.execute(
@@ -438,20 +417,22 @@ private struct ImportTable {
                 """)
         var (found, taken): ([Int64: String], Set<String>) = ([:], [])
         while let row = try rows.next() {
-            let (sample, origin): (Int64, String) = (try row.checked("sample"), try row.checked("origin"))
-            let use = "\(try row.checked("id", Int64.self)) \(origin)"
+            let (sample, origin): (Int64, String) = (
+                try row.decode(forColumn: "sample"), try row.decode(forColumn: "origin")
+            )
+            let use = "\(try row.decode(Int64.self, forColumn: "id")) \(origin)"
             guard found[sample] == nil, !taken.contains(use),
-                HealthFiles.isSameAmount(try row.checked("drinkMl"), try row.checked("ml"))
+                HealthFiles.isSameAmount(try row.decode(forColumn: "drinkMl"), try row.decode(forColumn: "ml"))
             else { continue }
-            found[sample] = try row.checked("key")
+            found[sample] = try row.decode(forColumn: "key")
             taken.insert(use)
         }
         for (sample, key) in found {
-            try db.execute(sql: "DELETE FROM temp.sample WHERE rowid = ?", arguments: [sample])
+            try db.run("DELETE FROM temp.sample WHERE rowid = ?", [sample])
             // The drink was imported before the bottle delivered it.
-            try db.execute(
-                sql: "UPDATE drink SET deleted = 1, deletedWith = ?, updatedAt = ? WHERE key = ? AND deleted = 0",
-                arguments: [Self.byBottle, context.now.milliseconds, key])
+            try db.run(
+                "UPDATE drink SET deleted = 1, deletedWith = ?, updatedAt = ? WHERE key = ? AND deleted = 0",
+                [Self.byBottle, context.now, key])
         }
         return found.count
     }

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import TrackerCore
 
@@ -14,17 +13,15 @@ extension TrackerStore {
             sparingSessions
             ? "AND source <> '\(DrinkSource.session.rawValue)' AND key NOT GLOB '\(Drink.sessionKeys)*'" : ""
         return try read { db in
-            var drinks: [Drink] = []
-            let rows = try Row.fetchCursor(
+            try StoredDrink.fetchAll(
                 db,
                 sql: """
-                    SELECT \(StoredDrink.columns) FROM drink WHERE deleted = 0 AND ml > 0 AND source <> ? AND instant \
-                    >= ? \(spared)
+                    SELECT \(StoredDrink.columns) FROM drink
+                    WHERE deleted = 0 AND ml > 0 AND source <> ? AND instant >= ? \(spared)
                         AND NOT EXISTS (SELECT 1 FROM health_given AS g WHERE g.key = drink.key)
                     ORDER BY instant, key LIMIT ?
-                    """, arguments: [DrinkSource.health.rawValue, since.milliseconds, limit])
-            try rows.forEachDrink { drink, _, _ in drinks.append(drink) }
-            return drinks
+                    """, arguments: [DrinkSource.health.rawValue, since, limit]
+            ).map(\.drink)
         }
     }
 
@@ -34,13 +31,11 @@ extension TrackerStore {
         try write { db in
             var count = 0
             for key in Set(keys) {
-                try db.execute(
-                    sql:
-                        """
-                        INSERT INTO health_given (key, instant, ml) SELECT key, instant, ml FROM drink WHERE key = \
-                        ? ON CONFLICT (key) DO NOTHING
-                        """,
-                    arguments: [key])
+                try db.run(
+                    """
+                    INSERT OR IGNORE INTO health_given (key, instant, ml)
+                        SELECT key, instant, ml FROM drink WHERE key = ?
+                    """, [key])
                 count += db.changesCount
             }
             return count
@@ -50,17 +45,16 @@ extension TrackerStore {
     /// Removes samples that the phone wrote for this store. Each drink matches one of the same minute and amount,
     /// because a phone might not store seconds.
     static func takeGivenAway(_ db: Database) throws {
-        guard try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM health_given)") == true else { return }
         try db.execute(
             sql: """
                 DELETE FROM temp.sample WHERE rowid IN (
                     SELECT s.id FROM (
-                        SELECT rowid AS id, instant / 60000 AS minute, ml, row_number() OVER (PARTITION BY instant / \
-                60000, ml ORDER BY rowid) AS number
-                        FROM temp.sample WHERE key LIKE 'health|%' AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE \
-                there.key = sample.key)
-                    ) AS s WHERE s.number <= (SELECT count(*) FROM health_given AS g WHERE g.instant / 60000 = \
-                s.minute AND g.ml = s.ml))
+                        SELECT rowid AS id, instant / 60000 AS minute, ml,
+                            row_number() OVER (PARTITION BY instant / 60000, ml ORDER BY rowid) AS number
+                        FROM temp.sample WHERE key LIKE 'health|%'
+                            AND NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.key)
+                    ) AS s WHERE s.number <= (
+                        SELECT count(*) FROM health_given AS g WHERE g.instant / 60000 = s.minute AND g.ml = s.ml))
                 """)
     }
 
@@ -75,15 +69,9 @@ extension TrackerStore {
     package func noteInbox(_ name: String, _ mark: String, present: Set<String>) throws {
         try write { db in
             for gone in try Set(String.fetchAll(db, sql: "SELECT name FROM inbox_file")).subtracting(present) {
-                try db.execute(sql: "DELETE FROM inbox_file WHERE name = ?", arguments: [gone])
+                try db.run("DELETE FROM inbox_file WHERE name = ?", [gone])
             }
-            try db.execute(
-                sql:
-                    """
-                    INSERT INTO inbox_file (name, mark) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET mark = \
-                    excluded.mark
-                    """,
-                arguments: [name, mark])
+            try db.run("INSERT OR REPLACE INTO inbox_file (name, mark) VALUES (?, ?)", [name, mark])
         }
     }
 }

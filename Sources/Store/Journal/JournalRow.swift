@@ -21,32 +21,32 @@ package struct JournalRow: Hashable, Sendable {
     /// The estimated time, if the date is not trusted.
     package var about: Instant?
 
-    /// - Throws: `UnreadableRow`.
-    init(row: Row) throws {
-        id = try row.checked("id")
-        bottle = try row.checked("name")
-        raw = row.bytes("raw")
-        wall = try row.checked("wall")
-        amountMl = try row.checked("amountMl")
-        verdict = try row.checked("verdict")
-        reason = try row.checked("reason")
-        received = try row.instant("received")
-        reading = try row.checked("reading")
+}
+
+extension JournalRow: FetchableRecord {
+    package init(row: Row) throws {
+        id = try row.decode(forColumn: "id")
+        bottle = try row.decode(forColumn: "name")
+        raw = try row.bytes("raw")
+        wall = try row.decode(forColumn: "wall")
+        amountMl = try row.decode(forColumn: "amountMl")
+        verdict = try row.decode(forColumn: "verdict")
+        reason = try row.decode(forColumn: "reason")
+        received = try row.decode(forColumn: "received")
+        reading = try row.decode(forColumn: "reading")
         // Hide a time by an untrusted clock.
-        about = reason == JournalDoubt.hostClock ? nil : try row.instantIfAny("about")
+        about = reason == JournalDoubt.hostClock ? nil : try row.decode(forColumn: "about")
     }
 }
 
 extension TrackerStore {
-    private static let rows = "SELECT r.*, b.name FROM bottle_record r JOIN bottle b ON b.id = r.bottle"
+    private static let rows = "SELECT r.*, b.name, b.origin FROM bottle_record r JOIN bottle b ON b.id = r.bottle"
 
     /// Quarantined records, oldest first.
     package func doubtfulRecords(limit: Int = -1) throws -> [JournalRow] {
         try read { db in
-            try Row.fetchAll(
-                db, sql: "\(Self.rows) WHERE r.verdict = 'quarantined' ORDER BY r.id LIMIT ?", arguments: [limit]
-            )
-            .readable(JournalRow.init(row:))
+            try JournalRow.fetchAll(
+                db, sql: "\(Self.rows) WHERE r.verdict = 'quarantined' ORDER BY r.id LIMIT ?", arguments: [limit])
         }
     }
 
@@ -56,17 +56,15 @@ extension TrackerStore {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT coalesce(reason, 'unknown') AS reason, count(*) AS count FROM bottle_record
+                    SELECT coalesce(reason, 'unknown'), count(*) AS count FROM bottle_record
                     WHERE verdict = 'quarantined' GROUP BY reason ORDER BY count DESC, reason
                     """
-            ).map { (try $0.checked("reason"), try $0.checked("count")) }
+            ).map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) }
         }
     }
 
     package func journalRecord(_ id: Int64) throws -> JournalRow? {
-        try read { db in
-            try Row.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]).map(JournalRow.init(row:))
-        }
+        try read { db in try JournalRow.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]) }
     }
 
     /// The time of the last receipt by a trusted clock.
@@ -79,14 +77,7 @@ extension TrackerStore {
     package func dateRecord(_ id: Int64, at instant: Instant, _ context: WriteContext) throws -> StoredDrink {
         try Self.refuse(instant: instant, now: context.now, in: context.zone)
         return try write { db in
-            guard
-                let row = try Row.fetchOne(
-                    db,
-                    sql: """
-                        SELECT r.*, b.name, b.origin FROM bottle_record r JOIN bottle b ON b.id = r.bottle WHERE r.id \
-                        = ?
-                        """, arguments: [id])
-            else {
+            guard let row = try Row.fetchOne(db, sql: "\(Self.rows) WHERE r.id = ?", arguments: [id]) else {
                 throw Refusal(
                     "noSuchRecord", "There is no record r\(id).", category: .notFound, values: ["given": "r\(id)"])
             }
@@ -105,34 +96,30 @@ extension TrackerStore {
             }
             // The key contains the bytes, because another record can have the same wall-clock time.
             let name = record.raw.map { String($0, radix: 16) }.joined(separator: " ")
-            let key = Drink.bottleKey(bottle: try row.checked("origin"), wall: name, amountMl: record.amountMl)
-            try db.execute(
-                sql:
-                    "UPDATE bottle_record SET verdict = 'drink', reason = 'byHand', isDrink = 1, wall = ? WHERE id = ?",
-                arguments: [name, id])
-            let day = try dayCalendar(context.zone, db).day(of: instant)
-            try db.execute(
-                sql: """
-                    INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
-                    VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?)
-                    ON CONFLICT (key) DO UPDATE SET bottle = excluded.bottle
-                    """,
-                arguments: [
-                    key,
-                    instant.milliseconds, context.zone.id, day.description,
-                    record.amountMl, try row.checked("bottle", Int64.self), context.now.milliseconds,
+            let key = Drink.bottleKey(
+                bottle: try row.decode(forColumn: "origin"), wall: name, amountMl: record.amountMl)
+            try db.run(
+                "UPDATE bottle_record SET verdict = 'drink', reason = 'byHand', isDrink = 1, wall = ? WHERE id = ?",
+                [name, id])
+            try db.run(
+                """
+                INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt)
+                VALUES (?, ?, ?, ?, ?, 'bottle', ?, ?)
+                ON CONFLICT (key) DO UPDATE SET bottle = excluded.bottle
+                """,
+                [
+                    key, instant, context.zone.id, try dayCalendar(context.zone, db).day(of: instant), record.amountMl,
+                    try row.decode(Int64.self, forColumn: "bottle"), context.now,
                 ])
             try refreshSummaries(around: [instant], received: context.now, db)
             // An import might have added the drink, and the user might have changed it since.
-            let found = try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT \(StoredDrink.columns) FROM drink WHERE (key = ? OR instead = ?) AND deleted = 0
-                    """, arguments: [key, key])
+            let found = try StoredDrink.fetchOne(
+                db, sql: "SELECT \(StoredDrink.columns) FROM drink WHERE (key = ? OR instead = ?) AND deleted = 0",
+                arguments: [key, key])
             guard let found else {
                 throw Refusal("recordIsDeleted", "setting the date failed: the drink of r\(id) was deleted.")
             }
-            return try StoredDrink(row: found)
+            return found
         }
     }
 }

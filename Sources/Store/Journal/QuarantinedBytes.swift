@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import TrackerCore
 
@@ -14,6 +15,15 @@ package struct QuarantinedBytes: Hashable, Sendable {
     package var times: Int
 }
 
+extension QuarantinedBytes: FetchableRecord {
+    package init(row: Row) throws {
+        self.init(
+            bottle: try row.decode(forColumn: "bottle"), bytes: try row.bytes("bytes"),
+            length: try row.decode(forColumn: "length"), reason: try row.decode(forColumn: "reason"),
+            received: try row.decode(forColumn: "received"), times: try row.decode(forColumn: "times"))
+    }
+}
+
 extension TrackerStore {
     /// The maximum number of byte sequences. The oldest are deleted and counted.
     package static let quarantineRowLimit = 1000
@@ -22,17 +32,17 @@ extension TrackerStore {
 
     package func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {
         try write { db in
-            let kept = DatabaseValue(bytes: Array(bytes.prefix(Self.quarantineByteLimit)))
+            let kept = Data(bytes.prefix(Self.quarantineByteLimit))
             try Counter.add("quarantine.received", 1, db)
             try db.run(
                 """
                 UPDATE quarantine SET times = times + 1, received = ?
                 WHERE bottle = ? AND length = ? AND bytes = ? AND reason = ?
-                """, [received.milliseconds, bottle, bytes.count, kept, reason])
+                """, [received, bottle, bytes.count, kept, reason])
             guard db.changesCount == 0 else { return }
             try db.run(
                 "INSERT INTO quarantine (bottle, bytes, length, reason, received, times) VALUES (?, ?, ?, ?, ?, 1)",
-                [bottle, kept, bytes.count, reason, received.milliseconds])
+                [bottle, kept, bytes.count, reason, received])
             try db.run(
                 """
                 DELETE FROM quarantine WHERE id IN (SELECT id FROM quarantine ORDER BY received DESC, id DESC
@@ -45,12 +55,7 @@ extension TrackerStore {
     /// The quarantined bytes, newest first.
     package func quarantinedBytes() throws -> [QuarantinedBytes] {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM quarantine ORDER BY received DESC, id DESC").readable { row in
-                QuarantinedBytes(
-                    bottle: try row.checked("bottle"), bytes: row.bytes("bytes"), length: try row.checked("length"),
-                    reason: try row.checked("reason"),
-                    received: try row.instant("received"), times: try row.checked("times"))
-            }
+            try QuarantinedBytes.fetchAll(db, sql: "SELECT * FROM quarantine ORDER BY received DESC, id DESC")
         }
     }
 

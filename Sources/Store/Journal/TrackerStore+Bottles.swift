@@ -1,7 +1,7 @@
 import GRDB
 import TrackerCore
 
-package struct KnownBottle: Hashable, Sendable {
+package struct KnownBottle: Hashable, Sendable, Decodable, FetchableRecord {
     /// The first identity of the bottle, which never changes.
     package var origin: String
     /// The alias, or else the current identity.
@@ -18,37 +18,27 @@ package struct KnownBottle: Hashable, Sendable {
     package var batteryPercent: Int?
     /// The bottle's clock minus the host's, in seconds.
     package var clockDriftSeconds: Int?
-    /// The end of the last poll in milliseconds UTC.
-    package var lastPollMilliseconds: Int64?
-    /// The end of the last poll that read the whole log, in milliseconds UTC.
-    package var lastCompletePollMilliseconds: Int64?
-    /// The time of the bottle's first record in milliseconds UTC.
-    package var firstRecordMilliseconds: Int64?
+    /// The end of the last poll.
+    package var lastPoll: Instant?
+    /// The end of the last poll that read the whole log.
+    package var lastCompletePoll: Instant?
+    /// The time of the bottle's first record.
+    package var firstRecord: Instant?
 }
 
 extension TrackerStore {
     /// The bottles in the order of their first records.
     package func bottles() throws -> [KnownBottle] {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM bottle ORDER BY id").readable { row in
-                let id: Int64 = try row.checked("id")
-                return KnownBottle(
-                    origin: try row.checked("origin"), name: try row.checked("name"),
-                    names: try String.fetchAll(
-                        db, sql: "SELECT name FROM bottle_name WHERE bottle = ? ORDER BY name", arguments: [id]),
-                    identities: try String.fetchAll(
-                        db, sql: "SELECT name FROM bottle_name WHERE bottle = ? AND isAlias = 0 ORDER BY name",
-                        arguments: [id]),
-                    isOwn: try row.checked("isOwn"), advertisedName: try row.checked("advertisedName"),
-                    model: try row.checked("model"),
-                    batteryPercent: try row.checked("batteryPercent"),
-                    clockDriftSeconds: try row.checked("clockDriftSeconds"),
-                    lastPollMilliseconds: try row.checked("lastPoll"),
-                    lastCompletePollMilliseconds: try row.checked("lastCompletePoll"),
-                    firstRecordMilliseconds: try Int64.fetchOne(
-                        db, sql: "SELECT received FROM bottle_record WHERE bottle = ? ORDER BY id LIMIT 1",
-                        arguments: [id]))
-            }
+            try KnownBottle.fetchAll(
+                db,
+                sql: """
+                    SELECT *, (SELECT json_group_array(name) FROM bottle_name WHERE bottle = b.id) AS names,
+                        (SELECT json_group_array(name) FROM bottle_name
+                            WHERE bottle = b.id AND NOT isAlias) AS identities,
+                        (SELECT received FROM bottle_record WHERE bottle = b.id ORDER BY id LIMIT 1) AS firstRecord
+                    FROM bottle b ORDER BY id
+                    """)
         }
     }
 
@@ -67,16 +57,14 @@ extension TrackerStore {
                 try BottleTable.setOwn(BottleTable.identifier(of: identity, db), db)
                 return true
             }
-            guard let bottle = try BottleTable.known(other, db) else {
-                throw Refusal("unknownBottle", "No bottle is known as \"\(other)\".", category: .notFound)
-            }
+            let bottle = try BottleTable.existing(other, db)
             let isOwn = try BottleTable.isOwn(bottle, db)
             try BottleTable.setOwn(bottle, db)
             if known == bottle { return !isOwn }
             guard known == nil else {
                 throw Refusal("bottleNameTaken", "\"\(identity)\" is already another bottle with its own history.")
             }
-            try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [identity, bottle])
+            try db.run("INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", [identity, bottle])
             return true
         }
     }
@@ -88,24 +76,15 @@ extension TrackerStore {
     @discardableResult
     package func releaseBottle(_ name: String) throws -> Bool {
         try write { db in
-            guard let bottle = try BottleTable.known(name, db) else {
-                throw Refusal(
-                    "unknownBottle", "No bottle is known as \"\(name)\".", category: .notFound, values: ["given": name])
-            }
+            let bottle = try BottleTable.existing(name, db)
             guard try BottleTable.isOwn(bottle, db) else { return false }
             try BottleTable.release(bottle, db)
             return true
         }
     }
-
-    /// Adds an identity to a bottle. The old one stays known, so that records under either are duplicates.
-    /// - Throws: `Refusal` if `old` is unknown or `new` is another bottle.
-    package func renameBottle(_ old: String, to new: String) throws {
-        try write { db in try BottleTable.rename(old, to: new, db) }
-    }
 }
 
-package struct JournalCounts: Hashable, Sendable {
+package struct JournalCounts: Hashable, Sendable, Decodable, FetchableRecord {
     package var drinks: Int
     package var notDrinks: Int
     /// The number of records without a date.
@@ -121,16 +100,13 @@ package struct JournalCounts: Hashable, Sendable {
 extension TrackerStore {
     package func journalCounts() throws -> JournalCounts {
         try read { db in
-            let row = try Row.fetchOne(
+            try JournalCounts.fetchOne(
                 db,
                 sql: """
                     SELECT count(*) FILTER (WHERE verdict = 'drink') AS drinks,
-                        count(*) FILTER (WHERE verdict = 'notADrink') AS others,
+                        count(*) FILTER (WHERE verdict = 'notADrink') AS notDrinks,
                         count(*) FILTER (WHERE verdict = 'quarantined') AS quarantined FROM bottle_record
-                    """)
-            return JournalCounts(
-                drinks: try row?.checked("drinks") ?? 0, notDrinks: try row?.checked("others") ?? 0,
-                quarantined: try row?.checked("quarantined") ?? 0)
+                    """) ?? JournalCounts(drinks: 0, notDrinks: 0, quarantined: 0)
         }
     }
 }

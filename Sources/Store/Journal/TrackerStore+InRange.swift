@@ -19,9 +19,9 @@ extension TrackerStore {
         try read { db in
             var notes = InRangeNotes()
             for row in try Row.fetchAll(db, sql: "SELECT name, value FROM counter WHERE name LIKE 'inRange.%'") {
-                let (name, value): (String, Int64) = (row["name"], row["value"])
+                let name: String = try row.decode(forColumn: "name")
                 if name.hasPrefix(Self.since) {
-                    notes.since[String(name.dropFirst(Self.since.count))] = Instant(milliseconds: value)
+                    notes.since[String(name.dropFirst(Self.since.count))] = try row.decode(forColumn: "value")
                 } else if name.hasPrefix(Self.hidden) {
                     notes.hidden.insert(String(name.dropFirst(Self.hidden.count)))
                 } else if name == Self.notified {
@@ -40,16 +40,12 @@ extension TrackerStore {
 
     package func noteInRangeNotified() throws { try noteOnce([Self.notified], 1) }
 
-    static func forgetInRange(_ db: Database) throws {
-        try db.execute(sql: "DELETE FROM counter WHERE name LIKE 'inRange.%'")
-    }
+    static func forgetInRange(_ db: Database) throws { try db.run("DELETE FROM counter WHERE name LIKE 'inRange.%'") }
 
     private func noteOnce(_ names: [String], _ value: Int) throws {
         try write { db in
             for name in names {
-                try db.execute(
-                    sql: "INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
-                    arguments: [name, value])
+                try db.run("INSERT OR IGNORE INTO counter (name, value) VALUES (?, ?)", [name, value])
             }
         }
     }

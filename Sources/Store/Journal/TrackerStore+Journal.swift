@@ -10,9 +10,8 @@ extension TrackerStore: Journal {
     package func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] {
         guard !entries.isEmpty else { return [] }
         return try write { db in
-            let (outcomes, writer) = try JournalWriter.write(db, hostZone: hostZone) { writer in
-                try entries.map { try writer.append($0) }
-            }
+            var writer = try JournalWriter(db, hostZone: hostZone)
+            let outcomes = try entries.map { try writer.append($0) }
             try refreshSummaries(around: writer.touched, received: entries.map(\.received).max(), db)
             return outcomes
         }
@@ -68,19 +67,20 @@ extension TrackerStore: Journal {
             let rows = try Row.fetchAll(
                 try db.cachedStatement(
                     sql: """
-                        SELECT r.*, b.origin FROM ( \(columns) WHERE bottle = :bottle AND id > :id AND verdict =
-                        'quarantined' AND reason IS NOT 'bottleClock' AND NOT (reason IN ('impossibleDate',
-                        'implausibleYear', 'refusedByDialect') AND reading IS :reading) UNION ALL \(columns) WHERE
-                        bottle = :bottle AND id > :id AND reading < :reading AND verdict IN ('drink', 'notADrink') AND
-                        reason IS NOT 'byHand' UNION ALL \(columns) WHERE bottle = :bottle AND id > :id AND reading >
-                        :reading AND verdict IN ('drink', 'notADrink') AND reason IS NOT 'byHand' ) r JOIN bottle b ON
-                        b.id = r.bottle ORDER BY r.id LIMIT :limit
+                        SELECT r.id, b.origin, raw, received, iif(verdict = 'quarantined', reason, NULL) FROM (
+                            \(columns) WHERE bottle = :bottle AND id > :id AND verdict = 'quarantined'
+                                AND reason IS NOT 'bottleClock' AND NOT (reading IS :reading
+                                    AND reason IN ('impossibleDate', 'implausibleYear', 'refusedByDialect'))
+                            UNION ALL \(columns) WHERE bottle = :bottle AND id > :id AND reading < :reading
+                                AND verdict IN ('drink', 'notADrink') AND reason IS NOT 'byHand'
+                            UNION ALL \(columns) WHERE bottle = :bottle AND id > :id AND reading > :reading
+                                AND verdict IN ('drink', 'notADrink') AND reason IS NOT 'byHand'
+                        ) r JOIN bottle b ON b.id = r.bottle ORDER BY r.id LIMIT :limit
                         """), arguments: ["bottle": number, "id": id, "reading": reading, "limit": limit])
-            return try rows.readable { row in
+            return try rows.map { row in
                 UnsettledRecord(
-                    id: try row.checked("id"), bottle: try row.checked("origin"), raw: row.bytes("raw"),
-                    received: try row.instant("received"),
-                    doubt: try row.checked("verdict") == "quarantined" ? try row.checked("reason") : nil)
+                    id: try row.decode(atIndex: 0), bottle: try row.decode(atIndex: 1), raw: try row.bytes("raw"),
+                    received: try row.decode(atIndex: 3), doubt: try row.decode(atIndex: 4))
             }
         }
     }
@@ -90,7 +90,7 @@ extension TrackerStore: Journal {
     package func finishPoll(_ report: PollRecord) throws {
         try write { db in
             let bottle = try BottleTable.identifier(of: report.bottle, db)
-            let ended = report.isClockDoubtful ? nil : report.endedAt.milliseconds
+            let ended = report.isClockDoubtful ? nil : report.endedAt
             try db.run(
                 """
                 UPDATE bottle SET advertisedName = coalesce(:name, advertisedName), model = coalesce(:model, model),
@@ -110,7 +110,7 @@ extension TrackerStore: Journal {
                     "complete": report.complete, "agreed": report.isAgreed, "largest": report.largestReading,
                     "bottle": bottle,
                 ])
-            if let ended { try Counter.set(BottleTable.newestReceipt, Int(ended), db) }
+            if let ended { try Counter.set(BottleTable.newestReceipt, Int(ended.milliseconds), db) }
         }
     }
 }

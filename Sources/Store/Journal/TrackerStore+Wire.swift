@@ -16,21 +16,19 @@ extension TrackerStore {
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT r.*, b.origin, d.instant, d.zone, coalesce(d.deleted, 0) AS isDeleted, e.key AS editKey,
-                    e.ml AS editMl, e.instant AS editAt, e.zone AS editZone FROM bottle_record r JOIN bottle b ON b.id
-                    = r.bottle LEFT JOIN drink d ON r.verdict = 'drink' AND d.key = b.origin || '|' || r.wall || '|'
-                    || r.amountMl LEFT JOIN drink e ON d.deleted AND e.instead = d.key AND e.deleted = 0 WHERE
-                    r.verdict <> 'superseded' ORDER BY r.id
+                    SELECT r.*, b.origin, d.instant, d.zone, coalesce(d.deleted, 0) AS isDeleted,
+                        e.key AS editKey, e.ml AS editMl, e.instant AS editAt, e.zone AS editZone
+                    FROM bottle_record r JOIN bottle b ON b.id = r.bottle
+                        LEFT JOIN drink d ON r.verdict = 'drink'
+                            AND d.key = b.origin || '|' || r.wall || '|' || r.amountMl
+                        LEFT JOIN drink e ON d.deleted AND e.instead = d.key AND e.deleted = 0
+                    WHERE r.verdict <> 'superseded' AND (r.verdict <> 'drink' OR d.id IS NOT NULL) ORDER BY r.id
                     """)
             var names: [Int64: [String]] = [:]
             while let row = try rows.next() {
-                guard let bottle = try? row.checked("bottle", Int64.self) else { continue }
+                let bottle: Int64 = try row.decode(forColumn: "bottle")
                 if names[bottle] == nil { names[bottle] = try BottleTable.identities(of: bottle, db) }
-                // Skip invalid rows. `doctor` reports them.
-                guard let entry = try? WireEntry(row: row, names: names[bottle] ?? [], gateway: gateway) else {
-                    continue
-                }
-                try body(entry)
+                try body(WireEntry(row: row, names: names[bottle] ?? [], gateway: gateway))
             }
         }
     }
@@ -41,10 +39,9 @@ extension TrackerStore {
         guard !entries.isEmpty else { return WireOutcome() }
         return try write { db in
             var outcome = WireOutcome()
-            let (_, writer) = try JournalWriter.write(db, hostZone: hostZone) { writer in
-                for entry in entries {
-                    if try writer.take(entry).isNew { outcome.added += 1 } else { outcome.known += 1 }
-                }
+            var writer = try JournalWriter(db, hostZone: hostZone)
+            for entry in entries {
+                if try writer.take(entry).isNew { outcome.added += 1 } else { outcome.known += 1 }
             }
             try refreshSummaries(around: writer.touched, received: entries.map(\.entry.received).max(), db)
             return outcome
@@ -54,31 +51,30 @@ extension TrackerStore {
 
 extension WireEntry {
     fileprivate init(row: Row, names: [String], gateway: String) throws {
-        let reason: String? = try row.checked("reason")
-        let verdict: JournalEntry.Verdict
-        switch try row.checked("verdict") as String {
-        case "drink": verdict = .drink(at: try row.instant("instant"), zone: try row.checked("zone"))
-        case "notADrink": verdict = .notADrink(reason: reason ?? "flag")
-        default: verdict = .quarantined(reason: reason ?? "unknown")
-        }
-        let wall: String? = try row.checked("wall")
-        let origin: String = try row.checked("origin")
+        let reason: String? = try row.decode(forColumn: "reason")
+        let verdict: JournalEntry.Verdict =
+            switch try row.decode(String.self, forColumn: "verdict") {
+            case "drink":
+                .drink(at: try row.decode(forColumn: "instant"), zone: try row.decode(forColumn: "zone"))
+            case "notADrink": .notADrink(reason: reason ?? "flag")
+            default: .quarantined(reason: reason ?? "unknown")
+            }
+        let wall: String? = try row.decode(forColumn: "wall")
+        let origin: String = try row.decode(forColumn: "origin")
         var entry = JournalEntry(
-            bottle: origin, raw: row.bytes("raw"), wall: wall.flatMap(WallTime.init),
-            amountMl: try row.checked("amountMl"),
-            received: try row.instant("received"), verdict: verdict, reading: try row.checked("reading"),
-            about: try row.instantIfAny("about"))
+            bottle: origin, raw: try row.bytes("raw"), wall: wall.flatMap(WallTime.init),
+            amountMl: try row.decode(forColumn: "amountMl"), received: try row.decode(forColumn: "received"),
+            verdict: verdict, reading: try row.decode(forColumn: "reading"), about: try row.decode(forColumn: "about"))
         if case .drink = verdict { entry.isByHand = reason == JournalWriter.byHand }
         // The time is by the clock of this host and is meaningless elsewhere.
         if verdict == .quarantined(reason: JournalDoubt.hostClock) { entry.about = nil }
-        let edit: Edit? =
-            if let key = try row.checked("editKey") as String? {
-                Edit(
-                    key: key, ml: try row.checked("editMl"), at: try row.instant("editAt"),
-                    zone: try row.checked("editZone"))
-            } else { nil }
+        let edit = try row.decode(String?.self, forColumn: "editKey").map { key in
+            Edit(
+                key: key, ml: try row.decode(forColumn: "editMl"), at: try row.decode(forColumn: "editAt"),
+                zone: try row.decode(forColumn: "editZone"))
+        }
         self.init(
             gateway: gateway, entry: entry, names: Array(names.filter { $0 != origin }.prefix(Self.namesLimit)),
-            isDeleted: try row.checked("isDeleted"), edit: edit)
+            isDeleted: try row.decode(forColumn: "isDeleted"), edit: edit)
     }
 }

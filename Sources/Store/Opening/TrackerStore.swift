@@ -197,8 +197,6 @@ package struct TrackerStore: Sendable {
             return try body()
         } catch let error as DatabaseError {
             throw StoreError(error, at: path)
-        } catch let row as UnreadableRow {
-            throw StoreError(.damaged, "A row of the store cannot be read (\(row))", at: path, code: "unreadableRow")
         } catch let value as RowDecodingError {
             // Messages must not contain the rest of the row.
             let problem = "\(value)".split(separator: ", row: ", maxSplits: 1).first.map(String.init) ?? ""
@@ -249,7 +247,7 @@ package struct TrackerStore: Sendable {
     static func integrityProblems(_ db: Database) throws -> [String] {
         try String.fetchAll(db, sql: "PRAGMA integrity_check").filter { $0 != "ok" }
             + Row.fetchAll(db, sql: "PRAGMA foreign_key_check").map {
-                "a row of \((try? $0.checked("table", String.self)) ?? "?") points nowhere"
+                "a row of \((try? $0.decode(String.self, atIndex: 0)) ?? "?") points nowhere"
             }
     }
 

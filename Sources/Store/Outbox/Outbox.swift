@@ -4,7 +4,7 @@ import TrackerCore
 
 extension TrackerStore {
     /// The outbox, including rejected changes.
-    package func outbox() throws -> Outbox { try read { try OutboxTable.outbox($0) } }
+    package func outbox() throws -> Outbox { try read(OutboxTable.outbox) }
 
     /// Records the result of sending an item. A newer change of the same entity stays.
     package func finishSending(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) throws {
@@ -17,12 +17,9 @@ extension TrackerStore {
             }
             try db.run(
                 "UPDATE outbox SET attempts = ?, notBefore = ?, parked = ? WHERE seq = ?",
-                [left.attempts, left.notBefore?.milliseconds ?? 0, left.parkedReason, left.id])
+                [left.attempts, left.notBefore ?? Instant(milliseconds: 0), left.parkedReason, left.id])
         }
     }
-
-    /// The status while no synchronisation runs.
-    package func syncStatus() throws -> SyncStatus { try read { try OutboxTable.status($0) } }
 }
 
 extension TrackerStore {
@@ -32,7 +29,7 @@ extension TrackerStore {
             let refused = trouble == nil ? merged.refused : try SyncStateTable.refused(db)
             try db.run(
                 "INSERT OR REPLACE INTO sync_state (only, passedAt, trouble, refused) VALUES (1, ?, ?, ?)",
-                [now.milliseconds, trouble, refused])
+                [now, trouble, refused])
             guard trouble == nil else { return }
             try db.execute(sql: "DELETE FROM sync_refusal")
             for refusal in merged.refusals {
@@ -44,28 +41,26 @@ extension TrackerStore {
     }
 
     package func syncReport() throws -> (status: SyncStatus, report: SyncReport) {
-        try read { try SyncStateTable.status($0) }
+        try read(SyncStateTable.status)
     }
 }
 
 enum OutboxTable {
     static func outbox(_ db: Database) throws -> Outbox {
-        Outbox(
-            try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM outbox ORDER BY seq")).readable(item).compactMap
-            { $0 })
+        let rows = try Row.fetchAll(db, sql: "SELECT * FROM outbox ORDER BY seq")
+        return Outbox(try rows.compactMap(item))
     }
 
-    /// - Throws: `UnreadableRow`.
     /// - Returns: `nil` for an unknown operation.
     private static func item(_ row: Row) throws -> OutboxItem? {
-        guard let operation = OutboxItem.Operation(rawValue: try row.checked("op")) else { return nil }
-        let notBefore: Int64 = try row.checked("notBefore")
+        guard let operation = OutboxItem.Operation(rawValue: try row.decode(forColumn: "op")) else { return nil }
+        let notBefore: Instant = try row.decode(forColumn: "notBefore")
         return OutboxItem(
-            id: try row.checked("seq"), entity: .init(kind: try row.checked("entity"), id: try row.checked("id")),
-            operation: operation,
-            payload: try row.checked("payload"), updatedAt: try row.instant("updatedAt"),
-            attempts: try row.checkedIfAny("attempts", in: 0...1_000_000) ?? 0,
-            notBefore: notBefore > 0 ? try row.instant("notBefore") : nil, parkedReason: try row.checked("parked"))
+            id: try row.decode(forColumn: "seq"),
+            entity: .init(kind: try row.decode(forColumn: "entity"), id: try row.decode(forColumn: "id")),
+            operation: operation, payload: try row.decode(forColumn: "payload"),
+            updatedAt: try row.decode(forColumn: "updatedAt"), attempts: try row.decode(forColumn: "attempts"),
+            notBefore: notBefore.milliseconds > 0 ? notBefore : nil, parkedReason: try row.decode(forColumn: "parked"))
     }
 
     /// Sends rejected and delayed items again.
@@ -74,8 +69,7 @@ enum OutboxTable {
     }
 
     static func status(_ db: Database) throws -> SyncStatus {
-        let isEmpty = try Bool.fetchOne(try db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM outbox)")) ?? true
-        if isEmpty { return .idle }
+        guard try db.has("FROM outbox") else { return .idle }
         let outbox = try outbox(db)
         return outbox.status(isSending: false, isOffline: outbox.items.contains { $0.attempts > 0 })
     }
@@ -87,19 +81,15 @@ enum SyncStateTable {
 
     static func status(_ db: Database) throws -> (SyncStatus, SyncReport) {
         let status = try OutboxTable.status(db)
-        guard let row = try Row.fetchOne(try db.cachedStatement(sql: "SELECT trouble, refused FROM sync_state")) else {
+        guard let row = try Row.fetchOne(db, sql: "SELECT trouble, refused FROM sync_state") else {
             return (status, SyncReport(waiting: try waiting(db)))
         }
-        let refusals = try Row.fetchAll(
-            db, sql: "SELECT * FROM sync_refusal ORDER BY entity, id LIMIT ?", arguments: [shown])
         let report = SyncReport(
-            waiting: try waiting(db), trouble: try row.checked("trouble"), refused: try row.checked("refused"),
-            refusals: try refusals.map {
-                """
-                \(try $0.checked("entity", String.self)) \(try $0.checked("id", String.self)): \
-                \(try $0.checked("reason", String.self))
-                """
-            })
+            waiting: try waiting(db), trouble: try row.decode(atIndex: 0), refused: try row.decode(atIndex: 1),
+            refusals: try String.fetchAll(
+                db,
+                sql: "SELECT entity || ' ' || id || ': ' || reason FROM sync_refusal ORDER BY entity, id LIMIT ?",
+                arguments: [shown]))
         return (status == .idle && report.trouble != nil ? .offline : status, report)
     }
 
@@ -109,12 +99,11 @@ enum SyncStateTable {
 
     /// Deletes the status of another server.
     static func forget(_ db: Database) throws {
-        try db.execute(sql: "DELETE FROM sync_state")
-        try db.execute(sql: "DELETE FROM sync_refusal")
+        try db.execute(sql: "DELETE FROM sync_state; DELETE FROM sync_refusal")
     }
 
     static func waiting(_ db: Database) throws -> Int {
-        try Int.fetchOne(try db.cachedStatement(sql: "SELECT count(*) FROM outbox")) ?? 0
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM outbox") ?? 0
     }
 }
 
@@ -129,18 +118,13 @@ enum OutboxWriter {
         case log(String)
         case preset(String)
 
-        var name: String {
+        /// The server's name, the table and the id.
+        var parts: (name: String, table: String, id: String) {
             switch self {
-            case .user: "user"
-            case .session: "session"
-            case .log: "logEntry"
-            case .preset: "preset"
-            }
-        }
-
-        var id: String {
-            switch self {
-            case .user(let id), .session(let id), .log(let id), .preset(let id): id
+            case .user(let id): ("user", "profile", id)
+            case .session(let id): ("session", "session", id)
+            case .log(let id): ("logEntry", "log_entry", id)
+            case .preset(let id): ("preset", "preset", id)
             }
         }
     }
@@ -148,7 +132,11 @@ enum OutboxWriter {
     static func put(
         _ entity: Entity, op operation: OutboxItem.Operation, at updatedAt: Instant, _ db: Database
     ) throws {
-        guard try isWanted(db), let payload = try payload(entity, updatedAt, db) else { return }
+        let (name, table, id) = entity.parts
+        guard try db.has("FROM setting WHERE name = 'sync.url'"),
+            let row = try Row.fetchOne(db, sql: "SELECT * FROM \(table) WHERE id = ?", arguments: [id])
+        else { return }
+        let payload = try payload(entity, row, updatedAt, db)
         // As in `TrackerCore.Outbox.enqueue`: a newer upsert replaces the entity's last one.
         try db.run(
             """
@@ -156,14 +144,11 @@ enum OutboxWriter {
             WHERE seq = (SELECT max(seq) FROM outbox WHERE entity = :entity AND id = :id)
                 AND op = :op AND op <> 'deleteLogEntry'
             """,
-            [
-                "payload": payload, "at": updatedAt.milliseconds, "entity": entity.name, "id": entity.id,
-                "op": operation.rawValue,
-            ])
+            ["payload": payload, "at": updatedAt, "entity": name, "id": id, "op": operation.rawValue])
         guard db.changesCount == 0 else { return }
         try db.run(
             "INSERT INTO outbox (entity, id, op, payload, updatedAt) VALUES (?, ?, ?, ?, ?)",
-            [entity.name, entity.id, operation.rawValue, payload, updatedAt.milliseconds])
+            [name, id, operation.rawValue, payload, updatedAt])
     }
 
     /// Queues everything, for a new server.
@@ -178,7 +163,8 @@ enum OutboxWriter {
             try put(.session(id), op: .upsertSession, at: now, db)
         }
         for row in try Row.fetchAll(db, sql: "SELECT id, deleted FROM log_entry ORDER BY seq") {
-            try put(.log(row.checked("id")), op: row.checked("deleted") ? .deleteLogEntry : .addLogEntry, at: now, db)
+            let isDeleted: Bool = try row.decode(atIndex: 1)
+            try put(.log(row.decode(atIndex: 0)), op: isDeleted ? .deleteLogEntry : .addLogEntry, at: now, db)
         }
     }
 
@@ -194,22 +180,8 @@ enum OutboxWriter {
         return names.compactMapValues(settings.value(of:))
     }
 
-    private static func isWanted(_ db: Database) throws -> Bool {
-        try db.has("FROM setting WHERE name = 'sync.url'")
-    }
-
     /// The row as a JSON object with the names of the columns; `deleted` marks a tombstone.
-    private static func payload(_ entity: Entity, _ updatedAt: Instant, _ db: Database) throws -> String? {
-        let table =
-            switch entity {
-            case .user: "profile"
-            case .session: "session"
-            case .log: "log_entry"
-            case .preset: "preset"
-            }
-        guard let row = try Row.fetchOne(db, sql: "SELECT * FROM \(table) WHERE id = ?", arguments: [entity.id]) else {
-            return nil
-        }
+    private static func payload(_ entity: Entity, _ row: Row, _ updatedAt: Instant, _ db: Database) throws -> String {
         var object: [String: PayloadValue] = [:]
         for (column, value) in row where !["seq", "reminders", "onboardedAt"].contains(column) {
             object[column] = .column(JSONScalar(value))

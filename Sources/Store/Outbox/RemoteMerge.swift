@@ -31,28 +31,95 @@ package struct RemoteRefusal: Hashable, Sendable {
 package enum RemoteEntity: String, Sendable, CaseIterable {
     case session, logEntry, preset
 
-    var table: String {
-        switch self {
-        case .session: "session"
-        case .logEntry: "log_entry"
-        case .preset: "preset"
-        }
-    }
+    var table: String { self == .logEntry ? "log_entry" : rawValue }
 
-    /// The synchronised columns, in addition to `id`, `updatedAt` and `deviceId`.
-    var columns: [String] {
+    /// The synchronised columns with their rules, in addition to `id`, `updatedAt` and `deviceId`.
+    var columns: KeyValuePairs<String, ColumnRule> {
         switch self {
         case .session:
             [
-                "userId", "startTime", "endTime", "isActive", "sealed", "ruleN", "bottleWater", "waterOz", "threshold",
-                "computedSummary",
+                "userId": .name, "startTime": .required(.time), "endTime": .time, "isActive": .flag, "sealed": .flag,
+                "ruleN": .integer(1...10), "bottleWater": .choice(BottleWaterMode.allCases.map(\.rawValue)),
+                "waterOz": .integer(1...32), "threshold": .integer(1...10), "computedSummary": .text,
             ]
         case .logEntry:
             [
-                "sessionId", "timestamp", "type", "drinkType", "sizeOz", "abv", "standardDrinkEstimate", "presetId",
-                "amountOz", "source", "deleted",
+                "sessionId": .name, "timestamp": .required(.time),
+                "type": .required(.choice(LogEntry.Kind.allCases.map(\.rawValue))),
+                "drinkType": .choice(DrinkType.allCases.map(\.rawValue)), "sizeOz": .positive(100),
+                "abv": .number(0...100), "standardDrinkEstimate": .number(StandardDrinks.range), "presetId": .text,
+                "amountOz": .positive(100), "source": .name, "deleted": .flag,
             ]
-        case .preset: ["userId", "name", "drinkType", "sizeOz", "abv", "standardDrinkEstimate", "position", "deleted"]
+        case .preset:
+            [
+                "userId": .name, "name": .text, "drinkType": .required(.choice(DrinkType.allCases.map(\.rawValue))),
+                "sizeOz": .positive(100), "abv": .number(0...100),
+                "standardDrinkEstimate": .required(.number(StandardDrinks.range)), "position": .integer(0...1_000_000),
+                "deleted": .flag,
+            ]
+        }
+    }
+}
+
+/// The values that a column of the server can have. NULL is valid except for `name` and `required`.
+indirect enum ColumnRule {
+    case required(ColumnRule)
+    /// A text of 1 to 200 printable characters.
+    case name
+    case text
+    case flag
+    /// Milliseconds since 1970, at most `RemoteRow.aheadSeconds` after now.
+    case time
+    case integer(ClosedRange<Int64>)
+    case number(ClosedRange<Double>)
+    /// A number above 0, up to a limit.
+    case positive(Double)
+    case choice([String])
+
+    /// - Throws: `UnfitRow` for an invalid value.
+    func check(_ column: String, _ value: DatabaseValue, now: Instant) throws {
+        switch (self, value.storage) {
+        case (.required(let rule), _):
+            if value.isNull { throw UnfitRow("\(column) is missing") }
+            try rule.check(column, value, now: now)
+        case (.name, .string(let text)) where RemoteRow.isName(text): break
+        case (.name, _): throw UnfitRow("\(column) must be a text of 1 to 200 printable characters")
+        case (_, .null), (.text, .string), (.flag, .int64(0...1)): break
+        case (.text, _): throw UnfitRow("\(column) must be a text")
+        case (.flag, _): throw UnfitRow("\(column) must be true or false")
+        case (.time, .int64(let milliseconds)):
+            let instant = Instant(milliseconds: milliseconds)
+            guard instant.isSupported, now.seconds(to: instant) <= RemoteRow.aheadSeconds else {
+                throw UnfitRow("\(column) is \(instant), which cannot be")
+            }
+        case (.time, _): throw UnfitRow("\(column) must be milliseconds since 1970")
+        case (.integer(let range), .int64(let number)) where range.contains(number): break
+        case (.integer(let range), _):
+            throw UnfitRow("\(column) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        case (.number(let range), _): try Self.check(column, value, range)
+        case (.positive(let limit), _): try Self.check(column, value, 0...limit, isPositive: true)
+        case (.choice(let values), .string(let text)) where values.contains(text): break
+        case (.choice(let values), .string):
+            throw UnfitRow("\(column) must be one of \(values.joined(separator: ", "))")
+        case (.choice, _): throw UnfitRow("\(column) must be a text")
+        }
+    }
+
+    private static func check(
+        _ column: String, _ value: DatabaseValue, _ range: ClosedRange<Double>, isPositive: Bool = false
+    ) throws {
+        let number: Double
+        switch value.storage {
+        case .int64(let value): number = Double(value)
+        case .double(let value): number = value
+        default: throw UnfitRow("\(column) must be a number")
+        }
+        guard range.contains(number), !isPositive || number > 0 else {
+            throw UnfitRow(
+                """
+                \(column) must be a number from \(Amounts.decimal(range.lowerBound)) to \
+                \(Amounts.decimal(range.upperBound))
+                """)
         }
     }
 }
@@ -89,8 +156,6 @@ extension TrackerStore {
                     }
                 } catch let error as UnfitRow {
                     outcome.refuse(entity, id, error.reason)
-                } catch let error as UnreadableRow {
-                    outcome.refuse(entity, id, "the store's own row cannot be read: \(error.reason)")
                 } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
                     outcome.refuse(entity, id, Self.rule(brokenBy: error, entity))
                 }
@@ -116,15 +181,15 @@ extension TrackerStore {
         try remote.check(entity, db)
         let id = remote.id
         // Absent keys keep their value, so that an older server need not support every column.
-        let columns = entity.columns.filter { row[$0] != nil } + ["updatedAt", "deviceId"]
+        let columns = entity.columns.map(\.key).filter { row[$0] != nil } + ["updatedAt", "deviceId"]
         let values = columns.map { row[$0]?.databaseValue ?? .null }
-        let list = columns.joined(separator: ", ")
-        let update = columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        // A preset without a position is the last one.
+        let isLast = entity == .preset && row["position"] == nil
         try db.run(
             """
-            INSERT INTO \(entity.table) (id, \(list)\(entity == .preset && row["position"] == nil ? ", position" :
-                "")) VALUES (?\(String(repeating: ", ?", count: columns.count))\(entity == .preset && row["position"]
-                == nil ? ", 1000" : "")) ON CONFLICT (id) DO UPDATE SET \(update)
+            INSERT INTO \(entity.table) (id, \(columns.joined(separator: ", "))\(isLast ? ", position" : ""))
+            VALUES (?\(String(repeating: ", ?", count: columns.count))\(isLast ? ", 1000" : ""))
+            ON CONFLICT (id) DO UPDATE SET \(columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", "))
             """, StatementArguments([id.databaseValue] + values))
         return true
     }
@@ -170,32 +235,34 @@ struct RemoteRow {
         guard case .text(let device) = row["deviceId"], Self.isName(device) else {
             throw UnfitRow("its deviceId must be a text of 1 to 200 printable characters")
         }
-        var isDeleted = false
-        switch row["deleted"] {
-        case nil: break
-        case .integer(0): break
-        case .integer(1): isDeleted = true
-        default: throw UnfitRow("deleted must be true or false")
+        if let deleted = row["deleted"] {
+            try ColumnRule.required(.flag).check("deleted", deleted.databaseValue, now: now)
         }
-        guard case .integer(let updatedAt) = row["updatedAt"] else {
+        let updatedAt = row["updatedAt"]?.databaseValue ?? .null
+        try ColumnRule.time.check("updatedAt", updatedAt, now: now)
+        guard let written = Instant.fromDatabaseValue(updatedAt) else {
             throw UnfitRow("updatedAt must be milliseconds since 1970")
         }
-        stamp = WriteStamp(updatedAt: Instant(milliseconds: updatedAt), device: device, isDeleted: isDeleted)
-        _ = try time("updatedAt", stamp.updatedAt)
+        var isDeleted = false
+        if case .integer(1) = row["deleted"] { isDeleted = true }
+        stamp = WriteStamp(updatedAt: written, device: device, isDeleted: isDeleted)
     }
 
     /// The stamp of the stored row; `nil` for a new row.
     var storedStamp: WriteStamp? {
         stored.map {
             WriteStamp(
-                updatedAt: Instant(milliseconds: $0["updatedAt"]), device: $0["deviceId"],
-                isDeleted: ($0["deleted"] as Bool?) ?? false)
+                updatedAt: $0["updatedAt"], device: $0["deviceId"], isDeleted: ($0["deleted"] as Bool?) ?? false)
         }
     }
 
     // MARK: - Checks
 
     func check(_ entity: RemoteEntity, _ db: Database) throws {
+        if entity == .logEntry, id.contains("|") {
+            throw UnfitRow("its id has a |, which names waters derived from sips")
+        }
+        for (column, rule) in entity.columns { try rule.check(column, value(column), now: now) }
         switch entity {
         case .session: try checkSession()
         case .logEntry: try checkLog(db)
@@ -204,70 +271,41 @@ struct RemoteRow {
     }
 
     private func checkSession() throws {
-        try name("userId")
-        let start = try instant("startTime")
-        let end = try optionalInstant("endTime")
-        let isActive = try flag("isActive")
+        let (start, end) = (Instant.fromDatabaseValue(value("startTime")), Instant.fromDatabaseValue(value("endTime")))
+        let isActive = Bool.fromDatabaseValue(value("isActive")) ?? false
         guard isActive == (end == nil) else { throw UnfitRow("isActive and endTime contradict each other") }
-        if let end, end < start { throw UnfitRow("it ends before it starts") }
-        if try flag("sealed"), isActive { throw UnfitRow("it is sealed and active at once") }
-        try integer("ruleN", 1...10)
-        try integer("waterOz", 1...32)
-        try integer("threshold", 1...10)
-        try choice("bottleWater", BottleWaterMode.allCases.map(\.rawValue))
-        guard let text = try optionalText("computedSummary") else { return }
-        guard text.utf8.count <= 4096, (try? JSONDecoder().decode(SessionSummary.self, from: Data(text.utf8))) != nil
-        else {
+        if let start, let end, end < start { throw UnfitRow("it ends before it starts") }
+        if Bool.fromDatabaseValue(value("sealed")) ?? false, isActive {
+            throw UnfitRow("it is sealed and active at once")
+        }
+        guard let text = text("computedSummary") else { return }
+        guard text.utf8.count <= 4096, SessionSummary(json: text) != nil else {
             throw UnfitRow("computedSummary cannot be read")
         }
     }
 
     private func checkLog(_ db: Database) throws {
-        guard !id.contains("|") else { throw UnfitRow("its id has a |, which names waters derived from sips") }
-        let session = try name("sessionId")
+        let session = text("sessionId") ?? ""
         guard let found = try SessionTable.find(session, db) else { throw UnfitRow("there is no session \(session)") }
         if let before: String = stored?["sessionId"], before != session {
             throw UnfitRow("it is an entry of another session")
         }
-        let timestamp = try instant("timestamp")
-        guard timestamp >= found.startTime, timestamp <= found.endTime ?? .supported.upperBound else {
-            throw UnfitRow("its time lies outside its session")
-        }
-        guard try choice("type", LogEntry.Kind.allCases.map(\.rawValue)) != nil else {
-            throw UnfitRow("type is missing")
-        }
-        try choice("drinkType", DrinkType.allCases.map(\.rawValue))
-        try number("sizeOz", above: 0, through: 100)
-        try number("abv", from: 0, through: 100)
-        try number(
-            "standardDrinkEstimate", from: StandardDrinks.range.lowerBound, through: StandardDrinks.range.upperBound)
-        try number("amountOz", above: 0, through: 100)
-        if let preset = try optionalText("presetId"), !Self.isName(preset) { throw UnfitRow("presetId is not valid") }
-        guard try name("source") != LogSource.bottle.rawValue else {
+        guard let time = Instant.fromDatabaseValue(value("timestamp")), time >= found.startTime,
+            time <= found.endTime ?? Instant.supported.upperBound
+        else { throw UnfitRow("its time lies outside its session") }
+        if let preset = text("presetId"), !Self.isName(preset) { throw UnfitRow("presetId is not valid") }
+        guard text("source") != LogSource.bottle.rawValue else {
             throw UnfitRow("waters derived from sips are not synchronised")
         }
     }
 
     private func checkPreset() throws {
-        try name("userId")
-        let label = try optionalText("name") ?? ""
+        let label = text("name") ?? ""
         // Counts characters, as older versions did. They accepted more code points than `PresetTable.check`.
         guard (1...64).contains(label.count), PrintableText.hasNoControls(label) else {
             throw UnfitRow("its name must have 1 to 64 printable characters")
         }
-        guard try choice("drinkType", DrinkType.allCases.map(\.rawValue)) != nil else {
-            throw UnfitRow("drinkType is missing")
-        }
-        try number("sizeOz", above: 0, through: 100)
-        try number("abv", from: 0, through: 100)
-        let (low, high) = (StandardDrinks.range.lowerBound, StandardDrinks.range.upperBound)
-        guard try number("standardDrinkEstimate", from: low, through: high) != nil else {
-            throw UnfitRow("standardDrinkEstimate is missing")
-        }
-        try integer("position", 0...1_000_000)
     }
-
-    // MARK: - Columns
 
     /// The new value of a column. If the key is absent, the stored value.
     private func value(_ column: String) -> DatabaseValue {
@@ -276,84 +314,7 @@ struct RemoteRow {
         return stored[column]
     }
 
-    private func instant(_ column: String) throws -> Instant {
-        guard let found = try optionalInstant(column) else { throw UnfitRow("\(column) is missing") }
-        return found
-    }
-
-    private func optionalInstant(_ column: String) throws -> Instant? {
-        let found = value(column)
-        if found.isNull { return nil }
-        guard case .int64(let milliseconds) = found.storage else {
-            throw UnfitRow("\(column) must be milliseconds since 1970")
-        }
-        return try time(column, Instant(milliseconds: milliseconds))
-    }
-
-    private func time(_ column: String, _ instant: Instant) throws -> Instant {
-        guard instant.isSupported, now.seconds(to: instant) <= Self.aheadSeconds else {
-            throw UnfitRow("\(column) is \(instant), which cannot be")
-        }
-        return instant
-    }
-
-    @discardableResult
-    private func name(_ column: String) throws -> String {
-        guard let text = try optionalText(column), Self.isName(text) else {
-            throw UnfitRow("\(column) must be a text of 1 to 200 printable characters")
-        }
-        return text
-    }
-
-    private func optionalText(_ column: String) throws -> String? {
-        let found = value(column)
-        if found.isNull { return nil }
-        guard case .string(let text) = found.storage else { throw UnfitRow("\(column) must be a text") }
-        return text
-    }
-
-    private func flag(_ column: String) throws -> Bool {
-        switch value(column).storage {
-        case .null, .int64(0): return false
-        case .int64(1): return true
-        default: throw UnfitRow("\(column) must be true or false")
-        }
-    }
-
-    private func integer(_ column: String, _ range: ClosedRange<Int64>) throws {
-        switch value(column).storage {
-        case .null: return
-        case .int64(let value) where range.contains(value): return
-        default: throw UnfitRow("\(column) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
-        }
-    }
-
-    @discardableResult
-    private func number(_ column: String, from low: Double = 0, above: Double? = nil, through high: Double) throws
-        -> Double?
-    {
-        let found: Double
-        switch value(column).storage {
-        case .null: return nil
-        case .int64(let value): found = Double(value)
-        case .double(let value): found = value
-        default: throw UnfitRow("\(column) must be a number")
-        }
-        guard found.isFinite, found <= high, above.map({ found > $0 }) ?? (found >= low) else {
-            throw UnfitRow(
-                "\(column) must be a number from \(Amounts.decimal(above ?? low)) to \(Amounts.decimal(high))")
-        }
-        return found
-    }
-
-    @discardableResult
-    private func choice(_ column: String, _ values: [String]) throws -> String? {
-        guard let text = try optionalText(column) else { return nil }
-        guard values.contains(text) else {
-            throw UnfitRow("\(column) must be one of \(values.joined(separator: ", "))")
-        }
-        return text
-    }
+    private func text(_ column: String) -> String? { String.fromDatabaseValue(value(column)) }
 
     static func isName(_ text: String) -> Bool {
         (1...200).contains(text.utf8.count) && PrintableText.hasNoControls(text)

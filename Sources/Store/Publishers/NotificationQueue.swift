@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import TrackerCore
 
@@ -22,13 +21,10 @@ package struct QueuedNotification: Hashable, Sendable {
     }
 }
 
-extension QueuedNotification {
-    init(row: Row) throws {
-        let text: String = try row.checked("announcement")
-        self.init(
-            sequence: try row.checked("seq"),
-            announcement: try JSONDecoder().decode(Announcement.self, from: Data(text.utf8)),
-            since: try row.instant("since"), key: try row.checked("key"))
+extension QueuedNotification: Decodable, FetchableRecord {
+    private enum CodingKeys: String, CodingKey {
+        case sequence = "seq"
+        case announcement, since, key
     }
 }
 
@@ -46,15 +42,14 @@ extension TrackerStore {
     package func post(
         _ announcement: Announcement, to outlet: String, keepsAll: Bool, at now: Instant, makeKey: () -> String
     ) throws -> (state: QueuedNotification.State, sequence: Int64, givenUp: Int) {
-        let text = String(decoding: try JSONEncoder().encode(announcement), as: UTF8.self)
-        return try write { db in
+        try write { db in
             let known = try Row.fetchOne(
                 db, sql: "SELECT seq, state FROM pocket_message WHERE outlet = ? AND id = ?",
                 arguments: [outlet, announcement.id])
-            if let known, let state = QueuedNotification.State(rawValue: try known.checked("state")),
+            if let known, let state = QueuedNotification.State(rawValue: try known.decode(atIndex: 1)),
                 state == .sent || state == .refused
             {
-                return (state, try known.checked("seq"), 0)
+                return (state, try known.decode(atIndex: 0), 0)
             }
             if !keepsAll {
                 try db.run(
@@ -65,21 +60,22 @@ extension TrackerStore {
             }
             try db.run(
                 """
-                INSERT INTO pocket_message (outlet, id, place, announcement, since, state, key) VALUES (?, ?, ?,
-                ?, ?, 'waiting', ?) ON CONFLICT (outlet, id) DO UPDATE SET announcement = excluded.announcement,
-                since = excluded.since, state = 'waiting'
-                """, [outlet, announcement.id, announcement.kind.id, text, now.milliseconds, makeKey()])
+                INSERT INTO pocket_message (outlet, id, place, announcement, since, state, key)
+                VALUES (?, ?, ?, ?, ?, 'waiting', ?) ON CONFLICT (outlet, id) DO UPDATE
+                    SET announcement = excluded.announcement, since = excluded.since, state = 'waiting'
+                """, [outlet, announcement.id, announcement.kind.id, try announcement.json, now, makeKey()])
             try db.run(
                 """
                 UPDATE pocket_message SET state = 'dropped' WHERE outlet = ?1 AND state = 'waiting' AND seq <= (
-                SELECT seq FROM pocket_message WHERE outlet = ?1 AND state = 'waiting' ORDER BY seq DESC LIMIT 1
-                OFFSET ?2)
+                    SELECT seq FROM pocket_message WHERE outlet = ?1 AND state = 'waiting'
+                    ORDER BY seq DESC LIMIT 1 OFFSET ?2)
                 """, [outlet, Self.queueLimit])
             let givenUp = db.changesCount
             try db.run(
                 """
-                DELETE FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' AND seq <= ( SELECT seq FROM
-                pocket_message WHERE outlet = ?1 AND state <> 'waiting' ORDER BY seq DESC LIMIT 1 OFFSET ?2)
+                DELETE FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting' AND seq <= (
+                    SELECT seq FROM pocket_message WHERE outlet = ?1 AND state <> 'waiting'
+                    ORDER BY seq DESC LIMIT 1 OFFSET ?2)
                 """, [outlet, Self.queueMemory])
             let sequence =
                 try Int64.fetchOne(
@@ -104,7 +100,8 @@ extension TrackerStore {
             guard let message = try? QueuedNotification(row: row) else {
                 // Drop an unreadable notification.
                 try db.run(
-                    "UPDATE pocket_message SET state = 'dropped' WHERE seq = ?", [try row.checked("seq", Int64?.self)])
+                    "UPDATE pocket_message SET state = 'dropped' WHERE seq = ?",
+                    [try row.decode(Int64.self, forColumn: "seq")])
                 return .busy
             }
             return try Claims(claimant: claimant, now: now).take(Self.claim(message, outlet), db)
@@ -140,8 +137,7 @@ extension TrackerStore {
         try read { db in
             try Row.fetchAll(db, sql: "SELECT id, state FROM pocket_message WHERE outlet = ?", arguments: [outlet])
                 .reduce(into: [:]) { states, row in
-                    states[try row.checked("id", String.self)] = QueuedNotification.State(
-                        rawValue: try row.checked("state"))
+                    states[try row.decode(String.self, atIndex: 0)] = .init(rawValue: try row.decode(atIndex: 1))
                 }
         }
     }
@@ -167,8 +163,7 @@ extension TrackerStore {
     /// The notification whose buttons this key authorises.
     package func post(withKey key: String) throws -> QueuedNotification? {
         try read { db in
-            try Row.fetchOne(db, sql: "SELECT * FROM pocket_message WHERE key = ?", arguments: [key]).map(
-                QueuedNotification.init(row:))
+            try QueuedNotification.fetchOne(db, sql: "SELECT * FROM pocket_message WHERE key = ?", arguments: [key])
         }
     }
 

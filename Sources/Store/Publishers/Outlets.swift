@@ -2,7 +2,7 @@ import GRDB
 import TrackerCore
 
 /// A publisher of drink changes, for example MQTT. It sends each change at least once, in order.
-package struct Publisher: Hashable, Sendable {
+package struct Publisher: Hashable, Sendable, Decodable, FetchableRecord {
     package var name: String
     /// The client ID of this store, created once.
     package var id: String
@@ -29,19 +29,17 @@ extension TrackerStore {
         if let known = try read({ db in try Self.outlet(name, db) }) { return known }
         return try write { db in
             if let known = try Self.outlet(name, db) { return known }
-            let isAnew =
-                try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM outlet WHERE name = ?)", arguments: [name])
-                == false
-            try beginTold(name, from: tellsAll && isAnew ? 0 : nil, db)
-            if tellsAll, isAnew {
+            let sendsAll = try tellsAll && !db.has("FROM outlet WHERE name = ?", [name])
+            try beginTold(name, from: sendsAll ? 0 : nil, db)
+            if sendsAll {
                 try db.run("INSERT INTO outlet (name, id, position) VALUES (?, ?, 0)", [name, makeID()])
                 // Changes that were reverted since are not sent.
-                try db.execute(
-                    sql: """
-                        INSERT INTO drink_change (key) SELECT key FROM drink WHERE born > coalesce((SELECT putBack
-                        FROM drink_sequence), 0) ORDER BY id ON CONFLICT (key) DO NOTHING
-                        """
-                )
+                try db.run(
+                    """
+                    INSERT INTO drink_change (key) SELECT key FROM drink
+                        WHERE born > coalesce((SELECT putBack FROM drink_sequence), 0) ORDER BY id
+                        ON CONFLICT (key) DO NOTHING
+                    """)
             }
             try db.run(
                 """
@@ -76,17 +74,18 @@ extension TrackerStore {
     /// The waiting changes, in order.
     package func changes(for outlet: String, limit: Int) throws -> [DrinkChange] {
         try read { db in
-            let statement = try db.cachedStatement(
+            let rows = try Row.fetchAll(
+                db,
                 sql: """
-                    SELECT \(StoredDrink.columns), changed.seq AS changeSeq, changed.key AS changeKey FROM
-                    (\(Self.changed) ORDER BY seq LIMIT :limit) AS changed LEFT JOIN drink ON drink.key = changed.key
+                    SELECT \(StoredDrink.columns), changed.seq AS changeSeq, changed.key AS changeKey
+                    FROM (\(Self.changed) ORDER BY seq LIMIT :limit) AS changed
+                        LEFT JOIN drink ON drink.key = changed.key
                     ORDER BY changed.seq
-                    """)
-            return try Row.fetchAll(statement, arguments: ["outlet": outlet, "limit": limit]).map { row in
-                // Report an unreadable row as deleted. It is not counted, and `doctor` reports it.
-                let drink = try? StoredDrink(row: row)
-                return DrinkChange(
-                    sequence: try row.checked("changeSeq"), key: try row.checked("changeKey"), drink: drink)
+                    """, arguments: ["outlet": outlet, "limit": limit])
+            return try rows.map { row in
+                DrinkChange(
+                    sequence: try row.decode(forColumn: "changeSeq"), key: try row.decode(forColumn: "changeKey"),
+                    drink: try row.decode(Int64?.self, atIndex: 0).map { _ in try StoredDrink(row: row) })
             }
         }
     }
@@ -141,10 +140,8 @@ extension TrackerStore {
         try write { db in
             for topic in new {
                 try db.run(
-                    """
-                    INSERT INTO outlet_topic (outlet, topic) SELECT name, ? FROM outlet WHERE name = ? ON CONFLICT
-                    DO NOTHING
-                    """, [topic, outlet])
+                    "INSERT OR IGNORE INTO outlet_topic (outlet, topic) SELECT name, ? FROM outlet WHERE name = ?",
+                    [topic, outlet])
             }
         }
     }
@@ -161,9 +158,7 @@ extension TrackerStore {
     // MARK: - Parts
 
     private static func outlet(_ name: String, _ db: Database) throws -> Publisher? {
-        try Row.fetchOne(db, sql: "SELECT * FROM outlet WHERE name = ? AND isOpen", arguments: [name]).map {
-            Publisher(name: name, id: try $0.checked("id"), position: try $0.checked("position"))
-        }
+        try Publisher.fetchOne(db, sql: "SELECT * FROM outlet WHERE name = ? AND isOpen", arguments: [name])
     }
 
     private static func prune(_ db: Database) throws {

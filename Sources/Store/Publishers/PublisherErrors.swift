@@ -3,7 +3,7 @@ import GRDB
 import TrackerCore
 
 /// A publisher that failed at the last attempt.
-package struct PublisherError: Hashable, Sendable {
+package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {
     /// The name: `mqtt`, `ntfy` or `webhook`.
     package var outlet: String
     /// A message for the user.
@@ -27,7 +27,7 @@ extension TrackerStore {
                 """
                 UPDATE outlet SET troubleSince = CASE WHEN ?1 IS NULL THEN NULL WHEN trouble IS NULL THEN ?2 ELSE
                 troubleSince END, trouble = ?1 WHERE name = ?3 AND trouble IS NOT ?1
-                """, [words, now.milliseconds, outlet])
+                """, [words, now, outlet])
         }
     }
 
@@ -46,7 +46,7 @@ extension TrackerStore {
                 (outlet) DO UPDATE SET since = iif(settings = excluded.settings, since, excluded.since), words =
                 excluded.words, settings = excluded.settings
                 WHERE words <> excluded.words OR settings <> excluded.settings
-                """, [outlet, words, now.milliseconds, mark])
+                """, [outlet, words, now, mark])
         }
     }
 
@@ -59,20 +59,17 @@ extension TrackerStore {
     /// The errors, sorted by name.
     package func outletTroubles() throws -> [PublisherError] {
         try read { db in
-            try Row.fetchAll(
+            try PublisherError.fetchAll(
                 db,
                 sql: """
-                    SELECT name, trouble AS words, troubleSince AS since, (SELECT count(*) FROM drink_change WHERE seq
-                    > position) AS waiting FROM outlet WHERE isOpen AND trouble IS NOT NULL UNION ALL SELECT outlet,
-                    words, since, (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND state =
-                    'waiting') FROM pocket_trouble t WHERE outlet IN ('ntfy', 'webhook') ORDER BY name
-                    """
-            ).map {
-                PublisherError(
-                    outlet: try $0.checked("name"), words: try $0.checked("words"),
-                    since: try $0.checked("since", Int64?.self).map(Instant.init(milliseconds:)),
-                    waiting: try $0.checked("waiting"))
-            }
+                    SELECT name AS outlet, trouble AS words, troubleSince AS since,
+                        (SELECT count(*) FROM drink_change WHERE seq > position) AS waiting
+                        FROM outlet WHERE isOpen AND trouble IS NOT NULL
+                    UNION ALL SELECT outlet, words, since,
+                        (SELECT count(*) FROM pocket_message m WHERE m.outlet = t.outlet AND state = 'waiting')
+                        FROM pocket_trouble t WHERE outlet IN ('ntfy', 'webhook')
+                    ORDER BY outlet
+                    """)
         }
     }
 

@@ -101,7 +101,7 @@ extension TrackerStore {
             try Row.fetchOne(db, sql: "SELECT id, home FROM outlet WHERE name = ?", arguments: [outlet])
         }
         return try row.map {
-            (try $0.checked("id"), (try? $0.checked("home", String.self)).flatMap(StoreOrigin.init)?.path)
+            (try $0.decode(atIndex: 0), try $0.decode(String?.self, atIndex: 1).flatMap(StoreOrigin.init)?.path)
         }
     }
 

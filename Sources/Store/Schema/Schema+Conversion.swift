@@ -3,8 +3,8 @@ import TrackerCore
 
 extension Schema {
     private static let removedTables = [
-        "migration", "clock_mark", "fleet_again", "fleet_told", "pocket_address", "pocket_leaving", "push_key",
-        "push_subscription",
+        "migration", "clock_mark", "fleet_again", "fleet_told", "leaving_tried", "pocket_address", "pocket_leaving",
+        "push_key", "push_subscription",
     ]
 
     /// Columns that 0.9 does not have; NULL after a conversion.
@@ -37,7 +37,7 @@ extension Schema {
             throw wrongTable("migration", path: path)
         }
         let sequences = try Row.fetchAll(db, sql: "SELECT name, seq FROM sqlite_sequence").map {
-            (try $0.checked("name", String.self), try $0.checked("seq", Int64.self))
+            (try $0.decode(String.self, atIndex: 0), try $0.decode(Int64.self, atIndex: 1))
         }
         for table in tableNames {
             let parts = try String.fetchAll(

@@ -129,13 +129,6 @@ extension Schema {
             PRIMARY KEY (place, id, topic)
         ) STRICT, WITHOUT ROWID;
 
-        CREATE TABLE leaving_tried (
-            place TEXT NOT NULL,
-            id TEXT NOT NULL,
-            seconds INTEGER NOT NULL,             -- for how long services have tried to delete them
-            PRIMARY KEY (place, id)
-        ) STRICT, WITHOUT ROWID;
-
         CREATE TABLE day (                        -- goals: each holds from the end of its day until the next row
             localDay TEXT PRIMARY KEY CHECK (localDay IS date(localDay, '+0 days')),
             goalMl INTEGER NOT NULL CHECK (goalMl BETWEEN 0 AND 100000)

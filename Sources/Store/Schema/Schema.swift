@@ -122,7 +122,7 @@ enum Schema {
                 .kept,
                 [
                     "token", "connection_state", "drink_sequence", "drink_change", "outlet", "outlet_topic", "leaving",
-                    "leaving_tried", "claim", "told_through", "pocket_trouble", "outbox", "sync_state", "sync_refusal",
+                    "claim", "told_through", "pocket_trouble", "outbox", "sync_state", "sync_refusal",
                     "written_file",
                 ]
             ),

@@ -67,17 +67,11 @@ extension TrackerStore {
     /// The goal at the end of each known day.
     package func goalHistory() throws -> GoalHistory {
         try read { db in
-            let rows = try Row.fetchAll(try db.cachedStatement(sql: "SELECT localDay, goalMl FROM day"))
-            let goals = try rows.readable(DayGoals.goal)
+            let rows = try Row.fetchAll(db, sql: "SELECT localDay, goalMl FROM day")
+            let goals = try rows.map { (try $0.decode(LocalDay.self, atIndex: 0), try $0.decode(Int.self, atIndex: 1)) }
             return GoalHistory(
-                goals: Dictionary(goals, uniquingKeysWith: max),
-                current: try SettingTable.settings(db).goalMl)
+                goals: Dictionary(uniqueKeysWithValues: goals), current: try SettingTable.settings(db).goalMl)
         }
-    }
-
-    /// Whether the user ever set a goal, including the default.
-    package func hasChosenGoal() throws -> Bool {
-        try read { db in try db.has("FROM day") }
     }
 
     /// The number of consecutive days that met their goal (tracker spec D3). Reads only the days of the streak.
@@ -98,7 +92,7 @@ extension TrackerStore {
     /// - Throws: `Refusal` for an unknown bottle.
     package func settings(ofBottle bottle: String) throws -> (settings: Settings, own: Set<String>) {
         try read { db in
-            let id = try known(bottle, db)
+            let id = try BottleTable.existing(bottle, db)
             let own = try SettingTable.texts(ofBottle: id, db)
             return (try Self.settings(own, db).settings, Set(own.keys))
         }
@@ -121,7 +115,7 @@ extension TrackerStore {
         settings: Settings, own: Set<String>
     ) {
         try write { db in
-            let id = try known(bottle, db)
+            let id = try BottleTable.existing(bottle, db)
             var settings = try Self.settings(try SettingTable.texts(ofBottle: id, db), db).settings
             for change in changes {
                 let name = try Settings.bottleSetting(change.name, given: change.text ?? "")
@@ -147,14 +141,6 @@ extension TrackerStore {
         }
     }
 
-    private func known(_ bottle: String, _ db: Database) throws -> Int64 {
-        guard let id = try BottleTable.known(bottle, db) else {
-            throw Refusal(
-                "unknownBottle", "No bottle is known as \"\(bottle)\".", category: .notFound, values: ["given": bottle])
-        }
-        return id
-    }
-
     private static func settings(_ own: [String: String], _ db: Database) throws -> (
         settings: Settings, refused: [SettingRefusal]
     ) {
@@ -163,23 +149,19 @@ extension TrackerStore {
 }
 
 enum SettingTable {
-    /// - Throws: `UnreadableRow`.
-    static func pair(_ row: Row) throws -> (name: String, value: String) {
-        (try row.checked("name"), try row.checked("value"))
-    }
-
     static func texts(_ db: Database) throws -> [String: String] {
-        let pairs = try Row.readable(try db.cachedStatement(sql: "SELECT name, value FROM setting"), pair)
-        return Dictionary(pairs, uniquingKeysWith: { _, last in last })
+        try texts(Row.fetchAll(db.cachedStatement(sql: "SELECT name, value FROM setting")))
     }
 
     static func settings(_ db: Database) throws -> Settings { Settings.restored(from: try texts(db)).settings }
 
     static func texts(ofBottle bottle: Int64, _ db: Database) throws -> [String: String] {
-        let pairs = try Row.readable(
-            try db.cachedStatement(sql: "SELECT name, value FROM bottle_setting WHERE bottle = ?"), arguments: [bottle],
-            pair)
-        return Dictionary(pairs, uniquingKeysWith: { _, last in last })
+        try texts(
+            Row.fetchAll(db, sql: "SELECT name, value FROM bottle_setting WHERE bottle = ?", arguments: [bottle]))
+    }
+
+    private static func texts(_ rows: [Row]) throws -> [String: String] {
+        Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) })
     }
 
     /// Sets or unsets (`nil`) a bottle's own setting.
@@ -202,35 +184,17 @@ enum SettingTable {
 
 /// The table `day`: the goals and the day from which each applies.
 enum DayGoals {
-    /// - Throws: `UnreadableRow`.
-    static func goal(_ row: Row) throws -> (LocalDay, Int) {
-        let text: String = try row.checked("localDay")
-        guard let day = LocalDay(text) else { throw row.unreadable("localDay is \"\(text)\", which is not a date") }
-        return (day, try row.checked("goalMl"))
-    }
-
     /// The day from which the first goal applies.
     static let beginning = "0001-01-01"
 
     static func change(from old: Int, to new: Int, on day: LocalDay, isFirstChoice: Bool, _ db: Database) throws {
-        let isFirst = try Int.fetchOne(db, sql: "SELECT count(*) FROM day") == 0
         // A goal from setup on the first day also applies to imported earlier days.
         let isNew =
-            try isFirstChoice
-            && !(Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (SELECT 1 FROM drink WHERE localDay < ?1) OR EXISTS (SELECT 1 FROM engine_day WHERE
-                    dayKey < ?1)
-                    """,
-                arguments: [day.description]) ?? false)
-        if isFirst, !isNew {
-            try db.run("INSERT OR IGNORE INTO day (localDay, goalMl) VALUES (?, ?)", [beginning, old])
+            try isFirstChoice && !db.has("FROM drink WHERE localDay < ?", [day])
+            && !db.has("FROM engine_day WHERE dayKey < ?", [day])
+        if try !isNew && !db.has("FROM day") {
+            try db.run("INSERT INTO day (localDay, goalMl) VALUES (?, ?)", [beginning, old])
         }
-        try db.run(
-            """
-            INSERT INTO day (localDay, goalMl) VALUES (?, ?) ON CONFLICT (localDay) DO UPDATE SET goalMl =
-            excluded.goalMl
-            """, [day.description, new])
+        try db.run("INSERT OR REPLACE INTO day (localDay, goalMl) VALUES (?, ?)", [day, new])
     }
 }

@@ -11,9 +11,9 @@ enum BottleTable {
         guard !["health", "session"].contains(name) else {
             throw Refusal("bottleNameReserved", "invalid bottle \"\(name)\": imported drinks have this name")
         }
-        try db.execute(sql: "INSERT INTO bottle (origin, name) VALUES (?, ?)", arguments: [name, name])
+        try db.run("INSERT INTO bottle (origin, name) VALUES (?, ?)", [name, name])
         let id = db.lastInsertedRowID
-        try db.execute(sql: "INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", arguments: [name, id])
+        try db.run("INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", [name, id])
         return id
     }
 
@@ -22,6 +22,16 @@ enum BottleTable {
         try Int64.fetchOne(
             try db.cachedStatement(sql: "SELECT bottle FROM bottle_name WHERE name = ? ORDER BY isAlias LIMIT 1"),
             arguments: [name])
+    }
+
+    /// As `known`.
+    /// - Throws: `Refusal` if no bottle has the name.
+    static func existing(_ name: String, _ db: Database) throws -> Int64 {
+        guard let id = try known(name, db) else {
+            throw Refusal(
+                "unknownBottle", "No bottle is known as \"\(name)\".", category: .notFound, values: ["given": name])
+        }
+        return id
     }
 
     /// Finds a bottle by identity only, for bottles that answer a poll.
@@ -39,9 +49,7 @@ enum BottleTable {
     /// Sets or removes a bottle's alias. Its earlier names stay known.
     /// - Throws: `Refusal` if no bottle has the name `old`, or `new` is an address or names another bottle.
     static func rename(_ old: String, to new: String, _ db: Database) throws {
-        guard let id = try known(old, db) else {
-            throw Refusal("unknownBottle", "No bottle is known as \"\(old)\".", category: .notFound)
-        }
+        let id = try existing(old, db)
         let taken = try known(new, db)
         guard !new.isEmpty, taken == nil || taken == id else {
             throw Refusal(
@@ -52,10 +60,9 @@ enum BottleTable {
             guard !isAddress(new) else {
                 throw Refusal("aliasIsAddress", "invalid alias \"\(new)\": an alias must not be an address")
             }
-            try db.execute(
-                sql: "INSERT OR IGNORE INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [new, id])
+            try db.run("INSERT OR IGNORE INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", [new, id])
         }
-        try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [new, id])
+        try db.run("UPDATE bottle SET name = ? WHERE id = ?", [new, id])
     }
 
     static func identities(of bottle: Int64, _ db: Database) throws -> [String] {
@@ -76,18 +83,18 @@ enum BottleTable {
         guard let alias = names.alias, !isAddress(alias), try known(alias, db) == nil, try !hasAlias(id, db) else {
             return
         }
-        try db.execute(sql: "INSERT INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", arguments: [alias, id])
-        try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [alias, id])
+        try db.run("INSERT INTO bottle_name (name, bottle, isAlias) VALUES (?, ?, 1)", [alias, id])
+        try db.run("UPDATE bottle SET name = ? WHERE id = ?", [alias, id])
     }
 
     /// Removes an alias as the current name; it stays known.
     static func takeAliasBack(_ alias: String, _ db: Database) throws {
         guard let row = try Row.fetchOne(db, sql: "SELECT id, origin FROM bottle WHERE name = ?", arguments: [alias])
         else { return }
-        let (id, origin): (Int64, String) = (try row.checked("id"), try row.checked("origin"))
+        let (id, origin): (Int64, String) = (try row.decode(atIndex: 0), try row.decode(atIndex: 1))
         let names = try identities(of: id, db)
         guard let name = names.contains(origin) ? origin : names.first else { return }
-        try db.execute(sql: "UPDATE bottle SET name = ? WHERE id = ?", arguments: [name, id])
+        try db.run("UPDATE bottle SET name = ? WHERE id = ?", [name, id])
     }
 
     static func isOwn(_ bottle: Int64, _ db: Database) throws -> Bool {
@@ -96,33 +103,26 @@ enum BottleTable {
     }
 
     static func setOwn(_ bottle: Int64, _ db: Database) throws {
-        try db.execute(sql: "UPDATE bottle SET isOwn = 1 WHERE id = ?", arguments: [bottle])
+        try db.run("UPDATE bottle SET isOwn = 1 WHERE id = ?", [bottle])
         try TrackerStore.forgetInRange(db)
     }
 
     static func release(_ bottle: Int64, _ db: Database) throws {
-        try db.execute(sql: "UPDATE bottle SET isOwn = 0 WHERE id = ?", arguments: [bottle])
+        try db.run("UPDATE bottle SET isOwn = 0 WHERE id = ?", [bottle])
     }
 
     static func memory(of bottle: String, _ db: Database) throws -> BottleMemory {
-        let newest = try Int64.fetchOne(
-            try db.cachedStatement(
-                sql: """
-                    SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))
-                    """), arguments: [newestReceipt])
-        let id = try identified(bottle, db)
+        let newest = try Instant.fetchOne(
+            db,
+            sql: "SELECT coalesce((SELECT value FROM counter WHERE name = ?), (SELECT max(lastPoll) FROM bottle))",
+            arguments: [newestReceipt])
         let row = try Row.fetchOne(
-            try db.cachedStatement(
-                sql: "SELECT lastCompletePoll, lastAgreedPoll, largestReading FROM bottle WHERE id = ?"),
-            arguments: [id])
-        func instant(_ milliseconds: Int64?) -> Instant? {
-            milliseconds.map(Instant.init(milliseconds:)).flatMap { Instant.storable.contains($0) ? $0 : nil }
-        }
+            db, sql: "SELECT lastCompletePoll, lastAgreedPoll, coalesce(largestReading, 0) FROM bottle WHERE id = ?",
+            arguments: [try identified(bottle, db)])
+        guard let row else { return BottleMemory(newestReceipt: newest) }
         return BottleMemory(
-            lastCompletePoll: instant(try row?.checked("lastCompletePoll", Int64?.self) ?? nil),
-            newestReceipt: instant(newest),
-            lastAgreedPoll: instant(try row?.checked("lastAgreedPoll", Int64?.self) ?? nil),
-            largestReading: try row?.checkedIfAny("largestReading", in: 0...0xFFFF) ?? 0)
+            lastCompletePoll: try row.decode(atIndex: 0), newestReceipt: newest,
+            lastAgreedPoll: try row.decode(atIndex: 1), largestReading: try row.decode(atIndex: 2))
     }
 
     private static func hasAlias(_ bottle: Int64, _ db: Database) throws -> Bool {

@@ -5,8 +5,7 @@ extension TrackerStore {
     /// The presets in the order of creation.
     package func presets() throws -> [DrinkPreset] {
         try read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id").readable(
-                PresetTable.preset)
+            try DrinkPreset.fetchAll(db, sql: "SELECT * FROM preset WHERE deleted = 0 ORDER BY position, id")
         }
     }
 
@@ -51,7 +50,7 @@ extension TrackerStore {
                 """,
                 [
                     preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv, preset.standardDrinkEstimate,
-                    context.now.milliseconds, profile.deviceID, preset.id,
+                    context.now, profile.deviceID, preset.id,
                 ])
             guard db.changesCount == 1 else { throw PresetTable.unknown(preset.id) }
             try OutboxWriter.put(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
@@ -66,7 +65,7 @@ extension TrackerStore {
                 """
                 UPDATE preset SET deleted = 1, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE id = ? AND
                 deleted = 0
-                """, [context.now.milliseconds, profile.deviceID, id])
+                """, [context.now, profile.deviceID, id])
             guard db.changesCount == 1 else { throw PresetTable.unknown(id) }
             try db.run("DELETE FROM setting WHERE name = 'waterline.defaultPreset' AND value = ?", [id])
             try OutboxWriter.put(.preset(id), op: .upsertDrinkPreset, at: context.now, db)
@@ -74,16 +73,9 @@ extension TrackerStore {
     }
 }
 
-enum PresetTable {
-    /// - Throws: `UnreadableRow`.
-    static func preset(_ row: Row) throws -> DrinkPreset {
-        DrinkPreset(
-            id: try row.checked("id"), userID: try row.checked("userId"), name: try row.checked("name"),
-            drinkType: DrinkType(rawValue: try row.checked("drinkType")) ?? .cocktail,
-            sizeOz: try row.amountIfAny("sizeOz"),
-            abv: try row.amountIfAny("abv"), standardDrinkEstimate: try row.amountIfAny("standardDrinkEstimate") ?? 1)
-    }
+extension DrinkPreset: FetchableRecord {}
 
+enum PresetTable {
     static func insert(_ preset: DrinkPreset, _ profile: Profile, _ context: WriteContext, _ db: Database) throws {
         try db.run(
             """
@@ -93,7 +85,7 @@ enum PresetTable {
             """,
             [
                 preset.id, preset.userID, preset.name, preset.drinkType.rawValue, preset.sizeOz, preset.abv,
-                preset.standardDrinkEstimate, context.now.milliseconds, profile.deviceID,
+                preset.standardDrinkEstimate, context.now, profile.deviceID,
             ])
         try OutboxWriter.put(.preset(preset.id), op: .upsertDrinkPreset, at: context.now, db)
     }
@@ -132,6 +124,6 @@ enum PresetTable {
         let rows = try Row.fetchAll(
             db, sql: "SELECT id, name FROM preset WHERE id IN (SELECT presetId FROM log_entry WHERE sessionId = ?)",
             arguments: [id])
-        return Dictionary(try rows.map { (try $0.checked("id"), try $0.checked("name")) }) { first, _ in first }
+        return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)) })
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import TrackerCore
 
@@ -38,10 +37,9 @@ extension TrackerStore {
     /// The ended sessions, newest first.
     package func pastSessions(limit: Int = 5) throws -> [WaterlineSession] {
         try read { db in
-            try Row.fetchAll(
+            try WaterlineSession.fetchAll(
                 db, sql: "SELECT * FROM session WHERE isActive = 0 ORDER BY startTime DESC, id DESC LIMIT ?",
-                arguments: [limit]
-            ).readable(SessionTable.session)
+                arguments: [limit])
         }
     }
 
@@ -61,10 +59,10 @@ extension TrackerStore {
 
     /// Updates the summaries of ended sessions in a period, also sealed ones, because late drinks count there.
     func refreshSummaries(from first: Instant, through last: Instant, _ context: WriteContext, _ db: Database) throws {
-        let rows = try Row.fetchAll(
+        let sessions = try WaterlineSession.fetchAll(
             try db.cachedStatement(sql: "SELECT * FROM session WHERE isActive = 0 AND startTime <= ? AND endTime >= ?"),
-            arguments: [last.milliseconds, first.milliseconds])
-        for session in try rows.readable(SessionTable.session) { try summarise(session, context, db) }
+            arguments: [last, first])
+        for session in sessions { try summarise(session, context, db) }
     }
 
     func refreshSummaries(around instants: [Instant], _ context: WriteContext, _ db: Database) throws {
@@ -89,16 +87,11 @@ extension TrackerStore {
         try write { db in
             if let active = try sessionByTheClock(context, db) { return (active, false) }
             let profile = try ProfileTable.findOrMake(db, context)
-            // An unreadable active session would prevent any other.
-            try db.execute(sql: "UPDATE session SET isActive = 0 WHERE isActive = 1")
             try seal("isActive = 0 AND sealed = 0", [], context, db)
             let session = WaterlineSession(id: context.makeID(), userID: profile.userID, startTime: context.now)
             try db.run(
                 "INSERT INTO session (id, userId, startTime, isActive, updatedAt, deviceId) VALUES (?, ?, ?, 1, ?, ?)",
-                [
-                    session.id, session.userID, session.startTime.milliseconds, context.now.milliseconds,
-                    profile.deviceID,
-                ])
+                [session.id, session.userID, session.startTime, context.now, profile.deviceID])
             try OutboxWriter.put(.session(session.id), op: .upsertSession, at: context.now, db)
             return (session, true)
         }
@@ -132,8 +125,8 @@ extension TrackerStore {
     private func seal(
         _ condition: String, _ arguments: StatementArguments, _ context: WriteContext, _ db: Database
     ) throws {
-        for row in try Row.fetchAll(db, sql: "SELECT * FROM session WHERE \(condition)", arguments: arguments) {
-            guard var session = try [row].readable(SessionTable.session).first else { continue }
+        let sql = "SELECT * FROM session WHERE \(condition)"
+        for var session in try WaterlineSession.fetchAll(db, sql: sql, arguments: arguments) {
             session.sealed = true
             try SessionTable.save(session, nil, context, db)
         }
@@ -163,9 +156,7 @@ extension TrackerStore {
         for log in logs {
             try db.run(
                 "UPDATE log_entry SET timestamp = ?, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?",
-                [
-                    log.timestamp.advanced(seconds: -back).milliseconds, context.now.milliseconds, device, log.seq,
-                ])
+                [log.timestamp.advanced(seconds: -back), context.now, device, log.seq])
             try finish(log.id, .addLogEntry, session, context, db)
         }
         return session
@@ -174,65 +165,42 @@ extension TrackerStore {
 
 enum SessionTable {
     static func active(_ db: Database) throws -> WaterlineSession? {
-        try Row.fetchAll(try db.cachedStatement(sql: "SELECT * FROM session WHERE isActive = 1")).readable(session)
-            .first
+        try WaterlineSession.fetchOne(db, sql: "SELECT * FROM session WHERE isActive = 1")
     }
 
     static func find(_ id: String, _ db: Database) throws -> WaterlineSession? {
-        try Row.fetchAll(db, sql: "SELECT * FROM session WHERE id = ?", arguments: [id]).readable(session).first
-    }
-
-    /// - Throws: `UnreadableRow`.
-    static func session(_ row: Row) throws -> WaterlineSession {
-        let summary: String? = try row.checked("computedSummary")
-        return WaterlineSession(
-            id: try row.checked("id"), userID: try row.checked("userId"), startTime: try row.instant("startTime"),
-            endTime: try row.instantIfAny("endTime"),
-            computedSummary: summary.flatMap { try? JSONDecoder().decode(SessionSummary.self, from: Data($0.utf8)) },
-            ruleN: try row.checkedIfAny("ruleN", in: SessionRules.storable), sealed: try row.checked("sealed"))
+        try WaterlineSession.fetchOne(db, sql: "SELECT * FROM session WHERE id = ?", arguments: [id])
     }
 
     /// Updates a session and queues it for the server.
     static func save(_ session: WaterlineSession, _ settings: SessionRules?, _ context: WriteContext, _ db: Database)
         throws
     {
-        let summary = try session.computedSummary.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
         let device = try ProfileTable.findOrMake(db, context).deviceID
         try db.run(
             """
-            UPDATE session SET startTime = :start, endTime = :end, isActive = :active, sealed = :sealed, ruleN =
-            :ruleN, bottleWater = coalesce(:mode, bottleWater), waterOz = coalesce(:oz, waterOz), threshold =
-            coalesce(:threshold, threshold), computedSummary = :summary, updatedAt = max(:now, updatedAt + 1),
-            deviceId = :device WHERE id = :id
+            UPDATE session SET startTime = :start, endTime = :end, isActive = :active, sealed = :sealed,
+                ruleN = :ruleN, bottleWater = coalesce(:mode, bottleWater), waterOz = coalesce(:oz, waterOz),
+                threshold = coalesce(:threshold, threshold), computedSummary = :summary,
+                updatedAt = max(:now, updatedAt + 1), deviceId = :device WHERE id = :id
             """,
             [
-                "start": session.startTime.milliseconds, "end": session.endTime?.milliseconds,
-                "active": session.isActive, "sealed": session.sealed, "ruleN": session.ruleN,
+                "start": session.startTime, "end": session.endTime, "active": session.isActive,
+                "sealed": session.sealed, "ruleN": session.ruleN,
                 "mode": settings?.bottleWater.rawValue, "oz": settings?.waterOz, "threshold": settings?.threshold,
-                "summary": summary, "now": context.now.milliseconds, "device": device, "id": session.id,
+                "summary": try session.computedSummary?.json, "now": context.now, "device": device, "id": session.id,
             ])
         try OutboxWriter.put(.session(session.id), op: .upsertSession, at: context.now, db)
     }
 
-    /// - Throws: `UnreadableRow`.
-    static func log(_ row: Row) throws -> LogEntry {
-        LogEntry(
-            id: try row.checked("id"), sessionID: try row.checked("sessionId"), timestamp: try row.instant("timestamp"),
-            kind: LogEntry.Kind(rawValue: try row.checked("type")) ?? .water,
-            drinkType: try row.checked("drinkType", String?.self).flatMap(DrinkType.init(rawValue:)),
-            sizeOz: try row.amountIfAny("sizeOz"), abv: try row.amountIfAny("abv"),
-            standardDrinkEstimate: try row.amountIfAny("standardDrinkEstimate"), presetID: try row.checked("presetId"),
-            amountOz: try row.amountIfAny("amountOz"), source: LogSource(rawValue: try row.checked("source")),
-            updatedAt: try row.instant("updatedAt"), seq: try row.checked("seq"))
-    }
-
     /// The logged entries by time.
     static func enteredLogs(_ id: String, _ db: Database) throws -> [LogEntry] {
-        let statement = try db.cachedStatement(
-            sql: "SELECT * FROM log_entry WHERE sessionId = ? AND deleted = 0 ORDER BY timestamp, seq")
-        return try Row.fetchAll(statement, arguments: [id]).readable(log)
+        try LogEntry.fetchAll(
+            db, sql: "\(LogTable.rows) WHERE sessionId = ? AND deleted = 0 ORDER BY timestamp, seq", arguments: [id])
     }
 }
+
+extension WaterlineSession: FetchableRecord {}
 
 extension SessionTable {
     /// The bottle's drinks from the session's start to its end, or to now.
@@ -253,9 +221,6 @@ struct SessionRules {
     var waterOz: Int
     var threshold: Int
 
-    /// The valid range of a stored number. For any other the setting is used.
-    static let storable = 1...10_000
-
     init(_ settings: Settings) {
         bottleWater = settings.bottleWater
         waterOz = settings.defaultWaterOz
@@ -268,41 +233,43 @@ struct SessionRules {
         guard !session.isActive else { return }
         let row = try Row.fetchOne(
             db, sql: "SELECT bottleWater, waterOz, threshold FROM session WHERE id = ?", arguments: [session.id])
+        guard let row else { return }
         bottleWater =
-            (try? row?.checked("bottleWater", String.self)).flatMap(BottleWaterMode.init(rawValue:)) ?? bottleWater
-        waterOz = (try? row?.checkedIfAny("waterOz", in: Self.storable)) ?? waterOz
-        threshold = (try? row?.checkedIfAny("threshold", in: Self.storable)) ?? threshold
+            try row.decode(String?.self, atIndex: 0).flatMap(BottleWaterMode.init(rawValue:)) ?? bottleWater
+        waterOz = try row.decode(Int?.self, atIndex: 1) ?? waterOz
+        threshold = try row.decode(Int?.self, atIndex: 2) ?? threshold
     }
 }
 
+extension LogEntry: FetchableRecord {}
+
 enum LogTable {
+    /// A query for entries.
+    static let rows = "SELECT *, type AS kind FROM log_entry"
+
     static func insert(_ log: LogEntry, _ deviceID: String, _ db: Database) throws -> Int64 {
         try db.run(
             """
             INSERT INTO log_entry (id, sessionId, timestamp, type, drinkType, sizeOz, abv, standardDrinkEstimate,
-            presetId, amountOz, source, updatedAt, deviceId) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                presetId, amountOz, source, updatedAt, deviceId) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                log.id, log.sessionID, log.timestamp.milliseconds, log.kind.rawValue, log.drinkType?.rawValue,
-                log.sizeOz,
-                log.abv, log.standardDrinkEstimate, log.presetID, log.amountOz, log.source.rawValue,
-                log.updatedAt.milliseconds, deviceID,
+                log.id, log.sessionID, log.timestamp, log.kind.rawValue, log.drinkType?.rawValue, log.sizeOz, log.abv,
+                log.standardDrinkEstimate, log.presetID, log.amountOz, log.source.rawValue, log.updatedAt, deviceID,
             ])
         return db.lastInsertedRowID
     }
 
     static func find(_ name: String, _ db: Database) throws -> LogEntry? {
         let number = (name.first == "w" ? Int64(name.dropFirst()) : nil) ?? -1
-        return try Row.fetchOne(
-            db, sql: "SELECT * FROM log_entry WHERE deleted = 0 AND (id = ? OR seq = ?)", arguments: [name, number]
-        ).map(SessionTable.log)
+        return try LogEntry.fetchOne(
+            db, sql: "\(rows) WHERE deleted = 0 AND (id = ? OR seq = ?)", arguments: [name, number])
     }
 
     static func log(_ seq: some BinaryInteger, _ db: Database) throws -> LogEntry {
-        guard let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE seq = ?", arguments: [Int64(seq)])
-        else {
-            preconditionFailure("the entry \(seq) was written in this very transaction")
+        guard let log = try LogEntry.fetchOne(db, sql: "\(rows) WHERE seq = ?", arguments: [Int64(seq)]) else {
+            preconditionFailure("the entry \(seq) was written in this transaction")
         }
-        return try SessionTable.log(row)
+        return log
     }
 }

@@ -43,8 +43,8 @@ extension TrackerStore {
             guard let session = try sessionByTheClock(context, db) else {
                 throw WaterlineSession.Refusal.noActiveSession
             }
-            if let id, let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id]) {
-                return try SessionTable.log(row)
+            if let id, let log = try LogEntry.fetchOne(db, sql: "\(LogTable.rows) WHERE id = ?", arguments: [id]) {
+                return log
             }
             let log = LogEntry(
                 id: id ?? context.makeID(), sessionID: session.id, timestamp: instant ?? context.now, kind: draft.kind,
@@ -76,14 +76,13 @@ extension TrackerStore {
             if let amountOz, log.kind == .water { log.amountOz = amountOz }
             try session.checkEdit(log, now: context.now)
             let before = try ChangedRow.log(log.seq, db)
-            try db.execute(
-                sql: """
-                    UPDATE log_entry SET timestamp = ?, standardDrinkEstimate = ?, amountOz = ?, updatedAt = max(?, \
-                    updatedAt + 1), deviceId = ?
-                    WHERE seq = ?
-                    """,
-                arguments: [
-                    log.timestamp.milliseconds, log.standardDrinkEstimate, log.amountOz, context.now.milliseconds,
+            try db.run(
+                """
+                UPDATE log_entry SET timestamp = ?, standardDrinkEstimate = ?, amountOz = ?,
+                    updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?
+                """,
+                [
+                    log.timestamp, log.standardDrinkEstimate, log.amountOz, context.now,
                     try ProfileTable.findOrMake(db, context).deviceID, log.seq,
                 ])
             try finish(log.id, .addLogEntry, session, context, db)
@@ -99,9 +98,9 @@ extension TrackerStore {
             let (log, session) = try entered(name, context, db)
             try session.checkEdit(log, now: context.now)
             let before = try ChangedRow.log(log.seq, db)
-            try db.execute(
-                sql: "UPDATE log_entry SET deleted = 1, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?",
-                arguments: [context.now.milliseconds, try ProfileTable.findOrMake(db, context).deviceID, log.seq])
+            try db.run(
+                "UPDATE log_entry SET deleted = 1, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?",
+                [context.now, try ProfileTable.findOrMake(db, context).deviceID, log.seq])
             try finish(log.id, .deleteLogEntry, session, context, db)
             try ChangeLog.remember([before], "deletion of a \(log.kind == .water ? "water" : "drink")", context, db)
         }
@@ -128,39 +127,31 @@ extension TrackerStore {
     /// the drink. Deleting the entry deletes the drink with its corrections; restoring the entry restores it
     /// (`deletedWith`). Derived waters are not added, because the bottle's drinks count.
     func countWater(_ id: String, _ context: WriteContext, _ db: Database) throws {
-        let row = try Row.fetchOne(db, sql: "SELECT * FROM log_entry WHERE id = ?", arguments: [id])
+        let row = try Row.fetchOne(db, sql: "\(LogTable.rows) WHERE id = ?", arguments: [id])
         let settings = try SettingTable.settings(db)
         guard let row,
-            let drink = try SessionTable.log(row).hydrationDrink(
+            let drink = try LogEntry(row: row).hydrationDrink(
                 calendar: try dayCalendar(context.zone, db), defaultWaterOz: settings.defaultWaterOz)
         else { return }
-        let now = context.now.milliseconds
-        if try row.checked("deleted") {
-            try db.execute(
-                sql: """
-                    UPDATE drink SET deleted = 1, deletedWith = ?, updatedAt = ?
-                    WHERE (key = ? OR instead = ?) AND deleted = 0
-                    """, arguments: [id, now, drink.key, drink.key])
-        } else {
-            try db.execute(
-                sql: "UPDATE drink SET deleted = 0, deletedWith = NULL, updatedAt = ? WHERE deletedWith = ?",
-                arguments: [now, id])
-            try db.execute(
-                sql: """
-                    UPDATE drink SET instant = ?, localDay = ?, ml = ?, updatedAt = ? WHERE key = ? AND deleted = 0
-                    """,
-                arguments: [drink.at.milliseconds, drink.localDay.description, drink.ml, now, drink.key])
+        guard try !row.decode(forColumn: "deleted") else {
+            return try db.run(
+                """
+                UPDATE drink SET deleted = 1, deletedWith = ?, updatedAt = ?
+                WHERE (key = ? OR instead = ?) AND deleted = 0
+                """, [id, context.now, drink.key, drink.key])
         }
-        guard settings.countSessionWater, try !row.checked("deleted") else { return }
-        try db.execute(
-            sql: """
-                INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (key) DO NOTHING
-                """,
-            arguments: [
-                drink.key, drink.at.milliseconds, drink.zone, drink.localDay.description, drink.ml,
-                drink.source.rawValue, now,
-            ])
+        try db.run(
+            "UPDATE drink SET deleted = 0, deletedWith = NULL, updatedAt = ? WHERE deletedWith = ?", [context.now, id])
+        try db.run(
+            "UPDATE drink SET instant = ?, localDay = ?, ml = ?, updatedAt = ? WHERE key = ? AND deleted = 0",
+            [drink.at, drink.localDay, drink.ml, context.now, drink.key])
+        guard settings.countSessionWater else { return }
+        try db.run(
+            """
+            INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt) VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (key) DO NOTHING
+            """,
+            [drink.key, drink.at, drink.zone, drink.localDay, drink.ml, drink.source.rawValue, context.now])
     }
 
     private func entered(_ name: String, _ context: WriteContext, _ db: Database) throws -> (LogEntry, WaterlineSession)
@@ -183,8 +174,7 @@ extension TrackerStore {
         guard let session = try derivedSession(of: name, db) else { return false }
         if session.sealed { throw WaterlineSession.Refusal.sealed }
         guard try view(session, at: context.now, db).logs.contains(where: { $0.id == name }) else { return false }
-        try db.execute(
-            sql: "INSERT OR IGNORE INTO excluded_log (id, sessionId) VALUES (?, ?)", arguments: [name, session.id])
+        try db.run("INSERT OR IGNORE INTO excluded_log (id, sessionId) VALUES (?, ?)", [name, session.id])
         try ChangeLog.remember([.excluded(name)], "exclusion of a bottle's water", context, db)
         try summarise(session, context, db)
         return true

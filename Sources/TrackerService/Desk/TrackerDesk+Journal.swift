@@ -182,7 +182,7 @@ extension TrackerDesk {
             OwnBottle(
                 identities: Set($0.identities), aliases: Set($0.names).subtracting($0.identities),
                 alias: $0.identities.contains($0.name) ? nil : $0.name, advertisedName: $0.advertisedName,
-                settings: try store.ownSettings(ofBottle: $0.name), since: $0.firstRecordMilliseconds)
+                settings: try store.ownSettings(ofBottle: $0.name), since: $0.firstRecord?.milliseconds)
         }
     }
 

@@ -94,12 +94,8 @@ package struct BottleReport: Hashable, Sendable, Encodable {
         (name, names, isOwn) = (bottle.name, bottle.names, bottle.isOwn)
         (advertisedName, model, batteryPercent) = (bottle.advertisedName, bottle.model, bottle.batteryPercent)
         clockDriftSeconds = bottle.clockDriftSeconds
-        lastPoll = Self.words(bottle.lastPollMilliseconds)
-        lastCompletePoll = Self.words(bottle.lastCompletePollMilliseconds)
-    }
-
-    private static func words(_ milliseconds: Int64?) -> String? {
-        milliseconds.map { "\(Instant(milliseconds: $0))" }
+        lastPoll = bottle.lastPoll.map { "\($0)" }
+        lastCompletePoll = bottle.lastCompletePoll.map { "\($0)" }
     }
 }
 

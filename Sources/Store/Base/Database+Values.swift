@@ -1,0 +1,67 @@
+import Foundation
+import GRDB
+import TrackerCore
+
+/// An instant is stored in milliseconds since 1970. Other years than 1 to 9999 are invalid.
+extension Instant: DatabaseValueConvertible, StatementColumnConvertible {
+    package var databaseValue: DatabaseValue { milliseconds.databaseValue }
+
+    package init?(sqliteStatement: SQLiteStatement, index: CInt) {
+        self.init(milliseconds: Int64(sqliteStatement: sqliteStatement, index: index))
+        guard Self.storable.contains(self) else { return nil }
+    }
+
+    package static func fromDatabaseValue(_ value: DatabaseValue) -> Instant? {
+        Int64.fromDatabaseValue(value).map(Instant.init(milliseconds:)).flatMap { storable.contains($0) ? $0 : nil }
+    }
+}
+
+/// A day is stored as `yyyy-MM-dd`.
+extension LocalDay: DatabaseValueConvertible {
+    package var databaseValue: DatabaseValue { description.databaseValue }
+
+    package static func fromDatabaseValue(_ value: DatabaseValue) -> LocalDay? {
+        String.fromDatabaseValue(value).flatMap { LocalDay($0) }
+    }
+}
+
+extension Row {
+    func bytes(_ column: String) throws -> [UInt8] { [UInt8](try decode(Data.self, forColumn: column)) }
+}
+
+extension Decodable {
+    /// Decodes a JSON column; `nil` for NULL, and for the JSON of another version.
+    init?(json: String?) {
+        guard let json, let value = try? JSONDecoder().decode(Self.self, from: Data(json.utf8)) else { return nil }
+        self = value
+    }
+}
+
+extension Encodable {
+    var json: String { get throws { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) } }
+}
+
+extension Database {
+    /// Executes one statement with SQLite's statement cache.
+    func run(_ sql: String, _ arguments: StatementArguments = []) throws {
+        try cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    /// - Parameter rows: a query from `FROM` on.
+    func has(_ rows: String, _ arguments: StatementArguments = []) throws -> Bool {
+        try Bool.fetchOne(cachedStatement(sql: "SELECT EXISTS (SELECT 1 \(rows))"), arguments: arguments) ?? false
+    }
+}
+
+/// The table `counter`: named numbers.
+enum Counter {
+    static func value(_ name: String, _ db: Database) throws -> Int {
+        try Int.fetchOne(db.cachedStatement(sql: "SELECT value FROM counter WHERE name = ?"), arguments: [name]) ?? 0
+    }
+
+    static func set(_ name: String, _ value: Int, _ db: Database) throws {
+        try db.run("INSERT OR REPLACE INTO counter (name, value) VALUES (?, ?)", [name, value])
+    }
+
+    static func add(_ name: String, _ more: Int, _ db: Database) throws { try set(name, value(name, db) + more, db) }
+}
