@@ -34,7 +34,7 @@ import TrackerCore
         #expect(bytes.range(of: Data("secret one".utf8)) == nil)
     }
 
-    /// D4: new drinks are appended, an edit rewrites the files, and a modified file is repaired.
+    /// D4: a change of drinks replaces the files, and a modified file is repaired.
     @Test func `health files follow the store`() throws {
         let now = try context("2026-02-03T18:00:00Z")
         let folder = scratch.directory.appendingPathComponent("health")

@@ -4,7 +4,7 @@ import TrackerCore
 extension TrackerStore {
     /// The position of the newest change; 0 if there is none.
     package func lastDrinkPlace() throws -> Int64 {
-        try read { db in try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0 }
+        try read(DrinkPlaces.last)
     }
 
     /// Whether a reader can resume at this position; `false` for another store, or from before a purge or restore.
@@ -49,6 +49,10 @@ enum DrinkPlaces {
     /// The bits of the count: 2^30 changes.
     private static let bits: Int64 = 30
     private static let beginnings: Int64 = 1 << 22
+
+    static func last(_ db: Database) throws -> Int64 {
+        try Int64.fetchOne(db, sql: "SELECT last FROM drink_sequence") ?? 0
+    }
 
     /// Initialises the positions of an empty table.
     static func begin(_ db: Database) throws {

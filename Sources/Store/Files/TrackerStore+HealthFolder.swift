@@ -3,175 +3,87 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Updates `health/STORE-drinks.xml` and `.csv` next to the store (tracker spec D4) if `health.enabled` is set.
-    /// Appends new drinks, and rewrites both files after an edit or deletion.
+    /// Replaces `health/STORE-drinks.xml` and `.csv` next to the store (tracker spec D4), if `health.enabled` is set and
+    /// the drinks or the files have changed.
     ///
     /// Call it after a commit. An error does not affect the store, and the next call repairs the files.
     package func updateHealthFiles() throws {
-        guard path != ":memory:", try settings().healthEnabled, case let look = try healthLook(), look.isWanted,
-            !look.isDone
-        else { return }
-        try remember(
-            HealthFile.both(beside: path), madeFolder: HealthFile.makeFolder(beside: path), known: look.written)
-        let turn = try HealthFile.takeTurn(beside: path)
-        defer { close(turn) }
+        guard path != ":memory:", try needsHealthFiles() else { return }
+        try HealthFile.makeFolder(beside: path)
+        let lock = try HealthFile.lock(beside: path)
+        defer { close(lock) }
         // Check again under the lock.
-        let now = try healthLook()
-        if now.isWanted, !now.isDone { try bringHealthFiles(to: now) }
-    }
-
-    private func bringHealthFiles(to look: HealthLook) throws {
+        guard try needsHealthFiles() else { return }
         let files = HealthFile.both(beside: path)
-        if look.isInStep {
-            for file in files {
-                try file.append { take in try forEachDrink(after: look.reached, through: look.through, take) }
-            }
-        } else {
-            // Append only the drinks found above; the next call appends later ones.
-            for file in files { try file.replace { take in try forEachDrink(after: 0, through: look.through, take) } }
+        let place = try readAtLength { db in
+            for file in files { try file.replace(with: DrinkTable.exported(db)) }
+            return try DrinkPlaces.last(db)
         }
-        try WrittenFiles.remove(look.written.intersection(HealthFile.formerNames), beside: path)
         try write { db in
-            for name in HealthFile.formerNames {
-                try db.execute(sql: "DELETE FROM written_file WHERE name = ?", arguments: [name])
-            }
-            for (counter, value) in zip(HealthCounter.allCases, [look.through, look.rewrites] + files.map(\.size)) {
-                try Counter.set(counter.rawValue, value, db)
+            for (name, value) in zip(HealthFile.counters, [Int(place)] + files.map(\.size)) {
+                try Counter.set(name, value, db)
             }
         }
     }
 
-    private func healthLook() throws -> HealthLook {
-        let isWanted = try settings().healthEnabled
+    private func needsHealthFiles() throws -> Bool {
         let sizes = HealthFile.both(beside: path).map(\.size)
         return try read { db in
-            let state = try HealthCounter.allCases.map { try Counter.value($0.rawValue, db) }
-            let rewrites = try Counter.value("drink.rewrites", db)
-            return try HealthLook(
-                isWanted: isWanted, through: Int.fetchOne(db, sql: "SELECT max(id) FROM drink") ?? 0,
-                rewrites: rewrites, written: WrittenFiles.names(db), reached: state[0],
-                isInStep: rewrites == state[1] && sizes == Array(state[2...]) && state[2] > 0)
+            guard try SettingTable.settings(db).healthEnabled else { return false }
+            let written = try HealthFile.counters.map { try Counter.value($0, db) }
+            return try sizes.contains(0) || written != [Int(DrinkPlaces.last(db))] + sizes
         }
     }
 
-    /// Deletes the files that the store or its service has written next to it (purge). Also deletes the health
-    /// directory if it is empty and the store created it. Waits for a running writer.
+    /// Deletes the files that the store or its service has written next to it (purge), and the health directory if it is
+    /// empty. Waits for a running writer.
     /// - Parameter body: runs before other writers continue.
     package func removeWrittenFiles(then body: () throws -> Void = {}) throws {
         guard path != ":memory:" else { return try body() }
-        let madeFolder = try settings().healthEnabled && (try? HealthFile.makeFolder(beside: path)) == true
-        let turn = HealthFile.isFolder(beside: path) ? try HealthFile.takeTurn(beside: path) : nil
-        defer { if let turn { close(turn) } }
-        // The files that a copied store has recorded belong to the original.
-        let state = StateFile.name(beside: path)
-        let own = HealthFile.both(beside: path).map(\.name) + [HealthFile.folder, state] + HealthFile.formerNames
-        var found = try read { db in try WrittenFiles.names(db) }.intersection(own)
-        if found.contains(state) {
-            found.formUnion(StateFile.leftovers(state, in: URL(fileURLWithPath: path).deletingLastPathComponent().path))
+        if try settings().healthEnabled { try? HealthFile.makeFolder(beside: path) }
+        let lock = HealthFile.isFolder(beside: path) ? try HealthFile.lock(beside: path) : nil
+        defer { if let lock { close(lock) } }
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let states = StateFile.leftovers(StateFile.name(beside: path), in: folder).map { "\(folder)/\($0)" }
+        for file in HealthFile.both(beside: path).map(\.path) + [path + StateFile.ending] + states {
+            var found = stat()
+            // Files of other types do not belong to the store.
+            guard lstat(file, &found) == 0, found.st_mode & S_IFMT == S_IFREG, unlink(file) != 0, errno != ENOENT else {
+                continue
+            }
+            throw StoreError(
+                .inputOutput, "Deleting a file next to the store failed: \(String(cString: strerror(errno)))",
+                at: file, code: "healthFileStays")
         }
-        if madeFolder { found.insert(HealthFile.folder) }
-        try WrittenFiles.remove(found, beside: path)
+        rmdir(HealthFile.folder(beside: path))
         try KeptPolls.remove(beside: path)
         try StoreCopy.remove(of: path)
         try body()
     }
-
-    /// Stores the names before the files are created, so that a purge finds them.
-    private func remember(_ files: [HealthFile], madeFolder: Bool, known: Set<String>) throws {
-        let names = files.map(\.name) + (madeFolder ? [HealthFile.folder] : [])
-        guard !known.isSuperset(of: names) else { return }
-        try write { db in
-            for name in names {
-                try db.execute(sql: "INSERT OR IGNORE INTO written_file (name) VALUES (?)", arguments: [name])
-            }
-        }
-    }
-
-    private func forEachDrink(
-        after first: Int, through last: Int, _ body: (Drink, String?, ExportedRecord?) throws -> Void
-    ) throws {
-        try readAtLength { db in
-            try DrinkTable.exported("AND drink.id > ? AND drink.id <= ?", [first, last], db).forEachDrink(body)
-        }
-    }
 }
 
-private struct HealthLook {
-    var isWanted: Bool
-    /// The row id of the last drink in the store.
-    var through: Int
-    var rewrites: Int
-    var written: Set<String>
-    /// The row id of the last drink in the files.
-    var reached: Int
-    /// Whether the files are unchanged and complete.
-    var isInStep: Bool
-
-    var isDone: Bool { isInStep && through <= reached }
-}
-
-/// Counters of the health files: last drink, rewrites, sizes.
-private enum HealthCounter: String, CaseIterable {
-    case through = "health.through"
-    case rewrites = "health.rewrites"
-    case xmlBytes = "health.xmlBytes"
-    case csvBytes = "health.csvSize"
-}
-
-/// Files that the store wrote to its directory.
-private enum WrittenFiles {
-    static func names(_ db: Database) throws -> Set<String> {
-        try Set(String.fetchAll(db, sql: "SELECT name FROM written_file"))
-    }
-
-    /// Deletes regular files, then empty directories. Other types do not belong to the store.
-    static func remove(_ names: Set<String>, beside path: String) throws {
-        let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        for name in names.sorted(by: >) {
-            let file = "\(parent)/\(name)"
-            var found = stat()
-            guard lstat(file, &found) == 0 else { continue }
-            if name.hasSuffix("/") {
-                rmdir(file)
-            } else if found.st_mode & S_IFMT == S_IFREG, unlink(file) != 0, errno != ENOENT {
-                throw StoreError(
-                    .inputOutput, "Deleting a file next to the store failed: \(String(cString: strerror(errno)))",
-                    at: file, code: "healthFileStays")
-            }
-        }
-    }
-}
-
-/// A private file that is replaced as a whole or appended to.
+/// A private file with all drinks.
 private struct HealthFile {
-    static let folder = "health/"
-    static let formerNames = ["health/drinks.xml", "health/drinks.csv"]
+    /// The counters of the files: the last change of drinks in them, and their sizes.
+    static let counters = ["health.place", "health.xmlBytes", "health.csvSize"]
 
     let format: HealthFiles.Format
-    /// The path relative to the store's directory.
-    let name: String
-    private let path: String
-
-    init(_ format: HealthFiles.Format, beside store: String) {
-        self.format = format
-        let url = URL(fileURLWithPath: store)
-        name = "\(Self.folder)\(url.lastPathComponent)-drinks.\(format == .csv ? "csv" : "xml")"
-        path = url.deletingLastPathComponent().appendingPathComponent(name).path
-    }
+    let path: String
 
     static func both(beside store: String) -> [HealthFile] {
-        [HealthFile(.appleHealth, beside: store), HealthFile(.csv, beside: store)]
+        let name = URL(fileURLWithPath: store).lastPathComponent
+        return [(HealthFiles.Format.appleHealth, "xml"), (.csv, "csv")].map { format, type in
+            HealthFile(format: format, path: "\(folder(beside: store))/\(name)-drinks.\(type)")
+        }
     }
 
-    private static func folder(beside store: String) -> String {
-        URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent(folder).path
+    static func folder(beside store: String) -> String {
+        URL(fileURLWithPath: store).deletingLastPathComponent().appendingPathComponent("health").path
     }
 
-    static func makeFolder(beside store: String) throws -> Bool {
+    static func makeFolder(beside store: String) throws {
         let folder = folder(beside: store)
-        if mkdir(folder, 0o700) == 0 { return true }
-        guard errno == EEXIST else { throw trouble(folder) }
-        return false
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw failure(folder) }
     }
 
     static func isFolder(beside store: String) -> Bool {
@@ -181,66 +93,48 @@ private struct HealthFile {
 
     /// Waits for the lock of writers.
     /// - Returns: a descriptor that holds the lock until it is closed.
-    static func takeTurn(beside store: String) throws -> Int32 {
+    static func lock(beside store: String) throws -> Int32 {
         let folder = folder(beside: store)
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw trouble(folder) }
-        for _ in 0..<turns {
+        guard descriptor >= 0 else { throw failure(folder) }
+        for _ in 0..<attempts {
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return descriptor }
             usleep(pause)
         }
         close(descriptor)
         throw StoreError(
-            .busy, "Another program has been writing the files in it for \(UInt32(turns) * pause / 1_000_000) s",
+            .busy, "Another program has been writing the files in it for \(UInt32(attempts) * pause / 1_000_000) s",
             at: folder)
     }
 
     /// The pause between attempts in microseconds.
     private static let pause: UInt32 = 5000
-    private static let turns = 1000
+    private static let attempts = 1000
 
-    private static func trouble(_ path: String) -> NSError {
+    private static func failure(_ path: String) -> NSError {
         NSError(domain: NSPOSIXErrorDomain, code: Int(errno), userInfo: [NSFilePathErrorKey: path])
     }
 
     var size: Int { ((try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int) ?? 0 }
 
-    /// Writes a temporary file, calls fsync and renames it.
-    func replace(_ drinks: ((Drink, String?, ExportedRecord?) throws -> Void) throws -> Void) throws {
+    /// Writes a temporary file and renames it. No fsync, because the next call replaces an incomplete file.
+    func replace(with drinks: RowCursor) throws {
         let new = path + ".new"
         unlink(new)
         let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.trouble(new) }
+        guard descriptor >= 0 else { throw Self.failure(new) }
         defer { unlink(new) }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        defer { try? handle.close() }
         var export = HealthExport(format)
-        try write(export.opening, drinks, &export, to: handle)
-        try handle.synchronize()
-        guard rename(new, path) == 0 else { throw Self.trouble(path) }
-    }
-
-    /// Inserts drinks before the last line.
-    func append(_ drinks: ((Drink, String?, ExportedRecord?) throws -> Void) throws -> Void) throws {
-        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-        defer { try? handle.close() }
-        var export = HealthExport(format)
-        try handle.seek(toOffset: UInt64(max(0, size - export.end.utf8.count)))
-        try write("", drinks, &export, to: handle)
-    }
-
-    private func write(
-        _ opening: String, _ drinks: ((Drink, String?, ExportedRecord?) throws -> Void) throws -> Void,
-        _ export: inout HealthExport,
-        to handle: FileHandle
-    ) throws {
-        var bytes = Array(opening.utf8)
-        try drinks { drink, original, record in
+        var bytes = Array(export.opening.utf8)
+        try drinks.forEachDrink { drink, original, record in
             export.append(drink, insteadOf: original, record: record, to: &bytes)
             guard bytes.count >= 1 << 16 else { return }
             try handle.write(contentsOf: bytes)
             bytes.removeAll(keepingCapacity: true)
         }
         try handle.write(contentsOf: bytes + Array(export.end.utf8))
+        try handle.close()
+        guard rename(new, path) == 0 else { throw Self.failure(path) }
     }
 }

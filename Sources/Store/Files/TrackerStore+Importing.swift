@@ -26,7 +26,7 @@ extension TrackerStore {
     /// Passes every counted drink to `body`, oldest first, with the key of its original and the bottle's record.
     package func forEachDrink(_ body: (Drink, _ original: String?, _ record: ExportedRecord?) throws -> Void) throws {
         try readAtLength { db in
-            try DrinkTable.exported("", [], db).forEachDrink(body)
+            try DrinkTable.exported(db).forEachDrink(body)
         }
     }
 
@@ -94,8 +94,7 @@ extension TrackerStore {
 
 extension DrinkTable {
     /// Counted drinks, oldest first, each with the bottle's record.
-    /// - Parameter condition: begins with `AND`.
-    static func exported(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws -> RowCursor {
+    static func exported(_ db: Database) throws -> RowCursor {
         try Row.fetchCursor(
             db,
             sql: """
@@ -105,9 +104,9 @@ extension DrinkTable {
                 FROM drink LEFT JOIN bottle AS b ON b.id = drink.bottle LEFT JOIN bottle_record AS r
                     ON r.verdict = 'drink' AND r.bottle = drink.bottle AND r.wall || '|' || r.amountMl
                         = substr(coalesce(drink.instead, drink.key), length(b.origin) + 2)
-                WHERE drink.deleted = 0 AND drink.ml > 0 \(condition)
+                WHERE drink.deleted = 0 AND drink.ml > 0
                 GROUP BY drink.id ORDER BY drink.instant, drink.key
-                """, arguments: arguments)
+                """)
     }
 }
 

@@ -9,7 +9,6 @@ extension TrackerStore {
     /// Replaces the state file, readable by its owner only. No fsync, because each change writes it again.
     package func writeStateFile(_ bytes: [UInt8]) throws {
         guard let file = stateFile else { return }
-        try rememberFile(StateFile.name(beside: path))
         try StateFile.turn.withLock { _ in
             // Several services can use one store, so the temporary name is unique.
             let new = "\(file).\(getpid())\(StateFile.unfinished)"
@@ -25,17 +24,6 @@ extension TrackerStore {
                 unlink(new)
                 throw error
             }
-        }
-    }
-
-    /// Records a file before it is created, so that a purge deletes it.
-    private func rememberFile(_ name: String) throws {
-        guard
-            try !read({ db in
-                try db.has("FROM written_file WHERE name = ?", [name])
-            })
-        else { return }
-        try write { db in try db.run("INSERT OR IGNORE INTO written_file (name) VALUES (?)", [name])
         }
     }
 }

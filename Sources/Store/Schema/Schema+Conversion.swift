@@ -4,7 +4,7 @@ import TrackerCore
 extension Schema {
     private static let removedTables = [
         "migration", "clock_mark", "fleet_again", "fleet_told", "leaving_tried", "pocket_address", "pocket_leaving",
-        "push_key", "push_subscription",
+        "push_key", "push_subscription", "written_file",
     ]
 
     /// Columns that 0.9 does not have; NULL after a conversion.

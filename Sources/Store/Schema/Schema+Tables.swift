@@ -304,10 +304,6 @@ extension Schema {
             name TEXT PRIMARY KEY,
             mark TEXT NOT NULL                    -- size and time of change: an unchanged file is not read again
         ) STRICT, WITHOUT ROWID;
-
-        CREATE TABLE written_file (               -- files that the store wrote beside itself, and might delete
-            name TEXT PRIMARY KEY                 -- relative to the store's directory; a directory ends with /
-        ) STRICT, WITHOUT ROWID;
         """
 
     static let indexes = """
@@ -333,8 +329,8 @@ extension Schema {
         CREATE INDEX health_given_minute ON health_given (instant / 60000, ml);
         """
 
-    /// The triggers. Each change of a drink records its position, its key for open publishers, and `drink.rewrites`,
-    /// which causes a rewrite of the health files. A drink that is inserted with a position keeps it.
+    /// The triggers. Each change of a drink records its position, and its key for open publishers. A drink that is
+    /// inserted with a position keeps it.
     static let triggers = """
         CREATE TRIGGER drink_place_insert AFTER INSERT ON drink WHEN NEW.place IS NULL BEGIN
             INSERT INTO drink_sequence (only, last) VALUES (1, 1) ON CONFLICT (only) DO UPDATE SET last = last + 1;
@@ -347,14 +343,8 @@ extension Schema {
             UPDATE drink SET place = (SELECT last FROM drink_sequence) WHERE id = NEW.id;
         END;
 
-        CREATE TRIGGER drink_rewrite_update AFTER UPDATE OF key, instant, zone, localDay, ml, deleted ON drink BEGIN
-            INSERT INTO counter (name, value) VALUES ('drink.rewrites', 1)
-                ON CONFLICT (name) DO UPDATE SET value = value + 1;
-        END;
-
-        CREATE TRIGGER drink_rewrite_delete AFTER DELETE ON drink BEGIN
-            INSERT INTO counter (name, value) VALUES ('drink.rewrites', 1)
-                ON CONFLICT (name) DO UPDATE SET value = value + 1;
+        CREATE TRIGGER drink_place_delete AFTER DELETE ON drink BEGIN
+            UPDATE drink_sequence SET last = last + 1;
         END;
 
         CREATE TRIGGER drink_change_insert AFTER INSERT ON drink WHEN EXISTS (SELECT 1 FROM outlet WHERE isOpen) BEGIN

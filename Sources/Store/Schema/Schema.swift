@@ -123,7 +123,6 @@ enum Schema {
                 [
                     "token", "connection_state", "drink_sequence", "drink_change", "outlet", "outlet_topic", "leaving",
                     "claim", "told_through", "pocket_trouble", "outbox", "sync_state", "sync_refusal",
-                    "written_file",
                 ]
             ),
         ].flatMap { (rule: Restoring, names: [String]) in names.map { ($0, rule) } })
