@@ -85,7 +85,7 @@ extension TrackerStore {
     /// ended sessions (tracker spec E3).
     package func startSession(_ context: WriteContext) throws -> (session: WaterlineSession, started: Bool) {
         try write { db in
-            if let active = try sessionByTheClock(context, db) { return (active, false) }
+            if let active = try SessionTable.active(db) { return (active, false) }
             let profile = try ProfileTable.findOrMake(db, context)
             try seal("isActive = 0 AND sealed = 0", [], context, db)
             let session = WaterlineSession(id: context.makeID(), userID: profile.userID, startTime: context.now)
@@ -101,7 +101,7 @@ extension TrackerStore {
     /// - Parameter atLastLog: the end is the time of the last entry, not now.
     package func endSession(atLastLog: Bool = false, _ context: WriteContext) throws -> SessionView {
         try write { db in
-            guard let active = try sessionByTheClock(context, db) else {
+            guard let active = try SessionTable.active(db) else {
                 throw WaterlineSession.Refusal.noActiveSession
             }
             let open = try view(active, at: context.now, db)
@@ -130,36 +130,6 @@ extension TrackerStore {
             session.sealed = true
             try SessionTable.save(session, nil, context, db)
         }
-    }
-}
-
-extension TrackerStore {
-    /// The largest correction in seconds. A larger one does not come from the clock.
-    private static let farthestBack: Double = 24 * 3600
-
-    /// The active session. If it started while the clock was ahead, it is moved so that its last entry is now.
-    func sessionByTheClock(_ context: WriteContext, _ db: Database) throws -> WaterlineSession? {
-        guard var session = try SessionTable.active(db) else { return nil }
-        guard session.startTime > context.now else { return session }
-        let logs = try SessionTable.enteredLogs(session.id, db)
-        let back = context.now.seconds(to: max(session.startTime, logs.last?.timestamp ?? session.startTime))
-        guard back <= Self.farthestBack else { return session }
-        session.startTime = session.startTime.advanced(seconds: -back)
-        try SessionTable.save(session, nil, context, db)
-        if var state = try reminders(of: session.id, db) {
-            state.gridStart = state.gridStart.advanced(seconds: -back)
-            state.lastSlot = state.lastSlot?.advanced(seconds: -back)
-            state.keepGoingAt = state.keepGoingAt?.advanced(seconds: -back)
-            try saveReminders(state, db)
-        }
-        let device = try ProfileTable.findOrMake(db, context).deviceID
-        for log in logs {
-            try db.run(
-                "UPDATE log_entry SET timestamp = ?, updatedAt = max(?, updatedAt + 1), deviceId = ? WHERE seq = ?",
-                [log.timestamp.advanced(seconds: -back), context.now, device, log.seq])
-            try finish(log.id, .addLogEntry, session, context, db)
-        }
-        return session
     }
 }
 

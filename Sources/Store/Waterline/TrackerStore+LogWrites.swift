@@ -40,7 +40,7 @@ extension TrackerStore {
         _ draft: LogDraft, at instant: Instant? = nil, id: String? = nil, _ context: WriteContext
     ) throws -> LogEntry {
         try write { db in
-            guard let session = try sessionByTheClock(context, db) else {
+            guard let session = try SessionTable.active(db) else {
                 throw WaterlineSession.Refusal.noActiveSession
             }
             if let id, let log = try LogEntry.fetchOne(db, sql: "\(LogTable.rows) WHERE id = ?", arguments: [id]) {
@@ -66,7 +66,7 @@ extension TrackerStore {
         _ context: WriteContext
     ) throws -> LogEntry {
         try write { db in
-            let (old, session) = try entered(name, context, db)
+            let (old, session) = try entered(name, db)
             var log = old
             log.timestamp = instant ?? log.timestamp
             if let estimate, log.kind == .alcohol {
@@ -95,7 +95,7 @@ extension TrackerStore {
     package func deleteLog(_ name: String, _ context: WriteContext) throws {
         try write { db in
             if try exclude(name, context, db) { return }
-            let (log, session) = try entered(name, context, db)
+            let (log, session) = try entered(name, db)
             try session.checkEdit(log, now: context.now)
             let before = try ChangedRow.log(log.seq, db)
             try db.run(
@@ -154,9 +154,8 @@ extension TrackerStore {
             [drink.key, drink.at, drink.zone, drink.localDay, drink.ml, drink.source.rawValue, context.now])
     }
 
-    private func entered(_ name: String, _ context: WriteContext, _ db: Database) throws -> (LogEntry, WaterlineSession)
+    private func entered(_ name: String, _ db: Database) throws -> (LogEntry, WaterlineSession)
     {
-        _ = try sessionByTheClock(context, db)
         guard let log = try LogTable.find(name, db), let session = try SessionTable.find(log.sessionID, db) else {
             if try derivedSession(of: name, db) != nil { throw WaterlineSession.Refusal.derived }
             throw Refusal("noSuchEntry", "There is no entry \"\(name)\".", category: .notFound, values: ["given": name])
