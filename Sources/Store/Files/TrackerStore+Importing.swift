@@ -43,7 +43,7 @@ extension TrackerStore {
     ) throws -> ImportOutcome {
         try writeAtLength { db in
             var outcome = ImportOutcome()
-            try db.execute(sql: "PRAGMA temp_store = FILE; \(ImportTable.sql)")
+            try db.execute(sql: "PRAGMA temp_store = FILE; PRAGMA cache_size = -12000; \(ImportTable.sql)")
             defer { try? db.execute(sql: "DROP TABLE temp.sample") }
             let settings = try SettingTable.settings(db)
             var table = try ImportTable(db, excluded: settings.healthExcludedSources)
@@ -55,13 +55,10 @@ extension TrackerStore {
                 }
                 return .commit
             }
-            try ImportTable.withRoom(db) {
-                try db.inTransaction(.immediate) {
-                    try table.land(
-                        &outcome, exportedAt: exportedAt, hostZone: hostZone, context, dayCalendar(context.zone, db),
-                        db)
-                    return .commit
-                }
+            try db.inTransaction(.immediate) {
+                try table.land(
+                    &outcome, exportedAt: exportedAt, hostZone: hostZone, context, dayCalendar(context.zone, db), db)
+                return .commit
             }
             return outcome
         }
@@ -141,11 +138,6 @@ private struct ImportTable {
     private let insert: Statement
     private let excludedSources: Set<String>
     private var samples = 0
-    /// The number of other programs' samples with our keys.
-    private var keyed = 0
-    private var corrected = 0
-    private var foreign = 0
-    private var recorded = 0
 
     /// - Parameter excluded: names of sources, separated by commas.
     init(_ db: Database, excluded: String?) throws {
@@ -157,26 +149,11 @@ private struct ImportTable {
         String(name.lowercased().drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// Runs `body` with a large page cache. With SQLite's 2 MB, nearly every random key would cause disk access.
-    static func withRoom(_ db: Database, _ body: () throws -> Void) throws {
-        let usual = try Int.fetchOne(db, sql: "PRAGMA main.cache_size") ?? -2000
-        try db.execute(sql: "PRAGMA main.cache_size = -12000")
-        defer {
-            try? db.execute(sql: "PRAGMA main.cache_size = \(usual)")
-            db.releaseMemory()
-        }
-        try body()
-    }
-
     mutating func add(_ sample: HealthSample) throws {
         let key = sample.importKey
         let isOurs = sample.uuid == key
         samples += 1
-        if !isOurs, sample.uuid != nil { keyed += 1 }
-        if !isOurs { foreign += 1 }
-        if isOurs, sample.original != nil { corrected += 1 }
         let hasRecord = isOurs && sample.bottle != nil && sample.raw != nil
-        if hasRecord { recorded += 1 }
         try insert.execute(arguments: [
             key, isOurs ? nil : sample.uuid, sample.at, sample.ml, sample.zone, sample.day, sample.source?.rawValue,
             isOurs ? sample.original : nil,
@@ -220,32 +197,29 @@ private struct ImportTable {
         db.add(function: dayOf)
         defer { db.remove(function: dayOf) }
         try Self.rename(db)
-        if recorded > 0 { try useLocalKeys(hostZone, context, db) }
-        if foreign > 0 { try settleForeign(&outcome, exportedAt, context, calendar, db) }
-        if keyed > 0 { try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL") }
+        try useLocalKeys(hostZone, context, db)
+        try settleForeign(&outcome, exportedAt, context, calendar, db)
+        try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL")
         // Samples that a phone returns are removed here and counted as known below.
         try TrackerStore.takeGivenAway(db)
-        if corrected > 0 { try buryCorrected(context, db) }
-        let isNew =
-            keyed > 0
-            ? """
-            AND (uuid IS NULL OR NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.uuid)
-                AND NOT EXISTS (SELECT 1 FROM temp.sample AS ours WHERE ours.key = sample.uuid AND ours.uuid IS NULL))
-            """ : ""
+        try buryCorrected(context, db)
         try db.execute(
             sql: """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, instead)
                 SELECT key, instant, COALESCE(zone, ?), COALESCE(localDay, waterh_day_of(instant)), ml,
                     COALESCE(source, ?), ?, nullif(instead, key)
                 FROM temp.sample -- A conflict would use up a number of AUTOINCREMENT.
-                WHERE NOT EXISTS (SELECT 1 FROM drink AS known WHERE known.key = sample.key) \(isNew)
+                WHERE NOT EXISTS (SELECT 1 FROM drink AS known WHERE known.key = sample.key)
+                    AND (uuid IS NULL OR NOT EXISTS (SELECT 1 FROM drink AS there WHERE there.key = sample.uuid)
+                        AND NOT EXISTS (SELECT 1 FROM temp.sample AS ours
+                            WHERE ours.key = sample.uuid AND ours.uuid IS NULL))
                 ORDER BY sample.rowid
                 ON CONFLICT DO NOTHING
                 """,
             arguments: [context.zone.id, DrinkSource.health.rawValue, context.now])
         outcome.added += db.changesCount
         outcome.known += samples - db.changesCount - outcome.excluded
-        if recorded > 0 { try journalRecords(hostZone, context, db) }
+        try journalRecords(hostZone, context, db)
     }
 
     /// Adds tombstones for the originals of the file's corrections, also if a bottle has yet to deliver them. The
