@@ -5,6 +5,17 @@ import Support
 import Testing
 import TrackerCore
 
+extension TrackerStore {
+    func importSamples(_ samples: [HealthSample], exportedAt: Instant? = nil, _ context: WriteContext) throws
+        -> ImportOutcome
+    {
+        try importSamples(context) { take in
+            try samples.forEach(take)
+            return exportedAt
+        }
+    }
+}
+
 /// A file in a temporary folder, removed with the value.
 final class ScratchStore {
     let directory: URL

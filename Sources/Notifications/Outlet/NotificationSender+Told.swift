@@ -28,6 +28,6 @@ extension NotificationSender {
             }
             _ = try post(decision, since: decidedAt, desk)
         }
-        try store.hasPassed(name, through: newest.place)
+        try store.hasHeard([], name, through: newest.place)
     }
 }

@@ -137,12 +137,6 @@ extension TrackerStore {
         }
     }
 
-    package func hasPassed(_ outlet: String, through place: Int64) throws {
-        try write { db in
-            try db.run("UPDATE told_through SET place = max(place, ?) WHERE outlet = ?", [place, outlet])
-        }
-    }
-
     /// Removes a channel. If it returns, it starts with the next notification.
     package func stopsHearing(_ outlet: String) throws {
         try write { try $0.run("DELETE FROM told_through WHERE outlet = ?", [outlet]) }

@@ -63,14 +63,8 @@ package enum KeptPolls {
         return read("\(folder(beside: store))/\(id).btsnoop", upTo: captureBytes)
     }
 
-    /// Reads a regular file, and follows no symbolic link.
     private static func read(_ path: String, upTo limit: Int) -> Data? {
-        let number = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard number >= 0 else { return nil }
-        let file = FileHandle(fileDescriptor: number, closeOnDealloc: true)
-        var facts = stat()
-        guard fstat(number, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
-        return try? file.read(upToCount: limit) ?? Data()
+        try? SmallFile.read(path, limit: limit, flags: O_NOFOLLOW)
     }
 
     /// Deletes all kept polls, and the directory if it is empty.

@@ -10,8 +10,9 @@ package enum SmallFile {
     }
 
     /// Reads at most `limit` bytes. Request one byte more than allowed to detect a file that is too large.
-    package static func read(_ path: String, limit: Int) throws(Trouble) -> Data {
-        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+    /// - Parameter flags: more flags of open(2).
+    package static func read(_ path: String, limit: Int, flags: Int32 = 0) throws(Trouble) -> Data {
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags)
         // open(2) fails for a socket.
         guard descriptor >= 0 else {
             throw kind(of: path)

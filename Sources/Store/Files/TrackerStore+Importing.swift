@@ -78,15 +78,6 @@ extension TrackerStore {
             """
         )
     }
-
-    package func importSamples(_ samples: [HealthSample], exportedAt: Instant? = nil, _ context: WriteContext) throws
-        -> ImportOutcome
-    {
-        try importSamples(context) { take in
-            try samples.forEach(take)
-            return exportedAt
-        }
-    }
 }
 
 extension DrinkTable {
