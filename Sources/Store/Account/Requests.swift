@@ -45,9 +45,9 @@ package final class IdempotentRequest: Sendable {
 
 extension TrackerStore {
     /// A copy whose next write executes this request, or throws `IdempotentRequest.Repeated`.
-    package func running(_ errand: IdempotentRequest) -> TrackerStore {
+    package func running(_ request: IdempotentRequest) -> TrackerStore {
         var store = self
-        store.errand = errand
+        store.pendingRequest = request
         return store
     }
 
@@ -86,17 +86,17 @@ extension TrackerStore {
     }
 
     /// Stores a request before an action outside the store, for example a command to the bottle.
-    package func begin(_ errand: IdempotentRequest) throws { try running(errand).write { _ in } }
+    package func begin(_ request: IdempotentRequest) throws { try running(request).write { _ in } }
 
     /// Deletes a failed request, so that the client can retry it.
-    package func forget(_ errand: IdempotentRequest) throws {
-        guard errand.isNoted else { return }
-        try write { db in try db.run("DELETE FROM request WHERE key = ?", [errand.key]) }
+    package func forget(_ request: IdempotentRequest) throws {
+        guard request.isNoted else { return }
+        try write { db in try db.run("DELETE FROM request WHERE key = ?", [request.key]) }
     }
 
     /// Stores the response to a request.
     /// - Parameter answer: `nil` for a response with a secret, which is sent once.
-    package func keep(_ answer: KnownRequest.Answer?, to errand: IdempotentRequest) throws {
+    package func keep(_ answer: KnownRequest.Answer?, to request: IdempotentRequest) throws {
         // A purge has deleted the row.
         try write { db in
             try db.run(
@@ -104,7 +104,7 @@ extension TrackerStore {
                 INSERT INTO request (key, fingerprint, at, status, body) VALUES (?, ?, ?, ?, ?)
                 ON CONFLICT (key) DO UPDATE SET status = excluded.status, body = excluded.body
                 """,
-                [errand.key, errand.fingerprint, errand.now, answer?.status, answer.map { Data($0.body) }])
+                [request.key, request.fingerprint, request.now, answer?.status, answer.map { Data($0.body) }])
         }
     }
 }

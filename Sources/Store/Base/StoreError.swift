@@ -54,7 +54,7 @@ package struct StoreError: Problem, Hashable {
 
 extension StoreError {
     init(_ error: DatabaseError, at path: String) {
-        let said = "SQLite: \(error.message ?? "nothing") (code \(error.extendedResultCode.rawValue))"
+        let detail = "SQLite: \(error.message ?? "nothing") (code \(error.extendedResultCode.rawValue))"
         // A full disk has several error codes, because the shared-memory file fails with an I/O error. Check the disk.
         let outOfSpace =
             error.resultCode == .SQLITE_FULL
@@ -74,23 +74,23 @@ extension StoreError {
                 .inputOutput,
                 """
                 The disk failed while the store was written, and the last change might be lost; \
-                \(said)
+                \(detail)
                 """,
                 at: path, code: "perhapsKept")
         case _ where isUnwritable:
             self.init(.readOnly, "The store cannot be written, nothing was changed", at: path)
         case .SQLITE_CANTOPEN:
-            self.init(.cannotOpen, "The store cannot be opened; \(said)", at: path)
+            self.init(.cannotOpen, "The store cannot be opened; \(detail)", at: path)
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL:
             self.init(.busy, "Another process locked the store for more than \(Int(Self.busySeconds)) s", at: path)
         case .SQLITE_NOTADB:
             self.init(.damaged, "The file is not a SQLite database", at: path, code: "notADatabase")
         case .SQLITE_CORRUPT:
-            self.init(.damaged, "The store is damaged; \(said)", at: path)
+            self.init(.damaged, "The store is damaged; \(detail)", at: path)
         case .SQLITE_IOERR:
-            self.init(.inputOutput, "The disk failed while reading or writing the store; \(said)", at: path)
+            self.init(.inputOutput, "The disk failed while reading or writing the store; \(detail)", at: path)
         default:
-            self.init(.other, "The operation failed; \(said)", at: path)
+            self.init(.other, "The operation failed; \(detail)", at: path)
         }
     }
 

@@ -74,7 +74,7 @@ struct Claims {
 
     /// Releases the claim.
     /// - Returns: `false` if the claim expired and another process has claimed the notification.
-    func giveBack(_ id: String, _ db: Database) throws -> Bool {
+    func release(_ id: String, _ db: Database) throws -> Bool {
         try db.run("DELETE FROM claim WHERE id = ? AND claimant = ?", [id, claimant])
         return db.changesCount == 1
     }

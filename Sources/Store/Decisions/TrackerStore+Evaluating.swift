@@ -100,7 +100,7 @@ extension TrackerStore {
         try write { db in
             // The ended process might have shown it. Its id must keep its text.
             for decision in banner.answers
-            where try offer.claims.giveBack(decision.notificationId, db) && (!names.isEmpty || offer.isLeft) {
+            where try offer.claims.release(decision.notificationId, db) && (!names.isEmpty || offer.isLeft) {
                 try accept(decision, db)
                 try NotificationTable.insert(
                     decision, names, isShown: decision.notificationId == banner.shown.notificationId, context, db)

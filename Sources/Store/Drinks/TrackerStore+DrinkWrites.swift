@@ -45,7 +45,7 @@ extension TrackerStore {
             // The day does not change unless `instant` is given.
             let day = try instant == nil ? old.localDay : dayCalendar(context.zone, db).day(of: newInstant)
             let before = try ChangedRow.drink(old.number, db)
-            try bury([old], context, db)
+            try markDeleted([old], context, db)
             try db.run(
                 """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, bottle, updatedAt, instead)
@@ -67,7 +67,7 @@ extension TrackerStore {
         try write { db in
             let old = try found(name, db)
             let before = try ChangedRow.drink(old.number, db)
-            try bury([old], context, db)
+            try markDeleted([old], context, db)
             try ChangeLog.remember([before], "deletion of \(old.ml) ml", context, db)
             return old
         }
@@ -80,7 +80,7 @@ extension TrackerStore {
             let drinks = try DrinkTable.drinks(on: dayCalendar(context.zone, db).day(of: context.now), db)
             guard !drinks.isEmpty else { return [] }
             let before = try drinks.map { try ChangedRow.drink($0.number, db) }
-            try bury(drinks, context, db)
+            try markDeleted(drinks, context, db)
             let what = "reset of today (\(drinks.count) drink\(drinks.count == 1 ? "" : "s"))"
             try ChangeLog.remember(before, what, context, db)
             return drinks
@@ -89,7 +89,7 @@ extension TrackerStore {
 
     // MARK: - Parts
 
-    private func bury(_ drinks: [StoredDrink], _ context: WriteContext, _ db: Database) throws {
+    private func markDeleted(_ drinks: [StoredDrink], _ context: WriteContext, _ db: Database) throws {
         for drink in drinks {
             try db.run("UPDATE drink SET deleted = 1, updatedAt = ? WHERE id = ?", [context.now, drink.number])
         }

@@ -9,7 +9,7 @@ extension TrackerStore {
     ///   - secrets: keeps passwords of other services in the settings.
     package func backUp(to file: String, secrets: Bool = false) throws {
         try copy(to: file)
-        try Self.sentences(at: file) {
+        try Self.convertingErrors(at: file) {
             let backup = try DatabaseQueue(path: file.hasPrefix("/") ? file : "./" + file)
             try backup.writeWithoutTransaction { db in
                 // Overwrite deleted rows.
@@ -26,7 +26,7 @@ extension TrackerStore {
     /// Copies the whole store to a new file in one consistent state, while other connections read and write.
     private func copy(to file: String) throws {
         try checkPlace()
-        try Self.sentences(at: file) {
+        try Self.convertingErrors(at: file) {
             let source = database is DatabasePool ? try StoreOpening.connection(path, isReadOnly: true) : database
             try source.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [file]) }
         }
@@ -58,7 +58,7 @@ extension TrackerStore {
     ) {
         let copy = scratch + "/restored.sqlite"
         for more in ["", "-wal", "-shm", "-journal"] { unlink(copy + more) }
-        let removed = try Self.namingTheBackup(file) { try check(file, copy) }
+        let removed = try Self.withBackupErrors(file) { try check(file, copy) }
         return try writeWithoutTransaction { db in
             try db.run("ATTACH ? AS backup", [copy])
             defer { try? db.execute(sql: "DETACH backup") }
@@ -153,7 +153,7 @@ extension TrackerStore {
     }
 
     /// Names the backup in errors, without advice about the store.
-    private static func namingTheBackup<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
+    private static func withBackupErrors<Result>(_ file: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as StoreError {
@@ -196,7 +196,7 @@ enum StoreCopy {
         defer { close(descriptor) }
         do {
             let reader = try StoreOpening.connection(store, isReadOnly: true)
-            try TrackerStore.sentences(at: new) {
+            try TrackerStore.convertingErrors(at: new) {
                 try reader.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [new]) }
             }
             try reader.close()

@@ -56,7 +56,7 @@ extension TrackerStore {
                 return .commit
             }
             try db.inTransaction(.immediate) {
-                try table.land(
+                try table.insertDrinks(
                     &outcome, exportedAt: exportedAt, hostZone: hostZone, context, dayCalendar(context.zone, db), db)
                 return .commit
             }
@@ -178,7 +178,7 @@ private struct ImportTable {
     /// Uses one statement for all samples, because SQLite saves the changed pages for each statement.
     ///
     /// Another program's sample with one of our keys is known if the store or the file has that drink.
-    func land(
+    func insertDrinks(
         _ outcome: inout ImportOutcome, exportedAt: Instant?, hostZone: String?, _ context: WriteContext,
         _ calendar: DayCalendar, _ db: Database
     ) throws {
@@ -189,11 +189,11 @@ private struct ImportTable {
         defer { db.remove(function: dayOf) }
         try Self.rename(db)
         try useLocalKeys(hostZone, context, db)
-        try settleForeign(&outcome, exportedAt, context, calendar, db)
+        try mergeForeign(&outcome, exportedAt, context, calendar, db)
         try db.execute(sql: "CREATE INDEX temp.sample_ours ON sample (key) WHERE uuid IS NULL")
         // Samples that a phone returns are removed here and counted as known below.
-        try TrackerStore.takeGivenAway(db)
-        try buryCorrected(context, db)
+        try TrackerStore.removeReturnedSamples(db)
+        try deleteCorrected(context, db)
         try db.execute(
             sql: """
                 INSERT INTO drink (key, instant, zone, localDay, ml, source, updatedAt, instead)
@@ -215,7 +215,7 @@ private struct ImportTable {
 
     /// Adds tombstones for the originals of the file's corrections, also if a bottle has yet to deliver them. The
     /// user's own correction or deletion takes precedence. The last of several corrections in the file counts.
-    private func buryCorrected(_ context: WriteContext, _ db: Database) throws {
+    private func deleteCorrected(_ context: WriteContext, _ db: Database) throws {
         try db.execute(
             sql: """
                 DELETE FROM temp.sample WHERE instead <> key AND (
@@ -292,7 +292,7 @@ private struct ImportTable {
     private static let (byExport, byBottle) = ("export", "bottle")
 
     /// Removes known samples of other programs, and updates the drinks of an older export of the same source.
-    private func settleForeign(
+    private func mergeForeign(
         _ outcome: inout ImportOutcome, _ exportedAt: Instant?, _ context: WriteContext, _ calendar: DayCalendar,
         _ db: Database
     ) throws {
@@ -309,7 +309,7 @@ private struct ImportTable {
             try db.execute(sql: "DELETE FROM temp.sample WHERE origin = ?", arguments: [name])
             outcome.excluded += db.changesCount
         }
-        outcome.fromBottle = try takeBottleDrinks(context, db)
+        outcome.fromBottle = try removeBottleDrinks(context, db)
         guard let days else { return }
         for name in sources {
             try replaceOlder(name, days, &outcome, context, db)
@@ -369,7 +369,7 @@ private struct ImportTable {
 
     /// Removes samples of the same minute and amount as a bottle's drink; each drink matches one sample of each source.
     /// - Returns: the number of removed samples.
-    private func takeBottleDrinks(_ context: WriteContext, _ db: Database) throws -> Int {
+    private func removeBottleDrinks(_ context: WriteContext, _ db: Database) throws -> Int {
         let rows = try Row.fetchCursor(
             db,
             sql: """

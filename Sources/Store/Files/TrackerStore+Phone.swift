@@ -44,7 +44,7 @@ extension TrackerStore {
 
     /// Removes samples that the phone wrote for this store. Each drink matches one of the same minute and amount,
     /// because a phone might not store seconds.
-    static func takeGivenAway(_ db: Database) throws {
+    static func removeReturnedSamples(_ db: Database) throws {
         try db.execute(
             sql: """
                 DELETE FROM temp.sample WHERE rowid IN (

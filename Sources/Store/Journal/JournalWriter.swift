@@ -11,7 +11,7 @@ struct JournalWriter {
     private let dayZone: String?
     private let boundaryHour: Int
     private var bottles: [String: Bottle] = [:]
-    private var homes: [[String]: [String]] = [:]
+    private var localNames: [[String]: [String]] = [:]
     private var calendars: [String: DayCalendar] = [:]
 
     private typealias Bottle = (id: Int64, origin: String)
@@ -229,15 +229,15 @@ struct JournalWriter {
 
     /// Adds an unknown entry. A known one keeps its reading.
     mutating func take(_ wire: WireEntry) throws -> JournalOutcome {
-        var (entry, waits) = (wire.entry, nil as String?)
-        let homes = try homes(of: wire)
-        for home in homes {
-            let bottle = try bottle(home)
+        var (entry, waitingName) = (wire.entry, nil as String?)
+        let localNames = try localNames(of: wire)
+        for name in localNames {
+            let bottle = try bottle(name)
             guard try datedRow(entry, of: bottle.id) == nil else { return .duplicate }
-            if waits == nil, try undatedRow(bottle.id, entry.raw) != nil { waits = home }
+            if waitingName == nil, try undatedRow(bottle.id, entry.raw) != nil { waitingName = name }
         }
-        if waits != nil, case .quarantined = entry.verdict { return .waiting }
-        entry.bottle = waits ?? homes[0]
+        if waitingName != nil, case .quarantined = entry.verdict { return .waiting }
+        entry.bottle = waitingName ?? localNames[0]
         let (outcome, hasAddedDrink) = try add(entry, keepsZone: true)
         // The user's version of an existing drink takes precedence.
         guard outcome.isNew, wire.isDeleted, hasAddedDrink else { return outcome }
@@ -260,22 +260,22 @@ struct JournalWriter {
 
     /// The key of the record's drink in this store.
     mutating func key(of wire: WireEntry) throws -> String {
-        let homes = try homes(of: wire)
-        for home in homes {
-            let bottle = try bottle(home)
+        let localNames = try localNames(of: wire)
+        for name in localNames {
+            let bottle = try bottle(name)
             guard let row = try datedRow(wire.entry, of: bottle.id) else { continue }
             return Drink.bottleKey(
                 bottle: bottle.origin, wall: row.wall ?? Self.wall(wire.entry), amountMl: row.amountMl)
         }
-        return Self.key(wire.entry, try bottle(homes[0]))
+        return Self.key(wire.entry, try bottle(localNames[0]))
     }
 
-    mutating func bottle(of wire: WireEntry) throws -> Int64 { try bottle(homes(of: wire)[0]).id }
+    mutating func bottle(of wire: WireEntry) throws -> Int64 { try bottle(localNames(of: wire)[0]).id }
 
     /// The names of the entry's bottle in this store, or a new one. The store's own bottle gets no new names.
-    private mutating func homes(of wire: WireEntry) throws -> [String] {
+    private mutating func localNames(of wire: WireEntry) throws -> [String] {
         let names = [wire.entry.bottle] + wire.names
-        if let found = homes[names] { return found }
+        if let found = localNames[names] { return found }
         var (found, rows): ([String], Set<Int64>) = ([], [])
         for name in names {
             if let id = try BottleTable.identified(name, db), rows.insert(id).inserted { found.append(name) }
@@ -287,7 +287,7 @@ struct JournalWriter {
                 try db.run("INSERT INTO bottle_name (name, bottle) VALUES (?, ?)", [name, first.id])
             }
         }
-        homes[names] = found
+        localNames[names] = found
         return found
     }
 

@@ -108,7 +108,7 @@ struct StoreFile {
     }
 
     /// Removes the permissions of group and others from the file, the WAL and the shared memory.
-    func tighten() {
+    func restrictPermissions() {
         let file = Self.target(of: path)
         for name in [file, file + "-wal", file + "-shm"] {
             var status = stat()

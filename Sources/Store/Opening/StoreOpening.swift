@@ -14,9 +14,9 @@ enum StoreOpening {
         try file.refuseOtherNames(path)
         try file.make()
         // Restrict permissions before opening, so that the WAL gets the same. A file of another program keeps its own.
-        if file.isEmpty { file.tighten() }
-        let opened = try TrackerStore.sentences(at: path) {
-            try patiently {
+        if file.isEmpty { file.restrictPermissions() }
+        let opened = try TrackerStore.convertingErrors(at: path) {
+            try retryingWhileBusy {
                 let database = try DatabasePool(
                     path: file.name, configuration: writing(path: path, beforeStatement: beforeStatement))
                 // `DatabasePool` sets `synchronous` to NORMAL.
@@ -28,7 +28,7 @@ enum StoreOpening {
             }
         }
         // The file is a store, so also restrict the files that SQLite created.
-        file.tighten()
+        file.restrictPermissions()
         return opened
     }
 
@@ -40,8 +40,10 @@ enum StoreOpening {
         var problem: (any Error)?
         for way in Way.allCases where way.fits(file) {
             do {
-                let database = try TrackerStore.sentences(at: path) { try patiently { try way.open(file, path: path) } }
-                return try TrackerStore.sentences(at: path) { try upToDate(database, path: path) }
+                let database = try TrackerStore.convertingErrors(at: path) {
+                    try retryingWhileBusy { try way.open(file, path: path) }
+                }
+                return try TrackerStore.convertingErrors(at: path) { try upToDate(database, path: path) }
             } catch let error as StoreError
                 where [.readOnly, .diskFull, .cannotOpen, .inputOutput].contains(error.kind)
             {
@@ -153,7 +155,7 @@ enum StoreOpening {
     }
 
     /// Retries while another process creates, opens or closes the file, when SQLite might not call the busy handler.
-    private static func patiently<Result>(_ body: () throws -> Result) throws -> Result {
+    private static func retryingWhileBusy<Result>(_ body: () throws -> Result) throws -> Result {
         let limit = ContinuousClock.now.advanced(by: .seconds(StoreError.busySeconds))
         while true {
             do {

@@ -37,7 +37,7 @@ package struct TrackerStore: Sendable {
     private let files: Files?
     private let shared: Shared
     /// A request that the next write executes once.
-    var errand: IdempotentRequest?
+    var pendingRequest: IdempotentRequest?
 
     /// State that all copies of one open store share.
     private final class Shared: Sendable {
@@ -106,29 +106,29 @@ package struct TrackerStore: Sendable {
     /// Reads one consistent state without blocking writes.
     func read<T>(_ body: (Database) throws -> T) throws -> T {
         try checkPlace()
-        return try Self.sentences(at: path) { try database.read(body) }
+        return try Self.convertingErrors(at: path) { try database.read(body) }
     }
 
     /// Reads one consistent state on a separate connection, for exports, so that other reads do not wait.
     func readAtLength<T>(_ body: (Database) throws -> T) throws -> T {
         guard let pool = database as? DatabasePool else { return try read(body) }
         try checkPlace()
-        return try Self.sentences(at: path) { try pool.makeSnapshot().read(body) }
+        return try Self.convertingErrors(at: path) { try pool.makeSnapshot().read(body) }
     }
 
     /// Writes in one transaction, which is on disk when this returns.
     func write<T>(_ body: (Database) throws -> T) throws -> T {
         try mustWrite()
-        let result = try Self.sentences(at: path) {
+        let result = try Self.convertingErrors(at: path) {
             try database.write { db in
                 let before = db.totalChangesCount
-                try errand?.note(db)
+                try pendingRequest?.note(db)
                 let result = try body(db)
                 if db.totalChangesCount > before { shared.hasChanged.withLock { $0 = true } }
                 return result
             }
         }
-        errand?.isNoted = true
+        pendingRequest?.isNoted = true
         // A commit to a file that was deleted in the meantime is lost.
         try checkPlace()
         return result
@@ -138,7 +138,7 @@ package struct TrackerStore: Sendable {
     func writeWithoutTransaction<T>(_ body: (Database) throws -> T) throws -> T {
         try mustWrite()
         shared.hasChanged.withLock { $0 = true }
-        let result = try Self.sentences(at: path) { try database.writeWithoutTransaction(body) }
+        let result = try Self.convertingErrors(at: path) { try database.writeWithoutTransaction(body) }
         try checkPlace()
         return result
     }
@@ -148,7 +148,7 @@ package struct TrackerStore: Sendable {
         guard database is DatabasePool else { return try writeWithoutTransaction(body) }
         try mustWrite()
         shared.hasChanged.withLock { $0 = true }
-        let result = try Self.sentences(at: path) {
+        let result = try Self.convertingErrors(at: path) {
             try StoreOpening.connection(path, isReadOnly: false).writeWithoutTransaction { db in
                 if let beforeStatement = shared.beforeStatement {
                     db.trace(options: .statement) { [unowned db] _ in beforeStatement(db) }
@@ -192,7 +192,7 @@ package struct TrackerStore: Sendable {
     }
 
     /// Runs `body` and converts SQLite's errors to `StoreError`.
-    static func sentences<T>(at path: String, _ body: () throws -> T) throws -> T {
+    static func convertingErrors<T>(at path: String, _ body: () throws -> T) throws -> T {
         do {
             return try body()
         } catch let error as DatabaseError {
@@ -214,7 +214,7 @@ package struct TrackerStore: Sendable {
     /// A mark that changes with every write by any process. Does not wait for a write.
     package func changeMark() throws -> ChangeMark {
         try checkPlace()
-        return try Self.sentences(at: path) {
+        return try Self.convertingErrors(at: path) {
             guard database is DatabasePool else { return try database.unsafeRead(Self.mark) }
             let observer = try shared.observer.withLock { observer in
                 let opened = try observer ?? StoreOpening.connection(path, isReadOnly: true)

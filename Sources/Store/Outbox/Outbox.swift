@@ -64,7 +64,7 @@ enum OutboxTable {
     }
 
     /// Sends rejected and delayed items again.
-    static func unpark(_ db: Database) throws {
+    static func retryAll(_ db: Database) throws {
         try db.execute(sql: "UPDATE outbox SET parked = NULL, attempts = 0, notBefore = 0")
     }
 
@@ -169,7 +169,7 @@ enum OutboxWriter {
     }
 
     /// The settings that are synchronised (tracker spec E2), by the server's names.
-    static func travelling(_ settings: Settings) -> [String: SettingValue] {
+    static func synchronised(_ settings: Settings) -> [String: SettingValue] {
         let names = [
             "waterEveryNDrinks": "waterline.waterEveryNDrinks", "timeRemindersEnabled": "waterline.timeReminders",
             "timeReminderIntervalMinutes": "waterline.intervalMinutes",
@@ -188,7 +188,7 @@ enum OutboxWriter {
         }
         if case .user = entity {
             object["updatedAt"] = .column(.integer(updatedAt.milliseconds))
-            object["settings"] = .settings(travelling(try SettingTable.settings(db)))
+            object["settings"] = .settings(synchronised(try SettingTable.settings(db)))
         }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

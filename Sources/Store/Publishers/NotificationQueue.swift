@@ -115,7 +115,7 @@ extension TrackerStore {
         _ state: QueuedNotification.State
     ) throws {
         try write { db in
-            _ = try Claims(claimant: claimant, now: now).giveBack(Self.claim(message, outlet), db)
+            _ = try Claims(claimant: claimant, now: now).release(Self.claim(message, outlet), db)
             guard state != .waiting else { return }
             try db.run("UPDATE pocket_message SET state = ? WHERE seq = ?", [state.rawValue, message.sequence])
             // Store this also after the time limit of the delivery. A delivery in progress reads the state when it is

@@ -61,7 +61,7 @@ extension TrackerStore {
             return .known
         }
         guard known.machine == here.machine else { return .fromElsewhere(known.path) }
-        guard try isThere(known.path, as: outlet, beside: here.path) else {
+        guard try originalExists(known.path, as: outlet, beside: here.path) else {
             try move(outlet, to: here)
             return .known
         }
@@ -111,7 +111,7 @@ extension TrackerStore {
     }
 
     /// Whether the original exists: another file with the same identity, or an unreadable one.
-    private func isThere(_ path: String, as outlet: String, beside own: String) throws -> Bool {
+    private func originalExists(_ path: String, as outlet: String, beside own: String) throws -> Bool {
         var (other, mine) = (stat(), stat())
         guard stat(path, &other) == 0 else { return errno != ENOENT && errno != ENOTDIR }
         if stat(own, &mine) == 0, other.st_dev == mine.st_dev, other.st_ino == mine.st_ino { return false }

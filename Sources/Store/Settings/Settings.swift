@@ -38,7 +38,7 @@ extension TrackerStore {
                 let names = try String.fetchAll(db, sql: "SELECT name FROM bottle WHERE isOwn LIMIT 2")
                 if names.count == 1, names[0] != alias { try BottleTable.rename(names[0], to: alias, db) }
             } else if new.bottle.alias == nil, let alias = old.bottle.alias {
-                try BottleTable.takeAliasBack(alias, db)
+                try BottleTable.removeAlias(alias, db)
             }
             if new.service.syncURL != old.service.syncURL {
                 try db.execute(sql: "DELETE FROM outbox")
@@ -46,9 +46,10 @@ extension TrackerStore {
                 try OutboxWriter.putAll(at: context.now, db)
             } else if changes.contains(where: { $0.name.lowercased().hasPrefix("sync.") }) {
                 // The user changed the credential or confirmed the address: retry rejected changes.
-                try OutboxTable.unpark(db)
+                try OutboxTable.retryAll(db)
             }
-            if OutboxWriter.travelling(new) != OutboxWriter.travelling(old), let profile = try ProfileTable.find(db) {
+            if OutboxWriter.synchronised(new) != OutboxWriter.synchronised(old), let profile = try ProfileTable.find(db)
+            {
                 try OutboxWriter.put(.user(profile.userID), op: .createUser, at: context.now, db)
             }
             return new

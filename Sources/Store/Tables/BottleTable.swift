@@ -88,7 +88,7 @@ enum BottleTable {
     }
 
     /// Removes an alias as the current name; it stays known.
-    static func takeAliasBack(_ alias: String, _ db: Database) throws {
+    static func removeAlias(_ alias: String, _ db: Database) throws {
         guard let row = try Row.fetchOne(db, sql: "SELECT id, origin FROM bottle WHERE name = ?", arguments: [alias])
         else { return }
         let (id, origin): (Int64, String) = (try row.decode(atIndex: 0), try row.decode(atIndex: 1))

@@ -154,8 +154,7 @@ extension TrackerStore {
             [drink.key, drink.at, drink.zone, drink.localDay, drink.ml, drink.source.rawValue, context.now])
     }
 
-    private func entered(_ name: String, _ db: Database) throws -> (LogEntry, WaterlineSession)
-    {
+    private func entered(_ name: String, _ db: Database) throws -> (LogEntry, WaterlineSession) {
         guard let log = try LogTable.find(name, db), let session = try SessionTable.find(log.sessionID, db) else {
             if try derivedSession(of: name, db) != nil { throw WaterlineSession.Refusal.derived }
             throw Refusal("noSuchEntry", "There is no entry \"\(name)\".", category: .notFound, values: ["given": name])
