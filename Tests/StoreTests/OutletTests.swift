@@ -26,7 +26,7 @@ import TrackerCore
 
     /// After a purge a publisher starts with the drinks since the purge. A publisher that was only closed does not
     /// restart.
-    @Test func whatWasDrunkBetweenAPurgeAndTheNextLookIsTold() throws {
+    @Test func `a publisher reports the drinks since a purge`() throws {
         _ = try store.openOutlet("a") { "1" }
         _ = try store.openOutlet("b") { "2" }
         _ = try store.logDrink(ml: 100, context())
@@ -46,7 +46,7 @@ import TrackerCore
 
     /// A publisher's name identifies a store elsewhere: a copy differs, a moved file is the same, and a file from
     /// another machine is undetermined.
-    @Test func aCopyIsNotWhoItsOriginalIs() throws {
+    @Test func `a copied store has another origin than its original`() throws {
         let folder = try TemporaryFolder()
         func home(_ name: String, machine: String = "m1\n") -> StoreOrigin {
             StoreOrigin(machine: machine, path: folder.file(name))
@@ -89,7 +89,7 @@ import TrackerCore
     }
 
     /// A container has no machine id: the file identifies itself, whatever its path.
-    @Test func aMachineWithoutANumberIsToldByTheFile() throws {
+    @Test func `a machine without an ID is identified by the file`() throws {
         let folder = try TemporaryFolder()
         func home(_ name: String) -> StoreOrigin { StoreOrigin(machine: "\n", path: folder.file(name)) }
         func shell(_ text: String) throws {
@@ -120,7 +120,7 @@ import TrackerCore
             try old.standing(of: "mqtt", at: home("c")) == .known && old.standing(of: "mqtt", at: home("c")) == .known)
     }
 
-    @Test func sinceWhenAndWhatWaitsIsKnown() throws {
+    @Test func `an error has its start and the number of waiting drinks`() throws {
         _ = try store.openOutlet("mqtt") { "1" }
         try store.noteTrouble("away", of: "mqtt", at: now)
         _ = try store.logDrink(ml: 100, context())
@@ -134,7 +134,7 @@ import TrackerCore
         #expect(try store.outletTroubles().map(\.since) == [now.advanced(seconds: 180)])
     }
 
-    @Test func theTroubleOfAPhonesServerIsThatOfItsSettings() throws {
+    @Test func `an error of a notification channel belongs to its settings`() throws {
         func troubles() throws -> [PublisherError] { try store.outletTroubles() }
         try store.noteChannelTrouble("away", of: "ntfy", with: "a", at: now)
         let mark = try store.changeMark()
@@ -158,7 +158,7 @@ import TrackerCore
         #expect(try troubles().isEmpty)
     }
 
-    @Test func whatStandsBetweenIsNotedUntilItIsOver() throws {
+    @Test func `an error of a publisher is stored until it is cleared`() throws {
         #expect(try store.outletTroubles().isEmpty)
         try store.noteTrouble("nobody", of: "mqtt", at: now)
         _ = try store.openOutlet("mqtt") { "1" }
@@ -177,13 +177,13 @@ import TrackerCore
         #expect(try store.outletTroubles().isEmpty)
     }
 
-    @Test func withoutAnOutletNothingIsNoted() throws {
+    @Test func `changes are not recorded without a publisher`() throws {
         _ = try store.logDrink(ml: 100, context())
         #expect(try store.rowCounts().first { $0.table == "drink_change" }?.rows == 0)
         #expect(try told().isEmpty && store.waiting(for: "a") == 0)
     }
 
-    @Test func anOutletHearsWhatIsStoredFromItsBeginning() throws {
+    @Test func `a publisher reports the changes since its creation`() throws {
         _ = try store.logDrink(ml: 100, context())
         let outlet = try store.openOutlet("a") { "id-1" }
         #expect(try store.openOutlet("a") { "id-2" } == outlet && outlet.id == "id-1")
@@ -204,7 +204,7 @@ import TrackerCore
         #expect(try told().sorted() == ["200", "250 deleted"])
     }
 
-    @Test func whatAllHaveIsForgottenAndPlacesAreNeverUsedAgain() throws {
+    @Test func `delivered changes are deleted and positions are not reused`() throws {
         for name in ["a", "b"] { _ = try store.openOutlet(name) { name } }
         _ = try store.logDrink(ml: 100, context())
         let last = try #require(try store.changes(for: "a", limit: 9).last).sequence
@@ -224,7 +224,7 @@ import TrackerCore
         #expect(try told("b").isEmpty && told("a") == ["300"])
     }
 
-    @Test func whatABottleBringsMovesAndTakesBackIsHeard() throws {
+    @Test func `a publisher reports new and changed drinks of a bottle`() throws {
         _ = try store.openOutlet("a") { "a" }
         let raw: [UInt8] = [0x1A, 0x06, 0x0F, 0x0A, 0x00, 0x00, 0x00, 0x64, 0x00, 0x00, 0x01, 0x61, 0x00]
         let wall = try #require(WallTime("2026-06-15T10:00:00"))
@@ -248,7 +248,7 @@ import TrackerCore
             second.map { $0.drink.map { "\($0.ml)" } ?? "gone \($0.key)" } == ["gone A|2026-06-15T10:00:00|100", "25"])
     }
 
-    @Test func aMeterNeverRunsBackwards() throws {
+    @Test func `the lifetime total never decreases`() throws {
         _ = try store.openOutlet("a") { "a" }
         let drink = try store.logDrink(ml: 300, context())
         #expect(try store.lifetime(for: "a") == 300)
@@ -258,7 +258,7 @@ import TrackerCore
         #expect(try store.lifetime(for: "a") == 350)
     }
 
-    @Test func whatTheOtherEndKeepsIsRememberedUntilItIsTakenBack() throws {
+    @Test func `retained topics are stored until they are deleted`() throws {
         _ = try store.openOutlet("a") { "a" }
         try store.noteKept(["t/2", "t/1"], of: "a")
         try store.noteKept(["t/2", "t/3"], of: "a")
@@ -270,7 +270,7 @@ import TrackerCore
         #expect(try store.keptTopics(of: "nobody").isEmpty)
     }
 
-    @Test func aRestoreIsNoNewsAndThePositionKeepsItsMeaning() throws {
+    @Test func `a restore is not published`() throws {
         let folder = try TemporaryFolder()
         let other = try TrackerStore(path: folder.file("other.sqlite"), hostZone: "UTC")
         for ml in 1...30 { _ = try other.logDrink(ml: ml, context()) }
@@ -290,7 +290,7 @@ import TrackerCore
         #expect(try store.changes(for: "a", limit: 9).map { $0.drink?.ml } == [77])
     }
 
-    @Test func whatIsKeptAtAnotherPlaceIsLeftThereUntilItIsNamedAgain() throws {
+    @Test func `topics at another broker are stale until it is used again`() throws {
         _ = try store.openOutlet("a") { "a" }
         try store.speak("a", at: "here") { $0 == "here" }
         try store.noteKept(["t/1", "t/2"], of: "a")
@@ -310,7 +310,7 @@ import TrackerCore
         #expect(try store.leavings().map(\.place) == ["here", "there"])
     }
 
-    @Test func aPurgeLeavesNothing() throws {
+    @Test func `a purge leaves stale topics only`() throws {
         _ = try store.openOutlet("a") { "a" }
         try store.noteKept(["t"], of: "a")
         _ = try store.logDrink(ml: 100, context())

@@ -3,8 +3,8 @@ import GRDB
 import TrackerCore
 
 extension TrackerStore {
-    /// Replaces `health/STORE-drinks.xml` and `.csv` next to the store (tracker spec D4), if `health.enabled` is set and
-    /// the drinks or the files have changed.
+    /// Replaces `health/STORE-drinks.xml` and `.csv` next to the store (tracker spec D4). Does nothing unless
+    /// `health.enabled` is set and the drinks or the files have changed.
     ///
     /// Call it after a commit. An error does not affect the store, and the next call repairs the files.
     package func updateHealthFiles() throws {
@@ -35,8 +35,8 @@ extension TrackerStore {
         }
     }
 
-    /// Deletes the files that the store or its service has written next to it (purge), and the health directory if it is
-    /// empty. Waits for a running writer.
+    /// Deletes the files that the store or its service has written next to it (purge). Also deletes the health directory
+    /// if it is empty. Waits for a running writer.
     /// - Parameter body: runs before other writers continue.
     package func removeWrittenFiles(then body: () throws -> Void = {}) throws {
         guard path != ":memory:" else { return try body() }
