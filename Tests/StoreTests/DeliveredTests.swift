@@ -28,7 +28,7 @@ import TrackerCore
         return offer.banners.map(\.shown)
     }
 
-    @Test func whatIsToldHasOneOrderAndItsWords() throws {
+    @Test func `delivered notifications keep their order and text`() throws {
         let store = try TrackerStore(path: scratch.path)
         let through = try store.toldThrough("mqtt")
         let first = try tell(store, "08:00")
@@ -50,7 +50,7 @@ import TrackerCore
     }
 
     /// The clock is set back, and the position is in use: the order is that of delivery.
-    @Test func aClockThatIsSetBackTurnsNoOrder() throws {
+    @Test func `a clock set back does not change the order`() throws {
         let store = try TrackerStore(path: scratch.path)
         try tell(store, "12:00")
         _ = try store.logDrink(ml: 2000, berlin("08:00"))
@@ -61,7 +61,7 @@ import TrackerCore
 
     /// The process is killed after one sink has shown the notification. Hours later it keeps its id and text, precedes
     /// new ones, and counts.
-    @Test func whatAKilledProcessBeganComesToItsEndAsItBegan() throws {
+    @Test func `the delivery of a killed process is completed with the same text`() throws {
         let store = try TrackerStore(path: scratch.path)
         let begun = try store.offer(berlin("08:00")).banners.map(\.shown)
         #expect(begun.map(\.body) == ["Time to hydrate! You're 150ml behind pace."])
@@ -77,7 +77,7 @@ import TrackerCore
     }
 
     /// The phone had the notification before the new decision: all channels get the phone's text.
-    @Test func whatWasSentSomewhereKeepsItsWords() throws {
+    @Test func `a notification that one channel has sent keeps its text`() throws {
         let store = try TrackerStore(path: scratch.path)
         let offer = try store.offer(berlin("08:00"))
         let banner = try #require(offer.banners.first)
@@ -97,7 +97,7 @@ import TrackerCore
     }
 
     /// The notification of a running session is a state, so only the last one is kept.
-    @Test func ofASessionsLineOnlyTheLastIsKept() throws {
+    @Test func `only the last resident notification of a session is kept`() throws {
         let store = try TrackerStore(path: scratch.path)
         _ = try store.startSession(berlin("20:00"))
         try store.changeSettings([("waterline.discreet", "false"), ("reminders.enabled", "false")], berlin("20:00"))
@@ -110,7 +110,7 @@ import TrackerCore
     }
 
     /// Deliveries in a backup are not sent to channels that were down, and unfinished ones are not finished.
-    @Test func aRestoreIsNoNewsToWhoWasAway() throws {
+    @Test func `a restore sends no notifications to absent channels`() throws {
         let folder = try TemporaryFolder()
         let other = try TrackerStore(path: folder.file("other.sqlite"), hostZone: "UTC")
         let first = try tell(other, "08:00")
@@ -128,7 +128,7 @@ import TrackerCore
     }
 
     /// The list is full of entries with later times. The next delivery must not be removed as the oldest.
-    @Test func whatIsToldByAClockFarBehindIsNotForgottenAtOnce() throws {
+    @Test func `notifications by a slow clock are not deleted at once`() throws {
         let store = try TrackerStore(path: scratch.path)
         let through = try store.toldThrough("mqtt")
         let later = try #require(Instant(iso: "2031-06-15T08:00:00Z")).milliseconds
@@ -147,7 +147,7 @@ import TrackerCore
                 && store.toldPlaces().forgotten == later)
     }
 
-    @Test func whatIsTooLongAgoIsForgottenAndThatIsKnown() throws {
+    @Test func `old notifications are deleted and their position is known`() throws {
         let store = try TrackerStore(path: scratch.path)
         let first = try tell(store, "08:00")
         #expect(try store.toldPlaces().forgotten == 0)
