@@ -261,9 +261,10 @@ package enum TextTime: Hashable {
             let year = bytes.decimal(range.lowerBound..<range.lowerBound + 4),
             let month = bytes.decimal(range.lowerBound + 5..<range.lowerBound + 7),
             let day = bytes.decimal(range.lowerBound + 8..<range.lowerBound + 10),
-            (1...12).contains(month), (1...31).contains(day)
+            (1...12).contains(month)
         else { return nil }
-        return .seconds(CivilTime.days(year: Int(year), month: Int(month), day: Int(day)) * 86_400)
+        let seconds = CivilTime.days(year: Int(year), month: Int(month), day: Int(day)) * 86_400
+        return CivilTime(secondsSince1970: seconds).day == day ? .seconds(seconds) : nil
     }
 
     /// `HH:MM:SS` with any number of digits after a point or comma.
@@ -358,27 +359,25 @@ package struct CivilTime: Equatable {
 }
 
 package enum TextEncoding {
-    static func digits(_ value: UInt64, _ width: Int, radix: Int = 16) -> String {
+    package static func digits(_ value: UInt64, _ width: Int, radix: Int = 16) -> String {
         let text = String(value, radix: radix, uppercase: true)
         return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
     }
 
-    static func date(_ time: Duration) -> String {
+    package static func date(_ time: Duration) -> String {
         let civil = CivilTime(secondsSince1970: time.wholeSeconds)
-        return [(civil.year, 4), (civil.month, 2), (civil.day, 2)]
-            .map { digits(UInt64(clamping: $0), $1, radix: 10) }.joined(separator: "-")
+        return (civil.year < 0 ? "-" : "")
+            + [(civil.year, 4), (civil.month, 2), (civil.day, 2)]
+            .map { digits(UInt64($0.magnitude), $1, radix: 10) }.joined(separator: "-")
     }
 
-    /// `22:21:15.450` in UTC: three digits after the point, or as many as needed (6, 9).
-    static func clock(_ time: Duration) -> String {
+    /// `22:21:15.450` in UTC. Without `digits`, three digits after the point, or as many as needed (6, 9).
+    package static func clock(_ time: Duration, digits wanted: Int? = nil) -> String {
         let second = CivilTime(secondsSince1970: time.wholeSeconds).secondOfDay
-        let nanosecond = UInt64(time.nanosecond)
-        let fraction =
-            nanosecond % 1_000_000 == 0
-            ? digits(nanosecond / 1_000_000, 3, radix: 10)
-            : nanosecond % 1000 == 0 ? digits(nanosecond / 1000, 6, radix: 10) : digits(nanosecond, 9, radix: 10)
+        let nanosecond = digits(UInt64(time.nanosecond), 9, radix: 10)
+        let count = wanted ?? [3, 6].first { nanosecond.dropFirst($0).allSatisfy { $0 == "0" } } ?? 9
         return [second / 3600, second / 60 % 60, second % 60]
-            .map { digits(UInt64($0), 2, radix: 10) }.joined(separator: ":") + "." + fraction
+            .map { digits(UInt64($0), 2, radix: 10) }.joined(separator: ":") + "." + nanosecond.prefix(count)
     }
 
     /// `2026-02-02T22:21:15.450Z`; seconds since 1970 outside the years that ISO 8601 writes with four digits.
