@@ -1,3 +1,6 @@
+import Bluetooth
+import Captures
+
 /// Converts the packed log of Android's bug reports (btsnooz) to a btsnoop file.
 ///
 ///     log    = version(1) lastTime(8) zlib( record* )                      little-endian
@@ -34,58 +37,49 @@ enum PackedLog {
     /// - Returns: the file, and a sentence if the records are incomplete.
     static func btsnoop(head: [UInt8], records: [UInt8]) -> (file: [UInt8], trouble: String?) {
         let headerLength = head[0] == 1 ? 7 : 9
-        var sum: UInt64 = 0
-        var at = 0, count = 0
+        var starts: [Int] = [], at = 0, sum = Duration.zero
         while at + headerLength <= records.count {
-            let length = number(records, at, 2)
-            guard length >= 1, at + headerLength + Int(length) - 1 <= records.count else { break }
-            sum &+= number(records, at + headerLength - 5, 4)
-            at += headerLength + Int(length) - 1
-            count += 1
+            let next = at + headerLength + number(records, at, 2) - 1
+            guard next >= at + headerLength, next <= records.count else { break }
+            starts.append(at)
+            sum += .microseconds(number(records, at + headerLength - 5, 4))
+            at = next
         }
-        let end = at
-        var time = number(head, 1, 8) &+ 0x00DC_DDB3_0F2F_8000 &- sum
-        var file = Array("btsnoop\0".utf8) + [0, 0, 0, 1, 0, 0, 0x03, 0xEA]
-        file.reserveCapacity(file.count + end + count * 20)
-        at = 0
-        while at < end {
-            let length = Int(number(records, at, 2))
-            time &+= number(records, at + headerLength - 5, 4)
-            let original = headerLength == 9 ? Int(number(records, at + 2, 2)) : length
-            if let (type, flags) = kind(records[at + headerLength - 1]) {
-                for value in [UInt32(max(original, length)), UInt32(length), flags, 0] {
-                    append(UInt64(value), 4, to: &file)
-                }
-                append(time, 8, to: &file)
-                file.append(type)
-                file += records[(at + headerLength)..<(at + headerLength + length - 1)]
-            }
-            at += headerLength + length - 1
+        var time = Duration.microseconds(number(head, 1, 8)) - sum
+        var writer = CaptureWriter(CaptureFormat(.btsnoop, .h4))
+        for start in starts {
+            let length = number(records, start, 2)
+            let original = headerLength == 9 ? number(records, start + 2, 2) : length
+            time += .microseconds(number(records, start + headerLength - 5, 4))
+            guard let (type, direction) = kind(records[start + headerLength - 1]) else { continue }
+            let packet = CapturePacket(
+                number: 0, time: time, direction: direction, missing: max(0, original - length), content: .hci(type))
+            let data = Array(records[(start + headerLength)..<(start + headerLength + length - 1)])
+            _ = try? writer.write(packet, data.span.bytes)
         }
-        return (file, end < records.count ? "the packed log ends in the middle of record \(count + 1)" : nil)
+        return (
+            writer.takeOutput(),
+            at < records.count ? "the packed log ends in the middle of record \(starts.count + 1)" : nil
+        )
     }
 
-    /// H4's type byte and btsnoop's flags: bit 0 received, bit 1 command or event.
-    private static func kind(_ type: UInt8) -> (type: UInt8, flags: UInt32)? {
+    private static func kind(_ type: UInt8) -> (type: HCIPacketType, direction: TrafficDirection)? {
         switch type {
-        case 0x10: (4, 3)
-        case 0x11: (2, 1)
-        case 0x12: (3, 1)
-        case 0x17: (5, 1)
-        case 0x20: (1, 2)
-        case 0x21: (2, 0)
-        case 0x22: (3, 0)
-        case 0x2D: (5, 0)
+        case 0x10: (.event, .received)
+        case 0x11: (.acl, .received)
+        case 0x12: (.sco, .received)
+        case 0x17: (.iso, .received)
+        case 0x20: (.command, .sent)
+        case 0x21: (.acl, .sent)
+        case 0x22: (.sco, .sent)
+        case 0x2D: (.iso, .sent)
         default: nil
         }
     }
 
-    private static func number(_ bytes: [UInt8], _ at: Int, _ size: Int) -> UInt64 {
-        (0..<size).reduce(0) { $0 | UInt64(bytes[at + $1]) << UInt64($1 * 8) }
-    }
-
-    private static func append(_ value: UInt64, _ size: Int, to bytes: inout [UInt8]) {
-        for index in 0..<size { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64((size - 1 - index) * 8))) }
+    /// A little-endian number.
+    private static func number(_ bytes: [UInt8], _ at: Int, _ size: Int) -> Int {
+        (0..<size).reduce(0) { $0 | Int(bytes[at + $1]) << ($1 * 8) }
     }
 }
 
