@@ -11,6 +11,13 @@ package final class Timeline {
         package var received = 0
         package var errors = 0
         package var bytes = 0
+
+        fileprivate mutating func add(_ other: Piece) {
+            sent += other.sent
+            received += other.received
+            errors += other.errors
+            bytes += other.bytes
+        }
     }
 
     package struct Entry: Sendable {
@@ -50,15 +57,12 @@ package final class Timeline {
     package private(set) var timeless = 0
     private var notable = 0
     private var places: [Int64: Piece] = [:]
-    private var last: (number: Int64, piece: Piece) = (.min, Piece())
 
     package init() {}
 
     /// The intervals in order, each with its start.
     package var pieces: [(begin: Duration, piece: Piece)] {
-        var all = places
-        if last.number != .min { all[last.number] = last.piece }
-        return all.sorted { $0.key < $1.key }.map { (.nanoseconds($0.key) * Int(width), $0.value) }
+        places.sorted { $0.key < $1.key }.map { (.nanoseconds($0.key) * Int(width), $0.value) }
     }
 
     /// Adds the next PDU.
@@ -85,11 +89,11 @@ package final class Timeline {
     }
 
     private func note(_ time: Duration, _ opcode: UInt8, _ direction: TrafficDirection?, _ bytes: Int) {
-        let number = number(of: time)
-        if number != last.number { turn(to: number) }
-        if direction == .sent { last.piece.sent += 1 } else { last.piece.received += 1 }
-        if opcode == 0x01 { last.piece.errors += 1 }
-        last.piece.bytes += bytes
+        while places.count >= Self.mostPieces, places[number(of: time)] == nil { widen() }
+        places[number(of: time), default: Piece()].add(
+            Piece(
+                sent: direction == .sent ? 1 : 0, received: direction == .sent ? 0 : 1, errors: opcode == 0x01 ? 1 : 0,
+                bytes: bytes))
     }
 
     /// The index of the interval. 2^63 nanoseconds are 292 years; times outside get the first or last index.
@@ -100,36 +104,12 @@ package final class Timeline {
         return nanoseconds >= 0 ? nanoseconds / width : (nanoseconds + 1) / width - 1
     }
 
-    private func turn(to number: Int64) {
-        if last.number != .min { places[last.number] = last.piece }
-        last = (number, places[number] ?? Piece())
-        guard places[number] == nil, places.count >= Self.mostPieces else { return }
-        places[number] = last.piece
-        while places.count >= Self.mostPieces { widen() }
-        // The index of the new interval after the change of the width.
-        let now = Self.halved(number, by: steps)
-        steps = 0
-        last = (now, places[now] ?? Piece())
-    }
-
-    private var steps = 0
-
+    /// Doubles the width, and joins each two intervals.
     private func widen() {
         width *= 2
-        steps += 1
         var wider: [Int64: Piece] = [:]
-        for (number, piece) in places {
-            let place = Self.halved(number, by: 1)
-            var sum = wider[place] ?? Piece()
-            sum.sent += piece.sent
-            sum.received += piece.received
-            sum.errors += piece.errors
-            sum.bytes += piece.bytes
-            wider[place] = sum
-        }
+        // The shift rounds down, also below zero.
+        for (number, piece) in places { wider[number >> 1, default: Piece()].add(piece) }
         places = wider
     }
-
-    /// Half of the number, rounded down, also below zero.
-    private static func halved(_ number: Int64, by steps: Int) -> Int64 { number >> Int64(min(steps, 62)) }
 }
