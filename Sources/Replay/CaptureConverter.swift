@@ -68,8 +68,12 @@ package struct CaptureConverter {
         }
         var reassembler = ConversationReassembler()
         var gate = TrafficGate(filter)
-        func isWanted(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
-            filter.isEmpty || (gate.passes(event, pdu) && concernsDevice(event))
+        func emit(_ packet: CapturePacket, _ bytes: RawSpan) throws {
+            if try writer.write(packet, bytes) { written += 1 }
+        }
+        func take(_ event: ConversationEvent, _ pdu: RawSpan, at time: Duration?) throws {
+            guard filter.isEmpty || (gate.passes(event, pdu) && concernsDevice(event)) else { return }
+            try conversation?.receive(event, pdu, time: time, emit)
         }
         do {
             try file.forEachPacket { packet, bytes in
@@ -82,20 +86,13 @@ package struct CaptureConverter {
                     for (address, name) in level == .text
                         ? survey.head.names.sorted(by: { $0.key.value < $1.key.value }) : []
                     where filter.device == nil || filter.device == address {
-                        try conversation?.introduce(address, name, packet) { made, madeBytes in
-                            if try writer.write(made, madeBytes) { written += 1 }
-                        }
+                        try conversation?.introduce(address, name, packet, emit)
                     }
                 }
                 if conversation == nil {
                     if try writer.write(packet, bytes) { written += 1 } else { leftOut += 1 }
                 } else {
-                    try reassembler.receive(packet, bytes) { event, pdu in
-                        guard isWanted(event, pdu) else { return }
-                        try conversation?.receive(event, pdu, time: packet.time) { made, madeBytes in
-                            if try writer.write(made, madeBytes) { written += 1 }
-                        }
-                    }
+                    try reassembler.receive(packet, bytes) { try take($0, $1, at: packet.time) }
                 }
                 if writer.output.count >= 1 << 18 { try write(writer.takeOutput()) }
             }
@@ -103,13 +100,8 @@ package struct CaptureConverter {
             if file.facts.format != nil { try write(writer.takeOutput()) }
             throw error
         }
-        try reassembler.finish { event, pdu in
-            guard isWanted(event, pdu) else { return }
-            try conversation?.receive(event, pdu, time: nil) { made, madeBytes in
-                if try writer.write(made, madeBytes) { written += 1 }
-            }
-        }
-        try conversation?.finish { made, madeBytes in if try writer.write(made, madeBytes) { written += 1 } }
+        try reassembler.finish { try take($0, $1, at: nil) }
+        try conversation?.finish(emit)
         try write(writer.takeOutput())
     }
 

@@ -99,9 +99,7 @@ final class Unpacker {
                 )
                 break
             }
-            let file = try SpoolFile(for: path)
-            try file.write(head)
-            try bytes.forEachPiece { try file.write($0) }
+            let file = try spool(head, bytes)
             add(file, place, order, trouble: bytes.trouble)
             return
         case .packed(let kind):
@@ -109,9 +107,7 @@ final class Unpacker {
                 refuse("\(place): more than \(budget.limits.nesting) nested archives: unpack it manually")
                 break
             }
-            let file = try SpoolFile(for: path)
-            try file.write(head)
-            try bytes.forEachPiece { try file.write($0) }
+            let file = try spool(head, bytes)
             file.rewind()
             do {
                 try unpack(file.descriptor, kind, place: place, depth: depth + 1)
@@ -136,15 +132,20 @@ final class Unpacker {
         case .refused(let sentence) where !isOnly:
             refuse("\(place): \(sentence)")
         case _ where isOnly:
-            let file = try SpoolFile(for: path)
-            try file.write(head)
-            try bytes.forEachPiece { try file.write($0) }
+            let file = try spool(head, bytes)
             add(file, place, trouble: bytes.trouble)
             return
         default:
             leaveOut(place)
         }
         if !canSkip { try bytes.forEachPiece { _ in } }
+    }
+
+    private func spool(_ head: [UInt8], _ rest: MemberBytes) throws -> SpoolFile {
+        let file = try SpoolFile(for: path)
+        try file.write(head)
+        try rest.forEachPiece { try file.write($0) }
+        return file
     }
 
     private func add(_ file: SpoolFile, _ place: String, _ order: CaptureOrder = CaptureOrder(), trouble: String?) {
