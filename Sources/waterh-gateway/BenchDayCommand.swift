@@ -4,6 +4,7 @@ import BottleProtocol
 import CommandSupport
 import Foundation
 import Gateway
+import Synchronization
 import TrackerCore
 import Utilities
 
@@ -67,20 +68,20 @@ struct BenchDayCommand: AsyncParsableCommand {
                 .wrongUse, "a capture is not a bottle", advice: "List its contents: waterh-replay info FILE")
         }
         let control = try rehearse.map(Self.path)
-        try await BenchDayMachine.check(link)
-        let now = Machine.now()
+        try await Self.checkMachine(link)
         let zone = try StoreProvider.choice(file.zone(flag: zone)).host
-        let folder = try BenchDayFolder(folder ?? BenchDayFolder.usualName(zone.wall(at: now)))
+        let folder = try BenchDayFolder(folder, link, at: zone.wall(at: Machine.now()))
         let place = StorePlace(path: store ?? folder.store)
-        let recorders = try BenchDayRecorders(link, folder)
         let wanted = link.wantedBottle.map(BottleSelector.init(text:))
         let hasRadio = try link.hasRadio
         let session = BenchDaySession(
-            BenchDaySession.Surroundings(
-                hasRadio: hasRadio, person: control.map { ScriptedUser(control: $0) } ?? TerminalUser(),
-                recorders: recorders, folder: folder,
-                storing: BenchDayStoring(
-                    link: link, place: place, zone: zone.id, config: config, recorders: recorders),
+            BenchDaySession.Setup(
+                hasRadio: hasRadio, folder: folder,
+                answer: { prompt in
+                    if let control { return BenchDayUser.rehearsing(prompt, control: control) }
+                    return await BenchDayUser.atTerminal(prompt)
+                },
+                store: { [link] in try await Self.storeLog(link, file, place, zone: zone.id, folder) },
                 isWanted: { seen in
                     // Without a radio, the only peer is the bottle.
                     !hasRadio
@@ -101,7 +102,7 @@ struct BenchDayCommand: AsyncParsableCommand {
                 return error
             }
         }
-        await recorders.close()
+        await folder.close()
         let day = await session.record
         // Write first, because the disk might be full.
         let written = Result { try folder.write(day, isComplete: outcome == nil) }
@@ -114,13 +115,61 @@ struct BenchDayCommand: AsyncParsableCommand {
         if stopped != nil { throw ExitCode(ExitStatus.interrupted.rawValue) }
     }
 
+    /// Checks whether this machine is ready for a session, and reports unusual things.
+    /// - Throws: `CommandFailure` if the session cannot work.
+    private static func checkMachine(_ link: LinkOptions) async throws {
+        guard try link.hasRadio else { return }
+        let facts = await BluetoothFacts.gather()
+        let findings = BluetoothDiagnosis(facts, link: try link.name) { _, _ in false }.findings
+        for finding in findings where finding.status != .good {
+            Diagnostics.line("\(finding.check): \(finding.found)\(finding.advice.map { ". \($0)" } ?? "")")
+        }
+        if let bad = findings.first(where: { $0.status == .bad }) {
+            throw CommandFailure(bad.exitReason.status, sentence("\(bad.check): \(bad.found)"), advice: bad.advice)
+        }
+        let stores = [Paths.store, Paths.serviceStore]
+        if let busy = stores.first(where: { ServiceSocket(path: ServiceSocket.path(forStore: $0)).isAnswering }) {
+            throw CommandFailure(
+                .refused, "a running service would read and acknowledge the log (store \(busy))",
+                advice:
+                    "Stop it first: systemctl stop waterh-gateway, or systemctl --user stop waterh-gateway-user")
+        }
+    }
+
+    /// Polls the bottle: stores the log and acknowledges nothing.
+    /// - Returns: the stored records.
+    /// - Throws: `CommandFailure` if the log was not read completely or not stored.
+    private static func storeLog(
+        _ link: LinkOptions, _ file: Configuration, _ place: StorePlace, zone: String, _ folder: BenchDayFolder
+    ) async throws -> Set<[UInt8]> {
+        let depot = try StoreProvider(place, zone: zone)
+        var options = try await depot.pollOptions(dialect: nil)
+        options.mean(link.wantedBottle, file)
+        // This poll only reads, so disable all writes.
+        (options.keep, options.correctClockBeyond, options.settings, options.managesTodayAmount, options.managesLight) =
+            (true, nil, nil, false, false)
+        let stored = Mutex<Set<[UInt8]>>([])
+        var outlets = depot.outlets()
+        outlets.journaled = { entries, _ in stored.withLock { $0.formUnion(entries.map(\.raw)) } }
+        let driver = GatewayDriver(
+            link: try await folder.open("5-storing"), clock: .system(wall: { Machine.now() }))
+        let report = await driver.poll(options, for: GatewayDriver.Party(journal: depot.store, outlets: outlets))
+        await driver.close()
+        try await folder.finish()
+        depot.desk().afterPoll(report)
+        // With an untrusted clock the records are stored without counting, and stay in the bottle.
+        if let failure = report.commandFailure { throw failure }
+        guard report.complete else { throw CommandFailure(.failed, "The log was not read to its end.") }
+        return stored.withLock { $0 }
+    }
+
     private func show(_ day: BenchDayRecord, _ folder: BenchDayFolder, isComplete: Bool) {
         let out = TextOutput.standard
         guard !json else { return out.line(folder.object(day, isComplete: isComplete)) }
         for question in BenchDayQuestion.all {
             let finding = question.finding(day)
             out.line("\(question.text) (\(question.rule))")
-            out.line("  \(finding.answer.rawValue): \(finding.words)")
+            out.line("  \(finding.answer): \(finding.words)")
         }
         if !day.omissions.isEmpty {
             out.line("Left out: \(day.omissions.count)")

@@ -8,18 +8,12 @@ actor BenchDayConnection {
     private var events: [(at: MonotonicInstant, event: CentralEvent)] = []
     /// The index of the first event that is not yet used as a response.
     private var position = 0
-    private var isClosed = false
     private var failure: LinkError?
     private var pump: Task<Void, Never>?
     private(set) var mtu: Int?
-    /// The attribute table, set after discovery.
-    private(set) var table: Table?
-
-    struct Table: Sendable {
-        let profile: BottleProfile
-        let command: RemoteCharacteristic
-        let response: RemoteCharacteristic
-    }
+    private(set) var profile: BottleProfile?
+    private var command: RemoteCharacteristic?
+    private var response: RemoteCharacteristic?
 
     /// The maximum number of stored notifications and advertisements, so that a bottle cannot fill the memory.
     private static let limit = 10_000
@@ -32,22 +26,14 @@ actor BenchDayConnection {
         let source = link.events
         pump = Task {
             for await event in source { self.take(event) }
-            self.isClosed = true
+            failure = failure ?? LinkError(.disconnected, "The link was closed.")
         }
-        let found: Advertisement = try await request(.startScan, "no bottle was seen", within: limit) {
-            switch $0 {
-            case .advertised(let seen): isWanted(seen) ? .success(seen) : nil
-            case .scanFailed(let error), .unavailable(let error): .failure(error)
-            default: nil
-            }
+        let found = try await request(.startScan, "no bottle was seen", within: limit) {
+            if case .advertised(let seen) = $0, isWanted(seen) { seen } else { nil }
         }
         link.perform(.stopScan)
         mtu = try await request(.connect(found.peer, limit: .seconds(10)), "connecting failed") {
-            switch $0 {
-            case .connected(_, let mtu): .success(mtu)
-            case .connectFailed(let error): .failure(error)
-            default: nil
-            }
+            if case .connected(_, let mtu) = $0 { mtu } else { nil }
         }
         return found
     }
@@ -55,62 +41,46 @@ actor BenchDayConnection {
     /// Discovers and subscribes.
     /// - Returns: the serial number and the name, if readable.
     func prepare() async throws -> (serial: String?, name: String?) {
-        let services: [RemoteService] = try await request(.discover, "the table was not read") {
-            switch $0 {
-            case .discovered(let services): .success(services)
-            case .discoveryFailed(let error): .failure(error)
-            default: nil
-            }
+        let services = try await request(.discover, "the table was not read") {
+            if case .discovered(let services) = $0 { services } else { nil }
         }
         let all = services.flatMap(\.characteristics)
         func find(_ uuid: UInt16) -> RemoteCharacteristic? { all.first { $0.uuid == BluetoothUUID(uuid) } }
-        table =
-            [BottleProfile.retail, .draft].lazy.compactMap { profile in
-                guard let command = find(profile.commandCharacteristic),
-                    let response = find(profile.responseCharacteristic)
-                else { return nil }
-                return Table(profile: profile, command: command, response: response)
-            }.first
-        guard let table else { throw LinkError(.protocolViolation, "It does not have a bottle's characteristics.") }
+        for candidate in [BottleProfile.retail, .draft] where response == nil {
+            guard let command = find(candidate.commandCharacteristic),
+                let response = find(candidate.responseCharacteristic)
+            else { continue }
+            (profile, self.command, self.response) = (candidate, command, response)
+        }
+        guard let response else {
+            throw LinkError(.protocolViolation, "It does not have a bottle's characteristics.")
+        }
         var texts: [String?] = []
         for uuid: UInt16 in [0x2A25, 0x2A00] {
-            guard let found = find(uuid), let bytes = try? await read(found) else { texts.append(nil); continue }
-            texts.append(String(validating: bytes, as: UTF8.self))
+            let bytes = if let found = find(uuid) { try? await read(found) } else { [UInt8]?.none }
+            texts.append(bytes.flatMap { String(validating: $0, as: UTF8.self) })
         }
-        let handle = table.response.handle
-        try await request(.subscribe(handle: handle), "the subscription was not answered") {
-            switch $0 {
-            case .subscribed(handle): .success(())
-            case .subscribeFailed(handle, let error): .failure(error)
-            default: nil
-            }
+        try await request(.subscribe(handle: response.handle), "the subscription was not answered") {
+            if case .subscribed = $0 { () } else { nil }
         }
         return (texts[0], texts[1])
     }
 
-    func read(_ target: RemoteCharacteristic) async throws -> [UInt8] {
-        let handle = target.handle
-        return try await request(.read(handle: handle), "the read was not answered") {
-            switch $0 {
-            case .read(handle, let value): .success(value)
-            case .readFailed(handle, let error): .failure(error)
-            default: nil
-            }
+    func readResponse() async throws -> [UInt8] { if let response { try await read(response) } else { [] } }
+
+    private func read(_ target: RemoteCharacteristic) async throws -> [UInt8] {
+        try await request(.read(handle: target.handle), "the read was not answered") {
+            if case .read(target.handle, let value) = $0 { value } else { nil }
         }
     }
 
     func write(_ bytes: [UInt8]) async throws {
-        guard let target = table?.command else { return }
-        let handle = target.handle
-        let withResponse = !target.properties.contains(.writeWithoutResponse)
+        guard let command else { return }
+        let withResponse = !command.properties.contains(.writeWithoutResponse)
         try await request(
-            .write(handle: handle, value: bytes, withResponse: withResponse), "the write was not answered"
+            .write(handle: command.handle, value: bytes, withResponse: withResponse), "the write was not answered"
         ) {
-            switch $0 {
-            case .wrote(handle): .success(())
-            case .writeFailed(handle, let error): .failure(error)
-            default: nil
-            }
+            if case .wrote = $0 { () } else { nil }
         }
     }
 
@@ -122,19 +92,14 @@ actor BenchDayConnection {
         defer { link.perform(.stopScan) }
         try await listen(from: start, within: span)
         return events.count { seen in
-            if seen.at >= start, case .advertised(let advertisement) = seen.event {
-                advertisement.peer == peer
-            } else {
-                false
-            }
+            if seen.at >= start, case .advertised(let found) = seen.event { found.peer == peer } else { false }
         }
     }
 
     /// The values of the response characteristic since `start`.
     func values(since start: MonotonicInstant) -> [BenchDayRecordedStep.Value] {
         events.compactMap { seen in
-            guard seen.at >= start, case .notification(let handle, let bytes) = seen.event,
-                handle == table?.response.handle
+            guard seen.at >= start, case .notification(let handle, let bytes) = seen.event, handle == response?.handle
             else { return nil }
             return .init(after: start.duration(to: seen.at), bytes: bytes)
         }
@@ -147,10 +112,10 @@ actor BenchDayConnection {
     ) async throws {
         let end = clock.now().advanced(by: limit)
         while true {
-            let came = values(since: start)
-            if isDone(came.map(\.bytes)) { return }
-            let due = quiet.flatMap { quiet in came.last.map { start.advanced(by: $0.after + quiet) } } ?? end
-            guard clock.now() < due, came.count < Self.limit else { return }
+            let received = values(since: start)
+            if isDone(received.map(\.bytes)) { return }
+            let due = quiet.flatMap { quiet in received.last.map { start.advanced(by: $0.after + quiet) } } ?? end
+            guard clock.now() < due, received.count < Self.limit else { return }
             if let failure { throw failure }
             try await pause()
         }
@@ -159,7 +124,6 @@ actor BenchDayConnection {
     func close() async {
         await link.close()
         pump?.cancel()
-        isClosed = true
     }
 
     private func take(_ event: CentralEvent) {
@@ -174,9 +138,9 @@ actor BenchDayConnection {
     }
 
     /// Waits for the event that answers the request.
-    private func request<Answer: Sendable>(
+    private func request<Answer>(
         _ request: CentralRequest, _ what: String, within limit: Duration = .seconds(15),
-        _ match: (CentralEvent) -> Result<Answer, LinkError>?
+        _ answer: (CentralEvent) -> Answer?
     ) async throws -> Answer {
         link.perform(request)
         let end = clock.now().advanced(by: limit)
@@ -184,10 +148,10 @@ actor BenchDayConnection {
             while position < events.count {
                 let event = events[position].event
                 position += 1
-                if let answer = match(event) { return try answer.get() }
+                if let error = event.requestError { throw error }
+                if let answer = answer(event) { return answer }
             }
             if let failure { throw failure }
-            guard !isClosed else { throw LinkError(.disconnected, "The link was closed: \(what).") }
             guard clock.now() < end else { throw LinkError(.timeout, "Time limit of \(limit) exceeded: \(what).") }
             try await pause()
         }
@@ -195,4 +159,16 @@ actor BenchDayConnection {
 
     /// Pauses for 10 ms between checks of events. The times of events are those of arrival.
     private func pause() async throws { try await Task.sleep(for: .milliseconds(10)) }
+}
+
+extension CentralEvent {
+    /// The error of a failed request.
+    fileprivate var requestError: LinkError? {
+        switch self {
+        case .scanFailed(let error), .unavailable(let error), .connectFailed(let error), .discoveryFailed(let error),
+            .readFailed(_, let error), .writeFailed(_, let error), .subscribeFailed(_, let error):
+            error
+        default: nil
+        }
+    }
 }

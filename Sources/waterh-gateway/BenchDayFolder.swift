@@ -1,84 +1,144 @@
+import BlueZ
+import Bluetooth
+import Captures
 import CommandSupport
 import Foundation
 import TrackerCore
 
-/// The default name: `bench-day-2026-11-23-1030`.
-struct BenchDayFolder: Sendable {
-    let path: String
+/// The output directory of a session. It records each connection on links with PDUs, otherwise the HCI monitor.
+actor BenchDayFolder {
+    nonisolated let path: String
+    private let link: LinkOptions
+    private let monitor: HCIMonitor?
+    private var monitorRecording: Task<Void, any Error>?
+    /// The error that ended the recording of the monitor.
+    private var monitorFailure: (any Error)?
+    private var recorder: LinkRecorder?
 
-    /// `bench-day-2026-11-23-1030`
-    static func usualName(_ wall: WallTime) -> String {
-        "bench-day-" + wall.description.prefix(16).replacing("T", with: "-").replacing(":", with: "")
-    }
+    nonisolated var store: String { path + "/waterh.sqlite" }
 
-    /// Creates the directory, private to the user.
-    init(_ path: String) throws {
-        self.path = path
+    /// Creates the directory, private to the user, and starts to record the monitor.
+    /// - Parameter path: the default is `bench-day-2026-11-23-1030`.
+    init(_ path: String?, _ link: LinkOptions, at wall: WallTime) throws {
+        let path =
+            path
+            ?? "bench-day-" + wall.description.prefix(16).replacing("T", with: "-").replacing(":", with: "")
+        if let files = try? FileManager.default.contentsOfDirectory(atPath: path), !files.isEmpty {
+            throw CommandFailure(
+                .wrongUse, "\(path) is not empty",
+                advice: "Name another with --folder: an earlier recording is not replaced.")
+        }
         do {
-            if let there = try? FileManager.default.contentsOfDirectory(atPath: path), !there.isEmpty {
-                throw CommandFailure(
-                    .wrongUse, "\(path) is not empty",
-                    advice: "Name another with --folder: an earlier recording is not replaced.")
-            }
             try FileManager.default.createDirectory(
                 atPath: path + "/captures", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            _ = chmod(path, 0o700)
-        } catch let failure as CommandFailure {
-            throw failure
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
         } catch {
             throw CommandFailure(
                 .failed, "creating \(path) failed: \(error.localizedDescription)", advice: "Name another with --folder."
             )
         }
-    }
-
-    var names: [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        return names.filter { !$0.hasPrefix(".") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted().map {
-            $0 == "captures" ? "captures/" : $0
+        (self.path, self.link) = (path, link)
+        guard case .bluez = try link.name else {
+            monitor = nil
+            return
+        }
+        do {
+            monitor = try HCIMonitor()
+        } catch {
+            throw CommandFailure(
+                .noLink, sentence(error.description),
+                advice: "A session records every packet: run it as root (sudo), or give the program CAP_NET_RAW.")
         }
     }
 
-    var store: String { path + "/waterh.sqlite" }
+    // MARK: - Captures
 
-    func capture(_ name: String) -> String { "\(path)/captures/\(name).btsnoop" }
+    /// Opens the link for a connection. Without a monitor, the traffic is recorded to a capture.
+    func open(_ capture: String) throws -> any CentralLink {
+        try check()
+        if let monitor {
+            if monitorRecording == nil { try record(monitor) }
+            return try link.open()
+        }
+        let epoch = HostClock.sinceEpoch() - .nanoseconds(MonotonicClock.system.now().nanoseconds)
+        let recorder = try LinkRecorder(
+            path: "\(path)/captures/\(capture).btsnoop", peer: BluetoothAddress(0), epoch: epoch,
+            log: { Diagnostics.warning($0) })
+        recorder.begin()
+        self.recorder = recorder
+        return try link.open { recorder.observe($0) }
+    }
+
+    /// Ends the capture of a connection.
+    /// - Throws: if a recording is incomplete.
+    func finish() throws {
+        recorder?.finish()
+        try check()
+    }
+
+    func close() async {
+        recorder?.finish()
+        monitor?.close()
+        _ = await monitorRecording?.result
+    }
+
+    private func check() throws {
+        guard monitorFailure != nil || recorder?.isComplete == false else { return }
+        throw CommandFailure(
+            .failed, "The recording is incomplete\(monitorFailure.map { ": \($0)" } ?? "").",
+            advice: "Free some space, and begin a new session.")
+    }
+
+    private func record(_ monitor: HCIMonitor) throws {
+        var recorder = MonitorRecorder(CaptureFormat(.btsnoop, .monitor), adapter: nil, bottle: nil)
+        let file = try OutputFile(path + "/captures/air.btsnoop", kind: .capture)
+        try file.write(recorder.takeOutput())
+        try file.publish()
+        monitorRecording = Task {
+            do {
+                for try await packet in monitor.packets {
+                    try recorder.take(packet)
+                    try file.write(recorder.takeOutput())
+                }
+                try file.commit()
+            } catch {
+                monitorFailure = error
+            }
+        }
+    }
+
+    // MARK: - Files
 
     /// Appends records, 26 hexadecimal digits per line, and synchronises the file.
-    func keep(_ records: [[UInt8]]) throws {
-        let text = records.map { hex($0) + "\n" }.joined()
-        let file = path + "/records.txt"
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.failure(file) }
-        defer { close(descriptor) }
-        let bytes = Array(text.utf8)
-        var sent = 0
-        while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 || errno == EINTR else { throw Self.failure(file) }
-            sent += max(0, count)
+    func append(_ records: [[UInt8]]) throws {
+        let file = URL(fileURLWithPath: path + "/records.txt")
+        do {
+            if !FileManager.default.fileExists(atPath: file.path) { try Data().write(to: file) }
+            let handle = try FileHandle(forWritingTo: file)
+            defer { try? handle.close() }
+            try handle.seekToEnd()
+            try handle.write(contentsOf: Data(records.map { hex($0) + "\n" }.joined().utf8))
+            try handle.synchronize()
+        } catch {
+            throw CommandFailure(
+                .failed, "\(file.path) cannot be written: \(error.localizedDescription).",
+                advice: "Nothing was acknowledged since. Free some space, and begin a new session.")
         }
-        guard fsync(descriptor) == 0 else { throw Self.failure(file) }
     }
 
-    private static func failure(_ file: String) -> CommandFailure {
-        CommandFailure(
-            .failed, "\(file) cannot be written: \(String(cString: strerror(errno))).",
-            advice: "Nothing was acknowledged since. Free some space, and begin a new session.")
+    nonisolated func write(_ day: BenchDayRecord, isComplete: Bool) throws {
+        try write(object(day, isComplete: isComplete), to: "findings.json")
+        try write(.array(day.steps.map(\.json)), to: "steps.json")
     }
 
-    func write(_ day: BenchDayRecord, isComplete: Bool) throws {
-        try Self.write(object(day, isComplete: isComplete), to: path + "/findings.json")
-        try Self.write(.array(day.steps.map(\.json)), to: path + "/steps.json")
-    }
-
-    private static func write(_ value: JSONValue, to path: String) throws {
-        let file = try OutputFile(path)
+    private nonisolated func write(_ value: JSONValue, to name: String) throws {
+        let file = try OutputFile("\(path)/\(name)")
         try file.write(Array((value.text + "\n").utf8))
         try file.commit()
     }
 
     /// The session as a JSON object with the keys of CLI spec C5.
-    func object(_ day: BenchDayRecord, isComplete: Bool) -> JSONValue {
+    nonisolated func object(_ day: BenchDayRecord, isComplete: Bool) -> JSONValue {
         [
             "folder": .string(path), "complete": .bool(isComplete), "name": JSONValue(day.name),
             "bottle": JSONValue(day.identity), "profile": JSONValue(day.profile?.rawValue),
@@ -87,18 +147,12 @@ struct BenchDayFolder: Sendable {
             "leftOut": .array(day.omissions.map { .string($0) }),
         ]
     }
-}
 
-extension BenchDayRecordedStep {
-    fileprivate var json: JSONValue {
-        [
-            "part": .string(part), "step": .string(name), "at": .string(at.description),
-            "sent": JSONValue(sent.map { hex($0) }),
-            "values": .array(
-                values.map {
-                    ["afterMs": .int(Int($0.after / .milliseconds(1))), "hex": .string(hex($0.bytes))]
-                }),
-            "advertisements": .int(advertisements), "failure": JSONValue(failure),
-        ]
+    /// The contents of the directory.
+    nonisolated var names: [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        return names.filter { !$0.hasPrefix(".") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }.sorted().map {
+            $0 == "captures" ? "captures/" : $0
+        }
     }
 }

@@ -1,5 +1,5 @@
-import Bluetooth
 import BottleProtocol
+import CommandSupport
 
 /// The data recorded in the session so far.
 struct BenchDayRecord: Sendable {
@@ -10,6 +10,7 @@ struct BenchDayRecord: Sendable {
     var mtu: Int?
     var profile: BottleProfile?
     var steps: [BenchDayRecordedStep] = []
+    /// The amounts of the measured sips in ml.
     var sips: [Int] = []
     var omissions: [String] = []
 
@@ -44,10 +45,6 @@ struct BenchDayRecordedStep: Sendable {
     /// The number of advertisements of the bottle.
     var advertisements = 0
     var failure: String?
-
-    init(_ part: String, _ step: BenchDayStep, at: BottleClock) {
-        (self.part, name, request, self.at) = (part, step.name, step.request, at)
-    }
 
     /// The reassembled values (protocol spec P3.4).
     private var events: [AssemblyEvent] {
@@ -87,13 +84,28 @@ struct BenchDayRecordedStep: Sendable {
 
     /// Whether every frame is complete, and the bottle reported an empty log or sent one.
     var isWholeLog: Bool {
-        guard failure == nil else { return false }
         let isBroken = events.contains {
             switch $0 {
             case .unfinished, .malformed: true
             case .log, .message, .repeated: false
             }
         }
-        return !isBroken && (messages.contains(.logEmpty) || !transfers.isEmpty)
+        return failure == nil && !isBroken && (messages.contains(.logEmpty) || !transfers.isEmpty)
     }
+
+    /// The step as JSON with the keys of CLI spec C5.
+    var json: JSONValue {
+        [
+            "part": .string(part), "step": .string(name), "at": .string(at.description),
+            "sent": JSONValue(sent.map { hex($0) }),
+            "values": .array(
+                values.map { ["afterMs": .int(Int($0.after / .milliseconds(1))), "hex": .string(hex($0.bytes))] }),
+            "advertisements": .int(advertisements), "failure": JSONValue(failure),
+        ]
+    }
+}
+
+/// Hexadecimal digits without spaces, as in `records.txt`.
+func hex(_ bytes: some Collection<UInt8>) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
 }

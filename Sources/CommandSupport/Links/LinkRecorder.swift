@@ -89,6 +89,9 @@ package final class LinkRecorder: @unchecked Sendable {
         queue.sync { flush() }
     }
 
+    /// Whether every packet so far was written.
+    package var isComplete: Bool { queue.sync { !hasFailed } }
+
     private func record(_ observation: LinkObservation) {
         frame += 1
         let time = epoch + .nanoseconds(observation.at.nanoseconds)
