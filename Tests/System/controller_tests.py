@@ -1,17 +1,14 @@
 #!/usr/bin/env python3
-"""The bottle and the gateway on controllers of others, HCI over TCP: Bumble's, which Android's emulator (netsim) speaks like. Bumble's own host reads our bottle, and
-is the bottle that our gateway polls. No kernel's Bluetooth and no radio takes part.
+"""The link hci:HOST:PORT on Bumble's virtual controllers. Bumble's own host reads our bottle, and is a bottle that our gateway polls.
 
-usage: controller_tests.py PRODUCTS [TEST…]      in a Python that has bumble (hardware/controller-tests)
+usage: controller_tests.py PRODUCTS [TEST…]      in a Python that has bumble (hardware/python-suite)
 """
 import asyncio
 import datetime
 import json
-import os
 import pathlib
 import socket
 import sys
-import tempfile
 import unittest
 
 from bumble.controller import Controller
@@ -21,43 +18,37 @@ from bumble.gatt import Characteristic, CharacteristicValue, Service
 from bumble.hci import Address
 from bumble.host import Host
 from bumble.link import LocalLink
-from bumble.transport import open_transport
 from bumble.transport.common import AsyncPipeSink
 from bumble.transport.tcp_server import open_tcp_server_transport_with_socket
 
-CAPTURES = pathlib.Path(__file__).resolve().parents[2] / "captures"
+from programs import Programs, free_port, wait_for
+
+CAPTURE = pathlib.Path(__file__).resolve().parents[2] / "captures/boost_two-days.btsnoop"
 LIMIT = 60
-#: Static random addresses: on Bumble's link nobody else is heard.
+# Static random addresses: Bumble's link delivers no others.
 THEIR_BOTTLE, THEIR_HOST = "C4:C1:38:00:00:01", "F0:F1:F2:F3:F4:F5"
 COMMAND, RESPONSE = UUID.from_16_bits(0xFFE9), UUID.from_16_bits(0xFFE4)
-
-
-def listening():
-    made = socket.socket()
-    # What it accepted may not be over when the next one listens there.
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    made.bind(("127.0.0.1", 0))
-    return made, made.getsockname()[1]
 
 
 class Controllers(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self):
         self.link = LocalLink()
-        self.folder = tempfile.TemporaryDirectory(prefix="waterh-hci-")
-        self.environment = os.environ | {"XDG_RUNTIME_DIR": self.folder.name, "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_BOTTLE": "WaterH-Boost-24oz"}
-        self.addCleanup(self.folder.cleanup)
+        self.programs = Programs(PRODUCTS, WATERH_BOTTLE="WaterH-Boost-24oz")
+        self.addCleanup(self.programs.close)
 
-    async def controller(self, name):
-        """A controller behind a TCP server, as `bumble-controllers` makes it; its link's name."""
-        made, port = listening()
-        made.listen()
-        transport = await open_tcp_server_transport_with_socket(made)
+    async def controller(self, name, port=0):
+        """Starts a controller with a TCP server, as `bumble-controllers` does; returns its link and its transport."""
+        server = socket.socket()
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.bind(("127.0.0.1", port))
+        server.listen()
+        transport = await open_tcp_server_transport_with_socket(server)
         self.addCleanup(transport.server.close)
         Controller(name, host_source=transport.source, host_sink=transport.sink, link=self.link)
-        return f"hci:127.0.0.1:{port}"
+        return f"hci:127.0.0.1:{server.getsockname()[1]}", transport
 
     async def server(self, greeting):
-        """Somebody else's server: greets, and says nothing more."""
+        """A server that greets, and sends nothing more."""
         async def serve(reader, writer):
             writer.write(greeting)
             while await reader.read(4096):
@@ -75,82 +66,37 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         await asyncio.wait_for(device.power_on(), LIMIT)
         return device
 
-    async def start(self, *command):
-        process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, env=self.environment)
+    async def emulator(self, link):
+        self.programs.link = link
+        await asyncio.to_thread(self.programs.emulator, "--capture", CAPTURE)
 
-        async def end():
-            if process.returncode is None:
-                process.terminate()
-                await asyncio.wait_for(process.wait(), LIMIT)
+    async def run_gateway(self, *words, code=0):
+        return await asyncio.to_thread(self.programs.run, "waterh-gateway", *words, "--json", code=code)
 
-        self.addAsyncCleanup(end)
-        return process
-
-    async def line(self, process, word):
-        seen = ""
-        while word not in seen:
-            line = await asyncio.wait_for(process.stdout.readline(), LIMIT)
-            self.assertTrue(line, f"ended without '{word}': {seen}")
-            seen += line.decode()
-        return seen
-
-    async def emulator(self, link, *more):
-        """Our bottle on a controller, once it can be seen."""
-        process = await self.start(
-            f"{PRODUCTS}/waterh-emulator", "run", "--link", link, "--control", f"unix:{self.folder.name}/c.sock", "--capture", str(CAPTURES / "boost_two-days.btsnoop"), *more)
-        await self.line(process, "ready")
-        return process
-
-    async def ended(self, process, code=0):
-        process.terminate()
-        self.assertEqual(await asyncio.wait_for(process.wait(), LIMIT), code)
-
-    async def poll(self, link, code=0, *more):
-        process = await asyncio.create_subprocess_exec(
-            f"{PRODUCTS}/waterh-gateway", "poll", "--link", link, "--store", f"{self.folder.name}/t.sqlite", "--json", *more,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=self.environment)
-        output, errors = await asyncio.wait_for(process.communicate(), LIMIT)
-        self.assertEqual(process.returncode, code, (output + errors).decode())
-        return json.loads(output) if code == 0 else (output + errors).decode()
+    async def poll(self, link):
+        return json.loads(await self.run_gateway("poll", "--link", link))
 
     async def choose(self, host):
-        """Bumble's controllers do not pass scan responses on, so the gateway chooses the bottle by its address."""
-        process = await asyncio.create_subprocess_exec(
-            f"{PRODUCTS}/waterh-gateway", "scan", "--link", host, "--seconds", "3", "--json",
-            stdout=asyncio.subprocess.PIPE, env=self.environment | {"WATERH_BOTTLE": ""})
-        output, _ = await asyncio.wait_for(process.communicate(), LIMIT)
-        self.environment["WATERH_BOTTLE"] = json.loads(output.splitlines()[0])["address"]
+        """Bumble's controllers do not forward scan responses, so the gateway finds the bottle by its services."""
+        del self.programs.environment["WATERH_BOTTLE"]
+        found = await self.run_gateway("scan", "--link", host, "--seconds", "3")
+        self.programs.environment["WATERH_BOTTLE"] = json.loads(found.splitlines()[0])["address"]
 
     async def test_our_bottle_and_our_gateway(self):
-        bottle = await self.controller("bottle")
-        host = await self.controller("host")
-        process = await self.emulator(bottle)
+        (bottle, _), (host, _) = await self.controller("bottle"), await self.controller("host")
+        await self.emulator(bottle)
         await self.choose(host)
         first, again = await self.poll(host), await self.poll(host)
         self.assertEqual((first["new"], first["acknowledged"], again["new"]), (40, 40, 0))
         self.assertEqual(first["address"], again["address"])
-        await self.ended(process)
+        self.assertEqual(await asyncio.to_thread(self.programs.stop, "waterh-emulator"), 0)
 
-    async def test_a_bottle_that_loses_what_it_says(self):
-        """Faults of the link are the same here as on any other."""
-        bottle = await self.controller("bottle")
-        host = await self.controller("host")
-        await self.emulator(bottle, "--faults", "lose=0.1,disconnect=0.01", "--seed", "7")
-        await self.choose(host)
-        total = 0
-        for _ in range(40):
-            total += (await self.poll(host))["new"]
-            if total == 40:
-                return
-        self.fail(f"{total} of 40 drinks in 40 polls")
-
-    async def test_a_host_of_others_reads_our_bottle(self):
-        link = await self.controller("bottle")
-        process = await self.emulator(link)
+    async def test_a_foreign_host_reads_our_bottle(self):
+        link, _ = await self.controller("bottle")
+        await self.emulator(link)
         device = await self.device("theirs", THEIR_HOST)
         found = asyncio.get_running_loop().create_future()
 
-        # Bumble's controllers hand nobody's scan response on, where the bottle's name is: its service tells it.
         def seen(advertisement):
             if "FF00" in str(advertisement.data) and not found.done():
                 found.set_result(advertisement.address)
@@ -159,7 +105,7 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         await device.start_scanning(active=True)
         address = await asyncio.wait_for(found, LIMIT)
         await device.stop_scanning()
-        # Twice: after a connection the bottle is to be seen again.
+        # Twice: after a connection the bottle advertises again.
         for turn in range(2):
             connection = await asyncio.wait_for(device.connect(address), LIMIT)
             peer = Peer(connection)
@@ -167,23 +113,24 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
             await asyncio.wait_for(peer.discover_services(), LIMIT)
             await asyncio.wait_for(peer.discover_characteristics(), LIMIT)
             command, response = (peer.get_characteristics_by_uuid(uuid)[0] for uuid in (COMMAND, RESPONSE))
-            heard, whole = [], asyncio.Event()
+            values, whole = [], asyncio.Event()
 
             def notified(value):
-                heard.append(bytes(value))
-                if sum(map(len, heard)) > 40 * 13:
+                values.append(bytes(value))
+                if sum(map(len, values)) > 40 * 13:
                     whole.set()
 
             await asyncio.wait_for(response.subscribe(notified), LIMIT)
             await command.write_value(bytes.fromhex("4754000106"), with_response=False)
             await asyncio.wait_for(whole.wait(), LIMIT)
-            # 40 records of 13 bytes among what was said; nothing was acknowledged, so that the second time brings them again.
-            self.assertEqual(sum((len(value) - 2) // 13 for value in heard if value[1:2] == b"\x06" and value[:2] != b"RP") + sum((len(value) - 6) // 13 for value in heard if value[:2] == b"PT"), 40, heard)
+            # 40 records of 13 bytes. Nothing was acknowledged, so the second connection gets them again.
+            records = sum((len(value) - 2) // 13 for value in values if value[1:2] == b"\x06" and value[:2] != b"RP")
+            records += sum((len(value) - 6) // 13 for value in values if value[:2] == b"PT")
+            self.assertEqual(records, 40, values)
             await asyncio.wait_for(connection.disconnect(), LIMIT)
-        await self.ended(process)
 
-    async def test_our_gateway_polls_a_bottle_of_others(self):
-        link = await self.controller("host")
+    async def test_our_gateway_polls_a_foreign_bottle(self):
+        link, _ = await self.controller("host")
         device = await self.device("WaterH-Boost-24oz", THEIR_BOTTLE)
         now = datetime.datetime.now()
 
@@ -215,36 +162,23 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(polled["new"], 2)
         self.assertEqual(stored[0], b"", "what was stored was acknowledged")
 
-    async def test_nothing_listens(self):
-        made, port = listening()
-        made.close()
-        words = await self.poll(f"hci:127.0.0.1:{port}", 5)
-        self.assertIn("annot connect to", words)
-        self.assertIn("Start a controller with HCI", words)
-
-    async def test_a_controller_that_never_answers(self):
-        self.assertIn("does not answer", await self.poll(await self.server(b""), 5))
-
-    async def test_a_server_that_is_no_controller(self):
-        self.assertIn("an HCI packet of the unknown type", await self.poll(await self.server(b"220 mail\r\n"), 5))
+    async def test_a_link_without_a_controller(self):
+        for link, advice in ((f"hci:127.0.0.1:{free_port()}", "Start a controller with HCI"), (await self.server(b""), "does not answer"),
+                             (await self.server(b"220 mail\r\n"), "an HCI packet of the unknown type")):
+            with self.subTest(advice):
+                self.assertIn(advice, await self.run_gateway("poll", "--link", link, code=5))
 
     async def test_a_controller_that_goes_away_and_comes_back(self):
-        made, port = listening()
-        made.listen()
-        transport = await open_tcp_server_transport_with_socket(made)
-        Controller("bottle", host_source=transport.source, host_sink=transport.sink, link=self.link)
-        process = await self.emulator(f"hci:127.0.0.1:{port}")
+        bottle, transport = await self.controller("bottle")
+        await self.emulator(bottle)
         transport.server.close()
         transport.sink.transport.abort()
-        await self.line(process, "not advertising")
+        await asyncio.to_thread(wait_for, lambda: "not advertising" in self.programs.log("waterh-emulator"), "the lost controller")
         self.link = LocalLink()
-        transport = await open_transport(f"tcp-server:127.0.0.1:{port}")
-        self.addCleanup(transport.server.close)
-        Controller("bottle", host_source=transport.source, host_sink=transport.sink, link=self.link)
-        host = await self.controller("host")
+        await self.controller("bottle", int(bottle.rpartition(":")[2]))
+        host, _ = await self.controller("host")
         await self.choose(host)
         self.assertEqual((await self.poll(host))["new"], 40)
-        await self.ended(process)
 
 
 if __name__ == "__main__":

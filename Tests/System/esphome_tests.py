@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
-"""The gateway behind a Bluetooth proxy of ESPHome's. The proxy is made of aioesphomeapi's messages and encryption, keeps the rules of the devices' firmware, and has our bottle at
-its other end; aioesphomeapi's own client reads the bottle through it, so that the proxy is judged, too.
+"""The link esphome:HOST with a Bluetooth proxy that has the messages and the encryption of aioesphomeapi and the rules of the
+devices' firmware. The client of aioesphomeapi reads the bottle through it, so the proxy is verified, too.
 
-usage: esphome_tests.py PRODUCTS [TEST…]      in a Python that has aioesphomeapi (hardware/esphome-tests)
+usage: esphome_tests.py PRODUCTS [TEST…]      in a Python that has aioesphomeapi (hardware/python-suite)
 """
 import asyncio
 import base64
 import concurrent.futures
 import json
-import os
 import pathlib
 import queue
 import sys
-import tempfile
 import threading
 import unittest
 
@@ -24,17 +22,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "Foreign"))
 from att_central import Central, Refused  # noqa: E402
 
-CAPTURES = ROOT / "captures"
+from programs import Programs, wait_for  # noqa: E402
+
+CAPTURE = ROOT / "captures/boost_two-days.btsnoop"
 LIMIT = 60
 ADDRESS = 0xA4C138010203
 KEY = base64.b64encode(bytes(range(32))).decode()
 NUMBERS = {message: number for number, message in MESSAGE_TYPE_TO_PROTO.items()}
-#: What today's devices say of themselves: they hear, connect, leave caching to the client, pair, forget, and hand on what they hear as it is.
+# Features of a current device: scan, connect, remote caching, pair, clear cache, raw advertisements.
 FLAGS = 0x3F
 
 
 class Air(Central):
-    """A connection to our bottle, whose values come by themselves."""
+    """A connection to our bottle that reports its notifications."""
 
     def __init__(self, path, heard, ended):
         super().__init__(path)
@@ -61,7 +61,7 @@ class Air(Central):
     def receive(self):
         pdu = self.answers.get(timeout=10)
         if pdu is None:
-            raise ConnectionError("the bottle hung up")
+            raise ConnectionError("the bottle disconnected")
         return pdu
 
 
@@ -71,14 +71,14 @@ def advertisement(name="WaterH-Boost-24oz"):
 
 
 class Client:
-    """Somebody at the proxy's API: its frames, in the clear or encrypted."""
+    """A client of the proxy's API: its frames, plain or encrypted."""
 
     def __init__(self, proxy, reader, writer):
         self.proxy, self.reader, self.writer, self.noise, self.minor = proxy, reader, writer, None, 0
 
     async def frame(self):
         if await self.reader.readexactly(1) != b"\x01":
-            # So a device tells whoever speaks in the clear.
+            # A device answers plain frames so.
             self.sealed(b"\x01Bad indicator byte")
             raise ConnectionError
         return await self.reader.readexactly(int.from_bytes(await self.reader.readexactly(2), "big"))
@@ -117,7 +117,7 @@ class Client:
             plain = bytes(self.noise.decrypt(await self.frame()))
             return int.from_bytes(plain[:2], "big"), plain[4:]
         if (await self.reader.readexactly(1))[0] != 0:
-            raise ConnectionError("somebody wants to encrypt")
+            raise ConnectionError("the client encrypts")
         length = await self.varint()
         return await self.varint(), await self.reader.readexactly(length)
 
@@ -155,7 +155,7 @@ def encoded(value):
 
 
 class Proxy:
-    """The rules of ESPHome's bluetooth_proxy: answers of connections, and what is heard, go to the one who has subscribed; services are told once."""
+    """The rules of ESPHome's bluetooth_proxy: results of connections and advertisements go to the subscriber; services are sent once."""
 
     def __init__(self, bottle, flags=FLAGS, is_encrypted=False, free=3, raw=True, cut_after=None):
         self.bottle, self.flags, self.is_encrypted, self.free, self.raw, self.cut_after = bottle, flags, is_encrypted, free, raw, cut_after
@@ -321,28 +321,12 @@ class Proxy:
 
 class Proxies(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="waterh-esphome-")
-        self.addCleanup(self.folder.cleanup)
-        self.bottle = f"{self.folder.name}/b.sock"
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("WATERH_")} | {"XDG_RUNTIME_DIR": self.folder.name, "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_BOTTLE": "WaterH-Boost-24oz"}
+        self.programs = Programs(PRODUCTS, WATERH_BOTTLE="WaterH-Boost-24oz")
+        self.addCleanup(self.programs.close)
+        await asyncio.to_thread(self.programs.emulator, "--capture", CAPTURE)
 
-    async def emulator(self, *more):
-        process = await asyncio.create_subprocess_exec(
-            f"{PRODUCTS}/waterh-emulator", "run", "--link", f"unix:{self.bottle}", "--control", f"unix:{self.folder.name}/c.sock",
-            "--capture", str(CAPTURES / "boost_two-days.btsnoop"), *more,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=self.environment)
-
-        async def end():
-            process.terminate()
-            await asyncio.wait_for(process.wait(), LIMIT)
-
-        self.addAsyncCleanup(end)
-        line = await asyncio.wait_for(process.stdout.readline(), LIMIT)
-        self.assertTrue(line.startswith(b"ready"), line)
-
-    async def proxy(self, *emulator, **rules):
-        await self.emulator(*emulator)
-        made = Proxy(self.bottle, **rules)
+    async def proxy(self, **rules):
+        made = Proxy(self.programs.link.removeprefix("unix:"), **rules)
         link = await made.open()
         self.addCleanup(made.close)
         return made, link
@@ -358,117 +342,91 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
         self.addCleanup(server.close)
         return f"esphome:127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
-    async def gateway(self, verb, link, code, *more, key=None):
-        process = await asyncio.create_subprocess_exec(
-            f"{PRODUCTS}/waterh-gateway", verb, "--link", link, *more, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            env=self.environment | ({"WATERH_ESPHOME_KEY": key} if key else {}))
-        output, errors = await asyncio.wait_for(process.communicate(), LIMIT)
-        self.assertEqual(process.returncode, code, (output + errors).decode())
-        return output.decode(), errors.decode()
+    async def gateway(self, subcommand, link, *words, code=0, key=""):
+        self.programs.environment["WATERH_ESPHOME_KEY"] = key
+        return await asyncio.to_thread(self.programs.run, "waterh-gateway", subcommand, "--link", link, *words, code=code)
 
-    async def poll(self, link, code=0, key=None):
-        output, errors = await self.gateway("poll", link, code, "--store", f"{self.folder.name}/t.sqlite", "--json", key=key)
-        return json.loads(output) if code == 0 else output + errors
+    async def poll(self, link, key="", store="t"):
+        return json.loads(await self.gateway("poll", link, "--store", self.programs.folder / store, "--json", key=key))
 
-    async def test_a_poll_and_another(self):
-        proxy, link = await self.proxy()
-        first, again = await self.poll(link), await self.poll(link)
-        self.assertEqual((first["new"], first["acknowledged"], again["new"]), (40, 40, 0))
-        self.assertEqual(first["address"], "A4:C1:38:01:02:03")
-        self.assertEqual((proxy.connects, proxy.air, proxy.subscriber), (2, None, None))
+    async def fails(self, link, words, key=""):
+        said = await self.gateway("poll", link, code=5, key=key)
+        self.assertIn(words.lower(), said.lower())
+        return said
 
-    async def test_encrypted(self):
-        _, link = await self.proxy(is_encrypted=True)
-        first, again = await self.poll(link, key=KEY), await self.poll(link, key=KEY)
-        self.assertEqual((first["new"], first["acknowledged"], again["new"]), (40, 40, 0))
+    async def test_two_polls(self):
+        for name, rules, key in (("plain", {}, ""), ("encrypted", {"is_encrypted": True}, KEY), ("old", {"flags": 0x1F, "raw": False}, "")):
+            with self.subTest(name):
+                proxy, link = await self.proxy(**rules)
+                scanned = (await self.gateway("scan", link, "--seconds", "1", "--json", key=key)).splitlines()
+                self.assertEqual([json.loads(line)["address"] for line in scanned], ["A4:C1:38:01:02:03"])
+                first, again = await self.poll(link, key, name), await self.poll(link, key, name)
+                self.assertEqual((first["new"], first["address"], again["new"]), (40, "A4:C1:38:01:02:03", 0))
+                self.assertEqual((proxy.connects, proxy.air, proxy.subscriber), (2, None, None))
+                self.programs.stop("waterh-emulator")  # The next one has a full log.
+                await asyncio.to_thread(self.programs.emulator, "--capture", CAPTURE)
 
-    async def test_older_advertisements(self):
-        _, link = await self.proxy(flags=0x1F, raw=False)
-        self.assertEqual((await self.poll(link))["new"], 40)
-
-    async def test_both_profiles_of_the_bottle(self):
-        for profile in ("draft", "retail"):
-            with self.subTest(profile):
-                await self.asyncSetUp()
-                _, link = await self.proxy("--profile", profile, "--restamp", "today")
-                self.assertEqual((await self.poll(link))["new"], 40)
-
-    async def test_scan(self):
-        _, link = await self.proxy()
-        output, _ = await self.gateway("scan", link, 0, "--seconds", "1", "--json")
-        seen = [json.loads(line) for line in output.splitlines()]
-        self.assertEqual([one["address"] for one in seen], ["A4:C1:38:01:02:03"], output)
-
-    async def test_keys_that_do_not_fit(self):
-        _, encrypted = await self.proxy(is_encrypted=True)
-        plain = await Proxy(self.bottle).open()
+    async def test_wrong_keys(self):
+        (_, encrypted), (_, plain) = await self.proxy(is_encrypted=True), await self.proxy()
         other = base64.b64encode(bytes(32)).decode()
-        for link, key, words in ((encrypted, None, "requires an encryption key"), (encrypted, other, "wrong encryption key"), (plain, KEY, "it might not use encryption"), (encrypted, "short", "32 bytes in Base64")):
+        for link, key, words in ((encrypted, "", "requires an encryption key"), (encrypted, other, "wrong encryption key"),
+                                 (plain, KEY, "it might not use encryption"), (encrypted, "short", "32 bytes in Base64")):
             with self.subTest(words):
-                said = await self.poll(link, 5, key=key)
-                self.assertIn(words, said)
-                self.assertIn("WATERH_ESPHOME_KEY", said)
+                self.assertIn("WATERH_ESPHOME_KEY", await self.fails(link, words, key))
 
-    async def test_somebody_else_has_the_proxy(self):
+    async def test_a_proxy_in_use(self):
         proxy, link = await self.proxy()
         other = APIClient("127.0.0.1", proxy.port, None)
         await other.connect(login=True)
         other.subscribe_bluetooth_le_raw_advertisements(lambda _: None)
-        await asyncio.wait_for(self.until(lambda: proxy.subscriber), LIMIT)
-        self.assertIn("one program at a time", await self.poll(link, 5))
+        await asyncio.to_thread(wait_for, lambda: proxy.subscriber, "the other client's subscription")
+        await self.fails(link, "one program at a time")
         await other.disconnect()
-        await asyncio.wait_for(self.until(lambda: not proxy.subscriber), LIMIT)
+        await asyncio.to_thread(wait_for, lambda: not proxy.subscriber, "the other client's end")
         self.assertEqual((await self.poll(link))["new"], 40)
-
-    async def until(self, holds):
-        while not holds():
-            await asyncio.sleep(0.01)
 
     async def test_no_connection_is_free(self):
         _, link = await self.proxy(free=0)
-        said = await self.poll(link, 5)
-        self.assertIn("all 3 connections", said)
-        self.assertIn("connection_slots", said)
+        self.assertIn("connection_slots", await self.fails(link, "all 3 connections"))
 
-    async def test_a_proxy_that_goes_away_in_the_middle(self):
-        """Wherever it is cut, the poll begins anew, and each drink is there once."""
+    async def test_a_proxy_that_disconnects_during_a_poll(self):
+        """Wherever it disconnects, the poll starts again, and each drink is there once."""
         for cut in (1, 2, 3, 5, 8):
             with self.subTest(cut=cut):
-                await self.asyncSetUp()
                 proxy, link = await self.proxy(cut_after=cut)
-                polled, again = await self.poll(link), await self.poll(link)
+                store = f"cut-{cut}"
+                polled, again = await self.poll(link, store=store), await self.poll(link, store=store)
                 self.assertTrue(polled["recovery"], polled)
                 self.assertGreaterEqual(proxy.connects, 2)
                 self.assertEqual(polled["new"] + again["new"], 40)
+                self.programs.stop("waterh-emulator")
+                await asyncio.to_thread(self.programs.emulator, "--capture", CAPTURE)
 
-    async def test_what_is_no_proxy(self):
-        await self.emulator()
+    async def test_what_is_not_a_bluetooth_proxy(self):
         for flags, words in ((0, "no Bluetooth proxy"), (1, "does not connect"), (3, "older than ESPHome 2022.12")):
             with self.subTest(words):
-                self.assertIn(words, await self.poll(await Proxy(self.bottle, flags=flags).open(), 5))
+                await self.fails((await self.proxy(flags=flags))[1], words)
+        for link, words in ((await self.server(b"220 mail\r\n"), "does not speak the ESPHome API"),
+                            (await self.server(b""), "did not complete the handshake in time"), ("esphome:127.0.0.1:1", "cannot connect to")):
+            with self.subTest(words):
+                await self.fails(link, words)
 
-    async def test_what_is_no_device(self):
-        self.assertIn("does not speak the ESPHome API", await self.poll(await self.server(b"220 mail\r\n"), 5))
-        self.assertIn("did not complete the handshake in time", await self.poll(await self.server(b""), 5))
-        self.assertIn("annot connect to", await self.poll("esphome:127.0.0.1:1", 5))
-
-    async def test_the_client_of_others_reads_our_bottle_there(self):
-        """So the proxy is as PyPI's client, which is Home Assistant's, wants one."""
+    async def test_a_foreign_client_reads_our_bottle(self):
+        """Home Assistant's client accepts the proxy of this file, so the proxy itself is verified."""
         for encrypted in (False, True):
             with self.subTest(encrypted=encrypted):
-                await self.asyncSetUp()
                 proxy, _ = await self.proxy(is_encrypted=encrypted)
                 client = APIClient("127.0.0.1", proxy.port, None, noise_psk=KEY if encrypted else None)
                 await client.connect(login=True)
                 info = await client.device_info()
                 seen = asyncio.get_running_loop().create_future()
 
-                def heard(batch):
+                def advertised(batch):
                     for one in batch.advertisements:
                         if one.address == ADDRESS and not seen.done():
                             seen.set_result(one)
 
-                client.subscribe_bluetooth_le_raw_advertisements(heard)
+                client.subscribe_bluetooth_le_raw_advertisements(advertised)
                 await asyncio.wait_for(seen, LIMIT)
                 states = []
                 await client.bluetooth_device_connect(

@@ -1,0 +1,148 @@
+"""The programs under test as processes with a folder of their own, and what every suite needs beside them."""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+LIMIT = 60  # seconds until a program, a response or a condition is overdue
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def wait_for(condition, what, limit=LIMIT):
+    """Waits until the condition returns something, and returns it. `what` can be a function."""
+    end = time.monotonic() + limit
+    while not (found := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {limit} s: {what() if callable(what) else what}")
+        time.sleep(0.02)
+    return found
+
+
+def stop(process, number=signal.SIGTERM):
+    """Ends a process; returns its exit code."""
+    process.send_signal(number)
+    try:
+        return process.wait(LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise
+
+
+@contextlib.contextmanager
+def running(command, **options):
+    process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, **options)
+    try:
+        yield process
+    finally:
+        stop(process)
+
+
+def mosquitto(folder, port, more=""):
+    """The command of a broker on this port that accepts everyone."""
+    path = pathlib.Path(folder) / "mosquitto.conf"
+    user = "root" if os.geteuid() == 0 else "mosquitto"
+    path.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nuser {user}\n{more}")
+    return [shutil.which("mosquitto") or "/usr/sbin/mosquitto", "-c", path]
+
+
+def is_listening(port):
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Programs:
+    """The built programs with an environment, a bottle's socket and a store in a temporary folder."""
+
+    def __init__(self, products, **environment):
+        self.products = os.path.abspath(products)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="waterh-", dir="/tmp"))  # Paths of sockets are short.
+        self.store, self.link, self.control = (
+            self.folder / "t.sqlite", f"unix:{self.folder}/b.sock", f"unix:{self.folder}/c.sock")
+        own = {name: value for name, value in os.environ.items() if not name.startswith("WATERH_")}
+        self.environment = own | dict.fromkeys(
+            ["HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"], str(self.folder)) | {
+                "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": str(self.store)} | environment
+        self.children, self.headers = {}, {}
+
+    def command(self, name, words):
+        return [f"{self.products}/{name}" if name.startswith("waterh-") else name, *map(str, words)]
+
+    def run(self, name, *words, code=0):
+        """Runs a program to its end; returns its output, with the error output if it is to fail."""
+        done = subprocess.run(self.command(name, words), capture_output=True, text=True, env=self.environment,
+                              timeout=LIMIT, stdin=subprocess.DEVNULL)
+        assert done.returncode == code, f"{name} {words}: exit code {done.returncode}: {done.stdout}{done.stderr}"
+        return done.stdout if code == 0 else done.stdout + done.stderr
+
+    def tracker(self, *words, code=0):
+        """A subcommand of waterh-tracker on the store; its JSON."""
+        said = self.run("waterh-tracker", *words, "--json", code=code)
+        return json.loads(said) if said.strip() else None
+
+    def token(self, scope="admin"):
+        return self.tracker("token", "new", "--scope", scope)["token"]
+
+    def start(self, name, *words, **options):
+        """Starts a program; its output is in a file with its name."""
+        with open(self.folder / f"{name}.log", "ab") as log:
+            child = subprocess.Popen(self.command(name, words), **{
+                "env": self.environment, "stdout": log, "stderr": log, "stdin": subprocess.DEVNULL} | options)
+        self.children[name] = child
+        return child
+
+    def log(self, name):
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def emulator(self, *words):
+        """Starts a bottle, and waits until it is ready."""
+        child = self.start("waterh-emulator", "run", "--link", self.link, "--control", self.control, *words)
+        wait_for(lambda: "ready" in self.log("waterh-emulator") or child.poll() is not None, "the bottle")
+        assert child.poll() is None, self.log("waterh-emulator")
+
+    def sip(self, ml):
+        self.run("waterh-emulator", "control", "--control", self.control, "sip", ml)
+
+    def gateway(self, *words):
+        """Starts the service with its page on a free port, and waits for the page; `url` is its address."""
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        child = self.start("waterh-gateway", "run", "--link", self.link, "--listen", f"127.0.0.1:{port}", *words)
+        wait_for(lambda: is_listening(port) or child.poll() is not None, lambda: self.log("waterh-gateway"))
+        assert child.poll() is None, self.log("waterh-gateway")
+        self.headers = {"Authorization": f"Bearer {self.token()}"}
+
+    def ask(self, method, path, body=None, **headers):
+        """One request to the service's page: the status, and the JSON or the bytes of the response."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            self.url + path, data, self.headers | {"Content-Type": "application/json"} | headers, method=method)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=LIMIT) as answer:
+                status, said = answer.status, answer.read()
+        except urllib.error.HTTPError as refused:
+            status, said = refused.code, refused.read()
+        return status, json.loads(said) if path.startswith("/api") and said else said
+
+    def stop(self, name, number=signal.SIGTERM):
+        return stop(self.children.pop(name), number)
+
+    def close(self):
+        for child in self.children.values():
+            child.kill()
+            child.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
