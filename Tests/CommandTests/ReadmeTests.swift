@@ -156,11 +156,11 @@ import Testing
         let bench = Program(path: Program.repository + "/hardware/bench")
         let help = try await bench.run(["help"])
         #expect(help.exitCode == 0)
-        for verb in ["demo", "test", "benchmarks", "vm", "soak", "fuzz", "package", "doctor", "setup"] {
+        for verb in ["demo", "test", "benchmarks", "vm", "fuzz", "package", "doctor", "setup"] {
             #expect(help.output.contains("\n  \(verb) "))
         }
         #expect(try await bench.run(["dance"]).exitCode == 2)
-        for script in ["benchmarks", "fuzz", "machine/vm", "machine/soak", "machine/tests"] {
+        for script in ["benchmarks", "fuzz", "machine/vm", "machine/tests"] {
             #expect(access(Program.repository + "/hardware/\(script)", X_OK) == 0, "hardware/\(script) is missing")
         }
         #expect(try await Program(path: Program.repository + "/hardware/benchmarks").run(["nonsense"]).exitCode == 2)
