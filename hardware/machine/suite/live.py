@@ -165,68 +165,6 @@ def a_service_that_was_killed_finds_its_bottle_again():
         expect(again.stop() == 0, again.said())
 
 
-def the_bottle_shows_a_reminder():
-    """Its own light through a reminder, by its own answers: gentle, stronger, dark in quiet hours, stronger again, dark when enough was drunk."""
-    place = store()
-    # Early in the evening: a night can begin at six.
-    east = (18 - time.gmtime().tm_hour + 36) % 24 - 12
-    zone = f"Etc/GMT{'-' if east >= 0 else '+'}{abs(east)}"
-
-    def tracker(*words):
-        return subprocess.run([f"{PRODUCTS}/waterh-tracker", *words, "--store", place, "--zone", zone], check=True, stdout=subprocess.PIPE, text=True).stdout
-
-    with Emulator("--profile", "retail", zone=zone) as bottle:
-        def status():
-            return bottle.tell([{"do": "status"}])
-
-        def until(light):
-            end = time.monotonic() + PATIENCE
-            while not (seen := status()["light"] or "").startswith(light):
-                expect(time.monotonic() < end, f"the light is {seen!r}, not {light}: {service.said()}")
-                time.sleep(0.5)
-            say()
-
-        def say():
-            """What the bottle itself answers, beside what the day is."""
-            seen, day = status(), json.loads(tracker("status", "--json"))
-            night = ", quiet hours" if day["isQuiet"] else ""
-            print(f"{day['amountText']}, {day['statusText']}{night}: the bottle's light is {seen['light']}; its goal is {seen['goalMl']} ml; it blinked {seen['blinks']} times", flush=True)
-
-        def poll_now():
-            before = status()["connections"]
-            expect(subprocess.run([f"{PRODUCTS}/waterh-gateway", "nudge", "--store", place], stdout=subprocess.DEVNULL).returncode == 0, service.said())
-            end = time.monotonic() + PATIENCE
-            while (seen := status())["connections"] == before or seen["connected"]:
-                expect(time.monotonic() < end, f"the poll did not come, or does not end: {seen}, {service.said()}")
-                time.sleep(0.5)
-
-        tracker("settings", "set", "bottle.light", "true", "bottle.showGoal", "true", "hydration.goalMl", "1200", "day.zone", zone)
-        # A little behind: a drink is due, but not for long.
-        tracker("log", str(json.loads(tracker("status", "--json"))["deficitMl"] - 150))
-        service = Service(place, 8081)
-        until("calm, colour FF B3 00")
-        tracker("settings", "set", "hydration.goalMl", "2200")
-        poll_now()
-        until("breathe, colour E5 39 35")
-        # The night begins while the day is behind.
-        tracker("settings", "set", "schedule.sleep", "18:00")
-        poll_now()
-        until("blue, colour 00 00 00")
-        blinks = status()["blinks"]
-        for _ in range(2):
-            poll_now()
-        expect((status()["light"], status()["blinks"]) == ("blue, colour 00 00 00", blinks), f"at night it is dark and left alone: {status()}")
-        print("two more polls at night, and nothing was written")
-        tracker("settings", "set", "schedule.sleep", "22:00")
-        poll_now()
-        until("breathe, colour E5 39 35")
-        bottle.sip(2200)
-        poll_now()
-        until("blue, colour 00 00 00")
-        expect(status()["goalMl"] == 2200, "the day's goal is on its screen")
-        expect(service.stop() == 0, service.said())
-
-
 if __name__ == "__main__":
     run_tests([alone(each) for each in (
-        sips_are_on_the_page_and_the_bottle_is_free_again, a_service_that_is_stopped_lets_go, a_service_that_was_killed_finds_its_bottle_again, the_bottle_shows_a_reminder)])
+        sips_are_on_the_page_and_the_bottle_is_free_again, a_service_that_is_stopped_lets_go, a_service_that_was_killed_finds_its_bottle_again)])
