@@ -14,6 +14,7 @@ import time
 
 from air import Monitor
 from bench import PRODUCTS, Emulator, Failure, expect, forget_all, run, store
+from objects import UNITS, install_policy
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 RECORDS = 48
@@ -61,13 +62,10 @@ def on_the_air(command):
 
 def as_the_service():
     """Runs a command as hardware/units/waterh-gateway.service with the drop-in disconnect-at-once.conf: as its user, with its capabilities."""
-    units = os.path.join(HERE, "..", "..", "hardware", "units")
-    lines = open(f"{units}/disconnect-at-once.conf").read().splitlines()
+    lines = open(f"{UNITS}/disconnect-at-once.conf").read().splitlines()
     granted = next(line.split("=", 1)[1] for line in lines if line.startswith("AmbientCapabilities=")).split()
     capabilities = ",".join(["-all"] + ["+" + name.removeprefix("CAP_").lower() for name in granted])
-    shutil.copy(f"{units}/waterh-bus-policy.conf", "/etc/dbus-1/system.d/waterh.conf")
-    run("systemd-sysusers", f"{units}/waterh.sysusers")
-    run("busctl", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "ReloadConfig")
+    install_policy()
     return ["setpriv", "--reuid", "waterh", "--regid", "waterh", "--clear-groups", "--no-new-privs",
             f"--inh-caps={capabilities}", f"--ambient-caps={capabilities}", f"--bounding-set={capabilities}"]
 
