@@ -25,8 +25,6 @@ class Acts:
         self.world, self.chance, self.bottle, self.service, self.server = world, chance, bottle, service, server
         self.logged, self.unsure, self.edits = {}, [], 0  # key: ml of each confirmed log; ml of each that may be there
         self.stopped = []  # (when to go on, child)
-        # An older build (CHAOS_PRODUCTS) may lack a verb.
-        self.reading = [words for words in READING if words[0] in world.verbs]
         self.choices = [
             (30, self.bottle.sip), (10, self.log), (14, self.read), (4, self.session), (3, self.change), (4, self.settings), (6, self.poll), (5, self.check),
             (8, self.service.hurry), (2, self.phone), (4, self.kill), (1.5, self.terminate), (2, self.stop), (1.5, self.clock), (1, self.travel),
@@ -63,7 +61,7 @@ class Acts:
         self.unsure.append(ml)
 
     def read(self):
-        words = self.chance.choice(self.reading)
+        words = self.chance.choice(READING)
         self.tracker(f"read-{words[0]}", *words, reads=True)
 
     def session(self):

@@ -34,7 +34,7 @@ class Bottle:
         self.world, self.chance = world, chance
         self.flash = world.bench / "bottle.json"
         self.link, self.control = world.bench / "b.sock", world.bench / "c.sock"
-        self.profile = chance.choice([p for p in ("retail", "draft", "both", "both") if p in world.profiles])
+        self.profile = chance.choice(["retail", "draft", "both", "both"])
         self.model = chance.choice(["boost", "vita"])
         self.certain, self.doubtful = collections.Counter(), collections.Counter()
         self.clocks = collections.defaultdict(list)  # amount: what the bottle's own clock showed

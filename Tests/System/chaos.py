@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A system simulation with real processes, all on one store: see README.md beside it.
 
-usage: chaos.py PRODUCTS [MINUTES] [--seed N] [--junit FILE] [--tap FILE]
+usage: chaos.py PRODUCTS [MINUTES] [--seed N]
 """
 import argparse
 import json
@@ -11,8 +11,7 @@ import signal
 import sys
 import time
 
-import chaos_report
-from acts import Acts
+from acts import READING, Acts
 from bottle import Bottle
 from processes import last_line
 from service import Service
@@ -27,8 +26,8 @@ LAST_POLLS = 12
 
 
 class Chaos:
-    def __init__(self, products, seed, right_clock=False):
-        self.world = World(products, seed, right_clock)
+    def __init__(self, products, seed):
+        self.world = World(products, seed)
         self.chance = random.Random(seed)
         self.server = SyncServer()
         self.bottle = Bottle(self.world, random.Random(f"{seed} bottle"))
@@ -89,7 +88,6 @@ class Chaos:
         """Everything is well again: what is left in the bottle is collected, then nobody works any more."""
         world = self.world
         world.line("settle")
-        world.begin("everybody ends")
         world.free_disk()
         world.set_clock(0)
         world.set_zone("Europe/Berlin")
@@ -107,9 +105,7 @@ class Chaos:
         self.wait(lambda: not self.bottle.is_up, 30, "the emulator after SIGTERM")
         self.bottle.start("")
         self.wait(self.bottle.is_ready, 30, "the emulator's start")
-        world.begin("the bottle is emptied")
         self.empty()
-        world.begin("looking changes nothing")
         self.looking_changes_nothing()
         self.bottle.kill(signal.SIGTERM)
         self.wait(lambda: not self.bottle.is_up, 30, "the emulator after SIGTERM")
@@ -130,7 +126,7 @@ class Chaos:
         self.world.fail(f"the bottle is not empty after {LAST_POLLS} polls without faults: {last_line(child.complaint() or child.output())}")
 
     def looking_changes_nothing(self):
-        for words in self.acts.reading:
+        for words in READING:
             before = dump(self.world)
             self.one(f"look-{words[0]}", "waterh-tracker", *words)
             self.compare(before, " ".join(words))
@@ -186,20 +182,17 @@ def main():
     parser.add_argument("products", help=argparse.SUPPRESS)
     parser.add_argument("minutes", nargs="?", type=float, default=10, help="how long things happen (default 10; parts of a minute too)")
     parser.add_argument("--seed", type=int, default=None, help="repeats the choices of a run; default: CHAOS_SEED, else a new one")
-    parser.add_argument("--right-clock", action="store_true", help="the host's clock is right all the while")
-    parser.add_argument("--junit", metavar="FILE", help="what was found as JUnit's XML")
-    parser.add_argument("--tap", metavar="FILE", help="what was found by the Test Anything Protocol")
     options = parser.parse_args()
     if not 0 < options.minutes <= 10_000:
         parser.error("MINUTES is a number above 0")
     own_namespace()
     seed = options.seed if options.seed is not None else int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(1, 1_000_000))
     print(f"chaos: {options.minutes:g} minutes, --seed {seed}", flush=True)
-    chaos = Chaos(options.products, seed, options.right_clock)
+    chaos = Chaos(options.products, seed)
     world = chaos.world
     if not world.has_small_disk:
         print("  without root no small disk can be mounted: the disk is never full in this run", flush=True)
-    if not world.has_clock and not options.right_clock:
+    if not world.has_clock:
         print("  without gcc the host's clock cannot be shifted: it is right all the while in this run", flush=True)
     is_through = False
     try:
@@ -207,13 +200,6 @@ def main():
         is_through = True
     finally:
         good = is_through and not world.failures
-        checks = dict(world.checks)
-        if not is_through:
-            checks["the run"] = ["it was broken off"]
-        for path, text in ((options.junit, chaos_report.junit(checks, time.monotonic() - world.began)), (options.tap, chaos_report.tap(checks))):
-            if path:
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(text)
         chaos.close(keep=not good)
         if not is_through:
             print(f"chaos: broken off; the logs are in {world.folder}", flush=True)

@@ -1,5 +1,4 @@
 """The processes of the simulation: started with a log each, signalled, collected, and judged by how they ended."""
-import os
 import re
 import signal
 import subprocess
@@ -107,7 +106,3 @@ def last_line(text):
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("error") or "rror:" in line]
     return (errors or lines or ["(it said nothing)"])[-1][:400]
-
-
-def is_there(name):
-    return any(os.access(os.path.join(folder, name), os.X_OK) for folder in os.environ.get("PATH", "").split(os.pathsep))

@@ -42,17 +42,12 @@ class Verdict:
     def __init__(self, world, bottle, acts):
         self.world, self.bottle, self.acts = world, bottle, acts
         self.figures = {}
-        self.looks = {
-            "the store is whole": self.whole, "every sip is journaled once": self.journal, "every drink has its day": self.dates,
-            "every record that counts is a drink": self.drinks, "every log that was confirmed is there": self.logs,
-        }
 
     def judge(self):
         database = copy_of(self.world)
         try:
-            for name, look in self.looks.items():
-                self.world.begin(name)
-                look(database)
+            for check in (self.whole, self.journal, self.dates, self.drinks, self.logs):
+                check(database)
         except sqlite3.DatabaseError as trouble:
             self.world.fail(f"the store cannot be read at the end: {trouble}")
         finally:

@@ -16,7 +16,7 @@ ZONES = ["Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Pacific/Kiritim
 
 
 class World:
-    def __init__(self, products, seed, right_clock=False):
+    def __init__(self, products, seed):
         self.products, self.seed = pathlib.Path(products), seed
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"waterh-chaos-{seed}-"))
         self.logs, self.bench, self.disk = (self.folder / name for name in ("logs", "bench", "disk"))
@@ -26,9 +26,6 @@ class World:
         self.timeline = open(self.folder / "timeline.txt", "w", encoding="utf-8", buffering=1)
         self.children, self.failures, self.kinds, self.ends = [], [], collections.Counter(), {}
         self.promises_broken = 0
-        # What is looked at, in order, and what was wrong there; limits of time are a check of their own.
-        self.checks = {"processes on one store": [], "limits of time": []}
-        self.check = "processes on one store"
         self.last_full = self.last_stop = -1e9
         self.has_small_disk = self.mount()
         self.store = self.disk / "state" / "waterh.sqlite"
@@ -42,14 +39,12 @@ class World:
             # A program that traps ends at once, with its signal, instead of being looked at for minutes.
             "SWIFT_BACKTRACE": "enable=no", "PYTHONDONTWRITEBYTECODE": "1",
         }
-        library = self.compile_clock() if not right_clock else None
+        library = self.compile_clock()
         if library:
             # One world in two has a time server.
             self.has_time_server = seed % 2 == 0
             self.environment |= {"LD_PRELOAD": str(library), "CLOCK_SHIFT": str(self.shift_file), "CLOCK_NTP": str(int(self.has_time_server))}
         self.has_clock = library is not None
-        self.profiles = [p for p in ("draft", "retail", "both") if p in self.help("waterh-emulator", "run")]
-        self.verbs = set(re.findall(r"^  ([a-z-]+) ", self.help("waterh-tracker").split("SUBCOMMANDS")[-1], re.M))
 
     # --- parts ---
 
@@ -65,9 +60,6 @@ class World:
         except (OSError, subprocess.CalledProcessError):
             return None
         return library
-
-    def help(self, product, *words):
-        return subprocess.run([self.products / product, *words, "--help"], env=self.environment, capture_output=True, text=True).stdout
 
     def close(self, keep):
         self.timeline.close()
@@ -91,15 +83,9 @@ class World:
     def line(self, words):
         self.timeline.write(f"{time.monotonic() - self.began:9.3f}  {words}\n")
 
-    def begin(self, check):
-        """What is wrong from here on is wrong with this."""
-        self.check = check
-        self.checks.setdefault(check, [])
-
     def fail(self, sentence, is_late=False):
         """`is_late`: only a limit of time was missed, as on a machine with other work to do; no promise was broken."""
         self.failures.append(sentence)
-        self.checks["limits of time" if is_late else self.check].append(sentence)
         self.promises_broken += not is_late
         self.line(f"FAILURE {sentence}")
         # The same thing again is in the time line.
@@ -135,7 +121,7 @@ class World:
             found.append("sync")
         return found
 
-    def collect(self, hangs_after=None):
+    def collect(self):
         """Those that ended since, judged. What hangs is told and killed."""
         ended = []
         for child in list(self.children):
