@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Drives the service's pages in Debian's Chromium: `page_tests.py URL --store FILE`, with the store of the service behind the URL.
+"""The pages in Debian's Chromium: on a service with an emulated bottle, behind nginx, in Home Assistant, from a phone; and reports of captures.
 
-The store is emptied again and again: give it one of its own. States are forced by `waterh-tracker` on the same store, beside the
-running service. Needs selenium and axe-core-python from PyPI, and Debian's chromium and chromium-driver.
-Further words choose tests: `page_tests.py URL --store FILE Today.test_custom_amounts Looks`.
+usage: page_tests.py PRODUCTS [--brief] [--shots FOLDER] [TEST…]      TEST: Today, or Today.test_custom_amounts
+
+Runs in a Python that has selenium, axe-core-python and zxing-cpp (hardware/python-suite). Needs chromium, chromium-driver and nginx.
 """
 import argparse
 import sys
@@ -15,40 +15,38 @@ from pages.bottle import Bottle
 from pages.history import History
 from pages.looks import Looks
 from pages.notices import Notices
+from pages.phone import Phone
+from pages.proxies import BehindTLS, Ingress
+from pages.report import Report
 from pages.settings import Settings
 from pages.today import Today
-from pages.watch import Watch
+from pages.watch import Watch, Widgets
 from pages.waterline import Waterline
-from pages.widgets import Widgets
+from programs import Programs
 
-SUITES = [Today, History, Waterline, Settings, Bottle, Watch, Widgets, Notices, Looks]
+CASES = [Today, History, Waterline, Settings, Bottle, Watch, Widgets, Notices, Looks, Report, Phone, BehindTLS, Ingress]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("url")
-    parser.add_argument("--store", required=True)
-    parser.add_argument("--programs", default=".build/debug", help="where waterh-tracker and waterh-gateway are")
+    parser.add_argument("products", help="the folder of the built programs")
     parser.add_argument("--shots", help="a folder for a screenshot of every page in every width, light and dark")
-    parser.add_argument("--brief", action="store_true", help="two views of each page in the place of six")
+    parser.add_argument("--brief", action="store_true", help="two views of each page instead of six")
     parser.add_argument("only", nargs="*")
-    options = parser.parse_intermixed_args()
-    browser.configure(options)
-    loader = unittest.TestLoader()
-    chosen = unittest.TestSuite()
-    for case in SUITES:
-        for name in loader.getTestCaseNames(case):
-            full = f"{case.__name__}.{name}"
-            if not options.only or any(full == word or case.__name__ == word or name == word for word in options.only):
-                chosen.addTest(case(name))
-    if chosen.countTestCases() == 0:
+    options = browser.options = parser.parse_intermixed_args()
+    names = [f"{case.__name__}.{name}" for case in CASES for name in unittest.TestLoader().getTestCaseNames(case)]
+    chosen = [name for name in names if not options.only or {name, *name.split(".")} & set(options.only)]
+    if not chosen:
         sys.exit(f"page_tests: no test is called {' '.join(options.only)}")
+    browser.service = Programs(options.products)
+    browser.service.emulator("--quiet")
+    browser.service.gateway()
     try:
         failed = run(chosen)
-        # As everywhere in the suite: what is red runs once more, green then it is flaky, and flaky in two runs in a row is red.
+        # As in all suites: a failed test runs again; if it passes then it is flaky.
         if 0 < len(failed) <= suite.MOST_AGAIN and not options.only:
             entry = suite.blank("pages") | {"failed": {name: [] for name in failed}}
-            suite.remember("pages", suite.again(entry, lambda name: not run(unittest.TestSuite([type(failed[name])(failed[name]._testMethodName)]))))
+            suite.remember("pages", suite.again(entry, lambda name: name in names and not run([name])))
             failed = entry["failed"]
             for name in entry["flaky"]:
                 print(f"flaky: {name}", flush=True)
@@ -56,14 +54,17 @@ def main():
             suite.remember("pages", set())
     finally:
         browser.close()
+        browser.service.close()
     sys.exit(1 if failed else 0)
 
 
-def run(tests):
-    """What failed, by its name."""
+def run(names):
+    """The names of the tests that failed."""
+    cases = {case.__name__: case for case in CASES}
+    tests = unittest.TestSuite(cases[name.split(".")[0]](name.split(".")[1]) for name in names)
     result = unittest.TextTestRunner(verbosity=2).run(tests)
-    cases = [getattr(case, "test_case", case) for case, _ in result.failures + result.errors]
-    return {f"{type(case).__name__}.{case._testMethodName}": case for case in cases}
+    found = [getattr(case, "test_case", case) for case, _ in result.failures + result.errors]
+    return list(dict.fromkeys(f"{type(case).__name__}.{getattr(case, '_testMethodName', '')}" for case in found))
 
 
 if __name__ == "__main__":

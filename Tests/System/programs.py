@@ -116,11 +116,11 @@ class Programs:
     def sip(self, ml):
         self.run("waterh-emulator", "control", "--control", self.control, "sip", ml)
 
-    def gateway(self, *words):
-        """Starts the service with its page on a free port, and waits for the page; `url` is its address."""
-        port = free_port()
+    def gateway(self, *words, host="127.0.0.1", port=None):
+        """Starts the service, by default on a free port, and waits for its page; `url` is its address."""
+        port = port or free_port()
         self.url = f"http://127.0.0.1:{port}"
-        child = self.start("waterh-gateway", "run", "--link", self.link, "--listen", f"127.0.0.1:{port}", *words)
+        child = self.start("waterh-gateway", "run", "--link", self.link, "--listen", f"{host}:{port}", *words)
         wait_for(lambda: is_listening(port) or child.poll() is not None, lambda: self.log("waterh-gateway"))
         assert child.poll() is None, self.log("waterh-gateway")
         self.headers = {"Authorization": f"Bearer {self.token()}"}

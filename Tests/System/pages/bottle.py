@@ -1,4 +1,4 @@
-"""The bottle's page: why, polls, what is kept of those that went wrong, and commands with the bottle's own answer."""
+"""The bottle's page: bottles in range, why, polls and their captures, and commands with the bottle's response."""
 from .browser import PageCase, tracker
 
 
@@ -10,7 +10,7 @@ class Bottle(PageCase):
         self.open("/", ".why summary")
         self.click(".why summary")
         self.wait(".why dd")
-        said = lambda: self.script("return [...document.querySelectorAll('.why dt, .why dd')].map((e) => e.textContent)")
+        said = lambda: self.texts(".why dt, .why dd")
         self.assertEqual(said(), ["Behind pace: no notification now", "Reminders are off. Next: Switch “Reminders” on."])
         tracker("session", "start")
         self.open("/waterline", ".session-card .why summary")
@@ -20,7 +20,7 @@ class Bottle(PageCase):
         self.assertNotRegex(" ".join(said()), r"[a-z]\.[a-z]")
 
     def bottles_in_range(self):
-        """The service lists two bottles that belong to nobody here; what is asked of it is kept."""
+        """The service lists two bottles that are not adopted; the requests are noted."""
         self.before_each_page("""
             const real = fetch, Stream = EventSource;
             const bottles = [{address: 'A4:C1:38:01:02:03', name: 'WaterH-Boost-24oz', rssi: -61}, {address: 'A4:C1:38:01:02:04', name: null, rssi: null}];
@@ -40,7 +40,7 @@ class Bottle(PageCase):
             window.EventSource = class extends EventTarget { close() {} };""")
         self.open("/bottle", ".range-card li")
 
-    def test_a_bottle_in_range_is_looked_into_added_and_hidden(self):
+    def test_a_bottle_in_range_is_inspected_added_and_hidden(self):
         self.bottles_in_range()
         self.assertEqual(len(self.all(".range-card li")), 2)
         self.button("Look inside", ".range-card li")
@@ -54,9 +54,9 @@ class Bottle(PageCase):
         self.assertEqual(self.script("return asked"), [
             ["A4:C1:38:01:02:03/look", "{}"], ["A4:C1:38:01:02:03/adopt", '{"mode":"share"}'], ["A4:C1:38:01:02:04/hide", "{}"]])
 
-    def test_why_and_notifications_speak_german_too(self):
+    def test_why_and_notifications_have_german_texts(self):
         self.open("/sign-in", "input.code")
-        self.script("localStorage.setItem('waterh.language', '\"de\"')")
+        self.speak("de")
         self.open("/bottle", ".command")
         # Quiet hours, a day far behind, one just behind, the goal; with and without a session.
         seen = set()
@@ -82,57 +82,54 @@ class Bottle(PageCase):
         self.assertEqual({each for each in seen if not each.startswith("reminders.engine")}, set())
         words = ["You're falling behind! Drink 1.2L to catch up.", "Time to hydrate! You're 150ml behind pace.", "Stay hydrated - grab your water bottle.", "1,333 ml behind target",
                  "Good job! You've hit your daily hydration goal.", "Nice work - you're back on pace.", "You've had 2 drinks — time for water", "Your Waterline is high — drink water to return to center"]
-        german = self.driver.execute_async_script("const [words, done] = arguments; import('/texts.js').then(({ said }) => done(words.map(said)))", words)
+        german = self.module("/texts.js", "({ said }, words) => words.map(said)", words)
         self.assertEqual([each for each, said in zip(words, german) if each == said], [])
         self.assertIn("1,2 L", german[0])
         self.assertEqual(german[3], "1.333 ml im Rückstand", "thousands have a point in German")
 
     def facts(self, bottle, speed):
-        """What the condition's card says of such a bottle, looked at at once: the service's next word is of another."""
-        return dict(self.driver.execute_async_script("""
-            const [bottle, speed, done] = arguments;
-            import('/live.js').then(({ acceptState, live }) => {
-              acceptState({...live.state, bottle: {batteryPercent: 97, clockDriftSeconds: 0, model: 'boost', lastCompletePoll: null, ...bottle}, service: {...live.state.service, stage: 'connected', speed}});
-              done([...document.querySelectorAll('.bottle-page .counts > div')].map((e) => [...e.children].map((each) => each.textContent)));
-            });""", bottle, speed))
+        """The card of such a bottle."""
+        bottle = {"batteryPercent": 97, "clockDriftSeconds": 0, "model": "boost", "lastCompletePoll": None, "advertisedName": None} | bottle
+        return dict(self.state_is({"bottle": bottle, "service": {"stage": "connected", "speed": speed}},
+                                  "[...document.querySelectorAll('.bottle-page .counts > div')].map((e) => [...e.children].map((each) => each.textContent))"))
 
-    def test_what_is_said_of_the_bottle_is_said_once_and_only_where_it_can_be_known(self):
+    def test_each_fact_of_the_bottle_is_shown_once_if_it_is_known(self):
         self.open("/bottle", ".bottle-page .counts > div")
         unnamed = self.facts({"name": "WaterH-Boost-24oz", "advertisedName": "WaterH-Boost-24oz"}, 1)
         self.assertEqual((unnamed["Name"], unnamed.get("Advertised name"), unnamed["Clock"], unnamed["Connection"]), ("WaterH-Boost-24oz", None, "right", "connected"))
         self.assertEqual(self.facts({"name": "Mine", "advertisedName": "WaterH-Boost-24oz"}, 1)["Advertised name"], "WaterH-Boost-24oz")
-        self.assertNotIn("Clock", self.facts({"name": "Mine"}, 480), "where time flies nobody can know it")
+        self.assertNotIn("Clock", self.facts({"name": "Mine"}, 480), "in a demo the clock is unknown")
 
-    def test_every_command_stands_with_its_answer(self):
+    def test_every_command_has_its_response(self):
         self.open("/bottle", ".command")
         names = self.script("return [...document.querySelectorAll('.command')].map(e => e.dataset.command)")
         self.assertEqual(names, ["goal", "clock", "reminder", "light", "amount", "flash", "recalibrate"])
         self.button("Flash")
         answer = lambda: self.text("[data-command=flash] .answer")
-        # The bottle's answer, or the sentence that says why there is none.
+        # The bottle's response, or the reason that there is none.
         self.until(lambda: answer() and answer() != "Asking the bottle…", "no answer")
         self.button("Recalibrate", "[data-command=recalibrate]")
         self.wait("dialog")
         self.button("Cancel", "dialog")
         self.assertEqual(self.text("[data-command=recalibrate] .answer"), "")
 
-    def test_check_now_ends_in_a_line_of_the_polls(self):
+    def test_check_now_adds_a_poll_to_the_list(self):
         self.open("/bottle", ".bottle-line button")
         self.button("Check now")
         self.until(lambda: self.one(".bottle-line button").is_enabled(), "the check does not end")
         self.wait(".polls li")
         self.assertGreater(len(self.text(".polls li .row-text")), 3)
 
-    def test_polls_that_went_wrong_are_offered_with_their_story_and_capture(self):
+    def test_failed_polls_are_listed_with_their_trace_and_capture(self):
         self.open("/bottle", ".bottle-page .counts > div")
         self.until(lambda: self.script("return document.querySelector('.kept-card').hidden"), "nothing is kept, and the card is there")
-        story = "Unexpected bottle response.\nIt answered with 3 bytes.\nbottle: A4:C1:38:31:D1:D2, retail\nname: <b>WaterH</b>\nreceived 5, new 3, known 2, suspect 0, unreadable 1, acknowledged 3, possibly acknowledged 0\nrecovery: again: it was cut: done\n"
-        self.keep([("20260615T115900123", story, b"btsnoop\0" + bytes(range(256)) * 8), ("20260614T080000000", "Unreadable bytes.\nbottle: none found\n", b"btsnoop\0x")])
+        trace = "Unexpected bottle response.\nIt answered with 3 bytes.\nbottle: A4:C1:38:31:D1:D2, retail\nname: <b>WaterH</b>\nreceived 5, new 3, known 2, suspect 0, unreadable 1, acknowledged 3, possibly acknowledged 0\nrecovery: again: it was cut: done\n"
+        self.keep([("20260615T115900123", trace, b"btsnoop\0" + bytes(range(256)) * 8), ("20260614T080000000", "Unreadable bytes.\nbottle: none found\n", b"btsnoop\0x")])
         self.open("/bottle", ".kept-polls details")
         self.assertEqual(len(self.all(".kept-polls details")), 2)
         self.click("[data-poll='20260615T115900123'] summary")
-        lines = lambda: self.script("return [...document.querySelectorAll('.kept-polls details[open] li')].map((e) => e.textContent)")
-        self.until(lambda: "name: <b>WaterH</b>" in lines(), "the story is not told")
+        lines = lambda: self.texts(".kept-polls details[open] li")
+        self.until(lambda: "name: <b>WaterH</b>" in lines(), "the trace is not shown")
         self.assertEqual(self.text(".kept-polls details[open] summary span"), "Unexpected bottle response")
         self.assertEqual(self.text(".kept-polls details[open] a.button"), "Download the capture (3 kB)")
         found = self.driver.execute_async_script("""
@@ -141,27 +138,20 @@ class Bottle(PageCase):
             fetch(link.href).then(async (answer) => done([answer.status, answer.headers.get('Content-Disposition'), [...new Uint8Array(await answer.arrayBuffer())].length, link.hasAttribute('download')]));""")
         self.assertEqual(found, [200, 'attachment; filename="poll-20260615T115900123.btsnoop"', 2056, True])
 
-    def test_what_is_kept_of_polls_is_told_in_german_too(self):
+    def test_failed_polls_have_german_texts(self):
         self.keep([("20260615T115900123", "Unreadable bytes.\nbottle: none found\nname: WaterH\nreceived 5, new 3, known 2, suspect 0, unreadable 1, acknowledged 3, possibly acknowledged 0\nThe capture is truncated.\n", b"btsnoop\0")])
         self.open("/sign-in", "input.code")
-        self.script("localStorage.setItem('waterh.language', '\"de\"')")
+        self.speak("de")
         self.open("/bottle", ".kept-polls details")
         self.assertEqual(self.text(".kept-polls summary span"), "Unlesbare Bytes")
-        self.assertEqual(self.script("return [...document.querySelectorAll('.kept-polls li')].map((e) => e.textContent)"), [
+        self.assertEqual(self.texts(".kept-polls li"), [
             "Flasche: keine gefunden", "Name: WaterH", "empfangen 5, neu 3, bekannt 2, in Quarantäne 0, unlesbar 1, bestätigt 3, vielleicht bestätigt 0", "Die Aufzeichnung ist gekürzt."])
 
-    def test_who_may_not_look_after_the_bottle_sees_nothing_of_what_is_kept(self):
+    def test_failed_polls_are_hidden_without_administrator_access(self):
         self.keep([("20260615T115900123", "Bottle not found.\n", b"btsnoop\0")])
-        self.before_each_page("""
-            const ask = window.fetch;
-            window.fetch = async (address, ...rest) => {
-              const answer = await ask(address, ...rest);
-              if (!String(address).endsWith('/access')) return answer;
-              await answer.text(); // The browser lists a request only when its body was read.
-              return new Response(JSON.stringify({scope: 'control'}), {status: 200, headers: {'Content-Type': 'application/json'}});
-            };""")
+        self.answer_with("/access", "{scope: 'control'}")
         self.open("/bottle", ".polls-card")
         self.wait(".bottle-page .counts > div")
-        self.until(lambda: self.script("return performance.getEntriesByType('resource').some((e) => e.name.endsWith('/access'))"), "nobody asked who may what")
+        self.until(lambda: self.script("return performance.getEntriesByType('resource').some((e) => e.name.endsWith('/access'))"), "the access is not requested")
         self.assertTrue(self.script("return document.querySelector('.kept-card').hidden"))
-        self.assertFalse(self.script("return performance.getEntriesByType('resource').some((e) => e.name.endsWith('/polls/kept'))"), "it asked for what is not its business")
+        self.assertFalse(self.script("return performance.getEntriesByType('resource').some((e) => e.name.endsWith('/polls/kept'))"), "it requested them")

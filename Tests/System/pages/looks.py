@@ -1,41 +1,30 @@
-"""Looks and access: axe finds nothing, nothing overflows, everything can be tapped, in every width, light and dark, in both languages."""
+"""Accessibility and layout: axe, overflow and sizes of tap targets, in every width, light and dark, in both languages."""
 import gzip
-import importlib.resources
 import pathlib
 
 from selenium.webdriver.common.keys import Keys
 
-from . import browser
-from .browser import PageCase, tracker
+from .browser import PageCase, tracker, views
 
 PAGES = {"/": ".vessel", "/history": ".month-day", "/waterline": ".page-waterline .card", "/bottle": ".command", "/settings": "[data-group=account]",
          "/welcome": ".page-welcome", "/watch": ".watch-litres", "/sign-in": "input.code"}
 WIDGETS = {"/widget/small": "main svg", "/widget/large": "main svg"}
 WIDTHS = {320: 640, 768: 1024, 1280: 900}
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 class Looks(PageCase):
     reminders = True
 
-    def axe(self, name):
-        self.script(importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text())
-        found = self.driver.execute_async_script(
-            "const done = arguments[1]; axe.run(document, {runOnly: {type: 'tag', values: arguments[0]}}).then(done)", TAGS)
-        self.assertEqual([(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in found["violations"]], [], name)
-        # A check that looked at nothing is none.
-        self.assertGreater(len(found["passes"]), 10)
-
     def check(self, name):
-        self.assertLessEqual(self.script("return document.documentElement.scrollWidth - innerWidth"), 0, f"{name} is wider than its window")
+        self.fits(name)
         small = self.script("""
             return [...document.querySelectorAll('button, a[href], input, select, summary')]
               .filter(e => e.checkVisibility() && !e.closest('.unseen') && !e.classList.contains('skip')).map(e => [e, e.getBoundingClientRect()])
-              // Seven days stand side by side: there the height does it.
+              // Seven days are next to each other: there the height is enough.
               .filter(([e, r]) => r.height < 43.5 || (r.width < 43.5 && !e.closest('.bars, .month')))
               .map(([e, r]) => `${e.outerHTML.slice(0, 90)} ${r.width}x${r.height}`);""")
         self.assertEqual(small, [], name)
-        # A word that its box cuts or lets out, and a sentence in a column of single words.
+        # A word that its box cuts, and a sentence in a column of single words.
         squeezed = self.script("""
             return [...document.querySelectorAll('button, a.button, #nav a span, .setting-words')].filter(e => e.checkVisibility() && !e.closest('.unseen'))
               .filter(e => e.scrollWidth > e.clientWidth + 1 || (e.matches('.setting-words') && e.clientWidth < 100))
@@ -48,7 +37,7 @@ class Looks(PageCase):
         tracker("drink")
         tracker("drink")
         tracker("water")
-        for width, dark in browser.views(*WIDTHS):
+        for width, dark in views(*WIDTHS):
             self.emulate(width, WIDTHS[width], dark)
             for path, ready in (PAGES | WIDGETS).items():
                 with self.subTest(path=path, width=width, dark=dark):
@@ -59,11 +48,11 @@ class Looks(PageCase):
                     self.axe(f"{path} {width} {'dark' if dark else 'light'}")
                     self.shot(f"{path.strip('/') or 'today'}-{width}-{'dark' if dark else 'light'}")
 
-    def test_polls_that_went_wrong_too(self):
+    def test_failed_polls(self):
         reason = "Acknowledgement not confirmed.\n"
-        story = "bottle: A4:C1:38:31:D1:D2, retail\nname: WaterH-Boost-24oz-with-a-name-that-is-longer-than-others\nreceived 500, new 480, known 20, suspect 0, unreadable 12, acknowledged 488, possibly acknowledged 12\n"
-        self.keep([(f"2026061{day}T115900123", reason + story, b"btsnoop\0" * 999) for day in range(3)])
-        for width, dark in browser.views(*WIDTHS):
+        trace = "bottle: A4:C1:38:31:D1:D2, retail\nname: WaterH-Boost-24oz-with-a-name-that-is-longer-than-others\nreceived 500, new 480, known 20, suspect 0, unreadable 12, acknowledged 488, possibly acknowledged 12\n"
+        self.keep([(f"2026061{day}T115900123", reason + trace, b"btsnoop\0" * 999) for day in range(3)])
+        for width, dark in views(*WIDTHS):
             self.emulate(width, WIDTHS[width], dark)
             self.open("/bottle", ".kept-polls details")
             self.click(".kept-polls summary")
@@ -72,7 +61,7 @@ class Looks(PageCase):
             self.axe(f"kept polls {width} {'dark' if dark else 'light'}")
             self.shot(f"kept-polls-{width}-{'dark' if dark else 'light'}")
 
-    def test_dialogs_and_messages_too(self):
+    def test_dialogs_and_messages(self):
         for dark in (False, True):
             self.emulate(320, 640, dark)
             self.open("/", ".vessel")
@@ -86,7 +75,7 @@ class Looks(PageCase):
             self.check("a dialog")
             self.axe("a dialog with an error")
 
-    def test_a_message_is_in_nobodys_way(self):
+    def test_a_message_covers_no_control(self):
         for width, height in ((320, 640), (360, 740), (768, 1024), (1280, 900)):
             with self.subTest(width=width):
                 self.emulate(width, height)
@@ -95,7 +84,7 @@ class Looks(PageCase):
                 self.click(".vessel")
                 self.totals(before + 250)
                 self.wait(".toast")
-                # What is under a finger at the middle of each control, in the part of the page that is seen.
+                # The element at the middle of each visible control.
                 covered = self.script("""
                     return [...document.querySelectorAll('.quick .chip, .vessel, #nav a, .segments button, .bottle-line button')].filter(e => e.checkVisibility()).filter(e => {
                       const box = e.getBoundingClientRect(), [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
@@ -103,15 +92,15 @@ class Looks(PageCase):
                       return top && top.closest('.toast');
                     }).map(e => e.textContent);""")
                 self.assertEqual(covered, [])
-                # And its words, which are no control, take no tap from what lies under them.
+                # Its text takes no tap from the element below it.
                 under = self.script("const box = document.querySelector('.toast span').getBoundingClientRect(); return !!document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2)?.closest('.toast')")
                 self.assertFalse(under)
                 self.button("Undo", ".toast")
                 self.totals(before)
 
-    def test_german_fits_too(self):
+    def test_german_fits(self):
         self.open("/sign-in", "input.code")
-        self.script("localStorage.setItem('waterh.language', '\"de\"')")
+        self.speak("de")
         self.emulate(320, 640)
         for path, ready in PAGES.items():
             with self.subTest(path=path):
@@ -121,41 +110,41 @@ class Looks(PageCase):
         self.open("/", ".vessel")
         self.says("#title", "Trinken")
 
-    def test_twice_as_large_on_a_narrow_phone_nobody_scrolls_in_two_directions(self):
+    def test_a_narrow_phone_at_twice_the_size_scrolls_in_one_direction(self):
         tracker("log", 400)
         self.open("/sign-in", "input.code")
         for language in ("en", "de"):
-            self.script(f"localStorage.setItem('waterh.language', '\"{language}\"')")
+            self.speak(language)
             self.emulate(180, 400)
             for path, ready in PAGES.items():
                 with self.subTest(path=path, language=language):
                     self.open(path, ready)
-                    self.assertLessEqual(self.script("return document.documentElement.scrollWidth - innerWidth"), 0)
+                    self.fits(path)
 
-    def test_right_to_left_holds(self):
+    def test_right_to_left_fits(self):
         for path, ready in PAGES.items():
             self.emulate(320, 640)
             self.open(path, ready)
             self.script("document.documentElement.dir = 'rtl'")
             self.check(f"{path} from right to left")
 
-    def test_reduced_motion_stands_still(self):
+    def test_reduced_motion_stops_all_motion(self):
         self.emulate(1280, 900, still=True)
         self.open("/", ".vessel")
         self.wait(".halo-rainbow")
         running = lambda: self.script("return document.getAnimations().filter(a => a.playState === 'running').length")
-        self.until(lambda: running() == 0, "something still moves")
+        self.until(lambda: running() == 0, "an animation is running")
         tracker("log", 2000)
         self.says(".amount", "2,000 ml / 2,500 ml")
         self.button("+500 ml")
         self.says(".headline", "Goal reached!")
         self.assertEqual(self.all(".confetti"), [])
 
-    def test_the_keyboard_reaches_everything_and_the_focus_is_seen(self):
+    def test_the_keyboard_reaches_everything_and_the_focus_is_visible(self):
         self.open("/", ".vessel")
         focused = lambda: self.script("const e = document.activeElement; return [e.className || e.tagName, getComputedStyle(e).outlineStyle, parseFloat(getComputedStyle(e).outlineWidth)]")
         seen = []
-        for _number in range(16):
+        for _ in range(16):
             self.driver.switch_to.active_element.send_keys(Keys.TAB)
             name, style, width = focused()
             seen.append(name)
@@ -179,10 +168,10 @@ class Looks(PageCase):
                 outside = [line for line in each.read_text().splitlines() if "https://" in line or "http://" in line and "www.w3.org" not in line]
                 self.assertEqual([line for line in outside if "src=" in line or "url(" in line or "import" in line], [], each.name)
 
-    def test_fields_side_by_side_stand_in_one_line(self):
+    def test_adjacent_fields_are_aligned(self):
         self.open("/sign-in", "input.code")
         for language in ("en", "de"):
-            self.script(f"localStorage.setItem('waterh.language', '\"{language}\"')")
+            self.speak(language)
             for path, ready in (("/welcome", ".page-welcome .guardrail"), ("/settings", "[data-group=account]")):
                 self.open(path, ready)
                 ragged = self.script("""
@@ -191,15 +180,15 @@ class Looks(PageCase):
                       return fields.flatMap(([box, foot], at) => fields.slice(at + 1).filter(([other, beside]) => other.top < box.bottom && box.top < other.bottom && Math.abs(beside - foot) > 1));
                     });""")
                 self.assertEqual(ragged, [], f"{path} {language}")
-        # And none touches the line under it.
+        # And the line below keeps its distance.
         gap = self.script("const fields = document.querySelector('.device-card .goal-fields'); return fields.nextElementSibling.getBoundingClientRect().top - fields.getBoundingClientRect().bottom")
         self.assertGreaterEqual(gap, 8)
 
-    def test_first_paint_is_quick(self):
+    def test_first_paint_is_fast(self):
         self.open("/", ".vessel")
         self.driver.refresh()
         self.wait(".vessel")
         paint = self.script("return performance.getEntriesByName('first-contentful-paint')[0].startTime")
         print(f"\nfirst contentful paint after {paint:.0f} ms", end=" ")
-        # 0.3 s is the aim on an idle machine; a loaded one gets some air.
+        # 0.3 s on an idle machine.
         self.assertLess(paint, 1000)

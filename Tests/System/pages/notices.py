@@ -1,8 +1,8 @@
-"""Notifications on an open page (tracker law B7, C): each once, with what its actions do, gone when it is over."""
+"""Notifications on an open page (tracker spec B7, C): each once, with its actions, removed when its reason is gone."""
 from . import browser
 from .browser import PageCase, tracker
 
-# Every notification comes twice, as over a connection that was cut behind it; and what is felt is kept.
+# Every notification arrives twice, as after a lost connection; vibrations are noted.
 TWICE = """
     const Real = EventSource;
     window.EventSource = class extends Real {
@@ -28,7 +28,7 @@ class Notices(PageCase):
     def show(self, path="/", ready=".vessel"):
         self.open(path, ready)
 
-    def test_who_opens_the_page_is_told_what_is_due_once(self):
+    def test_an_opened_page_shows_once_what_is_due(self):
         self.show()
         self.wait(REMINDER)
         self.says(f"{REMINDER} strong", "Hydration Reminder")
@@ -37,26 +37,26 @@ class Notices(PageCase):
         self.until(lambda: (self.text(".amount") or "").startswith("10 ml"), "the state")
         self.assertEqual(self.script("return shown"), ["hydration-reminder"], "a notification that comes twice is shown once")
         self.assertEqual(tracker("status")["remindersSent"], 1)
-        # Read is read: another page is not told again.
+        # Another page does not show it again.
         self.open("/", ".vessel")
         tracker("log", 10)
         self.until(lambda: (self.text(".amount") or "").startswith("20 ml"), "the state")
         self.assertEqual(self.script("return shown"), [])
 
     def watch_for_behind(self):
-        """`said` has all that a page showed of being behind, from its first moment on."""
+        """`said` has all texts about a deficit that a page showed, from its start on."""
         self.before_each_page("""
             window.said = [];
             addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
               for (const each of document.querySelectorAll('.behind, .headline')) if (each.checkVisibility() && each.textContent) said.push(each.textContent);
             }).observe(document.body, {childList: true, subtree: true, characterData: true}));""")
 
-    def test_nobody_is_told_that_they_are_behind_before_the_welcome(self):
+    def test_no_deficit_is_shown_before_the_welcome(self):
         browser.purge()
         self.hour(14)
         self.watch_for_behind()
         self.show(ready=".page-welcome")
-        # A state that comes later brings none either.
+        # Nor with a later state.
         tracker("log", 10)
         self.until(lambda: self.script("return JSON.parse(localStorage.getItem('waterh.state')).state.dailyTotalMl") == 10, "the state")
         self.assertEqual(self.script("return [shown, said]"), [[], []])
@@ -70,8 +70,7 @@ class Notices(PageCase):
         self.show(ready=".page-welcome")
         self.until(lambda: self.script("return JSON.parse(localStorage.getItem('waterh.state'))?.state.service.setupDone === false"), "nothing is remembered")
 
-    def test_who_left_the_first_visit_is_asked_when_the_page_is_opened_again(self):
-        """An adversary's finding: what the browser remembered of it was taken for having asked, and Today said how far behind they were."""
+    def test_an_interrupted_first_visit_is_repeated(self):
         self.leave_the_first_visit()
         self.watch_for_behind()
         self.show(ready=".page-welcome")
@@ -82,8 +81,7 @@ class Notices(PageCase):
         self.show(ready=".vessel")
         self.assertFalse(self.all(".page-welcome"))
 
-    def test_who_came_in_by_another_page_is_welcomed_where_they_first_look_at_the_day(self):
-        """A bookmark of History was taken for having been asked: Today never did."""
+    def test_a_first_visit_that_starts_on_another_page_gets_the_welcome_on_today(self):
         browser.purge()
         self.hour(14)
         self.watch_for_behind()
@@ -100,7 +98,7 @@ class Notices(PageCase):
         self.wait(".vessel")
         self.assertFalse(self.all(".page-welcome"), "asked once")
 
-    def test_while_nobody_answers_what_is_remembered_is_shown_also_of_a_first_visit(self):
+    def test_without_a_connection_the_remembered_state_is_shown(self):
         self.leave_the_first_visit()
         self.before_each_page("""
             const real = fetch;
@@ -117,23 +115,17 @@ class Notices(PageCase):
         self.says(".amount", "330 ml / 2,500 ml")
         self.assertEqual(tracker("status")["drinkCount"], 1)
 
-    def test_the_goal_closes_it(self):
+    def test_the_goal_closes_it_and_an_undo_closes_the_message_about_the_goal(self):
         self.show()
         self.wait(REMINDER)
         for amount in (2000, 500):
             tracker("log", amount)
         self.gone(REMINDER)
-
-    def test_that_the_goal_is_reached_goes_when_it_is_not(self):
-        """An adversary's finding: "Goal Reached!" stood beside 2,000 of 2,500 ml after a drink was taken back, and all the next day."""
-        self.show()
-        for amount in (2000, 500):
-            tracker("log", amount)
         self.wait(".notice[data-kind=hydration-goal-reached]")
         tracker("undo")
         self.gone(".notice[data-kind=hydration-goal-reached]")
 
-    def test_a_nudge_is_felt_and_logs_one_water(self):
+    def test_a_nudge_vibrates_and_logs_one_water(self):
         for path, ready in (("/waterline", ".session-card"), ("/watch", ".watch-litres")):
             with self.subTest(path=path):
                 tracker("settings", "set", "reminders.enabled", "false", "waterline.timeReminders", "false")

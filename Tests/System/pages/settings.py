@@ -1,6 +1,4 @@
-"""Settings (tracker law A11), the first visit (E8), presets, tokens, reset and purge."""
-from selenium.webdriver.common.by import By
-
+"""Settings (tracker spec A11), the first visit (E8), presets, tokens, reset and purge."""
 from . import browser
 from .browser import PageCase, tracker
 
@@ -14,13 +12,20 @@ class Settings(PageCase):
     def setting(self, name):
         return tracker("settings", "get", name)[name]
 
+    def becomes(self, name, wanted):
+        self.until(lambda: self.setting(name) == wanted, lambda: f"{name} is {self.setting(name)}, not {wanted}")
+
+    def note_changes(self):
+        """`sent` has the bodies of the changes that the page sends."""
+        self.script("window.sent = []; const real = fetch; window.fetch = (path, options) => { if (options?.method === 'PATCH') sent.push(JSON.parse(options.body)); return real(path, options); }")
+
     def field(self, name):
         return f"[data-setting='{name}']"
 
-    def test_every_setting_is_there_with_its_sentence(self):
+    def test_every_setting_is_shown_with_its_text(self):
         self.show()
         shown = set(self.script("return [...document.querySelectorAll('[data-setting]')].map(e => e.dataset.setting)"))
-        self.assertEqual(set(tracker("settings", "get")) - shown, {"hydration.goalMl", "schedule.wake", "schedule.sleep"}, "those three are in the form")
+        self.assertEqual(set(tracker("settings", "get")) - shown, {"hydration.goalMl", "schedule.wake", "schedule.sleep"}, "those three are in the form of the goal")
         self.assertEqual(self.script("return [...document.querySelectorAll('.setting[class*=\" \"] small')].filter(e => e.textContent.trim().length < 8).length"), 0)
 
     def test_groups_are_closed_at_first_and_connections_come_last(self):
@@ -30,10 +35,10 @@ class Settings(PageCase):
         self.assertEqual([name for name, is_open in names if is_open], [])
         self.assertEqual([name for name, _ in names][-6:], ["health", "ntfy", "webhook", "http", "sync", "mqtt"])
         self.assertLess(self.script("return document.documentElement.scrollHeight"), 2600)
-        # An address may name a group.
+        # An address can name a group.
         self.open("/settings#reminders", "[data-setting='reminders.engine']")
 
-    def test_a_goal_that_is_no_whole_glasses_has_one_number_of_glasses(self):
+    def test_a_goal_is_rounded_up_to_glasses(self):
         tracker("settings", "set", "hydration.goalMl", 1700)
         self.open("/", ".halo-label")
         self.says(".halo-label", "0/9")
@@ -45,7 +50,7 @@ class Settings(PageCase):
         self.assertEqual(glasses(), "8")
 
     def notifications(self, permission, event):
-        """A browser that answers so when it is asked, and then does that with a notification."""
+        """A browser with this permission, in which a notification has this event."""
         self.before_each_page("""
             window.Notification = class {
               static permission = 'default';
@@ -65,25 +70,21 @@ class Settings(PageCase):
                 self.until(lambda: words in (self.text(".toast") or ""), lambda: f"it says {self.text('.toast')}")
                 self.assertEqual(len([each for each in self.script("return shown") if "Test" in each[1]]), count)
 
-    def test_a_change_is_saved_at_once_and_a_refused_one_names_the_rule_beside_it(self):
+    def test_a_change_is_saved_at_once_and_a_rejected_one_shows_its_rule(self):
         self.show()
         self.type(self.field("hydration.glassMl"), "300")
-        self.until(lambda: self.setting("hydration.glassMl") == 300, "saved")
+        self.becomes("hydration.glassMl", 300)
         self.type(self.field("hydration.glassMl"), "5000")
         error = lambda: self.script("return document.querySelector(arguments[0]).closest('.setting').querySelector('[role=alert]').textContent", self.field("hydration.glassMl"))
         self.until(lambda: "from 50 to 1000" in error(), lambda: f"the rule: {error()!r}")
         self.assertEqual(self.setting("hydration.glassMl"), 300)
         self.assertEqual(self.one(self.field("hydration.glassMl")).get_attribute("aria-invalid"), "true")
         self.click(self.field("reminders.backOnTrack"))
-        self.until(lambda: self.setting("reminders.backOnTrack") is True, "a switch")
-        self.type(self.field("reminders.engine"), "adaptive")
-        self.until(lambda: self.setting("reminders.engine") == "adaptive", "a choice")
-        self.type(self.field("hydration.quickAddMl"), "50, 60")
-        self.until(lambda: self.setting("hydration.quickAddMl") == [50, 60], "a list")
-        self.type(self.field("schedule.adaptive.start"), "9")
-        self.until(lambda: self.setting("schedule.adaptive.start") == 9, "an hour")
-        self.type(self.field("schedule.adaptive.start"), "")
-        self.until(lambda: self.setting("schedule.adaptive.start") is None, "and unset again")
+        self.becomes("reminders.backOnTrack", True)
+        for name, typed, value in (("reminders.engine", "adaptive", "adaptive"), ("hydration.quickAddMl", "50, 60", [50, 60]),
+                                   ("schedule.adaptive.start", "9", 9), ("schedule.adaptive.start", "", None)):
+            self.type(self.field(name), typed)
+            self.becomes(name, value)
 
     def test_cancel_changes_nothing(self):
         self.show()
@@ -93,29 +94,25 @@ class Settings(PageCase):
         self.says(".goal-total", "2,500 ml total · 2.5 L")
         self.assertEqual(self.setting("hydration.goalMl"), 2500)
 
-    def test_save_without_edits_keeps_goal_1700(self):
+    def test_save_sends_only_what_was_edited(self):
         tracker("settings", "set", "hydration.goalMl", 1700)
         self.show()
         self.assertEqual(self.one(".goal-card input").get_property("value"), "9")
         self.says(".goal-total", "1,700 ml total · 1.7 L")
-        self.script("window.sent = []; const real = fetch; window.fetch = (path, options) => { if (options?.method === 'PATCH') sent.push(options.body); return real(path, options); }")
+        self.note_changes()
         self.button("Save", ".goal-card")
         self.wait(".goal-card .saved")
         self.assertEqual(self.script("return sent"), [])
         self.assertEqual(self.setting("hydration.goalMl"), 1700)
 
-    def test_save_sends_what_was_touched_and_only_that(self):
-        tracker("settings", "set", "hydration.goalMl", 1700)
-        self.show()
-        self.script("window.sent = []; const real = fetch; window.fetch = (path, options) => { if (options?.method === 'PATCH') sent.push(JSON.parse(options.body)); return real(path, options); }")
         self.type(".goal-card select", "08:15")
         self.button("Save", ".goal-card")
-        self.until(lambda: self.setting("schedule.wake") == "08:15", "the time")
+        self.becomes("schedule.wake", "08:15")
         self.assertEqual(self.script("return sent"), [{"schedule.wake": "08:15"}])
         self.assertEqual(self.setting("hydration.goalMl"), 1700)
         self.click(".goal-card [aria-label=More]")
         self.button("Save", ".goal-card")
-        self.until(lambda: self.setting("hydration.goalMl") == 1800, "nine glasses")
+        self.becomes("hydration.goalMl", 1800)
 
     def test_presets(self):
         self.show()
@@ -134,7 +131,7 @@ class Settings(PageCase):
         self.click("[aria-label='Edit: Alster']")
         self.type("dialog .field:nth-of-type(3) input", "")
         self.button("Save", "dialog")
-        self.until(lambda: named()["Alster"].get("sizeOz") is None, "what is emptied is taken back")
+        self.until(lambda: named()["Alster"].get("sizeOz") is None, "the size is unset")
         self.click("[aria-label='Delete: Alster']")
         self.button("Delete", "dialog")
         self.until(lambda: "Alster" not in named(), "deleted")
@@ -149,43 +146,31 @@ class Settings(PageCase):
         self.button("Close", "dialog:has(input.secret)")
         open_tokens = lambda: [each["label"] for each in tracker("token", "list")["tokens"] if not each["isRevoked"]]
         self.assertIn("kitchen script", open_tokens())
-        self.assertIn("view and log", self.script("return document.querySelector(`[aria-label='Revoke: kitchen script']`).closest('li').textContent"), "what it is good for is not told")
+        self.assertIn("view and log", self.script("return document.querySelector(`[aria-label='Revoke: kitchen script']`).closest('li').textContent"), "its scope is not shown")
         self.click("[aria-label='Revoke: kitchen script']")
         self.button("Revoke", "dialog")
         self.until(lambda: "kitchen script" not in open_tokens(), "revoked")
 
-    def test_a_phone_that_may_not_set_a_goal_is_not_asked_for_one(self):
-        """An adversary's finding: it came to the first visit's form, whose buttons were both refused."""
+    def test_a_phone_without_access_to_settings_gets_no_first_visit(self):
         browser.purge()
-        self.before_each_page("""
-            const real = fetch;
-            window.fetch = async (path, options) => {
-              const answer = await real(path, options);
-              if (!String(path).endsWith('/api/v1/access')) return answer;
-              return new Response(JSON.stringify({ scope: 'log' }), { status: 200, headers: { 'Content-Type': 'application/json' } });
-            };""")
+        self.answer_with("/api/v1/access", "{ scope: 'log' }")
         self.open("/", ".page-today .vessel")
         self.click(".vessel")
         self.totals(250)
         self.assertFalse(self.driver.current_url.endswith("/welcome"))
 
-    def test_every_rule_is_said_in_german_too(self):
-        """An adversary's finding: "Zahl von 0 bis 6 o'clock", and fifty others in English."""
+    def test_every_rule_has_a_german_text(self):
         self.show()
-        self.script("localStorage.setItem('waterh.language', '\"de\"')")
+        self.speak("de")
         self.show()
-        said = self.driver.execute_async_script("""
-            const done = arguments[0];
-            Promise.all([import('/texts.js'), fetch('/api/v1/settings/catalogue').then(answer => answer.json())])
-              .then(([{ said }, entries]) => done(entries.map(({ name, rule }) => [name, rule, said(rule)])));""")
+        said = self.module("/texts.js", "({ said }) => fetch('/api/v1/settings/catalogue').then((answer) => answer.json()).then((entries) => entries.map(({ name, rule }) => [name, rule, said(rule)]))")
         self.assertGreater(len(said), 60)
         for name, rule, german in said:
             self.assertNotEqual(german, rule, name)
             for word in (" must ", " unset", " from ", "o'clock", "hours", "steps"):
                 self.assertNotIn(word, german, name)
 
-    def test_what_is_pressed_twice_on_a_slow_line_is_done_once(self):
-        """An adversary's finding: two tokens were made, and nobody ever saw the first one's secret."""
+    def test_a_button_that_is_pressed_twice_acts_once(self):
         self.show()
         self.script("""
             const real = fetch; window.held = []; window.posts = 0;
@@ -213,7 +198,7 @@ class Settings(PageCase):
         self.button("Reset today", "dialog")
         self.totals(0)
 
-    def test_what_is_typed_in_the_welcome_stays_when_the_settings_come_late(self):
+    def test_the_welcome_keeps_what_was_typed_before_the_settings_arrived(self):
         self.before_each_page("""
             const real = fetch;
             window.fetch = async (path, options) => {
@@ -232,7 +217,7 @@ class Settings(PageCase):
         self.wait(".vessel")
         self.assertEqual(self.setting("hydration.goalMl"), 2200)
 
-    def test_purge_wants_its_word_and_the_first_visit_follows(self):
+    def test_purge_requires_its_word_and_the_first_visit_follows(self):
         tracker("log", 500)
         self.show()
         self.button("Delete everything")
@@ -243,7 +228,7 @@ class Settings(PageCase):
         self.type("dialog input", "purge")
         self.button("Delete everything", "dialog")
         self.wait(".page-welcome")
-        words = self.driver.find_element(By.CSS_SELECTOR, "main").text
+        words = self.one("main").text
         self.assertIn("Waterline helps you pace and drink less by adding water breaks.", words)
         self.assertIn("This is a pacing tool. It does not estimate intoxication or guarantee how you'll feel tomorrow.", words)
         self.assertIn("Waterline sends gentle reminders to drink water during your session. Allow notifications to get pacing nudges.", words)

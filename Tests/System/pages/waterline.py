@@ -1,4 +1,4 @@
-"""Waterline: start, log in at most two taps, the gauge (tracker law E5), timeline, summary (E6), past sessions, forgotten sessions (E3)."""
+"""Waterline: start, log in at most two taps, the gauge (tracker spec E5), timeline, summary (E6), past sessions, abandoned sessions (E3)."""
 import datetime
 import re
 import time
@@ -7,7 +7,7 @@ from .browser import PageCase, tracker
 
 
 class Waterline(PageCase):
-    def test_who_has_had_no_session_is_told_what_one_is_for(self):
+    def test_a_hint_explains_the_first_session(self):
         self.open("/waterline", ".start-card")
         self.wait(".idle-hint")
         for words in (("session", "start"), ("session", "end", "--yes")):
@@ -29,14 +29,11 @@ class Waterline(PageCase):
     def test_the_gauges_mark_covers_neither_word_at_its_ends(self):
         self.start()
         for position in (0, 1):
-            covered = self.driver.execute_async_script("""
-                const [gauge, done] = arguments;
-                import('/live.js').then(({ acceptState, live }) => {
-                  acceptState({...live.state, waterline: {...live.state.waterline, gauge}});
-                  document.getAnimations().forEach((each) => { try { each.finish(); } catch { /* One that never ends. */ } });
-                  const mark = document.querySelector('.gauge-mark').getBoundingClientRect();
-                  done([...document.querySelectorAll('.gauge-end')].map((e) => [e.textContent, e.getBoundingClientRect()]).filter(([, box]) => box.top < mark.bottom && mark.top < box.bottom).map(([words]) => words));
-                });""", position)
+            covered = self.state_is({"waterline": {"gauge": position}}, """(() => {
+                document.getAnimations().forEach((each) => { try { each.finish(); } catch { /* One that never ends. */ } });
+                const mark = document.querySelector('.gauge-mark').getBoundingClientRect();
+                return [...document.querySelectorAll('.gauge-end')].filter((e) => e.getBoundingClientRect().top < mark.bottom && mark.top < e.getBoundingClientRect().bottom).map((e) => e.textContent);
+              })()""")
             self.assertEqual(covered, [], f"at {position}")
 
     def test_start_is_prominent_and_starts(self):
@@ -71,7 +68,7 @@ class Waterline(PageCase):
         tracker("drink", "Glass of Wine")
         tracker("preset", "delete", "Double")
         self.until(lambda: len(self.all(".timeline li")) == 3, "three entries")
-        self.assertEqual(self.script("return [...document.querySelectorAll('.timeline li strong')].map((e) => e.textContent)"), ["Double", "Water", "Glass of Wine"])
+        self.assertEqual(self.texts(".timeline li strong"), ["Double", "Water", "Glass of Wine"])
 
     def test_type_size_and_estimate(self):
         self.start()
@@ -81,13 +78,13 @@ class Waterline(PageCase):
         self.assertEqual(self.one("dialog input").get_property("value"), "1.2")
         self.click("dialog [aria-label=More]")
         self.button("Log", "dialog")
-        self.until(lambda: self.state()["standardDrinks"] == 1.3, "the estimate that was put right")
+        self.until(lambda: self.state()["standardDrinks"] == 1.3, "the corrected estimate")
 
-    def test_the_gauge_stands_where_the_law_says(self):
+    def test_the_gauge_is_at_its_position(self):
         self.start()
         logs = [(None, 0.5, False), (-3, 0.25, False), (3, 0.5, False), (1, 0.5833, False), (1, 0.6667, True), (1, 0.75, True), (2, 0.9167, True), (2.5, 1, True)]
         for change, position, warns in logs:
-            for _number in range(-change if change and change < 0 else 0):
+            for _ in range(-change if change and change < 0 else 0):
                 tracker("water")
             if change and change > 0:
                 tracker("drink", "--estimate", change)
@@ -101,7 +98,7 @@ class Waterline(PageCase):
 
     def test_a_water_lowers_the_value_and_ends_the_warning(self):
         self.start()
-        for _number in range(2):
+        for _ in range(2):
             tracker("drink")
         self.says(".warning-text", "Drink water to return to center")
         self.says(".due", "Water due now")
@@ -120,7 +117,7 @@ class Waterline(PageCase):
         self.until(lambda: (self.text(".reminder") or "").startswith("Next reminder: "), "the countdown")
         first = seconds()
         self.assertTrue(19 * 60 < first <= 20 * 60, first)
-        self.until(lambda: first - seconds() >= 2, "it stands still")
+        self.until(lambda: first - seconds() >= 2, "it does not move")
         self.assertAlmostEqual(seconds(), self.state()["nextReminderSeconds"], delta=2)
         tracker("settings", "set", "waterline.timeReminders", "false")
         self.says(".reminder", "No reminder is due")
@@ -144,8 +141,7 @@ class Waterline(PageCase):
         self.click(".timeline button[aria-label^=Delete]")
         self.until(lambda: self.state()["drinks"] == 0, "the entry")
 
-    def test_what_is_deleted_leaves_the_timeline_and_every_other_entry_stands_there_once(self):
-        """An adversary's finding: the row stayed, and from then on every entry stood there twice: a part of the row was called as what takes a row away."""
+    def test_a_deleted_entry_leaves_the_timeline_and_the_others_stay_once(self):
         self.start()
         tracker("drink")
         tracker("water")
@@ -155,10 +151,10 @@ class Waterline(PageCase):
         tracker("drink")
         self.until(lambda: len(self.all(".timeline li")) == 2, "two entries again")
         tracker("undo")
-        self.until(lambda: len(self.all(".timeline li")) == 1, "what was taken back is gone")
+        self.until(lambda: len(self.all(".timeline li")) == 1, "the reverted entry is gone")
         self.assertEqual([each.text for each in self.all(".toast.problem")], [])
 
-    def test_an_emptied_time_is_asked_for(self):
+    def test_an_empty_time_is_rejected(self):
         self.start()
         tracker("drink")
         self.wait(".timeline li")
@@ -193,13 +189,13 @@ class Waterline(PageCase):
         self.assertFalse(self.all("dialog .timeline button"), "a sealed session is only read")
 
     def test_the_last_five_sessions(self):
-        for _number in range(6):
+        for _ in range(6):
             tracker("session", "start")
             tracker("session", "end", "--yes")
         self.show()
         self.until(lambda: len(self.all(".past-row")) == 5, "five")
 
-    def test_a_forgotten_session_asks(self):
+    def test_an_abandoned_session_asks(self):
         begun = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=13, minutes=5)
         tracker("session", "start", "--now", begun.strftime("%Y-%m-%dT%H:%M:%SZ"))
         self.show(".abandoned")
@@ -208,7 +204,7 @@ class Waterline(PageCase):
         self.gone(".abandoned")
         self.assertIsNone(self.state()["abandonedHours"])
 
-    def test_it_is_calm_and_discreet(self):
+    def test_it_is_discreet(self):
         self.start()
         self.assertEqual(self.driver.title, "Hydration")
         self.assertEqual(self.all(".confetti"), [])
