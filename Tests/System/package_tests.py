@@ -286,7 +286,7 @@ def walk(system, suite, package, archive, symbols):
 
     purged = step("purging", "apt-get purge -y waterh")
     check(f"{suite}: a purge takes the configuration", not system.path("/etc/waterh").exists() and not wanted.is_symlink(), said(purged))
-    check(f"{suite}: and says that the drinks stay, and where", "the drinks in /var/lib/waterh stay" in purged.stdout and system.path(STORE).exists(), said(purged))
+    check(f"{suite}: and says that the drinks stay, and where", "The drinks in /var/lib/waterh and their user waterh are kept" in purged.stdout and system.path(STORE).exists(), said(purged))
     own = step("after a purge there is no service to ask: somebody else keeps a day of their own", """
         export HOME=/home/person && cd && rm -rf .local && tar xzf /srv/packages/waterh.tar.gz && waterh-*/install.sh --prefix /home/person/.local
         .local/bin/waterh-tracker log 8oz && .local/bin/waterh-tracker status && .local/share/waterh/uninstall.sh""", user="person")
@@ -304,7 +304,7 @@ def walk(system, suite, package, archive, symbols):
     elsewhere = step("a folder that leads to a disk that is not there", """
         ln -s /mnt/elsewhere /var/lib/waterh && cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb && dpkg --audit && apt-get purge -y waterh
         rm /var/lib/waterh && mv /srv/disk/waterh /var/lib/waterh""")
-    check(f"{suite}: is told", "/mnt/elsewhere, which is not there now" in elsewhere.stderr, said(elsewhere))
+    check(f"{suite}: is told", "/mnt/elsewhere, which does not exist" in elsewhere.stderr, said(elsewhere))
     step("installing after a purge", "cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb")
     check(f"{suite}: even then the drinks are there", system.drinks() == drinks, "")
     step("purging once more", "apt-get purge -y waterh && rm -r /var/lib/waterh")
@@ -326,13 +326,13 @@ def walk(system, suite, package, archive, symbols):
     left = step("its uninstall", "/usr/local/share/waterh/uninstall.sh")
     more = sorted(set(files().split("\n")) - set(before.split("\n")))
     check(f"{suite}: nothing is left but configuration and drinks", more == ["/etc/waterh/waterh.toml"] and system.path(STORE).exists(), "\n".join(more))
-    check(f"{suite}: and it says so", "stay" in left.stdout and "Uninstall" in installed.stdout, said(left))
+    check(f"{suite}: and it says so", "are kept" in left.stdout and "To uninstall" in installed.stdout, said(left))
 
     # Below a home it is that person's, also where root puts it there: the service's user may not look into it.
     person = step("install.sh as root, below a home", """
         cd /srv/packages/waterh-*/ && ./install.sh --prefix /root/local && /root/local/bin/waterh-tracker --version
         test ! -e /etc/systemd/system/waterh-gateway.service && /root/local/share/waterh/uninstall.sh""")
-    check(f"{suite}: and that there is no system service, and why", "below a home, so no system service" in person.stdout, said(person))
+    check(f"{suite}: and that there is no system service, and why", "below a home directory, so no system service" in person.stdout, said(person))
 
     # Without root, below a home.
     step("install.sh without root", """

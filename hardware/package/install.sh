@@ -2,10 +2,10 @@
 # Installs the WaterH commands from this folder, on any Linux with glibc.
 #
 # usage: ./install.sh [--prefix DIR] [--no-service]
-#   --prefix DIR    where to, by default /usr/local; below a home no root is needed, and there is no system service then
-#   --no-service    only the commands, their pages and completions
-# Uninstalling: PREFIX/share/waterh/uninstall.sh. It keeps drinks and configuration.
-# DESTDIR is put before every path, as packagers of other distributions use it: then nothing is started, and no user is made.
+#   --prefix DIR    install into this folder (default /usr/local); below a home directory without root and without a system service
+#   --no-service    install only the commands, their manual pages and completions
+# Uninstall: PREFIX/share/waterh/uninstall.sh. It keeps the drinks and the configuration.
+# DESTDIR is put before every path, for packagers. Then nothing is started, and no user is created.
 set -eu
 
 fail() { printf 'install.sh: %s\n' "$*" >&2; exit 1; }
@@ -15,47 +15,47 @@ prefix=/usr/local
 service=yes
 while [ $# -gt 0 ]; do
     case $1 in
-        --prefix) [ $# -ge 2 ] || fail "--prefix needs a folder"; prefix=$2; shift ;;
+        --prefix) [ $# -ge 2 ] || fail "--prefix needs a folder: --prefix /usr/local"; prefix=$2; shift ;;
         --prefix=*) prefix=${1#--prefix=} ;;
         --no-service) service=no ;;
         -h | --help) sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; exit 0 ;;
-        *) fail "there is no option $1 (--help lists them)" ;;
+        *) fail "unknown option $1 (see --help)" ;;
     esac
     shift
 done
-case $prefix in /*) ;; *) fail "--prefix is a folder from the root on, not $prefix" ;; esac
-case $prefix in *[!A-Za-z0-9/._+-]*) fail "--prefix holds letters, digits and / . _ + - only: the units name it" ;; esac
+case $prefix in /*) ;; *) fail "invalid --prefix $prefix: expected an absolute path" ;; esac
+case $prefix in *[!A-Za-z0-9/._+-]*) fail "invalid --prefix $prefix: expected letters, digits and / . _ + -, because the units name it" ;; esac
 root=${DESTDIR:-}
-# A system service takes root, and a folder that every user may look into.
+# A system service requires root, and a folder that every user can read.
 why=
-[ "$(id -u)" = 0 ] || why='no root'
-# Not every system has its users' homes below /home.
-case $prefix/ in /home/* | /root/*) why="$prefix is below a home" ;; esac
-case ${HOME:-/} in /?*) case $prefix/ in "${HOME%/}"/*) why=${why:-"$prefix is below a home"} ;; esac ;; esac
+[ "$(id -u)" = 0 ] || why='You are not root'
+# Some systems have home directories in other places than /home.
+case $prefix/ in /home/* | /root/*) why="$prefix is below a home directory" ;; esac
+case ${HOME:-/} in /?*) case $prefix/ in "${HOME%/}"/*) why=${why:-"$prefix is below a home directory"} ;; esac ;; esac
 if [ "$service" = yes ] && [ -z "$root" ] && [ -n "$why" ]; then
     service=no
-    printf 'install.sh: %s, so no system service. A service of your own: systemctl --user enable --now waterh-gateway-user\n' "$why"
+    printf 'install.sh: %s, so no system service is installed. For a user service, type: systemctl --user enable --now waterh-gateway-user\n' "$why"
 fi
 
-# Before anything is written: do the programs run here? Libraries that this system lacks come from this archive.
+# Check that the programs run before anything is written. The archive has libraries that the system can lack.
 added=$(mktemp -d)
 trap 'rm -rf "$added"' EXIT
 lacking() { LD_LIBRARY_PATH=$added ldd "$here"/bin/* 2>/dev/null | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' | sort -u; }
 while missing=$(lacking) && [ -n "$missing" ]; do
     for library in $missing; do
-        [ -e "$here/libraries/$library" ] || fail "the programs do not run here: install what brings $library"
+        [ -e "$here/libraries/$library" ] || fail "the programs do not run: $library is missing. Install the package that has it, and try again. Nothing was installed."
         cp "$here/libraries/$library" "$added/"
     done
 done
 for program in "$here"/bin/*; do
-    LD_LIBRARY_PATH=$added "$program" --version >/dev/null 2>&1 || fail "$(basename "$program") does not run here"
+    LD_LIBRARY_PATH=$added "$program" --version >/dev/null 2>&1 || fail "$(basename "$program") does not run on this system. Nothing was installed."
 done
 
 list=$root$prefix/share/waterh/installed
 mkdir -p "$root$prefix/share/waterh"
 : >"$list.new"
 
-# put MODE SOURCE TARGET: copies beside the target and puts it in its place at once, and notes it for the uninstall.
+# put MODE SOURCE TARGET: copies a file, replaces the target atomically, and notes it for uninstall.sh.
 put() {
     mkdir -p "$(dirname "$root$3")"
     cp "$2" "$root$3.new-waterh"
@@ -89,14 +89,14 @@ fi
 [ ! -e "$here/libexec/swift-backtrace" ] || put 755 "$here/libexec/swift-backtrace" "$prefix/libexec/waterh/swift-backtrace"
 (cd "$here" && find share -type f) | sort | while read -r file; do
     case $file in
-        # Debian's zsh looks there, and every other one here.
+        # Only Debian's zsh reads vendor-completions.
         share/zsh/vendor-completions/*) put 644 "$here/$file" "$prefix/share/zsh/site-functions/${file##*/}" ;;
         *) put 644 "$here/$file" "$prefix/$file" ;;
     esac
 done
 put 755 "$here/uninstall.sh" "$prefix/share/waterh/uninstall.sh"
 
-# A home has its own place for units and configuration; everything else is the system's.
+# User units are below the configuration directory of a home, or below /etc for a system.
 case $prefix in
     /usr | /usr/* | /opt/*) users=/etc/systemd/user ;;
     *) users=${XDG_CONFIG_HOME:-${HOME:-$prefix}/.config}/systemd/user ;;
@@ -106,14 +106,14 @@ for file in "$here"/units/user/*; do put_unit "$file" "$users/$(basename "$file"
 
 if [ "$service" = yes ]; then
     for file in "$here"/units/system/*; do put_unit "$file" "/etc/systemd/system/$(basename "$file")"; done
-    # On a console fish looks below /usr and /etc only.
+    # On a console, fish reads only /usr and /etc.
     for file in "$here"/share/fish/vendor_completions.d/*; do
         [ "$prefix" = /usr ] || [ ! -e "$file" ] || put 644 "$file" "/etc/fish/completions/$(basename "$file")"
     done
     put 644 "$here/units/waterh.sysusers" /usr/lib/sysusers.d/waterh.conf
     put 644 "$here/units/waterh-bus-policy.conf" /etc/dbus-1/system.d/waterh.conf
     put 644 "$here/units/70-waterh.rules" /etc/udev/rules.d/70-waterh.rules
-    # What somebody wrote stays; the new example lies beside it.
+    # A changed configuration is kept; the new example is next to it.
     mkdir -p "$root/etc/waterh"
     if [ ! -e "$root/etc/waterh/waterh.toml" ]; then
         (umask 027 && cp "$here/etc/waterh.toml" "$root/etc/waterh/waterh.toml")
@@ -122,7 +122,7 @@ if [ "$service" = yes ]; then
     fi
 fi
 
-# What an older version had, and this one has not.
+# Delete the files that only the older version had.
 if [ -f "$list" ]; then
     grep -Fvxf "$list.new" "$list" | while read -r file; do rm -f "$root$file"; done || true
 fi
@@ -147,7 +147,7 @@ if [ "$service" = yes ] && [ -z "$root" ]; then
         systemctl enable waterh-gateway.service
         systemctl restart waterh-gateway.service
     else
-        printf 'install.sh: there is no systemd here: start the service as you start others, as the user waterh: %s/bin/waterh-gateway run\n' "$prefix"
+        printf 'install.sh: systemd is not running. Start the service as the user waterh: %s/bin/waterh-gateway run\n' "$prefix"
     fi
 fi
-printf 'Installed below %s. Uninstall: %s/share/waterh/uninstall.sh\n' "$prefix" "$prefix"
+printf 'Installed in %s. To uninstall, type: %s/share/waterh/uninstall.sh\n' "$prefix" "$prefix"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Takes away what install.sh put here, and nothing else. Drinks stay, always; the configuration stays, too.
+# Removes the files that install.sh created. The drinks are always kept.
 #
-# usage: uninstall.sh [--purge]      --purge: the configuration /etc/waterh/waterh.toml goes, too
+# usage: uninstall.sh [--purge]      --purge: also delete the configuration /etc/waterh/waterh.toml
 set -eu
 
 purge=no
@@ -13,12 +13,12 @@ esac
 root=${DESTDIR:-}
 here=$(cd "$(dirname "$0")" && pwd)
 list=$here/installed
-[ -f "$list" ] || { printf 'uninstall.sh: %s is not there, so nothing is known to be installed.\n' "$list" >&2; exit 1; }
+[ -f "$list" ] || { printf 'uninstall.sh: the list of installed files is missing (%s). Nothing was removed.\n' "$list" >&2; exit 1; }
 
 service=no
 if grep -qx /etc/systemd/system/waterh-gateway.service "$list"; then service=yes; fi
 if [ "$service" = yes ] && [ -z "$root" ] && [ "$(id -u)" != 0 ]; then
-    printf 'uninstall.sh: there is a system service: run this as root.\n' >&2
+    printf 'uninstall.sh: the system service requires root: sudo %s\n' "$0" >&2
     exit 1
 fi
 if [ "$service" = yes ] && [ -z "$root" ] && [ -d /run/systemd/system ]; then
@@ -26,7 +26,7 @@ if [ "$service" = yes ] && [ -z "$root" ] && [ -d /run/systemd/system ]; then
     systemctl stop 'waterh-gateway@*.service' 'waterh-emulator@*.service' || true
 fi
 while read -r file; do rm -f "$root$file"; done <"$list"
-# Folders that were ours, and are empty now.
+# Remove our folders that are empty now.
 sed 's|/[^/]*$||' "$list" | sort -ru | while read -r folder; do
     case $folder in */waterh | */waterh/*) rmdir "$root$folder" 2>/dev/null || true ;; esac
 done
@@ -38,6 +38,6 @@ if [ "$service" = yes ] && [ "$purge" = yes ]; then
 fi
 if [ "$service" = yes ] && [ -z "$root" ] && [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
 if [ -d "$root/var/lib/waterh" ] && [ "$service" = yes ]; then
-    printf 'The drinks in /var/lib/waterh stay. To throw them away: rm -r /var/lib/waterh\n'
+    printf 'The drinks in /var/lib/waterh are kept. To delete them: rm -r /var/lib/waterh\n'
 fi
 printf 'Uninstalled.\n'
