@@ -9,41 +9,26 @@ package struct ATTErrorCode: RawRepresentable, Hashable, Sendable {
     package static let readNotPermitted = Self(0x02)
     package static let writeNotPermitted = Self(0x03)
     package static let invalidPDU = Self(0x04)
-    package static let insufficientAuthentication = Self(0x05)
     package static let requestNotSupported = Self(0x06)
     package static let invalidOffset = Self(0x07)
-    package static let insufficientAuthorization = Self(0x08)
     package static let prepareQueueFull = Self(0x09)
     package static let attributeNotFound = Self(0x0A)
     /// The attribute cannot be read with Read Blob.
     package static let attributeNotLong = Self(0x0B)
-    package static let encryptionKeySizeTooShort = Self(0x0C)
     package static let invalidAttributeValueLength = Self(0x0D)
     package static let unlikelyError = Self(0x0E)
-    package static let insufficientEncryption = Self(0x0F)
     package static let unsupportedGroupType = Self(0x10)
-    package static let insufficientResources = Self(0x11)
-    package static let databaseOutOfSync = Self(0x12)
-    package static let valueNotAllowed = Self(0x13)
-    package static let writeRequestRejected = Self(0xFC)
     package static let cccdImproperlyConfigured = Self(0xFD)
-    package static let procedureAlreadyInProgress = Self(0xFE)
-    package static let outOfRange = Self(0xFF)
 
-    private static let names: [ATTErrorCode: String] = [
-        .invalidHandle: "Invalid Handle", .readNotPermitted: "Read Not Permitted",
-        .writeNotPermitted: "Write Not Permitted",
-        .invalidPDU: "Invalid PDU", .insufficientAuthentication: "Insufficient Authentication",
-        .requestNotSupported: "Request Not Supported", .invalidOffset: "Invalid Offset",
-        .insufficientAuthorization: "Insufficient Authorization", .prepareQueueFull: "Prepare Queue Full",
-        .attributeNotFound: "Attribute Not Found", .attributeNotLong: "Attribute Not Long",
-        .encryptionKeySizeTooShort: "Encryption Key Size Too Short",
-        .invalidAttributeValueLength: "Invalid Attribute Value Length", .unlikelyError: "Unlikely Error",
-        .insufficientEncryption: "Insufficient Encryption", .unsupportedGroupType: "Unsupported Group Type",
-        .insufficientResources: "Insufficient Resources", .databaseOutOfSync: "Database Out Of Sync",
-        .valueNotAllowed: "Value Not Allowed", .writeRequestRejected: "Write Request Rejected",
-        .cccdImproperlyConfigured: "Client Characteristic Configuration Descriptor Improperly Configured",
-        .procedureAlreadyInProgress: "Procedure Already In Progress", .outOfRange: "Out Of Range",
+    private static let names: [UInt8: String] = [
+        0x01: "Invalid Handle", 0x02: "Read Not Permitted", 0x03: "Write Not Permitted", 0x04: "Invalid PDU",
+        0x05: "Insufficient Authentication", 0x06: "Request Not Supported", 0x07: "Invalid Offset",
+        0x08: "Insufficient Authorization", 0x09: "Prepare Queue Full", 0x0A: "Attribute Not Found",
+        0x0B: "Attribute Not Long", 0x0C: "Encryption Key Size Too Short", 0x0D: "Invalid Attribute Value Length",
+        0x0E: "Unlikely Error", 0x0F: "Insufficient Encryption", 0x10: "Unsupported Group Type",
+        0x11: "Insufficient Resources", 0x12: "Database Out Of Sync", 0x13: "Value Not Allowed",
+        0xFC: "Write Request Rejected", 0xFD: "Client Characteristic Configuration Descriptor Improperly Configured",
+        0xFE: "Procedure Already In Progress", 0xFF: "Out Of Range",
     ]
 }
 
@@ -51,7 +36,7 @@ extension ATTErrorCode: CustomStringConvertible {
     /// The name from the specification and the number: `Invalid Handle (0x01)`.
     package var description: String {
         let number = "0x" + (rawValue < 16 ? "0" : "") + String(rawValue, radix: 16, uppercase: true)
-        if let name = Self.names[self] { return "\(name) (\(number))" }
+        if let name = Self.names[rawValue] { return "\(name) (\(number))" }
         return 0x80...0x9F ~= rawValue ? "application error \(number)" : "error \(number)"
     }
 }
