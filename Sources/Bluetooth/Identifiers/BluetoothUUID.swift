@@ -36,19 +36,17 @@ package struct BluetoothUUID: Hashable, Sendable {
 
     /// Parses `FF01`, `0xFF01`, 8 hexadecimal digits, or the full form with or without dashes, in either case.
     package init?(_ text: String) {
-        var digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
-        if digits.count > 2, digits[0] == UInt8(ascii: "0"), digits[1] | 0x20 == UInt8(ascii: "x") {
-            digits.removeFirst(2)
-        }
-        var high: UInt64 = 0
-        var low: UInt64 = 0
-        for (index, digit) in digits.enumerated() {
-            guard let value = Self.nibble(digit) else { return nil }
-            if index < 16 { high = high << 4 | value } else { low = low << 4 | value }
-        }
-        switch digits.count {
-        case 4, 8: self.init(high: high << 32 | Self.baseHigh, low: Self.baseLow)
-        case 32: self.init(high: high, low: low)
+        var digits = text.filter { $0 != "-" }[...]
+        if digits.utf8.count > 2, digits.lowercased().hasPrefix("0x") { digits = digits.dropFirst(2) }
+        guard digits.allSatisfy(\.isHexDigit) else { return nil }
+        switch digits.utf8.count {
+        case 4, 8:
+            guard let short = UInt64(digits, radix: 16) else { return nil }
+            self.init(high: short << 32 | Self.baseHigh, low: Self.baseLow)
+        case 32:
+            guard let high = UInt64(digits.prefix(16), radix: 16), let low = UInt64(digits.dropFirst(16), radix: 16)
+            else { return nil }
+            self.init(high: high, low: low)
         default: return nil
         }
     }
@@ -67,15 +65,6 @@ package struct BluetoothUUID: Hashable, Sendable {
     package var full128LittleEndian: [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: low >> (8 * $0)) }
             + (0..<8).map { UInt8(truncatingIfNeeded: high >> (8 * $0)) }
-    }
-
-    private static func nibble(_ digit: UInt8) -> UInt64? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(digit - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(digit - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(digit - UInt8(ascii: "A") + 10)
-        default: nil
-        }
     }
 }
 
