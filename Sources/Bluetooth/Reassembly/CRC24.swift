@@ -6,28 +6,11 @@ enum CRC24 {
 
     /// - Parameter seed: CRCInit as the little-endian number of CONNECT_IND.
     static func of(_ bytes: RawSpan, seed: UInt32) -> UInt32 {
-        tables.withUnsafeBufferPointer { tables in
-            var crc = reversed(seed)
-            let count = bytes.byteCount
-            var index = 0
-            // Slicing by eight: XOR of the table entries of eight bytes.
-            while count - index >= 8 {
-                let eight =
-                    UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
-                    ^ UInt64(crc)
-                crc = 0
-                for place in 0..<8 {
-                    let byte = Int(truncatingIfNeeded: eight >> (8 * place)) & 0xFF
-                    crc ^= tables[(7 - place) << 8 | byte]
-                }
-                index += 8
-            }
-            while index < count {
-                crc = tables[Int((crc ^ UInt32(bytes.u8(index))) & 0xFF)] ^ (crc >> 8)
-                index += 1
-            }
-            return crc
+        var crc = reversed(seed)
+        for index in 0..<bytes.byteCount {
+            crc = table[Int((crc ^ UInt32(bytes.u8(index))) & 0xFF)] ^ (crc >> 8)
         }
+        return crc
     }
 
     /// The initial value with which these bytes have this CRC. Calculated by running the register backwards.
@@ -46,14 +29,10 @@ enum CRC24 {
     /// The polynomial, bit-reversed for a register that shifts right.
     private static let polynomial: UInt32 = 0xDA_6000
 
-    /// Eight tables of 256 entries: the register after a byte and 0 to 7 zero bytes.
-    private static let tables: [UInt32] = {
-        var all: [UInt32] = (0..<256).map { byte in
-            (0..<8).reduce(byte) { crc, _ in crc & 1 == 1 ? (crc >> 1) ^ polynomial : crc >> 1 }
-        }
-        for place in 256..<(8 * 256) { all.append(all[Int(all[place - 256] & 0xFF)] ^ all[place - 256] >> 8) }
-        return all
-    }()
+    /// The register after each value of a byte.
+    private static let table: [UInt32] = (0..<256).map { byte in
+        (0..<8).reduce(byte) { crc, _ in crc & 1 == 1 ? (crc >> 1) ^ polynomial : crc >> 1 }
+    }
 
     /// Reverses the bits, because CRCInit enters the register most significant bit first.
     private static func reversed(_ value: UInt32) -> UInt32 {
