@@ -51,41 +51,14 @@ extension HCIHost {
             if connections[handle] != nil { end(handle, reason: 0x08, &effects) }
             connections[handle] = Connection()
             effects.append(.connected(handle, peer, isCentral: bytes[4] == 0))
-        // LE Advertising Report: a count, then type, address type, address, length, data and RSSI of each.
-        case 0x02 where bytes.count >= 2:
-            var at = 2
-            for _ in 0..<bytes[1] where at + 9 <= bytes.count {
-                let length = Int(bytes[at + 8])
-                guard at + 9 + length + 1 <= bytes.count,
-                    let address = BluetoothAddress(littleEndian: Array(bytes[(at + 2)..<(at + 8)]))
-                else { return }
-                let rssi = Int8(bitPattern: bytes[at + 9 + length])
+        // LE Advertising Report, LE Extended Advertising Report. An anonymous advertisement cannot be connected to.
+        case 0x02, 0x0D:
+            for report in AdvertisingReport.all(in: bytes.span.bytes) where report.addressType != 0xFF {
                 effects.append(
                     .advertised(
                         Sighting(
-                            address: address, isRandom: bytes[at + 1] & 1 != 0, rssi: rssi == 127 ? nil : Int(rssi),
-                            data: Array(bytes[(at + 9)..<(at + 9 + length)]))))
-                at += 10 + length
-            }
-        // LE Extended Advertising Report. Contains: count, then type (2 bytes), address type, address, two PHYs, set,
-        // power, RSSI, interval (2 bytes), direct address (7 bytes), length, data of each.
-        case 0x0D where bytes.count >= 2:
-            var at = 2
-            for _ in 0..<bytes[1] where at + 24 <= bytes.count {
-                let length = Int(bytes[at + 23])
-                guard at + 24 + length <= bytes.count,
-                    let address = BluetoothAddress(littleEndian: Array(bytes[(at + 3)..<(at + 9)]))
-                else { return }
-                let rssi = Int8(bitPattern: bytes[at + 13]), kind = bytes[at + 2]
-                // An anonymous advertisement cannot be connected to.
-                if kind != 0xFF {
-                    effects.append(
-                        .advertised(
-                            Sighting(
-                                address: address, isRandom: kind & 1 != 0, rssi: rssi == 127 ? nil : Int(rssi),
-                                data: Array(bytes[(at + 24)..<(at + 24 + length)]))))
-                }
-                at += 24 + length
+                            address: report.address, isRandom: report.addressType & 1 != 0,
+                            rssi: report.rssi == 127 ? nil : Int(report.rssi), data: Array(bytes[report.data]))))
             }
         // LE Long Term Key Request: reply that there is none. The bottle does not pair.
         case 0x05 where bytes.count >= 3: command(0x201B, Array(bytes[1...2]), &effects)

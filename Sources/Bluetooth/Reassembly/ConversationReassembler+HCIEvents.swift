@@ -55,52 +55,17 @@ extension ConversationReassembler {
             // Local copy: without optimisation, Swift 6.3.1 passes a wrong payload for a value from the subscript.
             let observed = table.slots[slot].observed
             try emit(.connected(observed), RawSpan())
-        case 0x02: try receiveAdvertisingReports(packet, parameters, emit)
-        case 0x0D: try receiveExtendedReports(packet, parameters, emit)
+        case 0x02, 0x0D:
+            for report in AdvertisingReport.all(in: parameters) {
+                try emit(
+                    .advertised(
+                        ObservedAdvertiser(
+                            frame: packet.number, time: packet.time, address: report.address,
+                            isRandom: report.addressType & 1 == 1, rssi: report.rssi,
+                            isScanResponse: report.isScanResponse)),
+                    parameters.extracting(report.data))
+            }
         default: break
-        }
-    }
-
-    /// Count, then per report: event type, address type, address(6), length, data, RSSI.
-    private func receiveAdvertisingReports(
-        _ packet: CapturePacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
-    ) rethrows {
-        guard parameters.byteCount >= 2 else { return }
-        var at = 2
-        for _ in 0..<parameters.u8(1) {
-            guard parameters.byteCount - at >= 10 else { return }
-            let length = Int(parameters.u8(at + 8))
-            guard parameters.byteCount - at >= 10 + length else { return }
-            try emit(
-                .advertised(
-                    ObservedAdvertiser(
-                        frame: packet.number, time: packet.time, address: parameters.address(at + 2),
-                        isRandom: parameters.u8(at + 1) & 1 == 1,
-                        rssi: Int8(bitPattern: parameters.u8(at + 9 + length)),
-                        isScanResponse: parameters.u8(at) == 4)),
-                parameters.extracting(at + 9..<at + 9 + length))
-            at += 10 + length
-        }
-    }
-
-    /// Count, then per report 24 bytes (type(2), address type, address(6), PHYs(2), set, power, RSSI, …, length), data.
-    private func receiveExtendedReports(
-        _ packet: CapturePacket, _ parameters: RawSpan, _ emit: (ConversationEvent, RawSpan) throws -> Void
-    ) rethrows {
-        guard parameters.byteCount >= 2 else { return }
-        var at = 2
-        for _ in 0..<parameters.u8(1) {
-            guard parameters.byteCount - at >= 24 else { return }
-            let length = Int(parameters.u8(at + 23))
-            guard parameters.byteCount - at >= 24 + length else { return }
-            try emit(
-                .advertised(
-                    ObservedAdvertiser(
-                        frame: packet.number, time: packet.time, address: parameters.address(at + 3),
-                        isRandom: parameters.u8(at + 2) & 1 == 1,
-                        rssi: Int8(bitPattern: parameters.u8(at + 13)), isScanResponse: parameters.u8(at) & 0x08 != 0)),
-                parameters.extracting(at + 24..<at + 24 + length))
-            at += 24 + length
         }
     }
 }
