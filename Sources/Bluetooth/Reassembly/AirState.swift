@@ -37,14 +37,8 @@ struct AirState {
 
         mutating func set(_ header: UInt8, _ payload: RawSpan) {
             self.header = header & 0x0B
-            // Reuse the memory of the last payload.
-            let excess = self.payload.count - payload.byteCount
-            if excess > 0 {
-                self.payload.removeLast(excess)
-            } else if excess < 0 {
-                self.payload.append(contentsOf: repeatElement(0, count: -excess))
-            }
-            self.payload.withUnsafeMutableBytes { place in payload.withUnsafeBytes { place.copyMemory(from: $0) } }
+            self.payload.removeAll(keepingCapacity: true)
+            payload.withUnsafeBytes { self.payload.append(contentsOf: $0) }
         }
     }
 

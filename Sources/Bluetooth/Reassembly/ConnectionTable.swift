@@ -17,6 +17,12 @@ struct ConnectionTable {
         var enhanced: EnhancedBearers?
         var air: AirState?
         var text: TextState?
+
+        /// The incomplete frame of a direction.
+        subscript(direction: TrafficDirection) -> L2CAPReassembly {
+            _read { if direction == .sent { yield sent } else { yield received } }
+            _modify { if direction == .sent { yield &sent } else { yield &received } }
+        }
     }
 
     var slots: [Connection] = []

@@ -151,7 +151,7 @@ extension ConversationReassembler {
         case .repeat:
             if payload.byteCount > 0 { try drop(.retransmission, table.slots[slot].observed, emit) }
             return
-        case .afterGap where direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen:
+        case .afterGap where table.slots[slot][direction].isOpen:
             // The missing packet was part of the current frame.
             abandon(slot, direction)
             try drop(.missedPart, table.slots[slot].observed, emit)
@@ -219,7 +219,7 @@ extension ConversationReassembler {
             guard (4...6).contains(channel) else { return false }
             // A frame with four extra bytes can be ciphertext with its MIC: only the sniffer's flag decides.
             return announced == payload.byteCount || (announced > payload.byteCount && announced <= 1024)
-        case 1: return direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen
+        case 1: return table.slots[slot][direction].isOpen
         // The ciphertext of a control PDU has at least five bytes: an opcode and the MIC.
         default: return payload.byteCount < 5
         }
@@ -232,9 +232,7 @@ extension ConversationReassembler {
         case 0x02:
             // LL_TERMINATE_IND: error code. The entry stays for the acknowledgements.
             let observed = table.slots[slot].observed
-            for direction in [TrafficDirection.sent, .received] {
-                let isOpen = direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen
-                guard isOpen else { continue }
+            for direction in [TrafficDirection.sent, .received] where table.slots[slot][direction].isOpen {
                 abandon(slot, direction)
                 try drop(.disconnectedHalf, observed, emit)
             }

@@ -136,10 +136,10 @@ package struct ConversationReassembler {
         _ fragment: RawSpan, isContinuation: Bool, slot: Int, direction: TrafficDirection, _ packet: CapturePacket,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
-        let isOpen = direction == .sent ? table.slots[slot].sent.isOpen : table.slots[slot].received.isOpen
+        let isOpen = table.slots[slot][direction].isOpen
         if isContinuation {
             guard isOpen else { return try drop(.continuationWithoutStart, table.slots[slot].observed, emit) }
-            withHalf(slot, direction) { $0.append(fragment) }
+            table.slots[slot][direction].append(fragment)
         } else {
             if isOpen {
                 abandon(slot, direction)
@@ -151,21 +151,21 @@ package struct ConversationReassembler {
                 // The usual case: one fragment has the whole frame, so no copy is needed.
                 let length = Int(fragment.u16(0)) + L2CAPReassembly.headerLength
                 if fragment.byteCount > length { try drop(.overrun, table.slots[slot].observed, emit) }
-                if packet.direction == nil { withHalf(slot, direction) { $0.expectNothing() } }
+                if packet.direction == nil { table.slots[slot][direction].expectNothing() }
                 return try receiveFrame(fragment.extracting(0..<length), slot: slot, direction: direction, packet, emit)
             }
-            withHalf(slot, direction) { $0.begin(fragment) }
+            table.slots[slot][direction].begin(fragment)
         }
-        let isComplete = direction == .sent ? table.slots[slot].sent.isComplete : table.slots[slot].received.isComplete
+        let isComplete = table.slots[slot][direction].isComplete
         guard isComplete else { return }
-        let needed = (direction == .sent ? table.slots[slot].sent.needed : table.slots[slot].received.needed) ?? 0
-        let whole = withHalf(slot, direction) { $0.take() }
+        let needed = table.slots[slot][direction].needed ?? 0
+        let whole = table.slots[slot][direction].take()
         if whole.count > needed { try drop(.overrun, table.slots[slot].observed, emit) }
         // On the air, a wrong total length means that packets were missed. Without a direction, two frames were mixed.
         if whole.count == needed || table.slots[slot].air == nil && packet.direction != nil {
             try receiveFrame(whole.span.bytes.extracting(0..<needed), slot: slot, direction: direction, packet, emit)
         }
-        withHalf(slot, direction) { $0.recycle(whole) }
+        table.slots[slot][direction].recycle(whole)
     }
 
     /// A complete L2CAP frame. Channels: 1 BR/EDR signalling, 4 ATT, 5 LE signalling (Core 5.4, Vol 3 Part A, 2.1).
@@ -244,7 +244,7 @@ package struct ConversationReassembler {
     }
 
     mutating func abandon(_ slot: Int, _ direction: TrafficDirection) {
-        withHalf(slot, direction) { $0.abandon() }
+        table.slots[slot][direction].abandon()
     }
 
     /// Drops the incomplete frames of both directions, because the next directions are unknown.
@@ -256,12 +256,4 @@ package struct ConversationReassembler {
         try drop(reason, table.slots[slot].observed, emit)
     }
 
-    @discardableResult
-    mutating func withHalf<Result>(
-        _ slot: Int, _ direction: TrafficDirection, _ body: (inout L2CAPReassembly) -> Result
-    )
-        -> Result
-    {
-        direction == .sent ? body(&table.slots[slot].sent) : body(&table.slots[slot].received)
-    }
 }
