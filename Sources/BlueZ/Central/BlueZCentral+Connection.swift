@@ -70,8 +70,7 @@ extension BlueZCentral {
             if let failure = session?.failure { throw failure }
             guard ContinuousClock.now < deadline else {
                 // A pending attempt blocks the next one.
-                _ = try? await service.call(
-                    device, BlueZName.device, "Disconnect", limit: .seconds(3), "Cancelling the attempt failed")
+                await service.disconnect(device, limit: .seconds(3))
                 throw LinkError(.connectFailed, "\(what): it did not connect within \(limit)", isTransient: true)
             }
             await service.refresh()
@@ -91,11 +90,10 @@ extension BlueZCentral {
         self.session?.isEnding = true
         let device = session.device
         guard !session.isShared else { return await leave(session) }
-        async let asked = service.call(
-            device, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
+        async let asked: Void = service.disconnect(device)
         // The last write might not be sent yet: let bluetoothd end the connection after its delay.
         if session.isConnected, !session.hasUnheardWrite { hangUpNow(device) }
-        _ = try? await asked
+        await asked
         let ended = await wait(limit: .seconds(5)) { central in
             central.session?.number != session.number || central.device(device, "Connected")?.bool != true
         }

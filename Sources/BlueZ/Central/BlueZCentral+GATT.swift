@@ -155,12 +155,7 @@ extension BlueZCentral {
             // Dropping values would make an incomplete log look complete.
             log("\(session.peer) sends values faster than they are processed: disconnecting")
             let device = session.device
-            if !session.isShared {
-                Task {
-                    try? await service.call(
-                        device, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
-                }
-            }
+            if !session.isShared { Task { await service.disconnect(device) } }
             return lose(
                 LinkError(
                     .protocolViolation,

@@ -266,8 +266,7 @@ actor BlueZCentral {
         guard !isClosed else { return }
         isClosed = true
         if let session, session.isConnected, !session.isShared {
-            _ = try? await service.call(
-                session.device, BlueZName.device, "Disconnect", limit: .seconds(3), "Disconnecting failed")
+            await service.disconnect(session.device, limit: .seconds(3))
             let device = session.device
             if await wait(limit: .seconds(2), until: { $0.device(device, "Connected")?.bool != true }) {
                 held.release(session.peer.text)

@@ -56,8 +56,7 @@ extension BlueZPeripheral {
     }
 
     private var hasPower: Bool {
-        guard let adapter else { return false }
-        return service.assumeIsolated { $0.objects[adapter, BlueZName.adapter]?["Powered"]?.bool == true }
+        adapter.flatMap { property($0, BlueZName.adapter, "Powered")?.bool } == true
     }
 
     static let withoutPower = LinkError(.poweredOff, "The adapter was switched off", isTransient: true)

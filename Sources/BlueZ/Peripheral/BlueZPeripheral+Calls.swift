@@ -156,10 +156,7 @@ extension BlueZPeripheral {
         case .notify(let uuid, let value): notify(uuid, value)
         case .disconnect(let id):
             guard let path = centrals.first(where: { $0.value.id == id })?.key else { return }
-            Task {
-                try? await service.call(
-                    path, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
-            }
+            Task { await service.disconnect(path) }
         case .advertise(let isWanted):
             wantsAdvertisement = isWanted
             updateAdvertisement()

@@ -209,7 +209,9 @@ actor BlueZPeripheral {
         case .object(.changed(let path, BlueZName.device, let values)):
             if let connected = values["Connected"]?.bool { connectionChanged(path, connected) }
         case .object(.added(let path, let interfaces)):
-            if interfaces.contains(BlueZName.device), isConnected(path) { connectionChanged(path, true) }
+            if interfaces.contains(BlueZName.device), property(path, BlueZName.device, "Connected")?.bool == true {
+                connectionChanged(path, true)
+            }
             // bluetoothd adds the manager interfaces last.
             if interfaces.contains(BlueZName.gattManager) || interfaces.contains(BlueZName.adapter) { publishAgain() }
         case .object(.removed(let path, let interfaces)):
@@ -230,18 +232,11 @@ actor BlueZPeripheral {
     }
 
     func ownAddress() -> BluetoothAddress? {
-        guard let adapter else { return nil }
-        return service.assumeIsolated { $0.objects[adapter, BlueZName.adapter]?["Address"]?.text }.flatMap {
-            BluetoothAddress($0)
-        }
+        adapter.flatMap { property($0, BlueZName.adapter, "Address")?.text }.flatMap { BluetoothAddress($0) }
     }
 
-    private func isConnected(_ path: String) -> Bool {
-        service.assumeIsolated { $0.objects[path, BlueZName.device]?["Connected"]?.bool == true }
-    }
-
-    private func isPaired(_ path: String) -> Bool {
-        service.assumeIsolated { $0.objects[path, BlueZName.device]?["Paired"]?.bool == true }
+    func property(_ path: String, _ interface: String, _ name: String) -> DBusValue? {
+        service.assumeIsolated { $0.objects[path, interface]?[name] }
     }
 
     /// Handles a change of power. Without power, the application and an active advertisement survive; connections do
@@ -298,17 +293,14 @@ actor BlueZPeripheral {
         if isConnected {
             guard isPublished else { return }
             guard centrals.isEmpty else {
-                guard !isPaired(path) else { return }
+                guard property(path, BlueZName.device, "Paired")?.bool != true else { return }
                 log("disconnected a second central")
-                Task {
-                    try? await service.call(
-                        path, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting a central failed")
-                }
+                Task { await service.disconnect(path) }
                 return
             }
-            let address = service.assumeIsolated { $0.objects[path, BlueZName.device]?["Address"]?.text }
-            centrals[path] = Central(id: CentralID(address ?? path))
-            emit(.connected(centrals[path]?.id ?? CentralID(path)))
+            let central = CentralID(property(path, BlueZName.device, "Address")?.text ?? path)
+            centrals[path] = Central(id: central)
+            emit(.connected(central))
         } else if let central = centrals.removeValue(forKey: path) {
             forgetSubscriptions(of: path, central.id)
             emit(.disconnected(central.id))
@@ -328,8 +320,7 @@ actor BlueZPeripheral {
                 adapter, BlueZName.advertisingManager, "UnregisterAdvertisement",
                 [.objectPath(PeripheralPaths.advertisement)], limit: .seconds(5), "Unregistering failed")
             for path in centrals.keys.sorted() {
-                _ = try? await service.call(
-                    path, BlueZName.device, "Disconnect", limit: .seconds(5), "Disconnecting failed")
+                await service.disconnect(path)
             }
             await withdrawApplication()
             if let formerAlias {

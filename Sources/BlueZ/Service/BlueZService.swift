@@ -168,6 +168,11 @@ actor BlueZService {
         }
     }
 
+    /// Ends a device's connection or a pending attempt. Ignores errors.
+    func disconnect(_ device: String, limit: Duration = .seconds(5)) async {
+        _ = try? await call(device, BlueZName.device, "Disconnect", limit: limit, "Disconnecting failed")
+    }
+
     func setProperty(
         _ path: String, _ interface: String, _ name: String, _ value: DBusValue, limit: Duration, _ what: String
     ) async throws(LinkError) {
