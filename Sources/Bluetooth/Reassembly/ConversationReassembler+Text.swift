@@ -48,21 +48,21 @@ extension ConversationReassembler {
         }
         table.slots[slot].hasTraffic = true
         let handle = try handle(of: value, packet, slot: slot, emit)
-        let parts = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+        let bytes = bytes.withUnsafeBytes { [UInt8]($0) }
         switch value.travel {
         case .writeCommand:
-            try emitText([ATTOpcode.writeCommand.rawValue] + parts, bytes, .sent, value, packet, slot, emit)
+            try emitText(.writeCommand(handle: handle, value: bytes), value, packet, slot, emit)
         case .writeRequest:
-            try emitText([ATTOpcode.writeRequest.rawValue] + parts, bytes, .sent, value, packet, slot, emit)
-            try emitSynthetic([ATTOpcode.writeResponse.rawValue], .received, packet, slot, emit)
+            try emitText(.writeRequest(handle: handle, value: bytes), value, packet, slot, emit)
+            try emitSynthetic(.writeResponse, .received, packet, slot, emit)
         case .notification:
-            try emitText([ATTOpcode.notification.rawValue] + parts, bytes, .received, value, packet, slot, emit)
+            try emitText(.notification(handle: handle, value: bytes), value, packet, slot, emit)
         case .indication:
-            try emitText([ATTOpcode.indication.rawValue] + parts, bytes, .received, value, packet, slot, emit)
-            try emitSynthetic([ATTOpcode.confirmation.rawValue], .sent, packet, slot, emit)
+            try emitText(.indication(handle: handle, value: bytes), value, packet, slot, emit)
+            try emitSynthetic(.confirmation, .sent, packet, slot, emit)
         case .read:
-            try emitSynthetic([ATTOpcode.readRequest.rawValue] + parts, .sent, packet, slot, emit)
-            try emitText([ATTOpcode.readResponse.rawValue], bytes, .received, value, packet, slot, emit)
+            try emitSynthetic(.readRequest(handle: handle), .sent, packet, slot, emit)
+            try emitText(.readResponse(value: bytes), value, packet, slot, emit)
         }
     }
 
@@ -84,9 +84,8 @@ extension ConversationReassembler {
         // Local copy: without optimisation, Swift 6.3.1 passes a wrong payload for a value from the subscript.
         let observed = table.slots[slot].observed
         try emit(.connected(observed), RawSpan())
-        let mtu = [UInt8(truncatingIfNeeded: TextState.mtu), UInt8(TextState.mtu >> 8)]
-        try emitSynthetic([ATTOpcode.exchangeMTURequest.rawValue] + mtu, .sent, packet, slot, emit)
-        try emitSynthetic([ATTOpcode.exchangeMTUResponse.rawValue] + mtu, .received, packet, slot, emit)
+        try emitSynthetic(.exchangeMTURequest(mtu: TextState.mtu), .sent, packet, slot, emit)
+        try emitSynthetic(.exchangeMTUResponse(mtu: TextState.mtu), .received, packet, slot, emit)
         return slot
     }
 
@@ -106,21 +105,17 @@ extension ConversationReassembler {
             return table.slots[slot].text?.handle(of: uuid).0 ?? 0
         }
         let declaration = handle - 1
-        func parts(_ value: UInt16) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(value >> 8)] }
         try emitSynthetic(
-            [ATTOpcode.readByTypeRequest.rawValue] + parts(declaration) + parts(handle) + [0x03, 0x28], .sent, packet,
-            slot, emit)
-        let name = uuid.littleEndian
+            .readByTypeRequest(ATTHandleRange(declaration, handle), type: GATTTable.characteristic), .sent, packet,
+            slot,
+            emit)
+        let content = [Self.properties(value.travel)] + handle.littleEndianBytes(2) + uuid.littleEndian
         try emitSynthetic(
-            [ATTOpcode.readByTypeResponse.rawValue, UInt8(5 + name.count)] + parts(declaration) + [
-                Self.properties(value.travel)
-            ] + parts(handle) + name,
-            .received, packet, slot, emit)
+            .readByTypeResponse([ATTHandleValue(declaration, content)]), .received, packet, slot, emit)
         if value.travel == .notification || value.travel == .indication {
             let configuration: [UInt8] = value.travel == .notification ? [1, 0] : [2, 0]
-            try emitSynthetic(
-                [ATTOpcode.writeRequest.rawValue] + parts(handle + 1) + configuration, .sent, packet, slot, emit)
-            try emitSynthetic([ATTOpcode.writeResponse.rawValue], .received, packet, slot, emit)
+            try emitSynthetic(.writeRequest(handle: handle + 1, value: configuration), .sent, packet, slot, emit)
+            try emitSynthetic(.writeResponse, .received, packet, slot, emit)
         }
         return handle
     }
@@ -138,22 +133,19 @@ extension ConversationReassembler {
     }
 
     private func emitText(
-        _ head: [UInt8], _ value: RawSpan, _ direction: TrafficDirection, _ observed: ValueFacts,
-        _ packet: CapturePacket, _ slot: Int,
+        _ pdu: ATTPDU, _ value: ValueFacts, _ packet: CapturePacket, _ slot: Int,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
-        var pdu = head
-        value.withUnsafeBytes { pdu.append(contentsOf: $0) }
         try emit(
             .att(
                 ATTObservation(
                     frame: packet.number, time: packet.time, connection: table.slots[slot].observed,
-                    direction: direction, characteristic: observed.characteristic)),
-            pdu.span.bytes)
+                    direction: value.travel.direction, characteristic: value.characteristic)),
+            pdu.encoded.span.bytes)
     }
 
     private func emitSynthetic(
-        _ pdu: [UInt8], _ direction: TrafficDirection, _ packet: CapturePacket, _ slot: Int,
+        _ pdu: ATTPDU, _ direction: TrafficDirection, _ packet: CapturePacket, _ slot: Int,
         _ emit: (ConversationEvent, RawSpan) throws -> Void
     ) rethrows {
         try emit(
@@ -161,6 +153,6 @@ extension ConversationReassembler {
                 ATTObservation(
                     frame: packet.number, time: packet.time, connection: table.slots[slot].observed,
                     direction: direction, isSynthetic: true)),
-            pdu.span.bytes)
+            pdu.encoded.span.bytes)
     }
 }
