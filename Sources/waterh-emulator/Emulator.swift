@@ -60,8 +60,8 @@ struct FaultOptions {
 
     init(_ text: String) throws {
         let words = text.split(separator: ",").map { $0.filter { $0 != " " } }
-        bottle = try BottleFaults(words.filter { !FaultPlan.knows($0) }.joined(separator: ","))
-        let others = words.filter(FaultPlan.knows)
+        bottle = try BottleFaults(words.filter { !FaultPlan.isLinkFault($0) }.joined(separator: ","))
+        let others = words.filter(FaultPlan.isLinkFault)
         link = others.isEmpty ? nil : try FaultPlan(others.joined(separator: ","))
     }
 }

@@ -36,7 +36,8 @@ import Testing
 
     @Test func `the vocabulary has every kind of fault`() {
         #expect(FaultPlan.vocabulary.count == FaultPlan.Kind.allCases.count + 1)
-        #expect(FaultPlan.knows("late@1:2s") && FaultPlan.knows("mtu=9") && !FaultPlan.knows("button@1"))
+        #expect(
+            FaultPlan.isLinkFault("late@1:2s") && FaultPlan.isLinkFault("mtu=9") && !FaultPlan.isLinkFault("button@1"))
     }
 }
 

@@ -26,7 +26,7 @@ private struct Client {
             case .event(let event): events.append(event)
             case .close: isClosed = true
             case .log(let line): log.append(line)
-            case .look, .open: break
+            case .scan, .open: break
             }
         }
         return sent
@@ -460,7 +460,7 @@ private struct Client {
             #expect(effects.count == 1 && "\(effects)".contains("not connected"))
         }
         #expect(machine.handle(.request(.disconnect), at: .start) == [.event(.disconnected(nil))])
-        #expect(machine.handle(.request(.startScan), at: .start) == [.look])
+        #expect(machine.handle(.request(.startScan), at: .start) == [.scan])
     }
 
     @Test func `the end of a connection is reported once`() {

@@ -121,7 +121,7 @@ import Testing
                         .event(.wrote), .event(.writeFailed),
                         .event(.subscribed), .event(.subscribeFailed):
                         ended += 1
-                    case .event, .log, .look, .open, .close: break
+                    case .event, .log, .scan, .open, .close: break
                     }
                 }
             }
@@ -226,7 +226,7 @@ struct SimulatedPair {
                 channel.closed(connection: 1)
                 feed(.closed(id))
             case .event(let event): events.append(event)
-            case .look, .log: break
+            case .scan, .log: break
             }
         }
     }

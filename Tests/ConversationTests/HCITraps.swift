@@ -112,9 +112,9 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
         }
         for handle in 1...UInt16(3700) { take(HCI.notification("07", handle: handle, adapter: 1)) }
         for _ in 0..<500 { take(HCI.event("0e 04 01 03 0c 00", adapter: 0)) }
-        #expect(reassembler.hasOpenConnections && reassembler.table.looks == 0)
+        #expect(reassembler.hasOpenConnections && reassembler.table.examined == 0)
         for _ in 0..<500 { take(HCI.event("0e 04 01 03 0c 00", adapter: 1)) }
-        #expect(!reassembler.hasOpenConnections && reassembler.table.looks == 3700, "each of them once")
+        #expect(!reassembler.hasOpenConnections && reassembler.table.examined == 3700, "each of them once")
     }
 
     @Test func `BR/EDR traffic is counted`() {

@@ -94,7 +94,7 @@ import Testing
     func reads(_ text: String, _ name: String, _ isRandom: Bool) throws {
         let dialer = try L2CAPDialer(text)
         #expect(dialer.name == name && dialer.isRandom == isRandom && !dialer.hasRadio)
-        #expect(try dialer.look().address?.description == "A4:C1:38:01:02:03")
+        #expect(try dialer.peer().address?.description == "A4:C1:38:01:02:03")
     }
 
     @Test(arguments: [

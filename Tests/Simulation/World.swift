@@ -385,7 +385,7 @@ package struct World {
         let isThere = isAdvertised && !isAway
         for effect in effects {
             switch effect {
-            case .look:
+            case .scan:
                 let seen: CentralMachine.Input =
                     isThere
                     ? .found(Advertisement(peer: PeerID("bottle")))

@@ -176,6 +176,6 @@ import Emulator
 @Suite struct FaultVocabularyTests {
     @Test
     func `bottle faults and link faults have different names`() {
-        #expect(BottleFaultOption.all.filter { FaultPlan.knows($0.name) }.map(\.name) == [])
+        #expect(BottleFaultOption.all.filter { FaultPlan.isLinkFault($0.name) }.map(\.name) == [])
     }
 }

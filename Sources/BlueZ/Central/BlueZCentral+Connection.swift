@@ -82,7 +82,7 @@ extension BlueZCentral {
     }
 
     func disconnect() async {
-        isEndingScan()
+        endScan()
         guard let session, !session.isEnding else {
             if session == nil { emit(.disconnected(nil)) }
             return
@@ -92,7 +92,7 @@ extension BlueZCentral {
         guard !session.isShared else { return await leave(session) }
         async let asked: Void = service.disconnect(device)
         // The last write might not be sent yet: let bluetoothd end the connection after its delay.
-        if session.isConnected, !session.hasUnheardWrite { hangUpNow(device) }
+        if session.isConnected, !session.hasUnconfirmedWrite { hangUpNow(device) }
         await asked
         let ended = await wait(limit: .seconds(5)) { central in
             central.session?.number != session.number || central.device(device, "Connected")?.bool != true
@@ -138,7 +138,7 @@ extension BlueZCentral {
             address, isRandom: self.device(device, "AddressType")?.text == "random", adapter: index)
     }
 
-    private func isEndingScan() {
+    private func endScan() {
         guard isScanning else { return }
         Task { await stopScan() }
     }

@@ -70,7 +70,7 @@ extension BlueZCentral {
                 throw LinkError(.protocolViolation, "Reading handle \(handle) returned no bytes")
             }
             guard isCurrent(number) else { return }
-            session?.hasUnheardWrite = false
+            session?.hasUnconfirmedWrite = false
             emit(.read(handle: handle, value: value))
         } catch {
             if isCurrent(number) { emit(.readFailed(handle: handle, error)) }
@@ -82,7 +82,7 @@ extension BlueZCentral {
         do throws(LinkError) {
             let path = try path(handle)
             let options = DBusValue.properties(["type": .string(withResponse ? "request" : "command")])
-            session?.hasUnheardWrite = !withResponse
+            session?.hasUnconfirmedWrite = !withResponse
             _ = try await service.call(
                 path, BlueZName.gattCharacteristic, "WriteValue", [.bytes(value), options], limit: Self.limit,
                 "Writing handle \(handle) failed")
@@ -150,7 +150,7 @@ extension BlueZCentral {
 
     private func notified(_ handle: UInt16, _ value: [UInt8]) {
         guard let session, session.isConnected else { return }
-        self.session?.hasUnheardWrite = false
+        self.session?.hasUnconfirmedWrite = false
         guard flow.count < Self.eventLimit else {
             // Dropping values would make an incomplete log look complete.
             log("\(session.peer) sends values faster than they are processed: disconnecting")

@@ -118,14 +118,14 @@ extension BlueZCentral {
                     ))
             }
             if device == session?.device { session?.isEnding = true }
-            forgetting[device] = false
-            defer { forgetting[device] = nil }
+            removing[device] = false
+            defer { removing[device] = nil }
             _ = try await service.call(
                 adapter, BlueZName.adapter, "RemoveDevice", [.objectPath(device)], limit: Self.limit,
                 "Forgetting \(peer) failed")
             // BlueZ takes about 3 s to remove a connected device.
             let gone = await wait(limit: Self.limit) { central in
-                central.forgetting[device] != false || central.objects { $0[device, BlueZName.device] == nil }
+                central.removing[device] != false || central.objects { $0[device, BlueZName.device] == nil }
             }
             emit(
                 .recovered(

@@ -56,7 +56,7 @@ actor BlueZCentral {
     var reported: [String: Advertisement] = [:]
     var session: Session?
     /// Devices being removed; `true` once removed. A scan by any program can add them again at once.
-    var forgetting: [String: Bool] = [:]
+    var removing: [String: Bool] = [:]
     var waiters: [UInt64: Waiter] = [:]
     var lastSession: UInt64 = 0
     private var lastWaiter: UInt64 = 0
@@ -81,7 +81,7 @@ actor BlueZCentral {
         /// Whether this side is ending the connection, so that `disconnected` has no error.
         var isEnding = false
         /// Whether a write without response was sent and nothing has been received since.
-        var hasUnheardWrite = false
+        var hasUnconfirmedWrite = false
         var mtu = 23
         var table = RemoteTable()
         /// The paths of characteristics whose values arrive as signals.
@@ -191,7 +191,7 @@ actor BlueZCentral {
             adapter = nil
         case .object(let change): follow(change)
         }
-        tellAvailability(change)
+        reportAvailability(change)
         wakeWaiters()
     }
 
@@ -215,7 +215,7 @@ actor BlueZCentral {
                     LinkError(
                         .disconnected, "bluetoothd removed the bottle during the connection", isTransient: true))
             }
-            if interfaces.contains(BlueZName.device), forgetting[path] != nil { forgetting[path] = true }
+            if interfaces.contains(BlueZName.device), removing[path] != nil { removing[path] = true }
             if path == adapter, interfaces.contains(BlueZName.adapter) {
                 lose(LinkError(.noAdapter, "The adapter was removed", isTransient: true))
                 adapter = nil
@@ -225,7 +225,7 @@ actor BlueZCentral {
         }
     }
 
-    private func tellAvailability(_ change: BlueZService.Change) {
+    private func reportAvailability(_ change: BlueZService.Change) {
         let error: LinkError?
         switch change {
         case .disappeared(let reason): error = reason

@@ -68,7 +68,7 @@ package struct L2CAPDialer: SocketDialer {
     /// Always `false`: this link connects to one address without a scan.
     package var hasRadio: Bool { false }
 
-    package func look() throws(LinkError) -> Advertisement {
+    package func peer() throws(LinkError) -> Advertisement {
         Advertisement(peer: PeerID(address.description), address: address)
     }
 

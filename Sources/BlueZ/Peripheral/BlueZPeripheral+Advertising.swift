@@ -11,9 +11,9 @@ extension BlueZPeripheral {
         Task {
             do throws(LinkError) {
                 try await changeAdvertisement()
-                isOnAir()
+                advertisingSucceeded()
             } catch {
-                isOffAir(error)
+                advertisingFailed(error)
             }
         }
     }
@@ -46,7 +46,7 @@ extension BlueZPeripheral {
 
     /// Records that the advertising state is as requested. Reports it if the previous attempt failed.
     /// - Parameter always: whether to report the state even without a previous failure.
-    func isOnAir(_ always: Bool = false) {
+    func advertisingSucceeded(_ always: Bool = false) {
         // Without power, no device can see a registered advertisement.
         guard hasPower else { return }
         let was = advertisingFailure
@@ -61,7 +61,7 @@ extension BlueZPeripheral {
 
     static let withoutPower = LinkError(.poweredOff, "The adapter was switched off", isTransient: true)
 
-    private func isOffAir(_ failure: LinkError) {
+    private func advertisingFailed(_ failure: LinkError) {
         // bluetoothd or the adapter is gone. Another handler reports that and publishes again later.
         guard isPublished, !isClosed else { return }
         let error = hasPower ? failure : Self.withoutPower

@@ -174,7 +174,7 @@ actor BlueZPeripheral {
             await withdrawApplication()
             throw error
         }
-        isOnAir()
+        advertisingSucceeded()
         publishingBackoff.reset()
     }
 
@@ -245,13 +245,13 @@ actor BlueZPeripheral {
         guard isPublished else { return isOn ? publishAgain() : () }
         if isOn {
             advertisingBackoff.reset()
-            if isAdvertising || !wantsAdvertisement { isOnAir(true) }
+            if isAdvertising || !wantsAdvertisement { advertisingSucceeded(true) }
             updateAdvertisement()
         } else {
-            let isTold = advertisingFailure == Self.withoutPower
+            let wasReported = advertisingFailure == Self.withoutPower
             advertisingFailure = Self.withoutPower
             for path in centrals.keys.sorted() { connectionChanged(path, false) }
-            if !isTold { emit(.unavailable(Self.withoutPower)) }
+            if !wasReported { emit(.unavailable(Self.withoutPower)) }
         }
     }
 

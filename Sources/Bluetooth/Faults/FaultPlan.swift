@@ -82,7 +82,7 @@ extension FaultPlan {
     }
 
     /// Whether the word starts with the name of a link fault; its value can be invalid. Programs can define others.
-    package static func knows(_ word: some StringProtocol) -> Bool {
+    package static func isLinkFault(_ word: some StringProtocol) -> Bool {
         let name = word.prefix { $0 != "@" && $0 != "=" && $0 != ":" }
         return name == "mtu" || Kind(rawValue: String(name)) != nil
     }

@@ -12,13 +12,13 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     /// Yields when the consumer has taken an event from the full `out`.
     private let room: AsyncStream<Void>
     private let timer: DeadlineTimer
-    private var seam: GATTFaultInjector
+    private var injector: GATTFaultInjector
 
     package init(_ base: any PeripheralLink, instruments: LinkInstruments) {
         self.base = base
         self.instruments = instruments
         events = out.stream()
-        seam = GATTFaultInjector(instruments.faults ?? FaultPlan(), seed: instruments.seed)
+        injector = GATTFaultInjector(instruments.faults ?? FaultPlan(), seed: instruments.seed)
         timer = DeadlineTimer(queue: queue, clock: instruments.clock)
         let (room, hasRoom) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.room = room
@@ -29,7 +29,7 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     package var name: String { base.name }
 
     package func perform(_ request: PeripheralRequest) {
-        queue.async { self.apply(self.seam.handle(request, at: self.instruments.clock.now())) }
+        queue.async { self.apply(self.injector.handle(request, at: self.instruments.clock.now())) }
     }
 
     package func open(_ application: GATTApplication) async throws(LinkError) {
@@ -54,13 +54,13 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
     private func pump() async {
         var room = room.makeAsyncIterator()
         for await event in base.events {
-            queue.async { self.apply(self.seam.handle(event, at: self.instruments.clock.now())) }
+            queue.async { self.apply(self.injector.handle(event, at: self.instruments.clock.now())) }
             while out.isFull { await room.next() }
         }
         queue.async { self.out.finish() }
     }
 
-    private func expire() { apply(seam.tick(at: instruments.clock.now())) }
+    private func expire() { apply(injector.tick(at: instruments.clock.now())) }
 
     private func apply(_ effects: [GATTFaultInjector.Effect]) {
         for effect in effects {
@@ -70,6 +70,6 @@ package final class FaultyPeripheralLink: PeripheralLink, @unchecked Sendable {
             case .log(let line): instruments.log(line)
             }
         }
-        timer.set(seam.nextDeadline)
+        timer.set(injector.nextDeadline)
     }
 }

@@ -14,7 +14,7 @@ struct GATTFaultInjector: Sendable {
         var connection: Int
         var subscriptions: Set<BluetoothUUID> = []
         /// The tokens of reads and writes that the base link expects a response to.
-        var owed: Set<UInt64> = []
+        var unanswered: Set<UInt64> = []
     }
 
     private var channel: FaultyChannel
@@ -24,7 +24,7 @@ struct GATTFaultInjector: Sendable {
     /// The requests in the channel by number. The channel sees only an opcode and this number.
     private var requests: [UInt64: PeripheralRequest] = [:]
     /// For each notified value, in order, whether the consumer still expects `notified`.
-    private var handedDown: [BluetoothUUID: [Bool]] = [:]
+    private var expectsNotified: [BluetoothUUID: [Bool]] = [:]
 
     init(_ plan: FaultPlan, seed: UInt64) {
         channel = FaultyChannel(plan, seed: seed)
@@ -41,11 +41,11 @@ struct GATTFaultInjector: Sendable {
         case .disconnected(let id):
             return ended(id) + [.yield(event)]
         case .read(let id, _, _, let token):
-            centrals[id]?.owed.insert(token)
-            return arrive(event, .readRequest, from: id, at: now)
+            centrals[id]?.unanswered.insert(token)
+            return receive(event, .readRequest, from: id, at: now)
         case .write(let id, _, _, let token):
-            if let token { centrals[id]?.owed.insert(token) }
-            return arrive(event, token == nil ? .writeCommand : .writeRequest, from: id, at: now)
+            if let token { centrals[id]?.unanswered.insert(token) }
+            return receive(event, token == nil ? .writeCommand : .writeRequest, from: id, at: now)
         case .subscribed(let id, let uuid):
             centrals[id]?.subscriptions.insert(uuid)
             return [.yield(event)]
@@ -53,8 +53,8 @@ struct GATTFaultInjector: Sendable {
             centrals[id]?.subscriptions.remove(uuid)
             return [.yield(event)]
         case .notified(let uuid):
-            guard handedDown[uuid]?.isEmpty == false else { return [.yield(event)] }
-            return handedDown[uuid]?.removeFirst() == true ? [.yield(event)] : []
+            guard expectsNotified[uuid]?.isEmpty == false else { return [.yield(event)] }
+            return expectsNotified[uuid]?.removeFirst() == true ? [.yield(event)] : []
         case .mtuChanged, .unavailable, .available:
             return [.yield(event)]
         }
@@ -63,21 +63,21 @@ struct GATTFaultInjector: Sendable {
     mutating func handle(_ request: PeripheralRequest, at now: MonotonicInstant) -> [Effect] {
         switch request {
         case .respond(let token, let response):
-            guard let (id, central) = centrals.first(where: { $0.value.owed.contains(token) }) else { return [] }
+            guard let (id, central) = centrals.first(where: { $0.value.unanswered.contains(token) }) else { return [] }
             let opcode: ATTOpcode = if case .error = response { .errorResponse } else { .readResponse }
-            return leave(request, opcode, to: id, central.connection, at: now).effects
+            return send(request, opcode, to: id, central.connection, at: now).effects
         case .notify(let uuid, _):
             // There is normally one central. If there are several, the connection of the first one counts.
             let listening = centrals.filter { $0.value.subscriptions.contains(uuid) }.min {
                 $0.value.connection < $1.value.connection
             }
             guard let (id, central) = listening else {
-                handedDown[uuid, default: []].append(true)
+                expectsNotified[uuid, default: []].append(true)
                 return [.perform(request)]
             }
-            let (effects, hasLeft) = leave(request, .notification, to: id, central.connection, at: now)
+            let (effects, isSent) = send(request, .notification, to: id, central.connection, at: now)
             // A lost or delayed value counts as sent for the consumer.
-            return hasLeft ? effects : effects + [.yield(.notified(uuid))]
+            return isSent ? effects : effects + [.yield(.notified(uuid))]
         case .disconnect, .advertise:
             return [.perform(request)]
         }
@@ -106,10 +106,10 @@ struct GATTFaultInjector: Sendable {
         forget([])
         // The base link requires a response to each request, also if the fault plan lost the response.
         let unlikelyError: UInt8 = 0x0E
-        return central.owed.sorted().map { .perform(.respond(token: $0, .error(unlikelyError))) }
+        return central.unanswered.sorted().map { .perform(.respond(token: $0, .error(unlikelyError))) }
     }
 
-    private mutating func arrive(
+    private mutating func receive(
         _ event: PeripheralEvent, _ opcode: ATTOpcode, from id: CentralID, at now: MonotonicInstant
     ) -> [Effect] {
         guard let connection = centrals[id]?.connection else { return [.yield(event)] }
@@ -122,15 +122,15 @@ struct GATTFaultInjector: Sendable {
         }
     }
 
-    /// Passes a response or value to the central: at once, later, twice or never. With `hasLeft`, the base link reports
+    /// Passes a response or value to the central: at once, later, twice or never. With `isSent`, the base link reports
     /// `notified`.
-    private mutating func leave(
+    private mutating func send(
         _ request: PeripheralRequest, _ opcode: ATTOpcode, to id: CentralID, _ connection: Int, at now: MonotonicInstant
-    ) -> (effects: [Effect], hasLeft: Bool) {
+    ) -> (effects: [Effect], isSent: Bool) {
         lastMessage += 1
         let mine = lastMessage
         requests[mine] = request
-        var hasLeft = false
+        var isSent = false
         var effects: [Effect] = []
         var delivered: Set<UInt64> = []
         let bytes = [opcode.rawValue] + (0..<8).map { UInt8(truncatingIfNeeded: mine >> ($0 * 8)) }
@@ -138,15 +138,15 @@ struct GATTFaultInjector: Sendable {
             switch effect {
             case .deliver(_, _, let bytes):
                 guard let number = Self.number(bytes) else { continue }
-                effects += deliver(number, tellsConsumer: number == mine && !hasLeft)
+                effects += deliver(number, tellsConsumer: number == mine && !isSent)
                 delivered.insert(number)
-                hasLeft = hasLeft || number == mine
+                isSent = isSent || number == mine
             case .disconnect: effects.append(.perform(.disconnect(id)))
             case .log(let line): effects.append(.log(line))
             }
         }
         forget(delivered)
-        return (effects, hasLeft)
+        return (effects, isSent)
     }
 
     private static func number(_ bytes: [UInt8]) -> UInt64? {
@@ -158,9 +158,9 @@ struct GATTFaultInjector: Sendable {
         guard let request = requests[number] else { return [] }
         switch request {
         case .respond(let token, _):
-            for id in centrals.keys { centrals[id]?.owed.remove(token) }
+            for id in centrals.keys { centrals[id]?.unanswered.remove(token) }
         case .notify(let uuid, _):
-            handedDown[uuid, default: []].append(tellsConsumer)
+            expectsNotified[uuid, default: []].append(tellsConsumer)
         case .disconnect, .advertise:
             break
         }

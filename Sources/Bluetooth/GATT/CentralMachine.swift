@@ -15,7 +15,7 @@ package struct CentralMachine: Sendable {
 
     /// An effect, to be performed in order.
     package enum Effect: Hashable, Sendable {
-        case look
+        case scan
         case open(PeerID)
         case send([UInt8])
         case close
@@ -71,7 +71,7 @@ package struct CentralMachine: Sendable {
 
     private mutating func perform(_ request: CentralRequest, at now: MonotonicInstant) -> [Effect] {
         switch request {
-        case .startScan: return [.look]
+        case .startScan: return [.scan]
         case .stopScan: return []
         case .connect(let peer, let limit):
             guard case .idle = state else {
@@ -110,22 +110,22 @@ package struct CentralMachine: Sendable {
 
     private mutating func feed(_ input: GATTClient.Input, at now: MonotonicInstant) -> [Effect] {
         var client: GATTClient
-        let wishes: [GATTClient.Effect]
+        let clientEffects: [GATTClient.Effect]
         switch state {
         case .idle, .opening:
             return []
         case .settling(let peer, let deadline, let current):
             client = current
-            wishes = client.handle(input, at: now)
+            clientEffects = client.handle(input, at: now)
             state = .settling(peer, deadline: deadline, client)
         case .connected(let peer, let current):
             client = current
-            wishes = client.handle(input, at: now)
+            clientEffects = client.handle(input, at: now)
             state = .connected(peer, client)
         }
         var effects: [Effect] = []
-        for wish in wishes {
-            switch wish {
+        for effect in clientEffects {
+            switch effect {
             case .send(let bytes): effects.append(.send(bytes))
             case .event(let event): effects.append(.event(event))
             case .log(let line): effects.append(.log(line))

@@ -96,10 +96,10 @@ struct Discovery: Sendable {
 
     private mutating func take(_ group: ATTGroupValue) throws(LinkError) {
         guard let uuid = BluetoothUUID(littleEndian: group.value) else {
-            throw Self.lie("a service UUID of \(group.value.count) bytes at handle \(group.handle)")
+            throw Self.invalid("a service UUID of \(group.value.count) bytes at handle \(group.handle)")
         }
         try advance(past: group.handle, to: group.end, "service")
-        guard found.count < GATTClient.Limit.services else { throw Self.lie("more than \(found.count) services") }
+        guard found.count < GATTClient.Limit.services else { throw Self.invalid("more than \(found.count) services") }
         found.append(Service(range: ATTHandleRange(group.handle, group.end), uuid: uuid))
     }
 
@@ -116,15 +116,15 @@ struct Discovery: Sendable {
     /// Parses a declaration's value: properties (1), value handle (2), UUID (2 or 16).
     private mutating func take(_ item: ATTHandleValue, in service: Int) throws(LinkError) {
         guard item.value.count >= 5, let uuid = BluetoothUUID(littleEndian: item.value.dropFirst(3)) else {
-            throw Self.lie("a characteristic declaration of \(item.value.count) bytes at handle \(item.handle)")
+            throw Self.invalid("a characteristic declaration of \(item.value.count) bytes at handle \(item.handle)")
         }
         let handle = UInt16(item.value[1]) | UInt16(item.value[2]) << 8
         try advance(past: item.handle, to: item.handle, "characteristic")
         guard handle > item.handle, handle <= found[service].range.last, result.properties[handle] == nil else {
-            throw Self.lie("a characteristic at handle \(item.handle) with its value at handle \(handle)")
+            throw Self.invalid("a characteristic at handle \(item.handle) with its value at handle \(handle)")
         }
         guard result.properties.count < GATTClient.Limit.characteristics else {
-            throw Self.lie("more than \(result.properties.count) characteristics")
+            throw Self.invalid("more than \(result.properties.count) characteristics")
         }
         let properties = CharacteristicProperties(rawValue: item.value[0])
         result.properties[handle] = properties
@@ -159,12 +159,12 @@ struct Discovery: Sendable {
     /// Advances the search. A found item must be in the requested range and after all earlier ones.
     private mutating func advance(past handle: UInt16, to end: UInt16, _ what: String) throws(LinkError) {
         guard Int(handle) >= search.next, end >= handle, end <= search.last else {
-            throw Self.lie("a \(what) at handles \(handle) to \(end), requested \(search.next) to \(search.last)")
+            throw Self.invalid("a \(what) at handles \(handle) to \(end), requested \(search.next) to \(search.last)")
         }
         search.next = Int(end) + 1
     }
 
-    private static func lie(_ what: String) -> LinkError {
+    private static func invalid(_ what: String) -> LinkError {
         LinkError(.protocolViolation, "the peer's attribute table is invalid: \(what)")
     }
 }

@@ -53,7 +53,7 @@ struct AirExchange {
     }
 
     /// Weights the states by the sequence bits of a packet: bit 2 NESN, bit 3 SN.
-    mutating func hear(_ header: UInt8) {
+    mutating func weigh(sequenceBitsOf header: UInt8) {
         let bits = Int(header >> 3 & 1 | (header >> 2 & 1) << 1)
         for state in 0..<16 {
             if state & 3 != bits { sent[state] *= 0.001 }

@@ -30,7 +30,7 @@ struct ConnectionTable {
     private var free: [Int] = []
     private var ofAdapter: [UInt32: Set<Int>] = [:]
     /// The number of connections examined by adapter resets so far.
-    private(set) var looks = 0
+    private(set) var examined = 0
     private var lastID = 0
     private var lastKey: UInt64 = .max
     private var lastSlot = -1
@@ -51,7 +51,7 @@ struct ConnectionTable {
     /// The open connections of an adapter, which end with its reset, in order of their first packet.
     mutating func open(of adapter: UInt32) -> [Int] {
         guard let slots = ofAdapter[adapter] else { return [] }
-        looks += slots.count
+        examined += slots.count
         return slots.sorted { self.slots[$0].observed.id < self.slots[$1].observed.id }
     }
 

@@ -137,8 +137,8 @@ extension ConversationReassembler {
         let meaning = meaning(of: payload, header: header, slot: slot)
         // Read the connection's state in one access, because each access is expensive.
         let (direction, succession, isTerminated) = table.slots[slot].withAir { air in
-            let (direction, isSure) = air.clock.judge(
-                header: header, said: packet.direction, at: packet.time, channel: facts.rfChannel,
+            let (direction, isSure) = air.clock.estimate(
+                header: header, stated: packet.direction, at: packet.time, channel: facts.rfChannel,
                 length: payload.byteCount, phy: facts.phy, meaning: meaning,
                 repeats: air.repeatOdds(header: header, payload))
             return (

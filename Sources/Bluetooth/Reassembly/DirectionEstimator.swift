@@ -52,16 +52,16 @@ struct DirectionEstimator {
     /// Estimates the direction of the next packet of the connection.
     /// - Parameters:
     ///   - header: the first byte of the data header (bit 2 NESN, bit 3 SN).
-    ///   - said: the direction that the sniffer states, if any.
+    ///   - stated: the direction that the sniffer states, if any.
     ///   - repeats: the odds that it retransmits the central's packet, against the peripheral's.
     /// - Returns: the direction, and whether it is certain.
-    mutating func judge(
-        header: UInt8, said: TrafficDirection?, at time: Duration?, channel: UInt8?, length: Int,
+    mutating func estimate(
+        header: UInt8, stated said: TrafficDirection?, at time: Duration?, channel: UInt8?, length: Int,
         phy: LinkLayerFacts.PHY, meaning: Meaning, repeats: Float = 1
     ) -> (TrafficDirection, isFirm: Bool) {
         let moment = begin(time, channel, length, phy)
         defer { end(moment, time, isDamaged: false) }
-        exchange.hear(header)
+        exchange.weigh(sequenceBitsOf: header)
         if let said, stated.take(said, isAnswer: moment == .answer) {
             exchange.weigh(said == .sent ? 1000 : 0.001)
             return (said, true)

@@ -5,19 +5,19 @@ import Synchronization
 package final class RecordingPeripheralLink: PeripheralLink {
     package let events: AsyncStream<PeripheralEvent>
     private let base: any PeripheralLink
-    private let scribe: LinkTranscript
+    private let transcript: LinkTranscript
     private let identify: (@Sendable (BluetoothAddress) -> Void)?
 
     /// - Parameter instruments: only the clock and the two observers are used.
     package init(_ base: any PeripheralLink, instruments: LinkInstruments) {
         self.base = base
         identify = instruments.identify
-        let scribe = LinkTranscript(instruments)
-        self.scribe = scribe
+        let transcript = LinkTranscript(instruments)
+        self.transcript = transcript
         let source = PulledEvents(base.events)
         events = AsyncStream {
             let event = await source.next()
-            if let event { scribe.note { $0.note(event, at: $1) } }
+            if let event { transcript.note { $0.note(event, at: $1) } }
             return event
         }
     }
@@ -25,12 +25,12 @@ package final class RecordingPeripheralLink: PeripheralLink {
     package var name: String { base.name }
 
     package func perform(_ request: PeripheralRequest) {
-        scribe.note { $0.note(request, at: $1) }
+        transcript.note { $0.note(request, at: $1) }
         base.perform(request)
     }
 
     package func open(_ application: GATTApplication) async throws(LinkError) {
-        scribe.begin(try GATTTranscript(application))
+        transcript.begin(try GATTTranscript(application))
         try await base.open(application)
         if let address = await base.ownAddress() { identify?(address) }
     }

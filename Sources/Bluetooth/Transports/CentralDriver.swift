@@ -3,7 +3,7 @@ import Dispatch
 /// A transport for a central's PDUs. The driver calls it on its queue, and it answers on that queue.
 protocol CentralTransport: AnyObject {
     /// Searches for the peer. The transport answers with `found` or `notFound`.
-    func look()
+    func scan()
     func open(_ peer: PeerID)
     func send(_ bytes: [UInt8])
     /// Ends the connection or the attempt, without an event.
@@ -84,7 +84,7 @@ final class CentralDriver: @unchecked Sendable {
 
     private func perform(_ effect: CentralMachine.Effect) {
         switch effect {
-        case .look: transport?.look()
+        case .scan: transport?.scan()
         case .open(let peer): transport?.open(peer)
         case .send(let bytes): pass(bytes, .toPeripheral)
         case .close:

@@ -20,7 +20,7 @@ package final class HCICentralLink: CentralLink {
     deinit { driver.events.finish() }
 
     package func perform(_ request: CentralRequest) {
-        if case .stopScan = request { driver.queue.async { [transport] in transport.stopLooking() } }
+        if case .stopScan = request { driver.queue.async { [transport] in transport.stopScan() } }
         driver.perform(request)
     }
 
@@ -39,7 +39,7 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
     private let driver: CentralDriver
     private var isScanning = false
     private var seen: [PeerID: Known] = [:]
-    private var told: Set<PeerID> = []
+    private var reported: Set<PeerID> = []
     private var connection: UInt16?
     private var wanted: BluetoothAddress?
     private var attempt = 0
@@ -56,23 +56,23 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
         controller.onEnd = { [weak self] in self?.lose($0) }
     }
 
-    func look() {
+    func scan() {
         controller.ready { [weak self] outcome in
             guard let self else { return }
             switch outcome {
             case .success:
                 guard !self.isScanning else { return }
-                (self.isScanning, self.told) = (true, [])
-                self.controller.tell(.scan(true))
+                (self.isScanning, self.reported) = (true, [])
+                self.controller.handle(.scan(true))
             case .failure(let error): self.driver.feed(.notFound(error))
             }
         }
     }
 
-    func stopLooking() {
+    func stopScan() {
         guard isScanning else { return }
         isScanning = false
-        controller.tell(.scan(false))
+        controller.handle(.scan(false))
     }
 
     func open(_ peer: PeerID) {
@@ -87,28 +87,28 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
                     return self.driver.feed(.openFailed(LinkError(.notFound, "invalid address '\(peer)'")))
                 }
                 // Most controllers cannot connect while they scan.
-                self.stopLooking()
+                self.stopScan()
                 self.wanted = address
-                self.controller.tell(.connect(address, isRandom: known?.isRandom ?? (address.value >> 46 == 3)))
+                self.controller.handle(.connect(address, isRandom: known?.isRandom ?? (address.value >> 46 == 3)))
             case .failure(let error): self.driver.feed(.openFailed(error))
             }
         }
     }
 
     func send(_ bytes: [UInt8]) {
-        if let connection { controller.tell(.send(connection: connection, bytes)) }
+        if let connection { controller.handle(.send(connection: connection, bytes)) }
     }
 
     func close() {
         attempt += 1
-        if wanted != nil { controller.tell(.cancelConnect) }
+        if wanted != nil { controller.handle(.cancelConnect) }
         wanted = nil
-        if let connection { controller.tell(.disconnect(connection)) }
+        if let connection { controller.handle(.disconnect(connection)) }
         connection = nil
     }
 
     func leave(_ done: @escaping () -> Void) {
-        stopLooking()
+        stopScan()
         controller.leave(done)
     }
 
@@ -119,7 +119,7 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
         switch effect {
         case .advertised(let sighting): see(sighting)
         case .connected(let handle, let address, _):
-            guard wanted == address else { return controller.tell(.disconnect(handle)) }
+            guard wanted == address else { return controller.handle(.disconnect(handle)) }
             wanted = nil
             connection = handle
             driver.feed(.opened)
@@ -162,11 +162,11 @@ private final class HCICentralTransport: CentralTransport, @unchecked Sendable {
         advertisement.isAddressPrivate = sighting.isRandom && sighting.address.value >> 46 < 2
         advertisement.take(sighting.data)
         advertisement.rssi = before?.rssi ?? sighting.rssi
-        guard advertisement != before || !told.contains(peer), before != nil || seen.count < Self.mostSeen else {
+        guard advertisement != before || !reported.contains(peer), before != nil || seen.count < Self.mostSeen else {
             return
         }
         seen[peer] = Known(sighting: sighting, advertisement: advertisement)
-        told.insert(peer)
+        reported.insert(peer)
         driver.feed(.found(advertisement))
     }
 }

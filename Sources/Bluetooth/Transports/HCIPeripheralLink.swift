@@ -81,8 +81,8 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
 
     func hide() {
         isOver = true
-        if controller.address != nil { controller.tell(.advertise(nil)) }
-        for handle in connections.values { controller.tell(.disconnect(handle)) }
+        if controller.address != nil { controller.handle(.advertise(nil)) }
+        for handle in connections.values { controller.handle(.disconnect(handle)) }
     }
 
     func leave(_ done: @escaping () -> Void) { controller.leave(done) }
@@ -90,17 +90,17 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     // MARK: PeripheralTransport
 
     func send(_ bytes: [UInt8], to central: CentralID) {
-        if let handle = connections[central] { controller.tell(.send(connection: handle, bytes)) }
+        if let handle = connections[central] { controller.handle(.send(connection: handle, bytes)) }
     }
 
     func close(_ central: CentralID) {
-        if let handle = connections.removeValue(forKey: central) { controller.tell(.disconnect(handle)) }
+        if let handle = connections.removeValue(forKey: central) { controller.handle(.disconnect(handle)) }
     }
 
     func advertise(_ visible: Bool) {
         isVisible = visible
         guard controller.address != nil, let advertisement else { return }
-        controller.tell(.advertise(visible ? advertisement : nil))
+        controller.handle(.advertise(visible ? advertisement : nil))
     }
 
     /// The controller has its own flow control by credits.
@@ -111,7 +111,7 @@ private final class HCIPeripheralTransport: PeripheralTransport, @unchecked Send
     private func take(_ effect: HCIHost.Effect) {
         switch effect {
         case .connected(let handle, let address, isCentral: false):
-            guard !isOver else { return controller.tell(.disconnect(handle)) }
+            guard !isOver else { return controller.handle(.disconnect(handle)) }
             let central = CentralID("\(address)#\(handle)")
             connections[central] = handle
             driver.feed(.opened(central))

@@ -99,7 +99,7 @@ private final class MemoryCable: CentralTransport, PeripheralTransport, @uncheck
 
     // MARK: Central
 
-    func look() {
+    func scan() {
         guard isListening else {
             return central.feed(
                 .notFound(LinkError(.notFound, "\(name) has no peripheral", isTransient: true)))

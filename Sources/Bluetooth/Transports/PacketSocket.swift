@@ -32,7 +32,7 @@ final class PacketSocket: @unchecked Sendable {
     private var outbox: [[UInt8]] = []
     private var isConnecting: Bool
     private var isClosed = false
-    private var isDeaf = false
+    private var isSendingClosed = false
     /// Whether the peer has disconnected. Its earlier data are still readable.
     private var wasReset = false
     private var wantsToRead = true
@@ -53,7 +53,7 @@ final class PacketSocket: @unchecked Sendable {
     deinit { close() }
 
     func send(_ bytes: [UInt8]) {
-        guard !isClosed, !isDeaf else { return }
+        guard !isClosed, !isSendingClosed else { return }
         var bytes = frames == nil ? bytes : BasicFrames.frame(bytes)
         guard outbox.isEmpty, !isConnecting else { return keep(bytes) }
         switch transmit(&bytes) {
@@ -61,7 +61,7 @@ final class PacketSocket: @unchecked Sendable {
         case EAGAIN, ENOBUFS:
             keep(bytes)
             onEvent(.congested)
-        default: turnDeaf()
+        default: stopSending()
         }
     }
 
@@ -110,7 +110,7 @@ final class PacketSocket: @unchecked Sendable {
             switch transmit(&outbox[0]) {
             case nil: outbox.removeFirst()
             case EAGAIN, ENOBUFS: return
-            default: return turnDeaf()
+            default: return stopSending()
             }
             if outbox.isEmpty {
                 update()
@@ -183,8 +183,8 @@ final class PacketSocket: @unchecked Sendable {
     }
 
     /// Stops sending, because the peer no longer receives. Reading continues, because earlier data might be unread.
-    private func turnDeaf() {
-        isDeaf = true
+    private func stopSending() {
+        isSendingClosed = true
         let wasCongested = isCongested
         outbox = []
         update()

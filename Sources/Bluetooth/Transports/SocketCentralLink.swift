@@ -37,9 +37,9 @@ private final class SocketCentralTransport: CentralTransport, @unchecked Sendabl
         self.driver = driver
     }
 
-    func look() {
+    func scan() {
         do throws(LinkError) {
-            driver.feed(.found(try dialer.look()))
+            driver.feed(.found(try dialer.peer()))
         } catch {
             driver.feed(.notFound(error))
         }

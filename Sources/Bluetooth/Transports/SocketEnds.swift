@@ -3,7 +3,7 @@ package protocol SocketDialer: Sendable {
     var name: String { get }
     var hasRadio: Bool { get }
     /// The peer, as far as it is known without a connection.
-    func look() throws(LinkError) -> Advertisement
+    func peer() throws(LinkError) -> Advertisement
     /// Starts to connect without blocking. The caller owns the non-blocking descriptor.
     func dial(_ peer: PeerID) throws(LinkError) -> SocketDial
     func explain(_ error: Int32) -> LinkError

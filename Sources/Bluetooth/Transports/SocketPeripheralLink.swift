@@ -69,7 +69,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
         let descriptor = try listener.listen()
         self.descriptor = descriptor
         mark = listener.mark
-        source = DescriptorSource(owning: descriptor, queue: driver.queue) { [weak self] _ in self?.somebodyComes() }
+        source = DescriptorSource(owning: descriptor, queue: driver.queue) { [weak self] _ in self?.acceptConnection() }
         update()
     }
 
@@ -82,7 +82,7 @@ private final class SocketPeripheralTransport: PeripheralTransport, @unchecked S
 
     // MARK: Connections
 
-    private func somebodyComes() {
+    private func acceptConnection() {
         // Process disconnects first, because the same central might have reconnected.
         for socket in sockets.values { socket.readNow() }
         guard isVisible else { return waitForVisibility() }

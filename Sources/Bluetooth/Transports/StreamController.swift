@@ -15,22 +15,22 @@ final class StreamController: @unchecked Sendable {
     private var leaving: (() -> Void)?
     private let instruments: LinkInstruments
     /// The timer for the controller's responses.
-    private let answering: DeadlineTimer
-    private let parting: DeadlineTimer
-    private static let patience = Duration.seconds(5)
+    private let responding: DeadlineTimer
+    private let closing: DeadlineTimer
+    private static let responseLimit = Duration.seconds(5)
     /// The time limit for the controller's responses to the last commands.
-    private static let farewell = Duration.seconds(1)
+    private static let closeLimit = Duration.seconds(1)
 
     init(_ place: NetworkEndpoint, queue: DispatchQueue, instruments: LinkInstruments) {
         (self.place, self.queue, self.instruments) = (place, queue, instruments)
-        answering = DeadlineTimer(queue: queue, clock: instruments.clock)
-        parting = DeadlineTimer(queue: queue, clock: instruments.clock)
+        responding = DeadlineTimer(queue: queue, clock: instruments.clock)
+        closing = DeadlineTimer(queue: queue, clock: instruments.clock)
         host = HCIHost(fallback: place.address)
-        answering.onFire = { [weak self] in
+        responding.onFire = { [weak self] in
             guard let self else { return }
             self.end("the controller at \(self.place) does not answer")
         }
-        parting.onFire = { [weak self] in self?.leaving?() }
+        closing.onFire = { [weak self] in self?.leaving?() }
     }
 
     /// Calls `body` when the controller is ready. Connects if there is no connection.
@@ -48,7 +48,7 @@ final class StreamController: @unchecked Sendable {
         made.open()
     }
 
-    func tell(_ input: HCIHost.Input) {
+    func handle(_ input: HCIHost.Input) {
         let before = host.commandsSent
         for effect in host.handle(input) { perform(effect) }
         if let leaving, !host.isWaiting {
@@ -56,9 +56,9 @@ final class StreamController: @unchecked Sendable {
             leaving()
         }
         if !host.isWaiting {
-            answering.set(nil)
+            responding.set(nil)
         } else if host.commandsSent != before {
-            answering.set(instruments.clock.now().advanced(by: Self.patience))
+            responding.set(instruments.clock.now().advanced(by: Self.responseLimit))
         }
     }
 
@@ -71,13 +71,13 @@ final class StreamController: @unchecked Sendable {
         }
         guard address != nil, host.isWaiting else { return finish() }
         leaving = finish
-        parting.set(instruments.clock.now().advanced(by: Self.farewell))
+        closing.set(instruments.clock.now().advanced(by: Self.closeLimit))
     }
 
     func close() {
         turn += 1
-        answering.set(nil)
-        parting.set(nil)
+        responding.set(nil)
+        closing.set(nil)
         stream?.close()
         stream = nil
         address = nil
@@ -86,8 +86,8 @@ final class StreamController: @unchecked Sendable {
 
     private func take(_ event: TCPStream.Event) {
         switch event {
-        case .opened: tell(.opened)
-        case .received(let bytes): tell(.received(bytes))
+        case .opened: handle(.opened)
+        case .received(let bytes): handle(.received(bytes))
         case .ended(let sentence): end(sentence)
         }
     }
@@ -97,9 +97,9 @@ final class StreamController: @unchecked Sendable {
         case .send(let bytes): stream?.send(bytes)
         case .ready(let address):
             self.address = address
-            let told = waiting
+            let callers = waiting
             waiting = []
-            for body in told { body(.success(address)) }
+            for body in callers { body(.success(address)) }
         case .broken(let sentence): end("\(place): \(sentence)")
         case .refused(let opcode, let status):
             instruments.log(
@@ -117,9 +117,9 @@ final class StreamController: @unchecked Sendable {
         let gone = host.handle(.closed)
         close()
         let error = LinkError(.noAdapter, sentence, isTransient: true)
-        let (told, left) = (waiting, leaving)
+        let (callers, left) = (waiting, leaving)
         (waiting, leaving) = ([], nil)
-        for body in told { body(.failure(error)) }
+        for body in callers { body(.failure(error)) }
         left?()
         for effect in gone { onEffect?(effect) }
         if wasReady { onEnd?(error) }

@@ -73,7 +73,7 @@ extension UnixSocket: SocketDialer {
     package var name: String { "\(kind):\(path)" }
     package var hasRadio: Bool { false }
 
-    package func look() throws(LinkError) -> Advertisement {
+    package func peer() throws(LinkError) -> Advertisement {
         guard let file else {
             throw LinkError(.notFound, "socket not found: \(path). Start the peripheral first", isTransient: true)
         }

@@ -16,11 +16,11 @@ extension VirtualBottleMachine {
         }
         guard !injector.chance(plan.ignore) else { return log("ignored, fault 'ignore': \(command.meaning)") }
         log(command.meaning)
-        if recorded.mode == .strict, !recorded.saw(bytes), let central = session?.central {
+        if recorded.mode == .strict, !recorded.contains(bytes), let central = session?.central {
             log("the capture never saw that: \(central) is disconnected")
             return emit(.link(.disconnect(central)))
         }
-        if !knows(command), let values = recorded.next(to: bytes) {
+        if !supports(command), let values = recorded.next(to: bytes) {
             log("answered as recorded, \(values.count) values")
             return send(values.map { Outgoing(value: $0, kind: .answer) }, at: now)
         }
@@ -38,7 +38,7 @@ extension VirtualBottleMachine {
     }
 
     /// Whether the model supports a command. Some supported commands have no response.
-    private func knows(_ command: HostCommand) -> Bool {
+    private func supports(_ command: HostCommand) -> Bool {
         switch command {
         case .unknown: false
         case .draftDump(let byte): session?.profile == .draft || Self.retailDumps.contains(byte)
@@ -81,7 +81,7 @@ extension VirtualBottleMachine {
     }
 
     /// Sends state and log to a client that has sent no command.
-    mutating func tellState(at now: MonotonicInstant) {
+    mutating func sendState(at now: MonotonicInstant) {
         answer(snapshot(at: now).frame(identity.model), at: now)
         let records = beginDump(clearing: false)
         if !records.isEmpty {

@@ -177,7 +177,7 @@ extension VirtualBottleMachine {
     /// Sends the next value if the previous one is sent.
     mutating func pump(at now: MonotonicInstant) {
         keepAlive(at: now)
-        tellUnasked(at: now)
+        sendUnrequested(at: now)
         if let until = session?.inFlightUntil, until <= now {
             session?.inFlightUntil = nil
             log("no send confirmation within 30 s: sending the next notification")
@@ -213,11 +213,11 @@ extension VirtualBottleMachine {
         emit(.link(.notify(GATTShape.keepAlive, value: [0x01])))
     }
 
-    private mutating func tellUnasked(at now: MonotonicInstant) {
+    private mutating func sendUnrequested(at now: MonotonicInstant) {
         guard let due = session?.unaskedAt, due <= now else { return }
         session?.unaskedAt = nil
         log("sending state and log without a request (quirk 'unasked')")
-        tellState(at: now)
+        sendState(at: now)
     }
 
     private mutating func rubbish(at now: MonotonicInstant) {

@@ -45,7 +45,7 @@ package struct RecordedAnswers: Hashable, Sendable {
 
     package static let none = RecordedAnswers(.model, exchanges: [])
 
-    func saw(_ request: [UInt8]) -> Bool { shapes.contains(Shape(request)) }
+    func contains(_ request: [UInt8]) -> Bool { shapes.contains(Shape(request)) }
 
     /// The next recorded response to this request; the last one repeats. `nil` if there is none.
     mutating func next(to request: [UInt8]) -> [[UInt8]]? {
