@@ -7,21 +7,30 @@ import TrackerService
 
 /// One person's state, computed once for all requests, and sent to all event streams when it changes (tracker spec B8).
 actor StateFeed {
-    /// The serialized state.
-    struct Text: Sendable {
+    /// The serialized state as one kind of caller sees it.
+    struct View: Sendable {
         var bytes: ByteBuffer
-        /// The state for callers without access to Waterline.
-        var shared: Shared
         /// A tag that is equal for states that differ only by the passing of time.
         var tag: String
-        /// The state as a server-sent event.
-        var frame: ByteBuffer
+    }
 
-        struct Shared: Sendable {
-            var bytes: ByteBuffer
-            var frame: ByteBuffer
-            /// The tag of the part that such a caller sees, so that changes of a session are not detectable.
-            var tag: String
+    struct Text: Sendable {
+        var whole: View
+        /// The state for callers without access to Waterline. Its tag does not show changes of a session.
+        var shared: View
+
+        func view(withWaterline: Bool) -> View { withWaterline ? whole : shared }
+    }
+
+    /// Numbers the contents of a state. The passing of time alone does not change the number.
+    private struct Version {
+        private(set) var number: UInt64 = 0
+        private var snapshot: TrackerSnapshot?
+        private var status: ServiceStatus?
+
+        mutating func update(_ snapshot: TrackerSnapshot, _ status: ServiceStatus?) {
+            guard self.snapshot.map({ !$0.says(theSameAs: snapshot) }) ?? true || self.status != status else { return }
+            (self.snapshot, self.status, number) = (snapshot, status, number + 1)
         }
     }
 
@@ -87,13 +96,10 @@ actor StateFeed {
     private var justSaid: [Notice] = []
 
     private var known: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
-    private var told: Said?
-    /// The state that was last sent to callers without access to Waterline.
-    private var toldShared: Said?
+    private var (whole, shared) = (Version(), Version())
     /// The last state that the streams received.
     private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
     private var toldSession: ByteBuffer?
-    private var tags: (all: UInt64, shared: UInt64) = (0, 0)
     /// The start time in milliseconds since 1970, by a clock that may be wrong.
     private let born = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
 
@@ -116,14 +122,12 @@ actor StateFeed {
         let second = desk.context.now.wholeSeconds
         if let known, known.mark == mark, known.second == second, known.status == status { return known.text }
         let snapshot = try desk.state()
-        let (all, shared) = (
-            Said(snapshot: snapshot, status: status), Said(snapshot: snapshot.withoutWaterline, status: status)
-        )
-        let isNews = (all: !all.says(theSameAs: told), shared: !shared.says(theSameAs: toldShared))
-        // A tag identifies the content that was sent with it.
-        if isNews.all { (told, tags.all) = (all, tags.all + 1) }
-        if isNews.shared { (toldShared, tags.shared) = (shared, tags.shared + 1) }
-        let text = Text(all, tag: "W/\"\(born)-\(tags.all)\"", shared: shared, tag: "W/\"\(born)-s\(tags.shared)\"")
+        let limited = snapshot.withoutWaterline
+        whole.update(snapshot, status)
+        shared.update(limited, status)
+        let text = Text(
+            whole: View(snapshot, status, isWhole: true, tag: "W/\"\(born)-\(whole.number)\""),
+            shared: View(limited, status, isWhole: false, tag: "W/\"\(born)-s\(shared.number)\""))
         known = (mark, second, status, text)
         return text
     }
@@ -277,10 +281,10 @@ actor StateFeed {
         guard isTick || mark != followed?.mark || status != followed?.status else { return }
         try sayRecorded()
         let text = try await current()
-        if text.tag != followed?.tag {
+        if text.whole.tag != followed?.tag {
             for watcher in watchers.values { watcher.tell(.state(text, id: nil)) }
         }
-        followed = (mark, status, text.tag, desk.now)
+        followed = (mark, status, text.whole.tag, desk.now)
         let session = try session()
         if session != toldSession {
             toldSession = session
@@ -292,25 +296,10 @@ actor StateFeed {
     private func session() throws -> ByteBuffer? { try desk().sessionIfAny().map(Wire.json) }
 }
 
-extension StateFeed {
-    /// The content of a state.
-    fileprivate struct Said {
-        var snapshot: TrackerSnapshot
-        var status: ServiceStatus?
-
-        func says(theSameAs other: Said?) -> Bool {
-            other.map { $0.snapshot.says(theSameAs: snapshot) && $0.status == status } ?? false
-        }
-    }
-}
-
-extension StateFeed.Text {
-    fileprivate init(_ all: StateFeed.Said, tag: String, shared: StateFeed.Said, tag sharedTag: String) {
+extension StateFeed.View {
+    fileprivate init(_ snapshot: TrackerSnapshot, _ status: ServiceStatus?, isWhole: Bool, tag: String) {
+        bytes = Wire.json(Whole(snapshot: snapshot, service: status, waterlineShown: isWhole))
         self.tag = tag
-        bytes = Wire.json(Whole(snapshot: all.snapshot, service: all.status, waterlineShown: true))
-        frame = EventFrame.bytes("state", bytes)
-        let sharedBytes = Wire.json(Whole(snapshot: shared.snapshot, service: shared.status, waterlineShown: false))
-        self.shared = Shared(bytes: sharedBytes, frame: EventFrame.bytes("state", sharedBytes), tag: sharedTag)
     }
 
     private struct Whole: Encodable {
@@ -332,22 +321,12 @@ extension StateFeed.Text {
         }
     }
 
-    func bytes(withWaterline: Bool) -> ByteBuffer { withWaterline ? bytes : shared.bytes }
-
-    func tag(withWaterline: Bool) -> String { withWaterline ? tag : shared.tag }
-
-    func frame(withWaterline: Bool) -> ByteBuffer { withWaterline ? frame : shared.frame }
-
     /// The state with these keys only.
-    func picked(_ fields: [String], withWaterline: Bool) -> ByteBuffer {
-        let whole = Data(bytes(withWaterline: withWaterline).readableBytesView)
-        guard let object = try? JSONSerialization.jsonObject(with: whole) as? [String: Any] else {
-            return ByteBuffer(string: "{}")
-        }
-        let wanted = object.filter { fields.contains($0.key) }
-        let data =
-            (try? JSONSerialization.data(withJSONObject: wanted, options: [.sortedKeys, .withoutEscapingSlashes]))
-            ?? Data("{}".utf8)
-        return ByteBuffer(bytes: data)
+    func picked(_ fields: [String]) -> ByteBuffer {
+        let object = try? JSONSerialization.jsonObject(with: Data(bytes.readableBytesView)) as? [String: Any]
+        let wanted = (object ?? [:]).filter { fields.contains($0.key) }
+        let data = try? JSONSerialization.data(
+            withJSONObject: wanted, options: [.sortedKeys, .withoutEscapingSlashes])
+        return ByteBuffer(bytes: data ?? Data("{}".utf8))
     }
 }

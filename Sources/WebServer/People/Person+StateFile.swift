@@ -18,16 +18,10 @@ extension Person {
         trouble: @escaping @Sendable (String) -> Void
     ) async {
         let keeper = StateFileKeeper(person: self, trouble: trouble)
-        guard let watch else {
-            while !Task.isCancelled {
-                await keeper.look()
-                try? await Task.sleep(for: Self.fileLookEvery)
-            }
-            return
-        }
-        await DayObserver(writes: watch.writes, settling: DayObserver.calmly) {
+        let pause = watch == nil ? Self.fileLookEvery : every
+        await DayObserver(writes: watch?.writes ?? AsyncStream { _ in }, settling: DayObserver.calmly) {
             await keeper.look()
-            return every
+            return pause
         }.run()
         withExtendedLifetime(watch) {}
     }
@@ -51,7 +45,7 @@ private actor StateFileKeeper {
             // A pause of a minute may end slightly early.
             if written.map({ $0.mark != mark || abs($0.at.seconds(to: desk.now)) >= StateFeed.tickSeconds - 1 }) ?? true
             {
-                let text = try await person.feed.current()
+                let text = try await person.feed.current().whole
                 if text.tag != written?.tag { try desk.store.writeStateFile(Array(text.bytes.readableBytesView)) }
                 written = (mark, desk.now, text.tag)
             }

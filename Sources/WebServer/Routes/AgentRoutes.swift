@@ -8,13 +8,10 @@ enum AgentRoutes {
     static func add(to table: RouteTable) {
         table.stream("agent", needs: .log) { ask in
             try ask.needSession()
-            let (person, channel, token) = (
-                ask.person, ask.visit.channel, ask.visit.caller.token?.text
-            )
+            let (person, channel) = (ask.person, ask.visit.channel)
             guard let sink = person.agents else {
                 throw HTTPProblem.missing("This service does not use desktop agents.")
             }
-            let request = ask.request
             let body = ResponseBody { writer in
                 guard let (agent, events) = await sink.attach(hangUp: { channel.close(promise: nil) }) else {
                     return try await writer.finish(nil)
@@ -25,21 +22,11 @@ enum AgentRoutes {
                     while (try? await Task.sleep(for: StateFeed.pingEvery)) != nil { await sink.ping() }
                 }
                 defer { pings.cancel() }
-                do {
-                    try await request.body.consumeWithInboundCloseHandler { _ in
-                        for await event in events {
-                            guard try token.map({ try person.desk().use(token: $0) != nil }) ?? true else { break }
-                            try await writer.write(frame(event, person))
-                        }
-                    } onInboundClosed: {
-                        Task { await sink.leave(agent) }
-                    }
-                } catch {
+                try await ask.send(events, to: &writer) {
                     await sink.leave(agent)
-                    throw error
+                } frame: {
+                    frame($0, person)
                 }
-                await sink.leave(agent)
-                try await writer.finish(nil)
             }
             return Response(
                 status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)

@@ -27,7 +27,7 @@ enum EventRoutes {
                         state: $0, hasSession: $0.contains("session"),
                         hasNotifications: showsNotifications || $0.contains("notify"))
                 } ?? Parts()
-            let (looks, request) = (try !ask.queryIs("looks", "no"), ask.request)
+            let looks = try !ask.queryIs("looks", "no")
             try await feed.checkPlace(token?.id)
             let body = ResponseBody { writer in
                 let seesWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isOwner }
@@ -44,41 +44,23 @@ enum EventRoutes {
                     after: lastID, token: token?.id, showsNotifications: showsNotifications,
                     seesWaterline: seesWaterline, looks: looks
                 ) { channel.close(promise: nil) }
-                do {
-                    try await writer.write(EventFrame.retry)
-                    // Detects a disconnect at once, not only at a failed write.
-                    try await request.body.consumeWithInboundCloseHandler { _ in
-                        var (said, saidTag) = (ByteBuffer(), "")
-                        for await event in events {
-                            // A revoked token receives no further events.
-                            guard try token.map({ try person.desk().use(token: $0.text) != nil }) ?? true else { break }
-                            if case .notify(let notice) = event, !sees(notice) { continue }
-                            let seesSessions = seesWaterline()
-                            if case .state(let text, let id) = event {
-                                let tag = text.tag(withWaterline: seesSessions)
-                                // A changed tag alone would reveal that something happened in a session.
-                                guard seesSessions || id != nil || tag != saidTag else { continue }
-                                saidTag = tag
-                            }
-                            let frame = frame(event, parts, seesSessions)
-                            guard frame.readableBytes > 0 else { continue }
-                            // The selected keys may be equal although the state has changed.
-                            if let wanted = parts.state, case .state(let text, _) = event {
-                                let picked = text.picked(wanted, withWaterline: seesSessions)
-                                guard picked != said else { continue }
-                                said = picked
-                            }
-                            try await writer.write(frame)
-                        }
-                    } onInboundClosed: {
-                        Task { await feed.leave(id) }
-                    }
-                } catch {
+                var (sent, sentTag) = (ByteBuffer(), "")
+                try await ask.send(events, to: &writer, first: EventFrame.retry) {
                     await feed.leave(id)
-                    throw error
+                } frame: { event in
+                    if case .notify(let notice) = event, !sees(notice) { return nil }
+                    let seesSessions = seesWaterline()
+                    guard case .state(let text, let id) = event else { return frame(event, parts, seesSessions) }
+                    let state = text.view(withWaterline: seesSessions)
+                    // A changed tag alone would reveal that something happened in a session.
+                    guard seesSessions || id != nil || state.tag != sentTag else { return nil }
+                    sentTag = state.tag
+                    let bytes = parts.state.map(state.picked) ?? state.bytes
+                    // The selected keys may be equal although the state has changed.
+                    guard parts.state == nil || bytes != sent else { return nil }
+                    sent = bytes
+                    return EventFrame.bytes("state", bytes, id: id)
                 }
-                await feed.leave(id)
-                try await writer.finish(nil)
             }
             return Response(
                 status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)
@@ -93,23 +75,46 @@ enum EventRoutes {
         var hasNotifications = true
     }
 
-    /// The event for this caller; empty if the caller has no access or has not requested it.
-    private static func frame(_ event: StateFeed.Event, _ parts: Parts, _ seesWaterline: Bool) -> ByteBuffer {
+    /// An event other than a state for this caller; `nil` if the caller has no access or has not requested it.
+    private static func frame(_ event: StateFeed.Event, _ parts: Parts, _ seesWaterline: Bool) -> ByteBuffer? {
         switch event {
-        case .state(let text, nil):
-            parts.state.map { EventFrame.bytes("state", text.picked($0, withWaterline: seesWaterline)) }
-                ?? text.frame(withWaterline: seesWaterline)
-        case .state(let text, let id?):
-            EventFrame.bytes(
-                "state",
-                parts.state.map { text.picked($0, withWaterline: seesWaterline) }
-                    ?? text.bytes(withWaterline: seesWaterline), id: id)
+        case .state: nil
         case .notify(let notice):
-            parts.hasNotifications ? EventFrame.bytes("notify", notice.bytes, id: notice.place) : ByteBuffer()
-        case .gap(let bytes): parts.hasNotifications ? EventFrame.bytes("gap", bytes) : ByteBuffer()
-        case .session(let bytes): parts.hasSession && seesWaterline ? EventFrame.bytes("session", bytes) : ByteBuffer()
+            parts.hasNotifications ? EventFrame.bytes("notify", notice.bytes, id: notice.place) : nil
+        case .gap(let bytes): parts.hasNotifications ? EventFrame.bytes("gap", bytes) : nil
+        case .session(let bytes): parts.hasSession && seesWaterline ? EventFrame.bytes("session", bytes) : nil
         case .ping: EventFrame.ping
         }
+    }
+}
+
+extension Ask {
+    /// Writes events until they end, the client disconnects, or its token is revoked.
+    /// - Parameters:
+    ///   - leave: called at the end, also more than once.
+    ///   - frame: `nil` for an event that this client does not get.
+    func send<Event: Sendable>(
+        _ events: AsyncStream<Event>, to writer: inout any ResponseBodyWriter, first: ByteBuffer? = nil,
+        leave: @escaping @Sendable () async -> Void, frame: (Event) throws -> ByteBuffer?
+    ) async throws {
+        do {
+            if let first { try await writer.write(first) }
+            // Detects a disconnect at once, not only at a failed write.
+            try await request.body.consumeWithInboundCloseHandler { _ in
+                for await event in events {
+                    guard try visit.caller.token.map({ try person.desk().use(token: $0.text) != nil }) ?? true
+                    else { break }
+                    if let frame = try frame(event) { try await writer.write(frame) }
+                }
+            } onInboundClosed: {
+                Task { await leave() }
+            }
+        } catch {
+            await leave()
+            throw error
+        }
+        await leave()
+        try await writer.finish(nil)
     }
 }
 

@@ -5,15 +5,14 @@ enum StateRoutes {
     static func add(to table: RouteTable) {
         table.get("state") { ask in
             await ask.person.service?.look(.once)
-            let text = try await ask.person.feed.current()
-            let seesWaterline = ask.seesWaterline
-            let tag = text.tag(withWaterline: seesWaterline)
+            let state = try await ask.person.feed.current().view(withWaterline: ask.seesWaterline)
+            let tag = state.tag
             if let known = ask.request.headers[.ifNoneMatch], matches(known, tag) {
                 return Answer(
                     status: .notModified, type: "", bytes: .init(), headers: [.eTag: tag, .cacheControl: "no-cache"])
             }
             return Answer(
-                type: "application/json", bytes: text.bytes(withWaterline: seesWaterline),
+                type: "application/json", bytes: state.bytes,
                 headers: [.eTag: tag, .cacheControl: "no-cache"])
         }
         table.action(.post, "sync", needs: .log, way: .repeatable) { _, desk in
