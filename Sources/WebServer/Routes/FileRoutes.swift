@@ -21,11 +21,13 @@ enum FileRoutes {
                 _ = try desk.exportDrinks(format, to: write)
             }
         }
-        table.upload("import", needs: .control) { desk, spool in
-            do {
-                return .json(try desk.importDrinks { feed in try spool.read(feed) })
-            } catch let error as HealthFileError {
-                throw HTTPProblem.wrong(error.code, "\(error.sentence) Nothing was imported.")
+        for (path, scope) in [("import", Scope.control), ("shortcuts/samples", .log)] {
+            table.upload(path, needs: scope) { desk, spool in
+                do {
+                    return .json(try desk.importDrinks { feed in try spool.read(feed) })
+                } catch let error as HealthFileError {
+                    throw HTTPProblem.wrong(error.code, "\(error.sentence) Nothing was imported.")
+                }
             }
         }
         table.stream("journal/export") { ask in

@@ -1,8 +1,7 @@
 import TrackerCore
 import TrackerService
 
-/// Routes for a phone's automation (Apple's Shortcuts): amounts to write to its health records, and amounts found there
-/// (tracker spec 10.11).
+/// Routes for a phone's automation (Apple's Shortcuts): amounts to write to its health records (tracker spec 10.11).
 enum PhoneRoutes {
     static func add(to table: RouteTable) {
         table.get("shortcuts/drinks", query: ["days"]) { ask in
@@ -12,13 +11,6 @@ enum PhoneRoutes {
             let keys = try fields.texts("keys") ?? []
             try fields.finish()
             return .json(try desk.noteGiven(keys))
-        }
-        table.upload("shortcuts/samples", needs: .log) { desk, spool in
-            do {
-                return .json(try desk.importDrinks { feed in try spool.read(feed) })
-            } catch let error as HealthFileError {
-                throw HTTPProblem.wrong(error.code, "\(error.sentence) Nothing was imported.")
-            }
         }
     }
 }
