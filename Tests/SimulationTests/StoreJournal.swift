@@ -1,7 +1,9 @@
-import HomeAssistant
 import Simulation
 import Store
 import TrackerCore
+import TrackerService
+
+@testable import HomeAssistant
 
 /// The product's journal in memory.
 struct StoreJournal: ScenarioJournal {
@@ -25,17 +27,21 @@ struct StoreJournal: ScenarioJournal {
     }
 
     func openOutlet() throws -> (any ScenarioPublisher)? {
-        StoreOutlet(queue: try DrinkChangeQueue(opening: store, id: "scenario"))
+        _ = try store.openOutlet(StoreOutlet.name) { "scenario" }
+        return StoreOutlet(store: store)
     }
 
     /// The store's publisher, and the messages as the broker parses them.
     private struct StoreOutlet: ScenarioPublisher {
-        let queue: DrinkChangeQueue
+        static let name = "mqtt"
+        let store: TrackerStore
 
         func due(now: Instant) throws -> [PublishedDrink] {
-            try queue.due(now: now, seesWaterline: false).map { try PublishedDrink(json: $0.text) }
+            try store.changes(for: Self.name, limit: 200).map {
+                try PublishedDrink(json: TrackerDesk.json(SipPayload($0, now: now, seesWaterline: false)))
+            }
         }
-        func confirmed(through sequence: Int64) throws { try queue.confirmed(through: sequence) }
+        func confirmed(through sequence: Int64) throws { try store.delivered(Self.name, through: sequence) }
     }
 
     func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { try store.append(entries) }

@@ -10,6 +10,8 @@ struct MQTTSession {
     private static let heartbeat = Duration.seconds(300)
     private static let healthEvery = Duration.seconds(600)
     private static let settingsEvery = Duration.seconds(1)
+    /// The maximum number of drinks per publication.
+    private static let batch = 200
 
     private let owner: MQTTPublisher
     private let plan: MQTTPlan
@@ -156,21 +158,25 @@ struct MQTTSession {
     private mutating func publishSips() async throws {
         while !Task.isCancelled, denials.mayTry(topics.sip) {
             let desk = try around.desk()
-            let queue = DrinkChangeQueue(desk.store, of: outlet.name)
             // After a rejection send one drink first: the broker might have accepted part of a batch.
-            let limit = denials.isDenied(topics.sip) ? 1 : DrinkChangeQueue.batch
-            let due = try queue.due(now: desk.now, seesWaterline: around.sharesWaterline(), limit: limit)
+            let limit = denials.isDenied(topics.sip) ? 1 : Self.batch
+            let due = try desk.store.changes(for: outlet.name, limit: limit)
             guard let last = due.last else { return }
             let known = await owner.unnoted
-            let fresh = due.filter { !known.contains($0.change) }
-            let deliveries = try await publish(fresh.map { MQTTMessage(topics.sip, $0.text) })
+            let fresh = due.filter { !known.contains($0) }
+            let seesWaterline = around.sharesWaterline()
+            let deliveries = try await publish(
+                fresh.map {
+                    let sip = SipPayload($0, now: desk.now, seesWaterline: seesWaterline)
+                    return MQTTMessage(topics.sip, try TrackerDesk.json(sip))
+                })
             let answers = zip(fresh, deliveries)
-            await owner.noteTaken(answers.filter { $1.isTaken }.map(\.0.change))
-            let denied = answers.first { !$1.isTaken }?.0.change.sequence
-            let through = denied.map { denied in due.last { $0.change.sequence < denied }?.change } ?? last.change
+            await owner.noteTaken(answers.filter { $1.isTaken }.map(\.0))
+            let denied = answers.first { !$1.isTaken }?.0.sequence
+            let through = denied.map { denied in due.last { $0.sequence < denied } } ?? last
             // If this write fails (full disk), the drinks are not published again.
             if let through {
-                try queue.confirmed(through: through.sequence)
+                try desk.store.delivered(outlet.name, through: through.sequence)
                 await owner.forgetTaken(through: through.sequence)
             }
             if denied != nil || due.count < limit { return }
