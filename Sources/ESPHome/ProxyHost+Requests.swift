@@ -26,10 +26,10 @@ extension ProxyHost {
         let address = session.address
         switch request {
         case .discover where session.isDiscovered: emit(.discovered(session.services.map(\.service)))
-        case .discover: expect(.discover, .services(address))
-        case .read(let handle): expect(.read(handle), .read(address, handle))
+        case .discover: expect(.discover, of: request, .services(address))
+        case .read(let handle): expect(.read(handle), of: request, .read(address, handle))
         case .write(let handle, let value, withResponse: true):
-            expect(.write(handle), .write(address, handle, value, isAnswered: true))
+            expect(.write(handle), of: request, .write(address, handle, value, isAnswered: true))
         case .write(let handle, let value, withResponse: false):
             send(.write(address, handle, value, isAnswered: false))
             emit(.wrote(handle: handle))
@@ -44,14 +44,16 @@ extension ProxyHost {
             guard found.configuration != nil else {
                 return fail("the characteristic at handle \(handle) has no Client Characteristic Configuration")
             }
-            expect(.listen(handle), .notify(address, handle))
+            expect(.listen(handle), of: request, .notify(address, handle))
         case .startScan, .stopScan, .connect, .disconnect, .forget, .powerCycle: break
         }
     }
 
-    private mutating func expect(_ operation: ProxySession.Operation, _ request: ProxyRequest) {
-        session?.current = (operation, now.advanced(by: Limit.operation))
-        send(request)
+    private mutating func expect(
+        _ operation: ProxySession.Operation, of request: CentralRequest, _ message: ProxyRequest
+    ) {
+        session?.current = (operation, request, now.advanced(by: Limit.operation))
+        send(message)
     }
 
     private mutating func conclude(_ event: CentralEvent) {
@@ -81,8 +83,9 @@ extension ProxyHost {
             }
         case .subscribed(address, let handle) where current == .listen(handle): configure(handle)
         case .failed(address, let handle, let error):
-            guard let current, current == .discover || handle == current.handle else { return }
-            conclude(current.failure(Self.refusal(handle, error, place)))
+            guard let current, let request = session.current?.request, current == .discover || handle == current.handle
+            else { return }
+            conclude(Self.failure(of: request, Self.refusal(handle, error, place)))
         default: break
         }
     }
@@ -93,7 +96,7 @@ extension ProxyHost {
             return
         }
         expect(
-            .configure(handle, descriptor: descriptor),
+            .configure(handle, descriptor: descriptor), of: .subscribe(handle: handle),
             .writeDescriptor(session.address, descriptor, found.properties.contains(.notify) ? [1, 0] : [2, 0]))
     }
 

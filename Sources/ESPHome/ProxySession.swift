@@ -25,14 +25,6 @@ struct ProxySession {
             }
         }
 
-        func failure(_ error: LinkError) -> CentralEvent {
-            switch self {
-            case .discover: .discoveryFailed(error)
-            case .read(let handle): .readFailed(handle: handle, error)
-            case .write(let handle): .writeFailed(handle: handle, error)
-            case .listen(let handle), .configure(let handle, _): .subscribeFailed(handle: handle, error)
-            }
-        }
     }
 
     let peer: PeerID
@@ -42,7 +34,7 @@ struct ProxySession {
     var services: [ProxyService] = []
     var isDiscovered = false
     var waiting: [CentralRequest] = []
-    var current: (operation: Operation, deadline: MonotonicInstant)?
+    var current: (operation: Operation, request: CentralRequest, deadline: MonotonicInstant)?
 
     /// The properties and descriptor of the characteristic with this value handle.
     func characteristic(_ handle: UInt16) -> (properties: CharacteristicProperties, configuration: UInt16?)? {
