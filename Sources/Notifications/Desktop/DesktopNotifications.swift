@@ -126,29 +126,24 @@ package actor DesktopNotifications: NotificationSink {
         }
     }
 
-    /// Reads the server's capabilities. Subscribes to signals first, to detect a new owner.
+    /// Reads the server's capabilities, again if its owner changes during the call.
     private func asked(_ connection: DBusConnection, _ id: String) async throws(DBusFailure) -> Server {
-        for _ in 1..<Self.questions {
+        let call = DBusCall(Self.service, Self.path, Self.service, "GetCapabilities")
+        var questions = 1
+        while true {
             let before = change
             do throws(DBusFailure) {
-                return try await asked(connection, id, before)
+                let answer = try await connection.call(call, limit: limits.start)
+                guard let owner = try await connection.watchOwner(of: Self.service),
+                    let capabilities = answer.first?.texts, change == before
+                else { throw DBusFailure(DBusFailure.failed, "the notification server has exited") }
+                return Server(
+                    connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities), change: before)
             } catch {
-                guard change != before else { throw error }
+                guard change != before, questions < Self.questions else { throw error }
+                questions += 1
             }
         }
-        return try await asked(connection, id, change)
-    }
-
-    private func asked(_ connection: DBusConnection, _ id: String, _ before: UInt64) async throws(DBusFailure) -> Server
-    {
-        let answer = try await connection.call(
-            DBusCall(Self.service, Self.path, Self.service, "GetCapabilities"), limit: limits.start)
-        guard let owner = try await connection.watchOwner(of: Self.service), let capabilities = answer.first?.texts,
-            change == before
-        else {
-            throw DBusFailure(DBusFailure.failed, "the notification server has exited")
-        }
-        return Server(connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities), change: before)
     }
 
     func wake() { (pause, restsUntil) = (nil, nil) }
