@@ -60,22 +60,19 @@ struct ServiceDesktop: Sendable {
 
     var object: SessionObject {
         let (desk, reminders) = (desk, reminders)
-        @Sendable func write(_ body: @Sendable (TrackerDesk) throws -> String) async throws -> String {
-            let answer = try body(await desk.desk(source: "dbus"))
-            await reminders.poke()
+        return SessionObject(instance: instance) { action in
+            let desk = await desk.desk(source: "dbus", canNotify: reminders.reachesSomebody)
+            let answer =
+                switch action {
+                case .logDrink(let preset): try TrackerDesk.json(try desk.drink(preset: preset))
+                case .logWater: try TrackerDesk.json(try desk.water())
+                case .startSession: try TrackerDesk.json(try desk.startSession().session)
+                case .endSession: try TrackerDesk.json(try desk.endSession())
+                case .getState: try TrackerDesk.json(try desk.state())
+                }
+            if action != .getState { await reminders.poke() }
             return answer
         }
-        return SessionObject(
-            instance: instance,
-            intents: .init(
-                logDrink: { preset in try await write { try TrackerDesk.json(try $0.drink(preset: preset)) } },
-                logWater: { try await write { try TrackerDesk.json(try $0.water()) } },
-                startSession: { try await write { try TrackerDesk.json(try $0.startSession().session) } },
-                endSession: { try await write { try TrackerDesk.json(try $0.endSession()) } },
-                state: {
-                    try TrackerDesk.json(
-                        try await desk.desk(source: "dbus", canNotify: reminders.reachesSomebody).state())
-                }))
     }
 
     private static func open(_ address: String?, _ token: String?, _ desktop: DesktopNotifications, _ log: Logger) async

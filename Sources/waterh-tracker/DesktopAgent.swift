@@ -72,7 +72,7 @@ actor DesktopAgent {
         outlets.pressed = { await self.pressed($0) }
         outlets.appeared = { await self.wake() }
         await desktop.attend(outlets)
-        let object = SessionObject(instance: instance, intents: intents)
+        let object = SessionObject(instance: instance) { try await self.perform($0) }
         let offering = Task { await object.run() }
         defer { offering.cancel() }
         var backoff = Backoff(first: Self.shortestPause, longest: Self.longestPause)
@@ -195,29 +195,29 @@ actor DesktopAgent {
         await desktop.open(page + press.kind.page, token: press.activationToken)
     }
 
-    /// The actions of the D-Bus object, performed by the service.
-    private var intents: SessionObject.Intents {
-        @Sendable func ask(_ body: @escaping @Sendable (ServiceSocket) throws -> Data) async throws -> String {
-            do {
-                return String(decoding: try await self.away(body), as: UTF8.self)
-            } catch let failure as CommandFailure {
-                // Return the service's message without the advice of the command line.
-                throw Refusal(
-                    failure.code ?? "failed", failure.sentence,
-                    category: failure.status == .refused ? .refused : .failed)
-            }
+    /// Performs an action of the D-Bus object by the service.
+    private func perform(_ action: SessionObject.Action) async throws -> String {
+        func post(_ target: String, _ body: JSONValue = [:]) async throws -> Data {
+            try await self.post("/api/v1/session" + target, body, by: DrinkSource.dbus.rawValue)
         }
-        @Sendable func post(_ target: String, _ body: JSONValue = [:]) async throws -> String {
-            try await ask { try $0.post("/api/v1/session" + target, body, by: DrinkSource.dbus.rawValue) }
-        }
-        return .init(
-            logDrink: { preset in try await post("/drink", preset.map { ["preset": .string($0)] as JSONValue } ?? [:])
-            }, logWater: { try await post("/water") },
-            startSession: {
+        do {
+            let answer: Data
+            switch action {
+            case .logDrink(let preset):
+                answer = try await post("/drink", preset.map { ["preset": .string($0)] as JSONValue } ?? [:])
+            case .logWater: answer = try await post("/water")
+            case .startSession:
                 _ = try await post("")
-                return try await ask { try $0.get("/api/v1/session") }
-            },
-            endSession: { try await post("/end") }, state: { try await ask { try $0.get("/api/v1/state") } })
+                answer = try await away { try $0.get("/api/v1/session") }
+            case .endSession: answer = try await post("/end")
+            case .getState: answer = try await away { try $0.get("/api/v1/state") }
+            }
+            return String(decoding: answer, as: UTF8.self)
+        } catch let failure as CommandFailure {
+            // Return the service's message without the advice of the command line.
+            throw Refusal(
+                failure.code ?? "failed", failure.sentence, category: failure.status == .refused ? .refused : .failed)
+        }
     }
 
     private func post(_ target: String, _ body: JSONValue, by surface: String? = nil) async throws -> Data {

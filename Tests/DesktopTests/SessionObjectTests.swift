@@ -15,12 +15,15 @@ struct SessionObjectTests {
     }
 
     private func object(_ bus: PrivateBus, _ name: String, instance: String? = nil) -> SessionObject {
-        SessionObject(
-            bus: { .address(bus.address) }, instance: instance,
-            intents: .init(
-                logDrink: { "\(name) drink \($0 ?? "usual")" }, logWater: { throw NoSession() },
-                startSession: { "\(name) started" }, endSession: { "\(name) ended" },
-                state: { "\(name) state" }))
+        SessionObject(bus: { .address(bus.address) }, instance: instance) { action in
+            switch action {
+            case .logDrink(let preset): "\(name) drink \(preset ?? "usual")"
+            case .logWater: throw NoSession()
+            case .startSession: "\(name) started"
+            case .endSession: "\(name) ended"
+            case .getState: "\(name) state"
+            }
+        }
     }
 
     private func call(_ bus: PrivateBus, _ arguments: String...) async throws -> Program.Result {

@@ -9,40 +9,27 @@ package actor SessionObject {
     package static let path = "/org/waterh/Tracker"
     static let errors = "org.waterh.Error."
 
-    /// The actions of the object. Each returns the new state as JSON.
-    package struct Intents: Sendable {
+    package enum Action: Hashable, Sendable {
         /// Logs a drink; `nil` logs the default drink.
-        package var logDrink: @Sendable (_ preset: String?) async throws -> String
-        package var logWater: @Sendable () async throws -> String
-        package var startSession: @Sendable () async throws -> String
-        package var endSession: @Sendable () async throws -> String
-        package var state: @Sendable () async throws -> String
-
-        package init(
-            logDrink: @escaping @Sendable (_ preset: String?) async throws -> String,
-            logWater: @escaping @Sendable () async throws -> String,
-            startSession: @escaping @Sendable () async throws -> String,
-            endSession: @escaping @Sendable () async throws -> String,
-            state: @escaping @Sendable () async throws -> String
-        ) {
-            (self.logDrink, self.logWater, self.startSession) = (logDrink, logWater, startSession)
-            (self.endSession, self.state) = (endSession, state)
-        }
+        case logDrink(preset: String?)
+        case logWater, startSession, endSession, getState
     }
 
     private static let pause = Duration.seconds(60)
     /// The maximum length of an error message in characters, because it can contain the input.
     private static let longestSentence = 500
     private let bus: @Sendable () -> DBusConnection.Bus?
-    private let intents: Intents
+    private let act: @Sendable (Action) async throws -> String
     private let instance: String?
 
-    /// - Parameter instance: the service's instance name; `nil` for none.
+    /// - Parameters:
+    ///   - instance: the service's instance name; `nil` for none.
+    ///   - act: performs an action, and returns the new state as JSON.
     package init(
         bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
-        instance: String? = nil, intents: Intents
+        instance: String? = nil, act: @escaping @Sendable (Action) async throws -> String
     ) {
-        (self.bus, self.instance, self.intents) = (bus, instance, intents)
+        (self.bus, self.instance, self.act) = (bus, instance, act)
     }
 
     package static func name(ofInstance instance: String) -> String { "\(name).\(PlainName.of(instance))" }
@@ -53,7 +40,7 @@ package actor SessionObject {
             if let bus = bus(),
                 let connection = try? await DBusConnection.open(bus, on: QueueExecutor("session object"))
             {
-                await connection.export(Self.path, [Self.interface(intents, connection)])
+                await connection.export(Self.path, [Self.interface(connection, act)])
                 if await takeNames(connection) { await Self.end(of: connection) }
                 await connection.close()
                 if !Task.isCancelled { try? await Task.sleep(for: .seconds(1)) }
@@ -85,15 +72,16 @@ package actor SessionObject {
         }
     }
 
-    private static func interface(_ intents: Intents, _ connection: DBusConnection) -> DBusInterface {
-        let state = [DBusArgument("state", "s")]
+    private static func interface(
+        _ connection: DBusConnection, _ act: @escaping @Sendable (Action) async throws -> String
+    ) -> DBusInterface {
         func method(
-            _ name: String, input: [DBusArgument] = [], _ act: @escaping @Sendable ([DBusValue]) async throws -> String
+            _ name: String, input: [DBusArgument] = [], _ action: @escaping @Sendable ([DBusValue]) -> Action
         ) -> DBusMethod {
-            DBusMethod(name, input: input, output: state) { [weak connection] call in
+            DBusMethod(name, input: input, output: [DBusArgument("state", "s")]) { [weak connection] call in
                 Task {
                     let answer: Result<[DBusValue], DBusFailure>
-                    do { answer = .success([.string(try await act(call.arguments))]) } catch {
+                    do { answer = .success([.string(try await act(action(call.arguments)))]) } catch {
                         answer = .failure(failure(error))
                     }
                     await connection?.answer(call.token, answer)
@@ -105,12 +93,10 @@ package actor SessionObject {
             name,
             methods: [
                 method("LogDrink", input: [DBusArgument("preset", "s")]) {
-                    try await intents.logDrink($0[0].text.flatMap { $0.isEmpty ? nil : $0 })
+                    .logDrink(preset: $0[0].text.flatMap { $0.isEmpty ? nil : $0 })
                 },
-                method("LogWater") { _ in try await intents.logWater() },
-                method("StartSession") { _ in try await intents.startSession() },
-                method("EndSession") { _ in try await intents.endSession() },
-                method("GetState") { _ in try await intents.state() },
+                method("LogWater") { _ in .logWater }, method("StartSession") { _ in .startSession },
+                method("EndSession") { _ in .endSession }, method("GetState") { _ in .getState },
             ])
     }
 
