@@ -2,14 +2,14 @@
 struct ProxyFeatures: OptionSet, Hashable {
     let rawValue: Int
     /// Passive scanning: the proxy forwards advertisements.
-    static let hears = Self(rawValue: 1 << 0)
-    static let connects = Self(rawValue: 1 << 1)
+    static let passiveScan = Self(rawValue: 1 << 0)
+    static let activeConnections = Self(rawValue: 1 << 1)
     /// Connections without a cache. The client writes the subscription's descriptor.
-    static let leavesCaching = Self(rawValue: 1 << 2)
+    static let connectsWithoutCache = Self(rawValue: 1 << 2)
     /// The proxy removes its cache of a peer on request.
-    static let forgets = Self(rawValue: 1 << 4)
+    static let clearsCache = Self(rawValue: 1 << 4)
     /// The proxy forwards raw advertising data.
-    static let hearsRaw = Self(rawValue: 1 << 5)
+    static let rawAdvertisements = Self(rawValue: 1 << 5)
 
     init(rawValue: Int) { self.rawValue = rawValue }
 
@@ -17,7 +17,7 @@ struct ProxyFeatures: OptionSet, Hashable {
     ///   - flags: the feature flags; 0 from devices that are too old.
     ///   - legacyVersion: the version number that old devices report instead.
     init(flags: Int, legacyVersion: Int) {
-        let older: [Self] = [.hears, .connects, .leavesCaching, [], .forgets]
+        let older: [Self] = [.passiveScan, .activeConnections, .connectsWithoutCache, [], .clearsCache]
         self = flags != 0 ? Self(rawValue: flags) : Self(older.prefix(max(0, min(legacyVersion, older.count))))
     }
 }

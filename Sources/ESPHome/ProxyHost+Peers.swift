@@ -4,8 +4,8 @@ extension ProxyHost {
     mutating func perform(_ request: CentralRequest) {
         switch request {
         case .startScan:
-            (isScanning, told) = (true, [])
-            if stage == .ready { hear() } else { reach() }
+            (isScanning, reported) = (true, [])
+            if stage == .ready { subscribe() } else { dial() }
         case .stopScan: isScanning = false
         case .connect(let peer, let limit): connect(peer, limit)
         case .disconnect: disconnect()
@@ -23,13 +23,13 @@ extension ProxyHost {
             return emit(.connectFailed(LinkError(.notFound, "invalid address '\(peer)'")))
         }
         session = ProxySession(peer: peer, address: address, phase: .connecting(deadline: now.advanced(by: limit)))
-        if stage == .ready { dialPeer() } else { reach() }
+        if stage == .ready { connectPeer() } else { dial() }
     }
 
     /// Requests a connection. The two highest bits of an unknown peer's address determine its type.
-    mutating func dialPeer() {
+    mutating func connectPeer() {
         guard let session else { return }
-        hear()
+        subscribe()
         send(
             .device(
                 session.address, .connect, kind: seen[session.peer]?.kind ?? (session.address.value >> 46 == 3 ? 1 : 0))
@@ -55,13 +55,13 @@ extension ProxyHost {
     }
 
     private mutating func forget(_ peer: PeerID) {
-        guard stage == .ready, features.contains(.forgets),
+        guard stage == .ready, features.contains(.clearsCache),
             let address = seen[peer]?.advertisement.address ?? BluetoothAddress(peer.text)
         else {
             return emit(.recovered("the proxy has no cache of a peer"))
         }
-        forgetting = (address, now.advanced(by: Limit.parting))
-        send(.device(address, .forget))
+        clearing = (address, now.advanced(by: Limit.parting))
+        send(.device(address, .clearCache))
     }
 
     mutating func expire() {
@@ -87,10 +87,10 @@ extension ProxyHost {
 
     mutating func follow(_ message: ProxyMessage) {
         switch message {
-        case .advertisements(let sightings): if isScanning { for sighting in sightings { see(sighting) } }
+        case .advertisements(let sightings): if isScanning { for sighting in sightings { note(sighting) } }
         case .connectionsFree(let free, let limit): slots = (free, limit)
-        case .cacheCleared(let address) where address == forgetting?.address:
-            forgetting = nil
+        case .cacheCleared(let address) where address == clearing?.address:
+            clearing = nil
             emit(.recovered("the proxy cleared its cache of \(address)"))
         case .connection(let address, let isConnected, let mtu, let error):
             guard address == session?.address else {
@@ -130,7 +130,7 @@ extension ProxyHost {
         }
     }
 
-    private mutating func see(_ sighting: ProxySighting) {
+    private mutating func note(_ sighting: ProxySighting) {
         let peer = PeerID(sighting.address.description)
         let before = seen[peer]?.advertisement
         var advertisement = before ?? Advertisement(peer: peer, address: sighting.address, rssi: sighting.rssi)
@@ -141,9 +141,11 @@ extension ProxyHost {
             if !name.isEmpty { advertisement.name = name }
             for uuid in services where !advertisement.services.contains(uuid) { advertisement.services.append(uuid) }
         }
-        guard advertisement != before || !told.contains(peer), before != nil || seen.count < Limit.peers else { return }
+        guard advertisement != before || !reported.contains(peer), before != nil || seen.count < Limit.peers else {
+            return
+        }
         seen[peer] = (advertisement, sighting.kind)
-        told.insert(peer)
+        reported.insert(peer)
         emit(.advertised(advertisement))
     }
 }

@@ -58,18 +58,18 @@ struct ProxyHost {
     /// The free and total connection slots of the device.
     var slots: (free: Int, limit: Int)?
     var isScanning = false
-    var isHearing = false
+    var isSubscribed = false
     /// The peers of the scan, with the type of each address.
     var seen: [PeerID: (advertisement: Advertisement, kind: Int)] = [:]
     /// The peers that this scan has already reported.
-    var told: Set<PeerID> = []
+    var reported: Set<PeerID> = []
     var session: ProxySession?
-    var forgetting: (address: BluetoothAddress, deadline: MonotonicInstant)?
+    var clearing: (address: BluetoothAddress, deadline: MonotonicInstant)?
     private var greetingDeadline: MonotonicInstant?
     private var idleDeadline: MonotonicInstant?
     private var leavingDeadline: MonotonicInstant?
-    private var heard = MonotonicInstant(nanoseconds: 0)
-    private var asked = MonotonicInstant(nanoseconds: 0)
+    private var lastReceived = MonotonicInstant(nanoseconds: 0)
+    private var lastSent = MonotonicInstant(nanoseconds: 0)
     var now = MonotonicInstant(nanoseconds: 0)
     private var effects: [Effect] = []
 
@@ -82,8 +82,9 @@ struct ProxyHost {
     /// The earliest time at which `tick` has an effect.
     var nextDeadline: MonotonicInstant? {
         let quiet =
-            stage == .ready ? min(max(heard, asked).advanced(by: Limit.quiet), heard.advanced(by: Limit.silence)) : nil
-        return [greetingDeadline, idleDeadline, leavingDeadline, session?.nextDeadline, forgetting?.deadline, quiet]
+            stage == .ready
+            ? min(max(lastReceived, lastSent).advanced(by: Limit.quiet), lastReceived.advanced(by: Limit.silence)) : nil
+        return [greetingDeadline, idleDeadline, leavingDeadline, session?.nextDeadline, clearing?.deadline, quiet]
             .compactMap { $0 }.min()
     }
 
@@ -111,7 +112,7 @@ struct ProxyHost {
 
     // MARK: Device
 
-    mutating func reach() {
+    mutating func dial() {
         guard stage == .closed else { return }
         stage = .dialling
         effects.append(.dial)
@@ -140,7 +141,7 @@ struct ProxyHost {
     }
 
     mutating func send(_ request: ProxyRequest) {
-        asked = now
+        lastSent = now
         guard noise != nil else { return effects.append(.send(ProxyFrames.plain(type: request.type, request.bytes))) }
         let head = [request.type, request.bytes.count].flatMap {
             [UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)]
@@ -154,7 +155,7 @@ struct ProxyHost {
     mutating func emit(_ event: CentralEvent) { effects.append(.event(event)) }
 
     private mutating func receive(_ bytes: [UInt8]) {
-        heard = now
+        lastReceived = now
         frames.append(bytes)
         while stage != .closed {
             switch frames.next() {
@@ -215,31 +216,31 @@ struct ProxyHost {
     }
 
     private mutating func begin(_ found: ProxyFeatures) {
-        guard found.contains([.hears, .connects]) else {
+        guard found.contains([.passiveScan, .activeConnections]) else {
             return end(
                 .noAdapter,
                 """
                 \(place) is \
-                \(found.contains(.hears) ? "a Bluetooth proxy that does not connect" : "no Bluetooth proxy")
+                \(found.contains(.passiveScan) ? "a Bluetooth proxy that does not connect" : "no Bluetooth proxy")
                 """,
                 isTransient: false)
         }
-        guard found.contains(.leavesCaching) else {
+        guard found.contains(.connectsWithoutCache) else {
             return end(.noAdapter, "\(place) is older than ESPHome 2022.12", isTransient: false)
         }
         features = found
         stage = .ready
         greetingDeadline = nil
         send(.connectionsFree)
-        if isScanning { hear() }
-        if case .connecting? = session?.phase { dialPeer() }
+        if isScanning { subscribe() }
+        if case .connecting? = session?.phase { connectPeer() }
     }
 
     /// Subscribes to advertisements, without which a device sends no connection events.
-    mutating func hear() {
-        guard !isHearing else { return }
-        isHearing = true
-        send(.hear(raw: features.contains(.hearsRaw)))
+    mutating func subscribe() {
+        guard !isSubscribed else { return }
+        isSubscribed = true
+        send(.subscribe(raw: features.contains(.rawAdvertisements)))
     }
 
     // MARK: End
@@ -251,9 +252,9 @@ struct ProxyHost {
 
     private mutating func lose(_ error: LinkError) {
         guard stage != .closed else { return }
-        (stage, noise, isHearing, slots, greetingDeadline, idleDeadline) = (.closed, nil, false, nil, nil, nil)
-        let (gone, scanned, forgotten) = (session, isScanning, forgetting)
-        (session, isScanning, forgetting) = (nil, false, nil)
+        (stage, noise, isSubscribed, slots, greetingDeadline, idleDeadline) = (.closed, nil, false, nil, nil, nil)
+        let (gone, scanned, forgotten) = (session, isScanning, clearing)
+        (session, isScanning, clearing) = (nil, false, nil)
         switch gone?.phase {
         case .connecting: emit(.connectFailed(error))
         case .connected: emit(.disconnected(LinkError(.disconnected, error.sentence, isTransient: true)))
@@ -276,7 +277,7 @@ struct ProxyHost {
 
     private mutating func finish() {
         if stage != .closed { effects.append(.hangUp) }
-        (stage, noise, isHearing, session, leavingDeadline, greetingDeadline, idleDeadline) = (
+        (stage, noise, isSubscribed, session, leavingDeadline, greetingDeadline, idleDeadline) = (
             .closed, nil, false, nil, nil, nil, nil
         )
         effects.append(.left)
@@ -284,7 +285,7 @@ struct ProxyHost {
 
     /// Ends the subscription after the last request, so that other clients can use the device.
     private mutating func rest() {
-        let isIdle = stage == .ready && isHearing && !isScanning && session == nil && leavingDeadline == nil
+        let isIdle = stage == .ready && isSubscribed && !isScanning && session == nil && leavingDeadline == nil
         if !isIdle { idleDeadline = nil } else if idleDeadline == nil { idleDeadline = now.advanced(by: Limit.idle) }
     }
 
@@ -292,17 +293,17 @@ struct ProxyHost {
         func isDue(_ deadline: MonotonicInstant?) -> Bool { deadline.map { $0 <= now } ?? false }
         if isDue(leavingDeadline) { return finish() }
         if isDue(greetingDeadline) { return end(.noAdapter, "\(place) did not complete the handshake in time") }
-        if isDue(forgetting?.deadline) {
-            forgetting = nil
+        if isDue(clearing?.deadline) {
+            clearing = nil
             emit(.recovered("the proxy did not confirm that it cleared its cache"))
         }
         if isDue(session?.nextDeadline) { expire() }
         if isDue(idleDeadline) {
-            (idleDeadline, isHearing) = (nil, false)
-            send(.stopHearing)
+            (idleDeadline, isSubscribed) = (nil, false)
+            send(.unsubscribe)
         }
         guard stage == .ready else { return }
-        if isDue(heard.advanced(by: Limit.silence)) { return end(.noAdapter, "\(place) no longer responds") }
-        if isDue(max(heard, asked).advanced(by: Limit.quiet)) { send(.ping) }
+        if isDue(lastReceived.advanced(by: Limit.silence)) { return end(.noAdapter, "\(place) no longer responds") }
+        if isDue(max(lastReceived, lastSent).advanced(by: Limit.quiet)) { send(.ping) }
     }
 }

@@ -23,24 +23,24 @@ struct ProxyRequest: Hashable {
     static let ping = ProxyRequest(7)
     static let pong = ProxyRequest(8)
     static let deviceInfo = ProxyRequest(9)
-    static let stopHearing = ProxyRequest(87)
+    static let unsubscribe = ProxyRequest(87)
     static let connectionsFree = ProxyRequest(80)
 
-    static func hear(raw: Bool) -> ProxyRequest { ProxyRequest(66) { $0.put(1, raw ? 1 : 0) } }
+    static func subscribe(raw: Bool) -> ProxyRequest { ProxyRequest(66) { $0.put(1, raw ? 1 : 0) } }
 
     /// A request about a peer: `BluetoothDeviceRequestType`.
-    enum Deed: UInt64 {
+    enum DeviceRequest: UInt64 {
         case disconnect = 1
         /// Connects without caching the services.
         case connect = 5
-        case forget = 6
+        case clearCache = 6
     }
 
-    static func device(_ address: BluetoothAddress, _ deed: Deed, kind: Int = 0) -> ProxyRequest {
+    static func device(_ address: BluetoothAddress, _ request: DeviceRequest, kind: Int = 0) -> ProxyRequest {
         ProxyRequest(68) {
             $0.put(1, address.value)
-            $0.put(2, deed.rawValue)
-            if deed == .connect {
+            $0.put(2, request.rawValue)
+            if request == .connect {
                 $0.put(3, 1)
                 $0.put(4, UInt64(kind))
             }
