@@ -67,7 +67,7 @@ actor AccessCodes {
 
     /// Creates a code of ten characters.
     func make(_ grant: Grant, for caller: String) -> String {
-        forget(uptime())
+        removeExpired(uptime())
         if codes.count >= Self.codeLimit { codes.removeFirst() }
         let text = String((0..<Self.length).map { _ in Self.alphabet[Int(random() % UInt32(Self.alphabet.count))] })
         codes.append(Code(text: text, grant: grant, until: uptime().advanced(seconds: Self.lifetime)))
@@ -86,7 +86,7 @@ actor AccessCodes {
         make: @Sendable (Grant, _ lost: String?) throws -> NewToken
     ) rethrows -> (verdict: Verdict, token: NewToken?) {
         let now = uptime()
-        forget(now)
+        removeExpired(now)
         if let waiting = clients[client]?.notBefore, now < waiting {
             return (.wait(max(1, Int(now.seconds(to: waiting).rounded(.up)))), nil)
         }
@@ -126,7 +126,7 @@ actor AccessCodes {
         (lastLine, unlogged) = (now, 0)
     }
 
-    private func forget(_ now: Instant) {
+    private func removeExpired(_ now: Instant) {
         codes.removeAll { now >= $0.until }
         clients = clients.filter { $0.value.guessed.seconds(to: now) < Self.lifetime }
     }

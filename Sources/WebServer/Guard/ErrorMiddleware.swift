@@ -23,7 +23,7 @@ struct ErrorMiddleware: RouterMiddleware {
             response = HTTPProblem(explaining: error).answer.response
             if request.method == .head { response.body = .init() }
         }
-        dress(&response, isWidget: request.uri.path.hasPrefix("/widget/"))
+        addHeaders(&response, isWidget: request.uri.path.hasPrefix("/widget/"))
         counts.add(response.status.code)
         return response
     }
@@ -51,7 +51,7 @@ struct ErrorMiddleware: RouterMiddleware {
     }
 
     /// - Parameter isWidget: pages of other origins may embed the response.
-    private func dress(_ response: inout Response, isWidget: Bool) {
+    private func addHeaders(_ response: inout Response, isWidget: Bool) {
         response.headers[.xContentTypeOptions] = "nosniff"
         if response.headers[.contentSecurityPolicy] == nil {
             response.headers[.contentSecurityPolicy] = """

@@ -13,6 +13,6 @@ struct WebRequestContext: RequestContext {
         channel = source.channel
     }
 
-    /// `Ask` reads a body with its own limits.
+    /// `APICall` reads a body with its own limits.
     var maxUploadSize: Int { Wire.bodyLimit }
 }

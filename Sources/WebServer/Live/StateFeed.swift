@@ -74,7 +74,7 @@ actor StateFeed {
         var stream: AsyncStream<Event>.Continuation
         var hangUp: @Sendable () -> Void
 
-        func tell(_ event: Event) {
+        func send(_ event: Event) {
             if case .notify(let notice) = event, notice.place <= has { return }
             if case .dropped = stream.yield(event) {
                 stream.finish()
@@ -91,15 +91,15 @@ actor StateFeed {
     private var nextWatcher: UInt64 = 0
     private var watching: Task<Void, Never>?
     /// The ID up to which all events were sent; `nil` if none were sent.
-    private var saidThrough: Int64?
+    private var sentThrough: Int64?
     /// Notifications that were sent and might not be stored yet.
-    private var justSaid: [Notice] = []
+    private var recentNotices: [Notice] = []
 
     private var known: (mark: TrackerStore.ChangeMark, second: Int64, status: ServiceStatus?, text: Text)?
     private var (whole, shared) = (Version(), Version())
     /// The last state that the streams received.
     private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
-    private var toldSession: ByteBuffer?
+    private var sentSession: ByteBuffer?
     /// The start time in milliseconds since 1970, by a clock that may be wrong.
     private let born = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
 
@@ -153,8 +153,8 @@ actor StateFeed {
         nextWatcher += 1
         let state = try await current()
         // No suspension until the registration, so that no event is sent twice or lost.
-        try sayRecorded()
-        let said = saidThrough ?? 0
+        try sendRecorded()
+        let said = sentThrough ?? 0
         let (missed, session) = (try lastID.map { try self.missed(after: $0, through: said) }, try session())
         // An ID that this store has never issued is ignored.
         let known = missed?.gap?.reason == .unknown ? said : lastID ?? said
@@ -211,34 +211,34 @@ actor StateFeed {
     /// Sends the notification to all streams if one of them shows it.
     /// - Returns: whether it was shown.
     func show(_ notification: TrackerNotification) -> Bool {
-        guard (try? sayRecorded()) != nil, let now = try? desk().now else { return false }
+        guard (try? sendRecorded()) != nil, let now = try? desk().now else { return false }
         let notice = Notice(notification, now: now)
         // Callers without access to Waterline receive nothing.
         guard watchers.values.contains(where: { $0.showsNotifications && (!notice.isWaterline || $0.seesWaterline()) })
         else { return false }
-        say(notice)
+        send(notice)
         return true
     }
 
     /// Sends the notifications that other channels have shown, in order.
-    func sayRecorded() throws {
+    func sendRecorded() throws {
         let store = try desk().store
-        guard let said = saidThrough else {
-            saidThrough = try store.told(after: 0).last?.place ?? 0
+        guard let said = sentThrough else {
+            sentThrough = try store.told(after: 0).last?.place ?? 0
             return
         }
         let told = try store.told(after: said)
         guard !told.isEmpty else { return }
         let now = try desk().now
-        for one in told { say(Notice(one.decision, now: now)) }
+        for one in told { send(Notice(one.decision, now: now)) }
     }
 
-    private func say(_ notice: Notice) {
-        guard notice.place > saidThrough ?? 0 else { return }
-        saidThrough = notice.place
-        justSaid.append(notice)
-        if justSaid.count > Self.queueLimit { justSaid.removeFirst() }
-        for watcher in watchers.values { watcher.tell(.notify(notice)) }
+    private func send(_ notice: Notice) {
+        guard notice.place > sentThrough ?? 0 else { return }
+        sentThrough = notice.place
+        recentNotices.append(notice)
+        if recentNotices.count > Self.queueLimit { recentNotices.removeFirst() }
+        for watcher in watchers.values { watcher.send(.notify(notice)) }
     }
 
     /// The notifications after `lastID` for a reconnecting client, and the gap if some are not stored.
@@ -249,7 +249,7 @@ actor StateFeed {
         guard 0...max(newest, said, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
         let recorded = try desk.store.told(after: lastID, through: said).map { Notice($0.decision, now: desk.now) }
         let known = Set(recorded.map(\.place))
-        let all = (recorded + justSaid.filter { $0.place > lastID && !known.contains($0.place) }).sorted {
+        let all = (recorded + recentNotices.filter { $0.place > lastID && !known.contains($0.place) }).sorted {
             $0.place < $1.place
         }
         let isWhole = lastID >= forgotten && all.count <= Self.replayLimit
@@ -260,36 +260,36 @@ actor StateFeed {
     private func follow() async {
         var pinged = ContinuousClock.now
         followed = nil
-        toldSession = try? session()
+        sentSession = try? session()
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.lookEvery)
             guard !Task.isCancelled else { return }
             if ContinuousClock.now - pinged >= Self.pingEvery {
                 pinged = .now
-                for watcher in watchers.values { watcher.tell(.ping) }
+                for watcher in watchers.values { watcher.send(.ping) }
             }
             // An unreadable store is read again later. The streams keep the last state.
-            try? await tellIfChanged()
+            try? await sendChanges()
         }
     }
 
-    private func tellIfChanged() async throws {
+    private func sendChanges() async throws {
         let status = await service?.status()
         let desk = try desk()
         let mark = try desk.store.changeMark()
         let isTick = followed.map { abs($0.at.seconds(to: desk.now)) >= Self.tickSeconds } ?? true
         guard isTick || mark != followed?.mark || status != followed?.status else { return }
-        try sayRecorded()
+        try sendRecorded()
         let text = try await current()
         if text.whole.tag != followed?.tag {
-            for watcher in watchers.values { watcher.tell(.state(text, id: nil)) }
+            for watcher in watchers.values { watcher.send(.state(text, id: nil)) }
         }
         followed = (mark, status, text.whole.tag, desk.now)
         let session = try session()
-        if session != toldSession {
-            toldSession = session
+        if session != sentSession {
+            sentSession = session
             let bytes = session ?? ByteBuffer(string: "null")
-            for watcher in watchers.values { watcher.tell(.session(bytes)) }
+            for watcher in watchers.values { watcher.send(.session(bytes)) }
         }
     }
 

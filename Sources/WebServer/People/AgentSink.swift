@@ -24,7 +24,7 @@ package actor AgentSink: NotificationSink {
         var hangUp: @Sendable () -> Void
     }
 
-    private struct Question {
+    private struct PendingRequest {
         var agent: String
         var id: String
         var answer: CheckedContinuation<Bool, Never>
@@ -34,7 +34,7 @@ package actor AgentSink: NotificationSink {
     package nonisolated let limit = Duration.seconds(12)
     /// The agents in the order of connection.
     private var agents: [Agent] = []
-    private var questions: [UInt64: Question] = [:]
+    private var requests: [UInt64: PendingRequest] = [:]
     private var lastNumber: UInt64 = 0
 
     package init() {}
@@ -42,11 +42,11 @@ package actor AgentSink: NotificationSink {
     package func canShow() async -> Bool { !agents.isEmpty }
 
     package func deliver(_ notification: TrackerNotification) async -> Bool {
-        for agent in agents where await ask(agent, notification.announcement) { return true }
+        for agent in agents where await request(agent, notification.announcement) { return true }
         return false
     }
 
-    package func close(id: String) async { tell(.close(id)) }
+    package func close(id: String) async { send(.close(id)) }
 
     // MARK: - Agents
 
@@ -66,46 +66,46 @@ package actor AgentSink: NotificationSink {
     func leave(_ agent: String) {
         guard let index = agents.firstIndex(where: { $0.name == agent }) else { return }
         agents.remove(at: index).events.finish()
-        for (number, question) in questions where question.agent == agent { finish(number, false) }
+        for (number, request) in requests where request.agent == agent { finish(number, false) }
     }
 
     /// Handles an agent's response to a request.
     func answer(_ agent: String, _ id: String, isShown: Bool) {
-        for (number, question) in questions where question.agent == agent && question.id == id {
+        for (number, request) in requests where request.agent == agent && request.id == id {
             finish(number, isShown)
         }
     }
 
-    func ping() { tell(.ping) }
+    func ping() { send(.ping) }
 
-    private func ask(_ agent: Agent, _ announcement: Announcement) async -> Bool {
+    private func request(_ agent: Agent, _ announcement: Announcement) async -> Bool {
         // The agent may have disconnected while another one was queried.
         guard agents.contains(where: { $0.name == agent.name }) else { return false }
         lastNumber += 1
         let number = lastNumber
         let timer = Task {
-            guard (try? await Task.sleep(for: Self.answerLimit)) != nil, questions[number] != nil else { return }
-            hangUp(agent)
+            guard (try? await Task.sleep(for: Self.answerLimit)) != nil, requests[number] != nil else { return }
+            disconnect(agent)
         }
         defer { timer.cancel() }
         return await withCheckedContinuation { continuation in
-            questions[number] = Question(agent: agent.name, id: announcement.id, answer: continuation)
-            if case .dropped = agent.events.yield(.show(announcement)) { hangUp(agent) }
+            requests[number] = PendingRequest(agent: agent.name, id: announcement.id, answer: continuation)
+            if case .dropped = agent.events.yield(.show(announcement)) { disconnect(agent) }
         }
     }
 
-    private func tell(_ event: Event) {
+    private func send(_ event: Event) {
         for agent in agents {
-            if case .dropped = agent.events.yield(event) { hangUp(agent) }
+            if case .dropped = agent.events.yield(event) { disconnect(agent) }
         }
     }
 
-    private func hangUp(_ agent: Agent) {
+    private func disconnect(_ agent: Agent) {
         agent.hangUp()
         leave(agent.name)
     }
 
     private func finish(_ number: UInt64, _ isShown: Bool) {
-        questions.removeValue(forKey: number)?.answer.resume(returning: isShown)
+        requests.removeValue(forKey: number)?.answer.resume(returning: isShown)
     }
 }

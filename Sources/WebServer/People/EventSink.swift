@@ -20,7 +20,7 @@ package final class EventSink: NotificationSink {
     package func catchUp() async { await recorded() }
 
     /// Sends the notifications of other channels to all streams, whether or not they show them.
-    package func recorded() async { try? await feed?.sayRecorded() }
+    package func recorded() async { try? await feed?.sendRecorded() }
 
     private var feed: StateFeed? { person.withLock { $0?.feed } }
 }

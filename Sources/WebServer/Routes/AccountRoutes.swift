@@ -11,56 +11,56 @@ enum AccountRoutes {
         to table: RouteTable, _ person: Person, _ codes: AccessCodes,
         _ addresses: @escaping @Sendable () -> PageAddresses, _ log: Logger
     ) {
-        table.get("access") { ask in
-            let caller = ask.visit.caller
+        table.get("access") { call in
+            let caller = call.context.caller
             return .json(CallerReport(scope: caller.scope?.rawValue, token: caller.token?.id))
         }
-        table.get("tokens", needs: .admin) { ask in .json(try ask.person.desk().tokens()) }
-        table.write(.post, "tokens", needs: .admin, way: .secret) { ask, desk, fields in
+        table.get("tokens", needs: .admin) { call in .json(try call.person.desk().tokens()) }
+        table.write(.post, "tokens", needs: .admin, way: .secret) { call, desk, fields in
             let label = try fields.text("label") ?? "http"
             let scope: Scope = try fields.choice("scope", "notAScope") ?? .log
             try fields.finish()
             let token = try desk.makeToken(label: label, scope: scope)
             log.notice(
-                "Token \(token.id.prefix(8)) (\"\(label)\", \(scope.rawValue)) made by \(ask.visit.caller.name).")
+                "Token \(token.id.prefix(8)) (\"\(label)\", \(scope.rawValue)) made by \(call.context.caller.name).")
             return .json(token, status: .created)
         }
         // A caller may revoke its own token to sign out.
-        table.action(.delete, "tokens/:token", needs: .read) { ask, desk in
-            let id = try ask.part("token")
-            let isOwn = id == ask.visit.caller.token?.id
-            if !isOwn { try ask.visit.caller.require(.admin) }
+        table.action(.delete, "tokens/:token", needs: .read) { call, desk in
+            let id = try call.part("token")
+            let isOwn = id == call.context.caller.token?.id
+            if !isOwn { try call.context.caller.require(.admin) }
             var answer = Answer.json(try desk.revokeTokens(id))
-            log.notice("Token \(id.prefix(8)) revoked by \(ask.visit.caller.name).")
+            log.notice("Token \(id.prefix(8)) revoked by \(call.context.caller.name).")
             if isOwn {
                 answer.headers[.setCookie] =
                     "\(Access.cookie(ofInstance: person.name))=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict"
             }
             return answer
         }
-        table.write(.post, "purge", needs: .admin) { ask, desk, fields in
+        table.write(.post, "purge", needs: .admin) { call, desk, fields in
             let word = try fields.text("confirm")
             try fields.finish()
             guard word == "purge" else {
                 throw HTTPProblem.wrong(
                     "confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.")
             }
-            let own = try ask.visit.caller.token.flatMap { token in
+            let own = try call.context.caller.token.flatMap { token in
                 try desk.use(token: token.text).map { (token.text, $0) }
             }
             let report = try await desk.purge()
             // The requesting browser stays signed in, because its page continues with setup.
             if let (text, record) = own { try desk.keep(token: text, record) }
-            log.notice("Everything deleted by \(ask.visit.caller.name).")
+            log.notice("Everything deleted by \(call.context.caller.name).")
             return .json(report)
         }
-        table.write(.post, "access-codes", needs: .admin, way: .secret) { ask, _, fields in
+        table.write(.post, "access-codes", needs: .admin, way: .secret) { call, _, fields in
             let grant = AccessCodes.Grant(
                 scope: try fields.choice("scope", "notAScope") ?? .control, label: try fields.text("label") ?? "browser"
             )
             try fields.finish()
             try TrackerDesk.checkLabel(grant.label)
-            let (code, places) = (await codes.make(grant, for: ask.visit.caller.name), addresses())
+            let (code, places) = (await codes.make(grant, for: call.context.caller.name), addresses())
             return .json(
                 AccessCode(
                     code: code, seconds: Int(AccessCodes.lifetime), scope: grant.scope.rawValue, urls: places.others,
@@ -69,7 +69,7 @@ enum AccountRoutes {
         }
         table.renamed(.post, "pairings", to: "access-codes")
         table.renamed(.post, "pair", to: "sign-in")
-        table.open(.post, "sign-in") { request, visit in try await signIn(request, visit, person, codes) }
+        table.open(.post, "sign-in") { request, context in try await signIn(request, context, person, codes) }
     }
 
     private struct CallerReport: Encodable {
@@ -92,14 +92,14 @@ enum AccountRoutes {
     }
 
     /// Exchanges a code for a cookie, or for a token if the body requests one.
-    private static func signIn(_ request: Request, _ visit: WebRequestContext, _ person: Person, _ codes: AccessCodes)
+    private static func signIn(_ request: Request, _ context: WebRequestContext, _ person: Person, _ codes: AccessCodes)
         async throws
         -> Answer
     {
-        var fields = try Fields(try await Ask(request: request, visit: visit, person: person).body())
+        var fields = try Fields(try await APICall(request: request, context: context, person: person).body())
         let (code, wantsToken) = (try fields.text("code") ?? "", try fields.flag("token") ?? false)
         try fields.finish()
-        let client = Access.peer(of: request, visit.remote)
+        let client = Access.peer(of: request, context.remote)
         let (verdict, token) = try await codes.redeem(code, key: IdempotentWrite.key(of: request), from: client) {
             grant, lost in
             let desk = try person.desk()

@@ -6,9 +6,9 @@ import TrackerCore
 /// Routes for a program in the user's session that shows and confirms notifications of a service without a session.
 enum AgentRoutes {
     static func add(to table: RouteTable) {
-        table.stream("agent", needs: .log) { ask in
-            try ask.needSession()
-            let (person, channel) = (ask.person, ask.visit.channel)
+        table.stream("agent", needs: .log) { call in
+            try call.needSession()
+            let (person, channel) = (call.person, call.context.channel)
             guard let sink = person.agents else {
                 throw HTTPProblem.missing("This service does not use desktop agents.")
             }
@@ -22,7 +22,7 @@ enum AgentRoutes {
                     while (try? await Task.sleep(for: StateFeed.pingEvery)) != nil { await sink.ping() }
                 }
                 defer { pings.cancel() }
-                try await ask.send(events, to: &writer) {
+                try await call.send(events, to: &writer) {
                     await sink.leave(agent)
                 } frame: {
                     frame($0, person)
@@ -31,16 +31,16 @@ enum AgentRoutes {
             return Response(
                 status: .ok, headers: [.contentType: "text/event-stream", .xAccelBuffering: "no"], body: body)
         }
-        table.write(.post, "agent/shown", needs: .log) { ask, _, fields in
-            try ask.needSession()
+        table.write(.post, "agent/shown", needs: .log) { call, _, fields in
+            try call.needSession()
             let (agent, id) = (try fields.needed("agent"), try fields.needed("id"))
             let isShown = try fields.flag("shown") ?? true
             try fields.finish()
-            await ask.person.agents?.answer(agent, id, isShown: isShown)
+            await call.person.agents?.answer(agent, id, isShown: isShown)
             return .json(["shown": isShown])
         }
-        table.write(.post, "agent/press", needs: .log) { ask, desk, fields in
-            try ask.needSession()
+        table.write(.post, "agent/press", needs: .log) { call, desk, fields in
+            try call.needSession()
             // A button press that could not be sent at once has its time.
             let (action, key) = (try fields.action(), try fields.needed("key"))
             let at = try fields.moment("at", desk)
@@ -65,10 +65,10 @@ enum AgentRoutes {
     }
 }
 
-extension Ask {
+extension APICall {
     /// A confirmation removes the notification from the desktop, so only programs on this machine may confirm it.
     fileprivate func needSession() throws {
-        guard visit.caller.isLocal else {
+        guard context.caller.isLocal else {
             throw HTTPProblem(
                 .forbidden, "notThisMachine", "Only programs on the service's machine may show notifications.")
         }

@@ -19,7 +19,7 @@ enum DrinkRoutes {
             try fields.finish()
             return .json(try desk.logDrink(amount, at: at), status: .created)
         }
-        table.write(.patch, "drinks/:drink", needs: .log) { ask, desk, fields in
+        table.write(.patch, "drinks/:drink", needs: .log) { call, desk, fields in
             let change = EntryChange(
                 ml: try fields.whole("ml"), at: try fields.moment("at", desk), time: try fields.timeOfDay("time"))
             try fields.finish()
@@ -29,9 +29,9 @@ enum DrinkRoutes {
             guard change.at == nil || change.time == nil else {
                 throw HTTPProblem.wrong("twoChoices", "Give \"at\" or \"time\", not both.")
             }
-            return .json(try desk.edit(drink(ask, desk), change))
+            return .json(try desk.edit(drink(call, desk), change))
         }
-        table.action(.delete, "drinks/:drink", needs: .log) { ask, desk in .json(try desk.delete(drink(ask, desk))) }
+        table.action(.delete, "drinks/:drink", needs: .log) { call, desk in .json(try desk.delete(drink(call, desk))) }
         table.write(.post, "undo", needs: .log) { _, desk, fields in
             let (drink, of) = (try fields.text("drink"), try fields.text("of"))
             try fields.finish()
@@ -51,14 +51,14 @@ enum DrinkRoutes {
             return .json(try desk.snooze(length))
         }
         table.action(.post, "reset-today", needs: .log) { _, desk in .json(try desk.resetToday()) }
-        table.get("history", query: ["day", "week", "month"]) { ask in
-            try ask.allowOne(of: ["day", "week", "month"])
-            let desk = try ask.desk()
-            if let day = ask.query("day") { return .json(try desk.day(DayText.day(day, today: desk.today()))) }
-            if let month = ask.query("month") { return .json(try desk.month(of: DayText.month(month))) }
-            return .json(try desk.week(of: DayText.dayOfWeek(ask.query("week"), today: desk.today())))
+        table.get("history", query: ["day", "week", "month"]) { call in
+            try call.allowOne(of: ["day", "week", "month"])
+            let desk = try call.desk()
+            if let day = call.query("day") { return .json(try desk.day(DayText.day(day, today: desk.today()))) }
+            if let month = call.query("month") { return .json(try desk.month(of: DayText.month(month))) }
+            return .json(try desk.week(of: DayText.dayOfWeek(call.query("week"), today: desk.today())))
         }
-        table.get("streak") { ask in .json(try ask.person.desk().streak()) }
+        table.get("streak") { call in .json(try call.person.desk().streak()) }
     }
 
     /// The scopes of undo.
@@ -67,8 +67,8 @@ enum DrinkRoutes {
     ]
 
     /// A drink's ID in the lists. Entries of a session have a separate path.
-    private static func drink(_ ask: Ask, _ desk: TrackerDesk) throws -> String {
-        let name = try ask.part("drink")
+    private static func drink(_ call: APICall, _ desk: TrackerDesk) throws -> String {
+        let name = try call.part("drink")
         guard try !desk.store.drinks(named: name).isEmpty else {
             throw Refusal("noSuchDrink", "There is no drink \(name).", category: .notFound)
         }

@@ -6,28 +6,28 @@ import NIOCore
 /// spec Section 10).
 enum EventRoutes {
     static func add(to table: RouteTable) {
-        table.stream("events", query: ["fields", "shows", "looks", "after"]) { ask in
-            let fields = ask.query("fields").map { $0.split(separator: ",").map(String.init) }
+        table.stream("events", query: ["fields", "shows", "looks", "after"]) { call in
+            let fields = call.query("fields").map { $0.split(separator: ",").map(String.init) }
             if let fields, fields.isEmpty || fields.count > 64 {
                 throw HTTPProblem.wrong(
                     "fields", "\"fields\" must be 1 to 64 keys of the state, session or notify, separated by commas.")
             }
             // A browser sends the header only when it reconnects. A new page uses the query.
-            let last = ask.request.headers[.lastEventID] ?? ask.query("after")
+            let last = call.request.headers[.lastEventID] ?? call.query("after")
             // A value that is not a number was never issued as an ID.
             let lastID = last.flatMap { $0.isEmpty ? nil : Int64($0) ?? -1 }
             let (person, feed, channel, isOwner) = (
-                ask.person, ask.person.feed, ask.visit.channel, ask.visit.caller.isAdministrator
+                call.person, call.person.feed, call.context.channel, call.context.caller.isAdministrator
             )
-            let token = ask.visit.caller.token
-            let showsNotifications = try ask.queryIs("shows", "notifications")
+            let token = call.context.caller.token
+            let showsNotifications = try call.queryIs("shows", "notifications")
             let parts =
                 fields.map {
                     Parts(
                         state: $0, hasSession: $0.contains("session"),
                         hasNotifications: showsNotifications || $0.contains("notify"))
                 } ?? Parts()
-            let looks = try !ask.queryIs("looks", "no")
+            let looks = try !call.queryIs("looks", "no")
             try await feed.checkPlace(token?.id)
             let body = ResponseBody { writer in
                 let seesWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isOwner }
@@ -45,7 +45,7 @@ enum EventRoutes {
                     seesWaterline: seesWaterline, looks: looks
                 ) { channel.close(promise: nil) }
                 var (sent, sentTag) = (ByteBuffer(), "")
-                try await ask.send(events, to: &writer, first: EventFrame.retry) {
+                try await call.send(events, to: &writer, first: EventFrame.retry) {
                     await feed.leave(id)
                 } frame: { event in
                     if case .notify(let notice) = event, !sees(notice) { return nil }
@@ -88,7 +88,7 @@ enum EventRoutes {
     }
 }
 
-extension Ask {
+extension APICall {
     /// Writes events until they end, the client disconnects, or its token is revoked.
     /// - Parameters:
     ///   - leave: called at the end, also more than once.
@@ -102,7 +102,7 @@ extension Ask {
             // Detects a disconnect at once, not only at a failed write.
             try await request.body.consumeWithInboundCloseHandler { _ in
                 for await event in events {
-                    guard try visit.caller.token.map({ try person.desk().use(token: $0.text) != nil }) ?? true
+                    guard try context.caller.token.map({ try person.desk().use(token: $0.text) != nil }) ?? true
                     else { break }
                     if let frame = try frame(event) { try await writer.write(frame) }
                 }

@@ -9,14 +9,14 @@ import TrackerService
 
 enum FileRoutes {
     static func add(to table: RouteTable, _ log: Logger) {
-        table.stream("export", query: ["format"]) { ask in
-            let word = ask.query("format") ?? HealthFiles.Format.json.rawValue
+        table.stream("export", query: ["format"]) { call in
+            let word = call.query("format") ?? HealthFiles.Format.json.rawValue
             guard let format = HealthFiles.Format(rawValue: word) else {
                 throw HTTPProblem.wrong(
                     "notAFormat",
                     "\"format\" must be one of \(HealthFiles.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
-            let desk = try ask.desk()
+            let desk = try call.desk()
             return try file(desk, "drinks-\(desk.today()).\(format.ending)", format.mediaType) { write in
                 _ = try desk.exportDrinks(format, to: write)
             }
@@ -30,8 +30,8 @@ enum FileRoutes {
                 }
             }
         }
-        table.stream("journal/export") { ask in
-            let desk = try ask.person.desk()
+        table.stream("journal/export") { call in
+            let desk = try call.person.desk()
             return try file(desk, "journal-\(desk.today()).jsonl", "application/jsonl") { write in
                 _ = try desk.exportJournal(to: write)
             }
@@ -40,8 +40,8 @@ enum FileRoutes {
             .json(try desk.importJournal { feed in try spool.read(feed) })
         }
         // The backup contains sessions and the hashes of tokens.
-        table.stream("backup", needs: .admin) { ask in
-            guard ask.seesWaterline else {
+        table.stream("backup", needs: .admin) { call in
+            guard call.seesWaterline else {
                 throw HTTPProblem(
                     .forbidden, "waterlineNotShared",
                     """
@@ -50,9 +50,11 @@ enum FileRoutes {
                     """
                 )
             }
-            let (desk, scratch) = (try ask.person.desk(), try ScratchFolder(besideStore: ask.person.desk().store.path))
+            let (desk, scratch) = (
+                try call.person.desk(), try ScratchFolder(besideStore: call.person.desk().store.path)
+            )
             try desk.backUp(to: scratch.file("answer"))
-            log.notice("Backup downloaded by \(ask.visit.caller.name).")
+            log.notice("Backup downloaded by \(call.context.caller.name).")
             return try file("waterh-\(desk.today()).sqlite", "application/vnd.sqlite3", in: scratch)
         }
     }

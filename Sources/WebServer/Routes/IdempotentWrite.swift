@@ -24,27 +24,29 @@ enum IdempotentWrite {
     /// The writes in progress, by person and key.
     private static let underWay = Mutex(Set<[String]>())
 
-    static func answer(_ ask: Ask, _ way: Way, _ act: @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer)
+    static func answer(
+        _ call: APICall, _ way: Way, _ act: @Sendable (APICall, TrackerDesk, inout Fields) async throws -> Answer
+    )
         async throws -> Answer
     {
-        let body = try await ask.body()
-        try checkType(ask.request, body)
-        return try await answer(ask, way, asking: Array(body.readableBytesView)) { desk in
+        let body = try await call.body()
+        try checkType(call.request, body)
+        return try await answer(call, way, asking: Array(body.readableBytesView)) { desk in
             var fields = try Fields(body)
-            return try await act(ask, desk, &fields)
+            return try await act(call, desk, &fields)
         }
     }
 
     /// - Parameter what: distinguishes this request's body from others.
     static func answer(
-        _ ask: Ask, _ way: Way, asking what: [UInt8], _ act: @Sendable (TrackerDesk) async throws -> Answer
+        _ call: APICall, _ way: Way, asking what: [UInt8], _ act: @Sendable (TrackerDesk) async throws -> Answer
     ) async throws -> Answer {
-        var desk = try ask.desk()
-        guard let key = try key(of: ask.request) else { return try await act(desk) }
+        var desk = try call.desk()
+        guard let key = try key(of: call.request) else { return try await act(desk) }
         let errand = IdempotentRequest(
-            key: key, asking: Array("\(ask.request.method.rawValue) \(place(of: ask.request)) ".utf8) + what,
+            key: key, asking: Array("\(call.request.method.rawValue) \(place(of: call.request)) ".utf8) + what,
             at: desk.context.now)
-        let name = [ask.person.name, key]
+        let name = [call.person.name, key]
         if let known = try replay(errand, desk, way, name) { return known }
         if way != .stored {
             guard underWay.withLock({ $0.insert(name).inserted }) else { throw isUnderWay }

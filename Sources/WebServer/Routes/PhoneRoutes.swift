@@ -4,8 +4,8 @@ import TrackerService
 /// Routes for a phone's automation (Apple's Shortcuts): amounts to write to its health records (tracker spec 10.11).
 enum PhoneRoutes {
     static func add(to table: RouteTable) {
-        table.get("shortcuts/drinks", query: ["days"]) { ask in
-            .json(try ask.desk().drinksForPhone(days: try ask.wholeQuery("days", in: 1...3650, otherwise: 7)))
+        table.get("shortcuts/drinks", query: ["days"]) { call in
+            .json(try call.desk().drinksForPhone(days: try call.wholeQuery("days", in: 1...3650, otherwise: 7)))
         }
         table.write(.post, "shortcuts/done", needs: .log) { _, desk, fields in
             let keys = try fields.texts("keys") ?? []

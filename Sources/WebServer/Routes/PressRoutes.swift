@@ -6,8 +6,8 @@ import TrackerService
 /// notification server receives no token.
 enum PressRoutes {
     static func add(to table: RouteTable, _ person: Person) {
-        table.open(.post, "press") { request, visit in
-            let body = try await Ask(request: request, visit: visit, person: person).body()
+        table.open(.post, "press") { request, context in
+            let body = try await APICall(request: request, context: context, person: person).body()
             // The key of a notification is the credential of this route.
             guard var fields = try? Fields(body), let key = try? fields.text("key"), key.utf8.count == 64 else {
                 throw HTTPProblem.notSignedIn

@@ -22,53 +22,53 @@ final class RouteTable {
 
     /// - Parameters:
     ///   - query: the allowed query parameters.
-    ///   - mayAsk: whether the caller has access.
+    ///   - check: whether the caller has access.
     func get(
         _ path: String, needs scope: Scope = .read, query: Set<String> = [],
-        mayAsk: @escaping @Sendable (Ask) throws -> Void = { _ in },
-        _ answer: @escaping @Sendable (Ask) async throws -> Answer
+        check: @escaping @Sendable (APICall) throws -> Void = { _ in },
+        _ answer: @escaping @Sendable (APICall) async throws -> Answer
     ) {
-        stream(path, needs: scope, query: query) { ask in
-            try mayAsk(ask)
-            return try await answer(ask).response
+        stream(path, needs: scope, query: query) { call in
+            try check(call)
+            return try await answer(call).response
         }
     }
 
     /// A route whose response may take long.
     func stream(
         _ path: String, needs scope: Scope = .read, query: Set<String> = [],
-        _ respond: @escaping @Sendable (Ask) async throws -> Response
+        _ respond: @escaping @Sendable (APICall) async throws -> Response
     ) {
-        enter(.get, path, scope) { ask in
-            try ask.allowQuery(query)
-            return try await respond(ask)
+        enter(.get, path, scope) { call in
+            try call.allowQuery(query)
+            return try await respond(call)
         }
     }
 
     /// A writing route, executed once per `Idempotency-Key`.
-    /// - Parameter mayAsk: whether the caller has access; also checked before a stored response is repeated.
+    /// - Parameter check: whether the caller has access; also checked before a stored response is repeated.
     func write(
         _ method: HTTPRequest.Method, _ path: String, needs scope: Scope, way: IdempotentWrite.Way = .stored,
-        mayAsk: @escaping @Sendable (Ask) throws -> Void = { _ in },
-        _ act: @escaping @Sendable (Ask, TrackerDesk, inout Fields) async throws -> Answer
+        check: @escaping @Sendable (APICall) throws -> Void = { _ in },
+        _ act: @escaping @Sendable (APICall, TrackerDesk, inout Fields) async throws -> Answer
     ) {
-        enter(method, path, scope) { ask in
-            try mayAsk(ask)
-            let answer = try await IdempotentWrite.answer(ask, way, act)
-            await ask.person.wrote()
-            return ask.veiled(answer).response
+        enter(method, path, scope) { call in
+            try check(call)
+            let answer = try await IdempotentWrite.answer(call, way, act)
+            await call.person.wrote()
+            return call.redacted(answer).response
         }
     }
 
     /// As `write`, for a request without fields.
     func action(
         _ method: HTTPRequest.Method, _ path: String, needs scope: Scope, way: IdempotentWrite.Way = .stored,
-        mayAsk: @escaping @Sendable (Ask) throws -> Void = { _ in },
-        _ act: @escaping @Sendable (Ask, TrackerDesk) async throws -> Answer
+        check: @escaping @Sendable (APICall) throws -> Void = { _ in },
+        _ act: @escaping @Sendable (APICall, TrackerDesk) async throws -> Answer
     ) {
-        write(method, path, needs: scope, way: way, mayAsk: mayAsk) { ask, desk, fields in
+        write(method, path, needs: scope, way: way, check: check) { call, desk, fields in
             try fields.finish()
-            return try await act(ask, desk)
+            return try await act(call, desk)
         }
     }
 
@@ -77,14 +77,14 @@ final class RouteTable {
     func upload(
         _ path: String, needs scope: Scope, _ act: @escaping @Sendable (TrackerDesk, UploadFile) async throws -> Answer
     ) {
-        enter(.post, path, scope) { ask in
-            try ask.allowQuery([])
-            let spool = try await UploadFile(of: ask.request, besideStore: ask.person.desk().store.path)
-            let answer = try await IdempotentWrite.answer(ask, .stored, asking: Array(spool.fingerprint.utf8)) {
+        enter(.post, path, scope) { call in
+            try call.allowQuery([])
+            let spool = try await UploadFile(of: call.request, besideStore: call.person.desk().store.path)
+            let answer = try await IdempotentWrite.answer(call, .stored, asking: Array(spool.fingerprint.utf8)) {
                 try await act($0, spool)
             }
-            await ask.person.wrote()
-            return ask.veiled(answer).response
+            await call.person.wrote()
+            return call.redacted(answer).response
         }
     }
 
@@ -93,19 +93,19 @@ final class RouteTable {
         _ method: HTTPRequest.Method, _ path: String,
         _ answer: @escaping @Sendable (Request, WebRequestContext) async throws -> Answer
     ) {
-        on("\(Self.base)/\(path)", method) { request, visit in try await answer(request, visit).response }
+        on("\(Self.base)/\(path)", method) { request, context in try await answer(request, context).response }
     }
 
     /// A route outside the API that shows a person's day (`GET`) or logs a drink (`POST`).
     func widget(
-        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping @Sendable (Ask) async throws -> Answer
+        _ method: HTTPRequest.Method, _ path: String, _ answer: @escaping @Sendable (APICall) async throws -> Answer
     ) {
         let (person, access) = (person, access)
-        on(path, method) { request, visit in
-            var visit = visit
-            visit.caller = try access.widgetCaller(of: request)
-            try visit.caller.require(method == .get || visit.caller.scope == .widget ? .widget : .log)
-            return try await answer(Ask(request: request, visit: visit, person: person)).response
+        on(path, method) { request, context in
+            var context = context
+            context.caller = try access.widgetCaller(of: request)
+            try context.caller.require(method == .get || context.caller.scope == .widget ? .widget : .log)
+            return try await answer(APICall(request: request, context: context, person: person)).response
         }
     }
 
@@ -142,28 +142,28 @@ final class RouteTable {
 
     private func enter(
         _ method: HTTPRequest.Method, _ path: String, _ scope: Scope,
-        _ respond: @escaping @Sendable (Ask) async throws -> Response
+        _ respond: @escaping @Sendable (APICall) async throws -> Response
     ) {
         self.respond(to: method, "\(Self.base)/\(path)", scope, respond)
     }
 
     func respond(
         to method: HTTPRequest.Method, _ path: String, _ scope: Scope,
-        _ answer: @escaping @Sendable (Ask) async throws -> Response
+        _ answer: @escaping @Sendable (APICall) async throws -> Response
     ) {
         let (person, access) = (person, access)
-        on(path, method) { request, visit in
-            var visit = visit
-            visit.caller = try access.caller(of: request)
-            try visit.caller.require(scope)
-            return try await answer(Ask(request: request, visit: visit, person: person))
+        on(path, method) { request, context in
+            var context = context
+            context.caller = try access.caller(of: request)
+            try context.caller.require(scope)
+            return try await answer(APICall(request: request, context: context, person: person))
         }
     }
 
     private func on(_ path: String, _ method: HTTPRequest.Method, _ answer: @escaping Plain) {
         methods[path, default: []].insert(method)
-        router.on(RouterPath(path), method: method) { request, visit in
-            try await withTaskExecutorPreference(BlockingThreads.shared) { try await answer(request, visit) }
+        router.on(RouterPath(path), method: method) { request, context in
+            try await withTaskExecutorPreference(BlockingThreads.shared) { try await answer(request, context) }
         }
     }
 }

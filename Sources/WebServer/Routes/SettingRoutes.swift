@@ -5,20 +5,20 @@ import TrackerService
 
 enum SettingRoutes {
     static func add(to table: RouteTable, _ log: Logger) {
-        table.get("settings") { ask in
-            ask.veiled(.json(try ask.person.desk().settings()))
+        table.get("settings") { call in
+            call.redacted(.json(try call.person.desk().settings()))
         }
-        table.get("settings/catalogue") { ask in .json(Settings.catalogue.map(Entry.init)) }
-        table.get("settings/:name") { ask in
-            let name = try ask.part("name")
-            try check(ask, [name])
-            if !ask.seesPlaces, SettingReach.isSecretPlace(name) { throw HTTPProblem.missingScope(.admin) }
-            return .json(try ask.person.desk().setting(name))
+        table.get("settings/catalogue") { call in .json(Settings.catalogue.map(Entry.init)) }
+        table.get("settings/:name") { call in
+            let name = try call.part("name")
+            try check(call, [name])
+            if !call.seesPlaces, SettingReach.isSecretPlace(name) { throw HTTPProblem.missingScope(.admin) }
+            return .json(try call.person.desk().setting(name))
         }
-        table.write(.patch, "settings", needs: .control) { ask, desk, fields in
+        table.write(.patch, "settings", needs: .control) { call, desk, fields in
             let given = fields.all().sorted { $0.key < $1.key }
-            try check(ask, given.map(\.key))
-            try checkReach(ask, given.map(\.key))
+            try check(call, given.map(\.key))
+            try checkReach(call, given.map(\.key))
             let changes = try given.map { (name: $0.key, text: try text($0.value, of: $0.key)) }
             guard !changes.isEmpty else {
                 throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
@@ -26,11 +26,11 @@ enum SettingRoutes {
             _ = try desk.set(changes)
             let reaching = given.map(\.key).filter { SettingReach(of: $0) > .day }
             if !reaching.isEmpty {
-                log.notice("Settings changed by \(ask.visit.caller.name): \(reaching.joined(separator: ", ")).")
+                log.notice("Settings changed by \(call.context.caller.name): \(reaching.joined(separator: ", ")).")
             }
-            return ask.veiled(.json(try desk.settings()))
+            return call.redacted(.json(try desk.settings()))
         }
-        table.write(.post, "setup", needs: .control) { ask, desk, fields in
+        table.write(.post, "setup", needs: .control) { call, desk, fields in
             let names = [
                 "waterEvery": "waterline.waterEveryNDrinks", "timeReminders": "waterline.timeReminders",
                 "interval": "waterline.intervalMinutes",
@@ -50,8 +50,8 @@ enum SettingRoutes {
             if let notifications {
                 changes.append(("notify.desktop", notifications == .text("enable") ? "true" : "false"))
             }
-            try check(ask, changes.map(\.name))
-            return ask.veiled(
+            try check(call, changes.map(\.name))
+            return call.redacted(
                 .json(
                     try desk.setUp(
                         changes,
@@ -60,15 +60,15 @@ enum SettingRoutes {
     }
 
     /// Settings of Waterline require access to Waterline.
-    private static func check(_ ask: Ask, _ names: [String]) throws {
-        if names.contains(where: SettingReach.isOfWaterline) { try SessionRoutes.check(ask) }
+    private static func check(_ call: APICall, _ names: [String]) throws {
+        if names.contains(where: SettingReach.isOfWaterline) { try SessionRoutes.check(call) }
     }
 
     /// Only administrators may change settings that send data to other services or read files of this machine.
-    private static func checkReach(_ ask: Ask, _ names: [String]) throws {
+    private static func checkReach(_ call: APICall, _ names: [String]) throws {
         guard let reach = names.map(SettingReach.init).max(), reach > .day else { return }
-        try ask.visit.caller.require(.admin)
-        guard reach == .files, !ask.visit.caller.isLocal,
+        try call.context.caller.require(.admin)
+        guard reach == .files, !call.context.caller.isLocal,
             let name = names.first(where: { SettingReach(of: $0) == .files })
         else { return }
         throw HTTPProblem(

@@ -3,11 +3,11 @@ import Hummingbird
 
 enum StateRoutes {
     static func add(to table: RouteTable) {
-        table.get("state") { ask in
-            await ask.person.service?.look(.once)
-            let state = try await ask.person.feed.current().view(withWaterline: ask.seesWaterline)
+        table.get("state") { call in
+            await call.person.service?.look(.once)
+            let state = try await call.person.feed.current().view(withWaterline: call.seesWaterline)
             let tag = state.tag
-            if let known = ask.request.headers[.ifNoneMatch], matches(known, tag) {
+            if let known = call.request.headers[.ifNoneMatch], matches(known, tag) {
                 return Answer(
                     status: .notModified, type: "", bytes: .init(), headers: [.eTag: tag, .cacheControl: "no-cache"])
             }
@@ -21,8 +21,8 @@ enum StateRoutes {
             }
             return .json(["state": try desk.state()])
         }
-        table.get("why", query: ["at"]) { ask in
-            ask.veiled(.json(try ask.person.desk().why(at: ask.query("at"))))
+        table.get("why", query: ["at"]) { call in
+            call.redacted(.json(try call.person.desk().why(at: call.query("at"))))
         }
     }
 

@@ -20,10 +20,10 @@ enum WidgetRoutes {
         ]
         for (name, draw) in widgets {
             let isOfSession = !["circular", "corner"].contains(name)
-            let picture: @Sendable (Ask) throws -> Answer = { ask in
-                let scene = try Scene(ask)
+            let picture: @Sendable (APICall) throws -> Answer = { call in
+                let scene = try Scene(call)
                 // Do not show "No Session", because this caller must not learn whether there is a session.
-                let isHidden = isOfSession && !ask.seesWaterline
+                let isHidden = isOfSession && !call.seesWaterline
                 return answer(
                     "image/svg+xml", isHidden ? Widget.amount(scene.state, isLarge: name != "small") : draw(scene))
             }
@@ -32,18 +32,19 @@ enum WidgetRoutes {
                 table.widget(.get, "/widget/\(name)", picture)
                 continue
             }
-            table.widget(.get, "/widget/\(name)") { ask in
-                let scene = try Scene(ask)
-                var page = answer("text/html; charset=utf-8", try page(name, scene, ask, draw).html)
+            table.widget(.get, "/widget/\(name)") { call in
+                let scene = try Scene(call)
+                var page = answer("text/html; charset=utf-8", try page(name, scene, call, draw).html)
                 page.headers[.cacheControl] = "no-store"
                 return page
             }
-            table.widget(.post, "/widget/\(name)") { ask in try await press(name, ask) }
+            table.widget(.post, "/widget/\(name)") { call in try await press(name, call) }
         }
     }
 
     /// The session with its buttons; without a session, the ring of the day.
-    private static func page(_ name: String, _ scene: Scene, _ ask: Ask, _ draw: (Scene) -> String) throws -> WidgetPage
+    private static func page(_ name: String, _ scene: Scene, _ call: APICall, _ draw: (Scene) -> String) throws
+        -> WidgetPage
     {
         let state = scene.state
         let cup = (WidgetPage.Button.cup, "+\(state.units.text(state.cupMl))")
@@ -55,7 +56,7 @@ enum WidgetRoutes {
         }
         var lines = [state.litresText, nextDrink(state)]
         if name == "large" {
-            let desk = try ask.person.desk()
+            let desk = try call.person.desk()
             let zone = (try? Zone(state.zone)) ?? .utc
             lines += try desk.day(desk.today()).drinks.suffix(3).reversed().map {
                 "\(zone.wall(at: $0.drink.at).timeText.prefix(5))  \(state.units.text($0.drink.ml))"
@@ -63,7 +64,7 @@ enum WidgetRoutes {
         }
         return WidgetPage(
             svg: Widget.circular(state), lines: lines,
-            buttons: [cup] + (ask.seesWaterline && name != "small" ? [(.start, "Start session")] : []), key: key)
+            buttons: [cup] + (call.seesWaterline && name != "small" ? [(.start, "Start session")] : []), key: key)
     }
 
     private static func nextDrink(_ state: TrackerSnapshot) -> String {
@@ -81,8 +82,8 @@ enum WidgetRoutes {
     }
 
     /// Executes a button once per rendering of the page, and responds with the page.
-    private static func press(_ name: String, _ ask: Ask) async throws -> Answer {
-        let body = try await ask.body(upTo: formLimit)
+    private static func press(_ name: String, _ call: APICall) async throws -> Answer {
+        let body = try await call.body(upTo: formLimit)
         var form = URLComponents()
         form.percentEncodedQuery = String(buffer: body)
         let field = { (name: String) in form.queryItems?.first { $0.name == name }?.value }
@@ -90,11 +91,11 @@ enum WidgetRoutes {
         else {
             throw HTTPProblem.wrong("notAButton", "invalid form: expected the fields press and key of a widget")
         }
-        if button != .cup { try SessionRoutes.check(ask) }
-        var head = ask.request.head
+        if button != .cup { try SessionRoutes.check(call) }
+        var head = call.request.head
         head.headerFields[.idempotencyKey] = key.uuidString
-        let keyed = Ask(
-            request: Request(head: head, body: .init(buffer: body)), visit: ask.visit, person: ask.person)
+        let keyed = APICall(
+            request: Request(head: head, body: .init(buffer: body)), context: call.context, person: call.person)
         _ = try await IdempotentWrite.answer(keyed, .stored, asking: Array(button.rawValue.utf8)) { desk in
             switch button {
             case .cup: .json(try desk.logDrink(.cup))
@@ -103,8 +104,8 @@ enum WidgetRoutes {
             case .start: .json(try desk.startSession())
             }
         }
-        await ask.person.wrote()
-        let query = ask.request.uri.query.map { "?\($0)" } ?? ""
+        await call.person.wrote()
+        let query = call.request.uri.query.map { "?\($0)" } ?? ""
         return Answer(status: .seeOther, type: "", bytes: ByteBuffer(), headers: [.location: "\(name)\(query)"])
     }
 
@@ -128,10 +129,10 @@ private struct Scene {
     var logs: [LogReport] = []
     var last: SessionSummary?
 
-    init(_ ask: Ask) throws {
-        let desk = try ask.person.desk()
+    init(_ call: APICall) throws {
+        let desk = try call.person.desk()
         state = try desk.state()
-        guard ask.seesWaterline else {
+        guard call.seesWaterline else {
             state = state.withoutWaterline
             return
         }

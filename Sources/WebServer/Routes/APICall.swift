@@ -6,16 +6,16 @@ import TrackerCore
 import TrackerService
 
 /// One request as a route handles it.
-struct Ask: Sendable {
+struct APICall: Sendable {
     /// The time limit for a client to send a body, seconds.
     static let bodySeconds = 10
 
     let request: Request
-    let visit: WebRequestContext
+    let context: WebRequestContext
     let person: Person
 
     /// Whether the caller may see Waterline: an administrator always, other clients if the configuration shares it.
-    var seesWaterline: Bool { visit.caller.isAdministrator || person.sharesWaterline() }
+    var seesWaterline: Bool { context.caller.isAdministrator || person.sharesWaterline() }
 
     /// The service layer, limited to the caller's access.
     func desk() throws -> TrackerDesk {
@@ -33,7 +33,7 @@ struct Ask: Sendable {
     /// An agent forwards requests from the session's bus or from a notification: these, not HTTP, are the source.
     private func surface() throws -> String? {
         guard let name = request.headers[.waterhSurface] else { return nil }
-        guard visit.caller.isLocal else {
+        guard context.caller.isLocal else {
             throw HTTPProblem(
                 .forbidden, "notThisMachine",
                 "Only programs on the service's machine may forward requests.")
@@ -48,7 +48,7 @@ struct Ask: Sendable {
     private static let surfaces = [DrinkSource.dbus.rawValue, DrinkSource.notification.rawValue]
 
     func part(_ name: String) throws -> String {
-        guard let part = visit.parameters.get(name)?.removingPercentEncoding, !part.isEmpty,
+        guard let part = context.parameters.get(name)?.removingPercentEncoding, !part.isEmpty,
             part.utf8.count <= 256
         else {
             throw HTTPProblem.missing("There is nothing with this name.")
@@ -127,23 +127,23 @@ struct Ask: Sendable {
     }
 
     /// Whether addresses that contain credentials are shown.
-    var seesPlaces: Bool { visit.caller.isAdministrator }
+    var seesPlaces: Bool { context.caller.isAdministrator }
 
     /// The response for this caller: without Waterline if the caller has no access, and with placeholders for secret
     /// addresses.
-    func veiled(_ answer: Answer) -> Answer { withoutPlaces(withoutWaterline(answer)) }
+    func redacted(_ answer: Answer) -> Answer { withoutPlaces(withoutWaterline(answer)) }
 
     private func withoutPlaces(_ answer: Answer) -> Answer {
         guard !seesPlaces else { return answer }
         return changed(answer) { object in
-            func veil(_ settings: inout [String: Any]) {
+            func redact(_ settings: inout [String: Any]) {
                 for (name, value) in settings where SettingReach.isSecretPlace(name) && value is String {
                     settings[name] = "(set)"
                 }
             }
-            veil(&object)
+            redact(&object)
             guard var settings = object["settings"] as? [String: Any] else { return }
-            veil(&settings)
+            redact(&settings)
             object["settings"] = settings
         }
     }
@@ -180,9 +180,9 @@ struct Ask: Sendable {
             let data = try? JSONSerialization.data(
                 withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
         else { return answer }
-        var veiled = answer
-        veiled.bytes = ByteBuffer(bytes: data)
-        return veiled
+        var redacted = answer
+        redacted.bytes = ByteBuffer(bytes: data)
+        return redacted
     }
 
     private static func tooLarge(_ limit: Int) -> HTTPProblem {
