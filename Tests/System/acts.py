@@ -3,7 +3,7 @@ import json
 import signal
 
 from world import ZONES
-from sync_server import MOODS
+from server import MOODS
 
 DAY = 86_400
 READING = [

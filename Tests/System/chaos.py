@@ -6,16 +6,18 @@ usage: chaos.py PRODUCTS [MINUTES] [--seed N]
 import argparse
 import json
 import os
+import pathlib
 import random
 import signal
 import sys
 import time
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "SyncTests"))
 from acts import READING, Acts
 from bottle import Bottle
 from processes import last_line
+from server import SyncServer
 from service import Service
-from sync_server import SyncServer
 from verdict import Verdict, dump
 from world import World
 
@@ -30,6 +32,7 @@ class Chaos:
         self.world = World(products, seed)
         self.chance = random.Random(seed)
         self.server = SyncServer()
+        self.server.start()
         self.bottle = Bottle(self.world, random.Random(f"{seed} bottle"))
         self.service = Service(self.world, random.Random(f"{seed} service"), self.bottle)
         self.acts = Acts(self.world, random.Random(f"{seed} acts"), self.bottle, self.service, self.server)
@@ -163,7 +166,7 @@ class Chaos:
             if child.is_running:
                 child.process.kill()
                 child.process.wait()
-        self.server.close()
+        self.server.shutdown()
         self.world.close(keep)
 
 
