@@ -105,15 +105,15 @@ class Bench:
         (home / ".config/waterh/waterh.toml").write_text('zone = "UTC"\n')  # /etc/waterh is not read then.
         self.clock_file = self.folder / "clock"
         self.clock_file.write_bytes(struct.pack("=q", 0))
-        library = self.folder / "frozen_clock.so"
-        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, HERE / "frozen_clock.c", "-ldl"], check=True)
+        library, source = self.folder / "clock.so", ROOT / "Tests/System/clock_shift.c"
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
         self.plain = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC"}
         if "LD_LIBRARY_PATH" in os.environ:
             self.plain["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
         self.environment = self.plain | {
             "XDG_RUNTIME_DIR": str(self.folder), "TMPDIR": str(self.folder), "COLUMNS": "80",
             "SWIFT_BACKTRACE": "enable=no",
-            "LD_PRELOAD": str(library), "FROZEN_CLOCK": str(self.clock_file),
+            "LD_PRELOAD": str(library), "CLOCK_SHIFT": str(self.clock_file), "CLOCK_FROZEN": "1",
             "DBUS_SESSION_BUS_ADDRESS": "",
         }
         self.set_clock("2026-11-20T21:45")
