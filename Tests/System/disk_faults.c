@@ -1,7 +1,7 @@
 /* Preloaded: one call that changes a file below DISK_ROOT goes wrong.
  *
  * DISK_CALL   which one, from 1; without it nothing happens
- * DISK_FAULT  eio, full (ENOSPC, and every further one too), kill (the process is killed in its place), killafter (right behind it)
+ * DISK_FAULT  eio, full (ENOSPC, and every further one too), kill (the process is killed before it), killafter (right after it)
  * DISK_LOG    a line for each such call: its number, what it is, the file
  */
 #define _GNU_SOURCE
@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum verdict { GO_ON, FAIL, KILL_AFTER };
+enum verdict { CONTINUE, FAIL, KILL_AFTER };
 enum { PLACE = 4400 };
 
 static atomic_long calls;
@@ -43,10 +43,10 @@ static void die(void) {
     for (;;) pause();
 }
 
-static enum verdict judge(const char *what, const char *path) {
+static enum verdict check(const char *what, const char *path) {
     int before = errno;
     set_up();
-    enum verdict verdict = GO_ON;
+    enum verdict verdict = CONTINUE;
     if (root && strncmp(path, root, strlen(root)) == 0) {
         long number = atomic_fetch_add(&calls, 1) + 1;
         if (list >= 0) {
@@ -54,7 +54,7 @@ static enum verdict judge(const char *what, const char *path) {
             int length = snprintf(line, sizeof line, "%ld %s %s\n", number, what, path);
             syscall(SYS_write, list, line, length);
         }
-        // What makes room works on a full disk, too.
+        // Calls that free space work on a full disk.
         int makes_room = strcmp(what, "unlink") == 0 || strcmp(what, "truncate") == 0;
         if (is_sticky && makes_room) chosen += number == chosen;
         else if (chosen > 0 && (number == chosen || (is_sticky && number > chosen))) {
@@ -66,23 +66,23 @@ static enum verdict judge(const char *what, const char *path) {
     return verdict;
 }
 
-static enum verdict judge_open(const char *what, int descriptor) {
+static enum verdict check_open(const char *what, int descriptor) {
     char link[64], path[PLACE];
     int before = errno;
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t length = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
     errno = before;
-    if (length <= 0) return GO_ON;
+    if (length <= 0) return CONTINUE;
     path[length] = 0;
-    return judge(what, path);
+    return check(what, path);
 }
 
 #define REAL(name) static typeof(&name) real; if (!real) real = (typeof(&name))dlsym(RTLD_NEXT, #name)
 #define END(verdict, call) do { typeof(call) result = call; if (verdict == KILL_AFTER) die(); return result; } while (0)
 #define OF_OPEN(result, name, what, parameters, arguments) \
-    result name parameters { REAL(name); enum verdict v = judge_open(what, descriptor); if (v == FAIL) return -1; END(v, real arguments); }
+    result name parameters { REAL(name); enum verdict v = check_open(what, descriptor); if (v == FAIL) return -1; END(v, real arguments); }
 #define OF_PATH(name, what, parameters, arguments) \
-    int name parameters { REAL(name); enum verdict v = judge(what, path); if (v == FAIL) return -1; END(v, real arguments); }
+    int name parameters { REAL(name); enum verdict v = check(what, path); if (v == FAIL) return -1; END(v, real arguments); }
 
 OF_OPEN(ssize_t, write, "write", (int descriptor, const void *bytes, size_t count), (descriptor, bytes, count))
 OF_OPEN(ssize_t, pwrite, "write", (int descriptor, const void *bytes, size_t count, off_t place), (descriptor, bytes, count, place))
@@ -99,7 +99,7 @@ OF_PATH(mknod, "mknod", (const char *path, mode_t mode, dev_t device), (path, mo
 
 int linkat(int from, const char *path, int to, const char *new, int flags) {
     REAL(linkat);
-    enum verdict v = judge("link", new);
+    enum verdict v = check("link", new);
     if (v == FAIL) return -1;
     END(v, real(from, path, to, new, flags));
 }
@@ -110,7 +110,7 @@ int linkat(int from, const char *path, int to, const char *new, int flags) {
         mode_t mode = 0; \
         int makes = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; \
         if (makes) { va_list rest; va_start(rest, flags); mode = va_arg(rest, int); va_end(rest); } \
-        enum verdict v = makes ? judge("create", path) : GO_ON; \
+        enum verdict v = makes ? check("create", path) : CONTINUE; \
         if (v == FAIL) return -1; \
         END(v, real(path, flags, mode)); \
     }

@@ -1,8 +1,10 @@
-"""disk_faults.py PRODUCTS [VERB]… [--faults eio,full,kill,killafter] [--first N | --some N] [--call N]
+"""Disk faults during a command.
 
-Each call by which a command changes a file goes wrong in turn, in a run of its own: it fails, the disk is full from there on, or the process is
-killed. Afterwards: what ended with 0 is there, what failed has changed nothing, what was killed is the one or the other, the store is sound, and
-the same command, once more, does what it should. Says how many runs there were, and each that was bad.
+usage: disk_faults.py PRODUCTS [COMMAND]… [--faults eio,full,kill,killafter] [--first N | --some N] [--call N]
+
+Each call by which a command changes a file fails in a run of its own: it returns an error, the disk is full from there on, or the
+process is killed. Then the changes of a command that exited with 0 are stored, a failed command changed nothing, a killed one
+changed all or nothing, the store is intact, and the same command succeeds.
 """
 import argparse
 import collections
@@ -19,13 +21,13 @@ import time
 
 HERE = pathlib.Path(__file__).parent
 CAPTURE = HERE.parents[1] / "captures" / "boost_two-days.btsnoop"
-# What a command may end with here: done, failed, wrong use, refused, bad input, busy.
+# The allowed exit codes.
 CODES = {0, 1, 3, 4, 5, 6, 75}
 KILLED = -9
 
 
 class Place:
-    """A folder with a store, and what is asked of it."""
+    """A folder with a store."""
 
     def __init__(self, folder, products):
         self.folder, self.products, self.store = folder, products, folder / "s.sqlite"
@@ -47,7 +49,7 @@ class Place:
         assert code == 0, (arguments, code, said)
 
     def poll(self, fault=None):
-        """A bottle that is drained; `fault` strikes the gateway."""
+        """Polls a bottle; `fault` is for the gateway."""
         link, flash, said = self.folder / "b.sock", self.folder / "bottle.json", self.folder / "bottle.txt"
         words = [] if flash.exists() else ["--capture", CAPTURE, "--restamp", "today"]
         with open(said, "wb") as output:
@@ -67,7 +69,7 @@ class Place:
         return len(json.loads((self.folder / "bottle.json").read_text())["flash"]["records"])
 
     def ask(self, question, file=None):
-        """The answer's rows; none where there is no store yet."""
+        """The rows; none without a store."""
         file = file or self.store
         if not file.exists() or file.stat().st_size == 0:
             return []
@@ -83,14 +85,14 @@ class Place:
         return sorted(row[0] for row in self.ask("SELECT ml FROM drink WHERE deleted = 0", file))
 
     def health_trouble(self):
-        """What of the health files is not what the store has, after a commit."""
+        """Differences between the health files and the store, after a commit."""
         wanted = len(self.ask("SELECT 1 FROM drink WHERE deleted = 0 AND ml > 0"))
         lines = (self.folder / "health" / "s.sqlite-drinks.csv").read_text().count("\n") - 1
         entries = (self.folder / "health" / "s.sqlite-drinks.xml").read_text().count("<Record")
         return [] if lines == entries == wanted else [f"the health files have {lines} and {entries} drinks, the store {wanted}"]
 
 
-class Verb:
+class Command:
     """A command under test. `before`, `after`: the amounts that count."""
 
     words, before, after, has_health = (), [], [], False
@@ -101,61 +103,46 @@ class Verb:
     def act(self, place, fault):
         return place.track(*self.words, fault=fault)
 
-    def judge(self, place, code, said):
+    def check(self, place, code, said):
         found = place.amounts()
         if code == 0 and found != self.after:
-            yield f"ended with 0, and {found} counts"
+            yield f"exit code 0, and {found} counts"
         elif code > 0 and found != self.before and "might be lost" not in said:
-            yield f"ended with {code}, and {found} counts"
+            yield f"exit code {code}, and {found} counts"
         elif found not in (self.before, self.after):
-            yield f"half done: {found} counts"
-        yield from self.once_more(place)
+            yield f"incomplete: {found} counts"
+        yield from self.again(place)
 
-    def once_more(self, place):
-        """A later write works, and what follows it."""
+    def again(self, place):
+        """A later write works, and updates the health files."""
         code, said = place.track("log", "777")
         if code != 0:
-            yield f"a later log ended with {code}: {said[:300]}"
+            yield f"a later log: exit code {code}: {said[:300]}"
         elif self.has_health:
             yield from place.health_trouble()
 
 
-class Log(Verb):
-    words, before, after, has_health = ("log", "251"), [101, 102, 103], [101, 102, 103, 251], True
+class Change(Command):
+    """A change to a store with three drinks and health files, or to a new store."""
+
+    def __init__(self, after, *words, new=False):
+        self.words, self.after = words, after
+        self.before, self.has_health = ([], False) if new else ([101, 102, 103], True)
 
     def prepare(self, place):
-        place.must("settings", "set", "health.enabled", "true")
-        for amount in (101, 102, 103):
-            place.must("log", amount)
+        if self.has_health:
+            place.must("settings", "set", "health.enabled", "true")
+            for amount in self.before:
+                place.must("log", amount)
 
 
-class LogNew(Verb):
-    words, after = ("log", "251"), [251]
-
-
-class Edit(Log):
-    words, after = ("edit", "d2", "--ml", "333"), [101, 103, 333]
-
-
-class Delete(Log):
-    words, after = ("delete", "d2"), [101, 103]
-
-
-class Undo(Log):
-    words, after = ("undo",), [101, 102]
-
-
-class Reset(Log):
-    words, after = ("reset-today",), []
-
-
-class Import(Verb):
-    form, before = "json", [999]
+class Import(Command):
+    before = [999]
 
     def prepare(self, place):
         for amount in range(1, 41):
             place.must("log", amount)
-        place.must("export", "--format", self.form, "--output", place.folder / "in")
+        place.must("export", "--format", "json", "--output", place.folder / "in")
         for file in place.folder.glob("s.sqlite*"):
             file.unlink()
         place.must("log", "999")
@@ -164,18 +151,10 @@ class Import(Verb):
     def act(self, place, fault):
         return place.track("import", place.folder / "in", fault=fault)
 
-    def once_more(self, place):
+    def again(self, place):
         code, said = self.act(place, None)
         if code != 0 or place.amounts() != self.after:
             yield f"a later import ended with {code}, and {place.amounts()} counts: {said[:300]}"
-
-
-class ImportCSV(Import):
-    form = "csv"
-
-
-class ImportXML(Import):
-    form = "apple-health"
 
 
 class JournalImport(Import):
@@ -193,7 +172,7 @@ class JournalImport(Import):
         return place.track("journal", "import", place.folder / "in", fault=fault)
 
 
-class Restore(Verb):
+class Restore(Command):
     after, has_health = [101, 102], True
 
     def prepare(self, place):
@@ -209,63 +188,52 @@ class Restore(Verb):
     def act(self, place, fault):
         return place.track("restore", place.folder / "in", "--yes", fault=fault)
 
-    def judge(self, place, code, said):
-        yield from super().judge(place, code, said)
+    def check(self, place, code, said):
+        yield from super().check(place, code, said)
         kept = [file for file in place.folder.glob("s.sqlite-replaced-*") if not file.name.endswith(("-wal", "-shm", "-journal", ".new"))]
         is_whole = [place.amounts(file) == self.before for file in kept]
         if 101 in place.amounts() and 102 in place.amounts() and not any(is_whole):
-            yield f"replaced, and what was there is not kept: {said[:300]}"
+            yield f"the store was replaced, and the former one is not kept: {said[:300]}"
         if code > 0 and kept and "might be lost" not in said:
-            yield f"failed, and left {len(kept)} files beside the store"
+            yield f"failed, and left {len(kept)} files next to the store"
         if code != KILLED and not all(is_whole):
-            yield "kept half of what was there"
-        # Without XDG_RUNTIME_DIR the folder of sockets is there, too.
+            yield "the kept store is incomplete"
+        # Without XDG_RUNTIME_DIR the folder of sockets is there.
         if code != KILLED and any(each.name != f"waterh-{os.getuid()}" for each in (place.folder / "tmp").iterdir()):
             yield "left its scratch folder"
 
-    def once_more(self, place):
+    def again(self, place):
         return ()
 
 
-class Backup(Verb):
-    """A file that is written on demand: the old one or the new one, whole."""
-
-    words = ("backup",)
+class Backup(Command):
+    """The old file or the new one, complete."""
 
     def prepare(self, place):
+        place.must("backup", place.folder / "out")
+        self.old = (place.folder / "out").read_bytes()
         for amount in (101, 102, 103):
             place.must("log", amount)
-        (place.folder / "out").write_text("old")
 
     def act(self, place, fault):
-        return place.track(*self.words, place.folder / "out", fault=fault)
+        return place.track("backup", place.folder / "out", fault=fault)
 
-    def is_whole(self, place):
-        return place.amounts(place.folder / "out") == [101, 102, 103]
-
-    def judge(self, place, code, said):
-        is_old = (place.folder / "out").read_bytes() == b"old"
-        if not is_old and not self.is_whole(place):
-            yield "the file is neither the old one nor whole"
+    def check(self, place, code, said):
+        is_old = (place.folder / "out").read_bytes() == self.old
+        if not is_old and place.amounts(place.folder / "out") != [101, 102, 103]:
+            yield "the file is neither the old one nor complete"
         elif code == 0 and is_old:
-            yield "ended with 0, and the old file is there"
+            yield "exit code 0, and the file is the old one"
         elif code > 0 and not is_old:
-            yield f"ended with {code}, and the old file is gone: {said[:300]}"
+            yield f"exit code {code}, and the old file is gone: {said[:300]}"
         known = ("s.sqlite", "out", "tmp", "bottle", "b.sock", "health")
         left = [file.name for file in place.folder.iterdir() if not file.name.startswith(known)] + [file.name for file in (place.folder / "tmp").iterdir()]
         if left and code != KILLED:
             yield f"left {left}"
 
 
-class Export(Backup):
-    words = ("export", "--format", "csv", "--output")
-
-    def is_whole(self, place):
-        return (place.folder / "out").read_text().count("\n") == 4
-
-
-class Poll(Verb):
-    """Of each sip: in the bottle, or in the store."""
+class Poll(Command):
+    """Each sip is in the bottle or in the store."""
 
     has_health, sips = True, 40
 
@@ -275,7 +243,7 @@ class Poll(Verb):
     def act(self, place, fault):
         return place.poll(fault and fault | {"DISK_ROOT": str(place.folder / "s.sqlite")})
 
-    def judge(self, place, code, said):
+    def check(self, place, code, said):
         stored, waiting = len(place.ask("SELECT 1 FROM bottle_record")), place.in_bottle()
         if stored + waiting < self.sips:
             yield f"lost: {stored} stored, {waiting} in the bottle; {said[:300]}"
@@ -285,42 +253,41 @@ class Poll(Verb):
         counted = len(place.ask("SELECT 1 FROM drink WHERE deleted = 0"))
         if code != 0 or counted != self.sips or place.in_bottle() != 0:
             yield f"the next poll ended with {code}: {counted} count, {place.in_bottle()} in the bottle; {said[:300]}"
-        yield from self.once_more(place)
+        yield from self.again(place)
 
 
-class Purge(Log):
-    words, after = ("purge", "--yes"), []
-
-    def judge(self, place, code, said):
-        yield from super().judge(place, code, said) if place.amounts() else ()
+class Purge(Change):
+    def check(self, place, code, said):
+        yield from super().check(place, code, said) if place.amounts() else ()
         code, said = place.track("purge", "--yes")
         if code != 0 or place.amounts() or (place.folder / "health").exists():
-            yield f"a later purge ended with {code}: {said[:300]}"
+            yield f"a later purge: exit code {code}: {said[:300]}"
 
 
-VERBS = {
-    "log": Log, "log-new": LogNew, "edit": Edit, "delete": Delete, "undo": Undo, "reset": Reset, "import": Import, "import-csv": ImportCSV,
-    "import-xml": ImportXML, "journal-import": JournalImport, "restore": Restore, "backup": Backup, "export": Export, "poll": Poll, "purge": Purge,
+COMMANDS = {
+    "log": Change([101, 102, 103, 251], "log", "251"), "log-new": Change([251], "log", "251", new=True),
+    "edit": Change([101, 103, 333], "edit", "d2", "--ml", "333"), "delete": Change([101, 103], "delete", "d2"),
+    "undo": Change([101, 102], "undo"), "reset": Change([], "reset-today"), "import": Import(), "journal-import": JournalImport(),
+    "restore": Restore(), "backup": Backup(), "poll": Poll(), "purge": Purge([], "purge", "--yes"),
 }
 
 
 class Trial:
-    """One verb, one kind of fault, at every call."""
+    """One command with one kind of fault, at every call."""
 
     def __init__(self, options, root, library, name, fault):
-        self.options, self.root, self.library, self.verb, self.fault, self.name = options, root, library, VERBS[name](), fault, name
+        self.options, self.root, self.library, self.command, self.fault, self.name = options, root, library, COMMANDS[name], fault, name
         self.template = root / "template"
         shutil.rmtree(self.template, ignore_errors=True)
         (self.template / "tmp").mkdir(parents=True)
-        self.verb.prepare(Place(self.template, options.products))
-        # The bottle leaves its control's folder there.
+        self.command.prepare(Place(self.template, options.products))
+        # The emulator leaves the folder of its control socket there.
         shutil.rmtree(self.template / "tmp")
         (self.template / "tmp").mkdir()
 
     def place(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=self.root))
         shutil.copytree(self.template, folder, dirs_exist_ok=True)
-        # What was prepared names its own folder.
         for file in ("in", "out"):
             assert not (folder / file).exists() or (folder / file).is_file()
         return Place(folder, self.options.products)
@@ -330,19 +297,19 @@ class Trial:
 
     def calls(self):
         place = self.place()
-        code, said = self.verb.act(place, self.environment(place, DISK_LOG=str(self.root / "calls")))
+        code, said = self.command.act(place, self.environment(place, DISK_LOG=str(self.root / "calls")))
         assert code == 0, (self.name, code, said)
         lines = (self.root / "calls").read_text().splitlines()
         (self.root / "calls").unlink()
         shutil.rmtree(place.folder)
         return lines
 
-    def strike(self, number):
+    def try_call(self, number):
         place = self.place()
         try:
-            code, said = self.verb.act(place, self.environment(place, DISK_CALL=str(number)))
+            code, said = self.command.act(place, self.environment(place, DISK_CALL=str(number)))
             bad = [] if code in CODES or (code == KILLED and self.fault.startswith("kill")) else [f"ended with {code}: {said[:300]}"]
-            bad += self.verb.judge(place, code, said)
+            bad += self.command.check(place, code, said)
             if place.ask("PRAGMA integrity_check") not in ([("ok",)], []):
                 bad.append("the store is damaged")
         except subprocess.TimeoutExpired as late:
@@ -361,7 +328,7 @@ class Trial:
         elif self.options.some and len(numbers) > self.options.some:
             numbers = [numbers[index * len(numbers) // self.options.some] for index in range(self.options.some)]
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            outcomes = list(pool.map(self.strike, numbers))
+            outcomes = list(pool.map(self.try_call, numbers))
         bad = [(number, words) for number, words in outcomes if words]
         print(f"{self.name}, {self.fault}: {len(lines)} calls, {len(numbers)} tried, {len(bad)} bad", flush=True)
         for number, words in bad[:20]:
@@ -372,18 +339,18 @@ class Trial:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("products", type=lambda text: pathlib.Path(text).resolve())
-    parser.add_argument("verbs", nargs="*", metavar="VERB", help=", ".join(VERBS))
+    parser.add_argument("commands", nargs="*", metavar="COMMAND", help=", ".join(COMMANDS))
     parser.add_argument("--faults", default="eio,full,kill,killafter")
-    parser.add_argument("--first", type=int, help="only so many of the first calls")
-    parser.add_argument("--some", type=int, help="only so many of all calls")
-    parser.add_argument("--call", type=int, help="only this one")
+    parser.add_argument("--first", type=int, help="only the first N calls")
+    parser.add_argument("--some", type=int, help="only N calls, evenly distributed")
+    parser.add_argument("--call", type=int, help="only this call")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="disk-faults-") as folder:
         library = pathlib.Path(folder) / "disk_faults.so"
         subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, HERE / "disk_faults.c"], check=True)
         totals = collections.Counter()
-        for name in options.verbs or VERBS:
+        for name in options.commands or COMMANDS:
             for fault in options.faults.split(","):
                 runs, bad = Trial(options, pathlib.Path(folder), library, name, fault).run()
                 totals.update(runs=runs, bad=bad)
