@@ -33,7 +33,7 @@ final class ServiceHost: Sendable {
         let resident = Resident(
             plan, depot, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
         if depot.store.path != ":memory:",
-            ServiceSocket(path: ServiceSocket.own(forStore: depot.store.path).path).isAnswering
+            ServiceSocket(path: ServiceSocket.own(forStore: depot.store.path)).isAnswering
         {
             log.warning(
                 """

@@ -40,7 +40,7 @@ struct ServicePages: Sendable {
         }
         let path = host.resident.store.path
         let socket =
-            path == ":memory:" ? nil : HTTPServer.Endpoint("unix:\(ServiceSocket.own(forStore: path).path)")
+            path == ":memory:" ? nil : HTTPServer.Endpoint("unix:\(ServiceSocket.own(forStore: path))")
         await pages.run(on: endpoints + [socket].compactMap(\.self))
     }
 

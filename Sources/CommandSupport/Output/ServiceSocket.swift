@@ -1,11 +1,13 @@
+import Bluetooth
 import Foundation
 
 /// A client of the running service: HTTP over its Unix socket. One request per connection.
 package struct ServiceSocket: Sendable {
     /// The time limit for a response in seconds.
     private let limitSeconds: Int
-    /// The maximum length of a response in bytes.
+    /// The maximum length of a response and of its head in bytes.
     private static let limit = 1 << 20
+    private static let headLimit = 1 << 16
 
     package let path: String
     /// Returns advice for a problem code.
@@ -21,7 +23,7 @@ package struct ServiceSocket: Sendable {
     /// The sockets of the other services on this machine that this user can access. Each has 2 s to respond.
     /// - Parameter store: the caller's store.
     package static func others(besides store: String) -> [ServiceSocket] {
-        let own = [own(forStore: store).path, path(forStore: store)]
+        let own = [own(forStore: store), path(forStore: store)]
         let folders = Set([systemFolder, (file(forStore: store, "sock") as NSString).deletingLastPathComponent])
         return folders.sorted().flatMap { folder in
             ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
@@ -35,15 +37,13 @@ package struct ServiceSocket: Sendable {
     private static let systemFolder = "/run/waterh"
 
     /// The socket on which the service of a store listens: in systemd's directory, else in the user's; one per store.
-    /// - Returns: the path, and whether its group may open it.
-    package static func own(forStore store: String) -> (path: String, isGroups: Bool) {
-        guard let folder = Paths.ofService else { return (file(forStore: store, "sock"), false) }
-        return (folder + "/" + name(store, "sock"), true)
+    package static func own(forStore store: String) -> String {
+        Paths.ofService.map { $0 + "/" + name(store, "sock") } ?? file(forStore: store, "sock")
     }
 
     /// The socket for requests about a store: this user's service, else the system's.
     package static func path(forStore store: String) -> String {
-        let (own, system) = (own(forStore: store).path, systemFolder + "/" + name(store, "sock"))
+        let (own, system) = (own(forStore: store), systemFolder + "/" + name(store, "sock"))
         return access(own, F_OK) != 0 && access(system, F_OK) == 0 ? system : own
     }
 
@@ -76,49 +76,71 @@ package struct ServiceSocket: Sendable {
 
     package func get(_ target: String) throws -> Data { try ask("GET \(target)", "\r\n") }
 
+    /// Requests a file and writes it to a new private file. Throws if the file is incomplete.
+    package func get(_ target: String, to file: String) throws {
+        guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]),
+            let copy = FileHandle(forWritingAtPath: file)
+        else {
+            throw CommandFailure(
+                .failed, "cannot store the response in \(file)",
+                advice: "Set TMPDIR to a directory with free space.")
+        }
+        defer { try? copy.close() }
+        try request("GET \(target)", "\r\n") { try copy.write(contentsOf: $0) }
+    }
+
     private func ask(_ what: String, _ rest: String) throws -> Data {
-        let descriptor = try request(what, rest)
-        defer { close(descriptor) }
         var answer = Data()
+        try request(what, rest) {
+            answer += $0
+            if answer.count > Self.limit { throw silent }
+        }
+        return answer
+    }
+
+    /// Sends a request and passes the body of the response to `take`.
+    /// - Throws: `CommandFailure` for an error response, and for one that is incomplete.
+    private func request(_ what: String, _ rest: String, _ take: (Data) throws -> Void) throws {
+        let descriptor = try open()
+        defer { close(descriptor) }
+        var request = Array("\(what) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(rest)".utf8)[...]
+        while !request.isEmpty {
+            let count = request.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw silent }
+            request = request.dropFirst(count)
+        }
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while answer.count < Self.limit {
+        func next() throws -> Data? {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             guard count >= 0 else { throw silent }
-            guard count > 0 else { break }
-            answer.append(contentsOf: buffer[..<count])
+            return count > 0 ? Data(buffer[..<count]) : nil
         }
-        return try body(of: answer)
-    }
-
-    /// Sends the request and returns the connection.
-    func request(_ what: String, _ rest: String) throws -> Int32 {
-        let descriptor = try open()
-        var rest = Array("\(what) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(rest)".utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else {
-                close(descriptor)
-                throw silent
-            }
-            rest = rest.dropFirst(count)
+        var head = Data()
+        while head.firstRange(of: Data("\r\n\r\n".utf8)) == nil {
+            guard head.count < Self.headLimit, let piece = try next() else { throw silent }
+            head += piece
         }
-        return descriptor
-    }
-
-    /// The body of a successful response. Throws for an error response.
-    func body(of answer: Data) throws -> Data {
-        guard let end = answer.firstRange(of: Data("\r\n\r\n".utf8)),
-            let line = String(decoding: answer[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n").first,
-            let status = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
-        else { throw silent }
-        let body = Data(answer[end.upperBound...])
+        guard let end = head.firstRange(of: Data("\r\n\r\n".utf8)) else { throw silent }
+        let lines = String(decoding: head[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
+        guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+            throw silent
+        }
+        let length = lines.first { $0.lowercased().hasPrefix("content-length:") }?.split(separator: ":").last
+        var rest = length.flatMap { Int($0.trimmingCharacters(in: .whitespaces)) }
+        var problem = Data()
+        var piece: Data? = head[end.upperBound...]
+        while let bytes = piece, problem.count <= Self.limit {
+            rest = rest.map { $0 - bytes.count }
+            if (200..<300).contains(status) { try take(bytes) } else { problem += bytes }
+            piece = rest == 0 ? nil : try next()
+        }
         guard (200..<300).contains(status) else {
-            let problem = try? JSONDecoder().decode(Refused.self, from: body)
+            let problem = try? JSONDecoder().decode(Refused.self, from: problem)
             throw CommandFailure(
                 status < 500 ? .refused : .failed, problem?.detail ?? "The service answered \(status).",
                 advice: problem?.code.flatMap(advice), code: problem?.code)
         }
-        return body
+        guard rest == 0 || status == 204 else { throw silent }
     }
 
     private struct Refused: Decodable {
@@ -133,23 +155,7 @@ package struct ServiceSocket: Sendable {
     }
 
     func open() throws -> Int32 {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { throw absent }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw absent }
-        var wait = timeval(tv_sec: limitSeconds, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
-        let isOpen = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-            }
-        }
-        guard isOpen else {
-            close(descriptor)
+        guard let descriptor = try? UnixSocket(path: path, kind: .stream).connect(limit: limitSeconds) else {
             throw absent
         }
         guard let peer = Self.peer(of: descriptor), mayBeService(peer) else {
