@@ -10,6 +10,14 @@ actor PollBoard {
     private static let limit = 50
     /// The upper bounds of the histogram of poll durations, in seconds.
     private static let buckets: [Double] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+    /// The counters of records.
+    private static let counters: [(name: String, help: String, value: @Sendable (PollReport) -> Int)] = [
+        ("received", "Records received from bottles.", { $0.received }),
+        ("new", "Records that were stored for the first time.", { $0.new }),
+        ("duplicate", "Records that were already stored.", { $0.duplicates }),
+        ("suspect", "Records that are kept and not counted.", { $0.suspect }),
+        ("acknowledged", "Records that were acknowledged to bottles.", { $0.acknowledged }),
+    ]
 
     private var lines: [PollLine] = []
     /// The current poll.
@@ -25,8 +33,11 @@ actor PollBoard {
     private var lastPoll: Instant?
     private var storedRecords: Int?
     private var results: [String: Int] = [:]
-    private var totals = (received: 0, new: 0, duplicates: 0, suspect: 0, acknowledged: 0)
-    private var seconds = (sum: 0.0, counts: [Int](repeating: 0, count: 8))
+    /// The totals of `counters`.
+    private var totals = [Int](repeating: 0, count: counters.count)
+    private var seconds = 0.0
+    /// The cumulative histogram of durations.
+    private var bucketCounts = [Int](repeating: 0, count: buckets.count)
     /// The battery levels by identity, because names can change.
     private var battery: [String: Int] = [:]
     private var rssi: [String: Int] = [:]
@@ -97,39 +108,63 @@ actor PollBoard {
 
     private func count(_ report: PollReport, _ result: String) {
         results[result, default: 0] += 1
-        totals.received += report.received
-        totals.new += report.new
-        totals.duplicates += report.duplicates
-        totals.suspect += report.suspect
-        totals.acknowledged += report.acknowledged
-        seconds.sum += report.seconds
-        for (index, end) in Self.buckets.enumerated() where report.seconds <= end { seconds.counts[index] += 1 }
+        for (index, counter) in Self.counters.enumerated() { totals[index] += counter.value(report) }
+        seconds += report.seconds
+        for (index, bound) in Self.buckets.enumerated() where report.seconds <= bound { bucketCounts[index] += 1 }
         guard let bottle = report.identity ?? report.bottle else { return }
         if let percent = report.batteryPercent { battery[bottle] = percent }
-        if let heard = report.rssi { rssi[bottle] = heard }
+        if let rssi = report.rssi { self.rssi[bottle] = rssi }
     }
 
+    /// The metrics in the Prometheus text format.
     /// - Parameters:
     ///   - bottles: the store's bottles with their names; others are dropped. `nil` if unknown.
     ///   - store: its size, and the number of changes that wait for a server.
-    func figures(of bottles: [OwnBottle]?, store: (bytes: Int?, waiting: Int?)) -> PollFigures {
+    func metrics(of bottles: [OwnBottle]?, store: (bytes: Int?, waiting: Int?)) -> String {
         func known(_ identity: String) -> OwnBottle? {
             bottles?.first { $0.identities.contains(identity) || $0.aliases.contains(identity) }
-        }
-        func named(_ figures: [String: Int]) -> [String: Int] {
-            Dictionary(
-                figures.compactMap { identity, figure in known(identity).map { ($0.alias ?? identity, figure) } }
-            ) { first, _ in first }
         }
         if bottles != nil {
             (battery, rssi) = (battery.filter { known($0.key) != nil }, rssi.filter { known($0.key) != nil })
         }
-        return PollFigures(
-            results: results, received: totals.received, new: totals.new, duplicates: totals.duplicates,
-            suspect: totals.suspect,
-            acknowledged: totals.acknowledged, seconds: seconds.sum, buckets: Array(zip(Self.buckets, seconds.counts)),
-            battery: named(battery), rssi: named(rssi),
-            isConnected: course.withLock { $0.isConnected }, linkSeconds: link.withLock { $0.seconds },
-            storeBytes: store.bytes, waiting: store.waiting)
+        func byName(_ values: [String: Int], _ text: (Int) -> String) -> [MetricsText.Sample] {
+            let named = values.compactMap { identity, value in known(identity).map { ($0.alias ?? identity, value) } }
+            return Dictionary(named) { first, _ in first }.sorted { $0.key < $1.key }.map {
+                MetricsText.Sample(text($0.value), ["bottle": $0.key])
+            }
+        }
+        var text = MetricsText()
+        text.add(
+            "waterh_polls_total", "counter", "Completed polls by result.",
+            results.sorted { $0.key < $1.key }.map { .init("\($0.value)", ["result": $0.key]) }, evenIfEmpty: true)
+        for (counter, total) in zip(Self.counters, totals) {
+            text.add("waterh_records_\(counter.name)_total", "counter", counter.help, [.init("\(total)")])
+        }
+        let polls = "\(results.values.reduce(0, +))"
+        text.add(
+            "waterh_poll_duration_seconds", "histogram", "Duration of polls.",
+            zip(Self.buckets, bucketCounts).map { .init("\($1)", ["le": "\($0)"], suffix: "_bucket") } + [
+                .init(polls, ["le": "+Inf"], suffix: "_bucket"), .init("\(seconds)", suffix: "_sum"),
+                .init(polls, suffix: "_count"),
+            ])
+        text.add(
+            "waterh_link_connected", "gauge", "1 while a connection to a bottle is open, else 0.",
+            [.init(course.withLock { $0.isConnected } ? "1" : "0")])
+        text.add(
+            "waterh_link_seconds_total", "counter", "Total duration of connections to bottles.",
+            [.init("\(link.withLock { $0.seconds })")])
+        text.add(
+            "waterh_rssi_dbm", "gauge", "Signal strength of a bottle before the last connection.",
+            byName(rssi) { "\($0)" })
+        text.add(
+            "waterh_store_bytes", "gauge", "Size of the store file and its WAL.",
+            store.bytes.map { [.init("\($0)")] } ?? [])
+        text.add(
+            "waterh_outbox_depth", "gauge", "Changes that wait for the sync server.",
+            store.waiting.map { [.init("\($0)")] } ?? [])
+        text.add(
+            "waterh_battery_ratio", "gauge", "A bottle's battery, 0 to 1.",
+            byName(battery) { "\(Double($0) / 100)" })
+        return text.text
     }
 }

@@ -53,9 +53,8 @@ final class ServiceHost: Sendable {
 
     func metrics() async -> String {
         let store = resident.store
-        return await resident.board.figures(
-            of: try? TrackerDesk.ownBottles(of: store), store: (store.bytes, try? store.outboxDepth())
-        ).metrics
+        return await resident.board.metrics(
+            of: try? TrackerDesk.ownBottles(of: store), store: (store.bytes, try? store.outboxDepth()))
     }
 
     /// Whether polls meet their deadlines.
