@@ -17,8 +17,8 @@ final class Adapter: Sendable {
     }
 
     init(_ central: any CentralLink, _ resident: Resident, clock: DriverClock) {
-        let flight = PollRecorder()
-        let driver = GatewayDriver(link: central, clock: clock) { flight.note($0) }
+        let recorder = PollRecorder()
+        let driver = GatewayDriver(link: central, clock: clock) { recorder.note($0) }
         let (stirrings, stir) = AsyncStream.makeStream(
             of: ConnectionNews.self, bufferingPolicy: .bufferingNewest(16))
         (self.driver, self.stirrings) = (driver, stirrings)
@@ -32,7 +32,6 @@ final class Adapter: Sendable {
                 poll: { options in
                     let isHolding = await driver.isHolding
                     guard options.job != .letGo || isHolding else { return PollReport() }
-                    flight.begin(for: path)
                     resident.board.begin()
                     var party = GatewayDriver.Party(journal: resident.store, outlets: resident.outlets(stir))
                     if options.job == .look {
@@ -44,7 +43,7 @@ final class Adapter: Sendable {
                         }
                     }
                     let report = await driver.poll(options, for: party)
-                    if let trouble = flight.end(report, keptBeside: path, clock) {
+                    if let trouble = recorder.end(report, keptBeside: path, clock) {
                         resident.log.warning("Saving the capture of this poll failed: \(trouble)")
                     }
                     await resident.board.end(report, isPoll: options.job == .poll, at: Machine.now())

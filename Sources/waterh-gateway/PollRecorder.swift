@@ -7,34 +7,17 @@ import Store
 import Synchronization
 import TrackerCore
 
-/// Keeps the traffic of the last polls in memory, and writes it to files after a failed or unusual poll. A bottle's
-/// files contain only polls of that bottle.
+/// Keeps the traffic of a poll in memory, and writes it to files if the poll failed or was unusual.
 final class PollRecorder: Sendable {
-    /// The bottle of a poll; empty if the poll did not reach it.
-    private struct Owner: Hashable {
-        var store: String
-        var bottle: String?
-    }
-
-    private struct Flight {
-        var owner: Owner?
+    private struct State {
         var observations: [LinkObservation] = []
         var bytes = 0
-        var isCut = false
+        var isTruncated = false
+        /// The time of the last files for each kind of error.
+        var written: [String: MonotonicInstant] = [:]
     }
 
-    private struct State {
-        var present = Flight()
-        var store: String?
-        /// The earlier polls, oldest first.
-        var flights: [Flight] = []
-        /// The time of the last file for each kind of error and store.
-        var kept: [String: MonotonicInstant] = [:]
-    }
-
-    /// The number of kept polls of one bottle and of all, and the packets and bytes of each.
-    private static let ofOne = 2
-    private static let ofAll = 12
+    /// The maximum number of packets and bytes.
     private static let packets = 4096
     private static let bytes = 256 << 10
     /// The minimum time between files for the same error, so that it does not replace the files of others.
@@ -45,60 +28,43 @@ final class PollRecorder: Sendable {
     func note(_ observation: LinkObservation) {
         state.withLock { state in
             let size = if case .pdu(_, let bytes) = observation.event { bytes.count } else { 0 }
-            guard state.present.observations.count < Self.packets, state.present.bytes + size <= Self.bytes else {
-                state.present.isCut = true
+            guard state.observations.count < Self.packets, state.bytes + size <= Self.bytes else {
+                state.isTruncated = true
                 return
             }
-            state.present.observations.append(observation)
-            state.present.bytes += size
+            state.observations.append(observation)
+            state.bytes += size
         }
     }
 
-    /// Starts a poll for this store. Traffic since the last one belongs to the kept connection.
-    func begin(for store: String) {
-        state.withLock { state in
-            if state.store != store { state.present = Flight() }
-            state.store = store
-        }
-    }
-
-    /// Ends a poll and writes its traffic next to the store if it failed.
+    /// Ends a poll and writes its traffic next to the store if it failed. Traffic before the next poll belongs to that
+    /// poll's connection.
     /// - Returns: the error of writing.
     func end(_ report: PollReport, keptBeside store: String, _ clock: DriverClock) -> String? {
         let now = clock.now()
         let reason = Self.reason(report)
-        let flights: [Flight]? = state.withLock { state in
-            let owner = Owner(store: store, bottle: report.identity)
-            state.present.owner = owner
-            defer {
-                state.flights.append(state.present)
-                state.present = Flight()
-                for old in state.flights.indices.filter({ state.flights[$0].owner == owner }).dropLast(Self.ofOne)
-                    .reversed()
-                { state.flights.remove(at: old) }
-                if state.flights.count > Self.ofAll { state.flights.removeFirst() }
-            }
-            guard let reason, !state.present.observations.isEmpty else { return nil }
-            let trouble = store + "|" + reason
-            if let kept = state.kept[trouble], kept.duration(to: now) < Self.pause { return nil }
-            state.kept[trouble] = now
-            let found = state.flights.filter { $0.owner == owner } + [state.present]
-            state.flights.removeAll { $0.owner == owner }
-            state.present = Flight()
-            return found
+        let traffic = state.withLock { state in
+            defer { (state.observations, state.bytes, state.isTruncated) = ([], 0, false) }
+            return (observations: state.observations, isTruncated: state.isTruncated)
         }
-        guard let flights, let reason else { return nil }
+        guard let reason, !traffic.observations.isEmpty else { return nil }
+        let isDue = state.withLock { state in
+            if let last = state.written[reason], last.duration(to: now) < Self.pause { return false }
+            state.written[reason] = now
+            return true
+        }
+        guard isDue else { return nil }
         let wall = clock.wall()
         let epoch = Duration.milliseconds(wall.milliseconds) - .nanoseconds(now.nanoseconds)
-        let story = Self.story(report, reason, isCut: flights.contains(where: \.isCut))
         do {
-            try PollRecordings(store: store)?.keep(story, at: wall) { path in
+            let trace = Self.trace(report, reason, isTruncated: traffic.isTruncated)
+            try PollRecordings(store: store)?.keep(trace, at: wall) { path in
                 let recorder = try LinkRecorder(
                     path: path, peer: report.identity.flatMap { BluetoothAddress($0) } ?? BluetoothAddress(0),
                     epoch: epoch
                 ) { _ in }
                 recorder.begin()
-                for observation in flights.flatMap(\.observations) { recorder.observe(observation) }
+                for observation in traffic.observations { recorder.observe(observation) }
                 recorder.finish()
             }
         } catch {
@@ -115,7 +81,7 @@ final class PollRecorder: Sendable {
         return nil
     }
 
-    private static func story(_ report: PollReport, _ reason: String, isCut: Bool) -> String {
+    private static func trace(_ report: PollReport, _ reason: String, isTruncated: Bool) -> String {
         var lines = [reason + "."]
         if let failure = report.failure { lines.append(failure.sentence) }
         lines.append("bottle: \(report.bottle ?? "none found")\(report.profile.map { ", \($0.rawValue)" } ?? "")")
@@ -131,7 +97,7 @@ final class PollRecorder: Sendable {
         lines += report.recovery.map {
             "recovery: \($0.rung.rawValue): \($0.reason)\($0.outcome.map { ": \($0)" } ?? "")"
         }
-        if isCut { lines.append("The capture is truncated.") }
+        if isTruncated { lines.append("The capture is truncated.") }
         return lines.joined(separator: "\n")
     }
 }
