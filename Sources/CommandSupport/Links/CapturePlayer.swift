@@ -3,7 +3,7 @@ import Dispatch
 import Replay
 
 /// Runs an `AnsweringMachine` on a link. All state belongs to `queue`.
-final class CapturePlayer: @unchecked Sendable {
+package final class CapturePlayer: @unchecked Sendable {
     private let queue = DispatchQueue(label: "player")
     private let link: any PeripheralLink
     private let log: @Sendable (String) -> Void
@@ -11,7 +11,7 @@ final class CapturePlayer: @unchecked Sendable {
     private var machine: AnsweringMachine
     private var mismatchCount = 0
 
-    init(_ machine: AnsweringMachine, on link: any PeripheralLink, log: @escaping @Sendable (String) -> Void) {
+    package init(_ machine: AnsweringMachine, on link: any PeripheralLink, log: @escaping @Sendable (String) -> Void) {
         self.machine = machine
         self.link = link
         self.log = log
@@ -23,11 +23,11 @@ final class CapturePlayer: @unchecked Sendable {
     deinit { timer.cancel() }
 
     /// The number of requests that differed from the capture.
-    var mismatches: Int { queue.sync { mismatchCount } }
+    package var mismatches: Int { queue.sync { mismatchCount } }
 
-    func open() async throws(LinkError) { try await link.open(machine.application) }
+    package func open() async throws(LinkError) { try await link.open(machine.application) }
 
-    func run() async {
+    package func run() async {
         for await event in link.events { queue.sync { feed(.link(event)) } }
         queue.sync { timer.cancel() }
     }
