@@ -73,35 +73,9 @@ package final class FlashStore: Sendable {
     package func save(_ flash: BottleFlash) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
-        let data = try encoder.encode(Content(flash: flash))
-        let temporary = path + ".new"
-        let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.failure("\(temporary) cannot be written") }
-        var isWritten = data.withUnsafeBytes { buffer in
-            var rest = buffer[...]
-            while let base = UnsafeRawBufferPointer(rebasing: rest).baseAddress, !rest.isEmpty {
-                let count = write(descriptor, base, rest.count)
-                if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { return false }
-                rest = rest.dropFirst(count)
-            }
-            return true
-        }
-        isWritten = isWritten && fsync(descriptor) == 0
-        let failure = Self.failure("\(temporary) cannot be written")
-        close(descriptor)
-        guard isWritten else { throw failure }
-        guard rename(temporary, path) == 0 else { throw Self.failure("\(path) cannot be replaced") }
-        try forceDirectory()
-    }
-
-    /// Synchronises the directory, without which a rename is not durable.
-    private func forceDirectory() throws(Failure) {
-        let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.failure("\(directory) cannot be opened") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw Self.failure("\(directory) cannot be synchronised to the disk") }
+        let file = try OutputFile(path)
+        try file.write(Array(try encoder.encode(Content(flash: flash))))
+        try file.commit()
     }
 
     private static func failure(_ what: String) -> Failure {
