@@ -71,16 +71,6 @@ enum Restamp: String, CaseIterable, ExpressibleByArgument {
     case today, keep
 }
 
-/// The path of a control socket, from `unix:PATH`.
-struct ControlPath: ExpressibleByArgument {
-    let path: String
-
-    init?(argument: String) {
-        guard argument.hasPrefix("unix:"), argument.count > 5 else { return nil }
-        path = String(argument.dropFirst(5))
-    }
-}
-
 extension OfferedProfiles: ExpressibleByArgument {}
 extension BottleModel: ExpressibleByArgument {}
 extension RecordDialect: ExpressibleByArgument {}

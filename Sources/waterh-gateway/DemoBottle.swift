@@ -63,7 +63,7 @@ final class DemoBottle: Sendable {
     func listen(at path: String?) throws(CommandFailure) -> String {
         let place = path ?? Paths.socket("waterh-emulator.sock")
         let driver = driver
-        do throws(ControlServer.Failure) {
+        do throws(LinkError) {
             let new = try ControlServer(path: place) { await driver.control($0) }
             server.withLock { $0 = new }
         } catch {
