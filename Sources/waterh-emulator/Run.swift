@@ -121,13 +121,6 @@ struct Run: AsyncParsableCommand {
 
     private var isOverBluetoothd: Bool { if case .bluez = link { true } else { false } }
 
-    private var hasRadio: Bool {
-        switch link {
-        case .bluez, .l2cap, .hci, .esphome: true
-        case .unix, .stream, .capture: false
-        }
-    }
-
     private var log: @Sendable (String) -> Void {
         let isQuiet = quiet
         return { line in if !isQuiet { Diagnostics.line(line) } }
@@ -143,7 +136,7 @@ struct Run: AsyncParsableCommand {
         let (link, recorder) = try peripheral(words, peer: identity.address)
         let recorded = try Self.explained { try RecordedAnswers(answers, captures: capture, wanted: address) }
         let machine = VirtualBottleMachine(
-            identity, flash: flash, faults: words.bottle, seed: seed, answers: recorded, hasRadio: hasRadio,
+            identity, flash: flash, faults: words.bottle, seed: seed, answers: recorded, hasRadio: self.link.hasRadio,
             hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
         let driver = BottleDriver(machine, on: link, save: { try store?.save($0) }, log: log)
         do { try await driver.open() } catch { throw Self.explain(error) }

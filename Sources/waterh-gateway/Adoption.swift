@@ -118,16 +118,6 @@ enum Adoption {
     }
 }
 
-extension LinkName {
-    /// Whether the bottle can be another person's, because the link scans by radio.
-    var hasNeighbours: Bool {
-        switch self {
-        case .bluez, .hci, .esphome: true
-        case .unix, .stream, .l2cap, .capture: false
-        }
-    }
-}
-
 extension BottleInRange {
     /// Bottles that can be adopted: their address does not change. Strongest signal first.
     static func list(_ found: [Advertisement]) -> [BottleInRange] {

@@ -2,6 +2,18 @@ import BlueZ
 import Bluetooth
 import ESPHome
 
+extension LinkName {
+    package var hasRadio: Bool {
+        switch self {
+        case .bluez, .l2cap, .hci, .esphome: true
+        case .unix, .stream, .capture: false
+        }
+    }
+
+    /// Whether the bottle can be another person's, because the link scans by radio.
+    package var hasNeighbours: Bool { if case .l2cap = self { false } else { hasRadio } }
+}
+
 /// Creates a link from the value of `--link`.
 package enum LinkFactory {
     package typealias NotificationWay = BlueZ.NotificationWay
