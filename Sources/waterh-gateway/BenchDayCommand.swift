@@ -4,7 +4,6 @@ import BottleProtocol
 import CommandSupport
 import Foundation
 import Gateway
-import Synchronization
 import TrackerCore
 import Utilities
 
@@ -54,7 +53,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Control socket of a waterh-emulator that answers the questions, for a rehearsal",
             valueName: "unix:PATH"))
-    var rehearse: String?
+    var rehearse: ControlPath?
 
     @Flag(help: "Print the findings as one JSON object")
     var json = false
@@ -67,13 +66,13 @@ struct BenchDayCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .wrongUse, "a capture is not a bottle", advice: "List its contents: waterh-replay info FILE")
         }
-        let control = try rehearse.map(Self.path)
+        let control = rehearse?.path
         try await Self.checkMachine(link)
         let zone = try StoreProvider.choice(file.zone(flag: zone)).host
         let folder = try BenchDayFolder(folder, link, at: zone.wall(at: Machine.now()))
         let place = StorePlace(path: store ?? folder.store)
         let wanted = link.wantedBottle.map(BottleSelector.init(text:))
-        let hasRadio = try link.hasRadio
+        let hasRadio = try link.name.hasRadio
         let session = BenchDaySession(
             BenchDaySession.Setup(
                 hasRadio: hasRadio, folder: folder,
@@ -118,7 +117,7 @@ struct BenchDayCommand: AsyncParsableCommand {
     /// Checks whether this machine is ready for a session, and reports unusual things.
     /// - Throws: `CommandFailure` if the session cannot work.
     private static func checkMachine(_ link: LinkOptions) async throws {
-        guard try link.hasRadio else { return }
+        guard try link.name.hasRadio else { return }
         let facts = await BluetoothFacts.gather()
         let findings = BluetoothDiagnosis(facts, link: try link.name) { _, _ in false }.findings
         for finding in findings where finding.status != .good {
@@ -148,19 +147,16 @@ struct BenchDayCommand: AsyncParsableCommand {
         // This poll only reads, so disable all writes.
         (options.keep, options.correctClockBeyond, options.settings, options.managesTodayAmount, options.managesLight) =
             (true, nil, nil, false, false)
-        let stored = Mutex<Set<[UInt8]>>([])
-        var outlets = depot.outlets()
-        outlets.journaled = { entries, _ in stored.withLock { $0.formUnion(entries.map(\.raw)) } }
         let driver = GatewayDriver(
             link: try await folder.open("5-storing"), clock: .system(wall: { Machine.now() }))
-        let report = await driver.poll(options, for: GatewayDriver.Party(journal: depot.store, outlets: outlets))
+        let (report, journaled) = await depot.poll(options, with: driver)
         await driver.close()
         try await folder.finish()
         depot.desk().afterPoll(report)
         // With an untrusted clock the records are stored without counting, and stay in the bottle.
         if let failure = report.commandFailure { throw failure }
         guard report.complete else { throw CommandFailure(.failed, "The log was not read to its end.") }
-        return stored.withLock { $0 }
+        return Set(journaled.map(\.entry.raw))
     }
 
     private func show(_ day: BenchDayRecord, _ folder: BenchDayFolder, isComplete: Bool) {
@@ -189,8 +185,10 @@ struct BenchDayCommand: AsyncParsableCommand {
 
     private static func failure(_ error: any Error, _ link: LinkOptions, _ folder: BenchDayFolder) -> any Error {
         guard let error = error as? LinkError else { return error }
-        let usual = LinkAdvice(linkName: (try? link.name).map { "\($0)" } ?? "", hasRadio: (try? link.hasRadio) ?? true)
-            .about(error.code)
+        let usual = LinkAdvice(
+            linkName: (try? link.name).map { "\($0)" } ?? "", hasRadio: (try? link.name.hasRadio) ?? true
+        )
+        .about(error.code)
         // The session has ended before anything was stored or acknowledged.
         let advice =
             error.code == .disconnected
@@ -199,23 +197,5 @@ struct BenchDayCommand: AsyncParsableCommand {
         return CommandFailure(
             .noLink, "\(sentence(error.description)) The recording until then is in \(folder.path).", advice: advice
         )
-    }
-
-    private static func path(_ text: String) throws -> String {
-        guard case .unix(let path)? = try? LinkName(text) else {
-            throw CommandFailure(.wrongUse, "'\(text)' is not a valid control socket path", advice: "Use unix:PATH.")
-        }
-        return path
-    }
-}
-
-extension LinkOptions {
-    var hasRadio: Bool {
-        get throws {
-            switch try name {
-            case .bluez, .l2cap, .hci, .esphome: true
-            case .unix, .stream, .capture: false
-            }
-        }
     }
 }

@@ -3,7 +3,6 @@ import Bluetooth
 import CommandSupport
 import Foundation
 import Gateway
-import Synchronization
 import TrackerCore
 
 struct Demo: AsyncParsableCommand {
@@ -30,7 +29,7 @@ struct Demo: AsyncParsableCommand {
         help: ArgumentHelp(
             "Control socket for waterh-emulator control (default: its default)", valueName: "unix:PATH"
         ))
-    var control: String?
+    var control: ControlPath?
 
     @Option(
         help: ArgumentHelp(
@@ -60,11 +59,12 @@ struct Demo: AsyncParsableCommand {
         }
         let store = StorePlace(path: folder.appendingPathComponent("waterh.sqlite").path)
         let bottle = try await DemoBottle(capture: capture)
-        let place = try control.map(Self.path)
         let (outcome, stopped) = await Interruptible.stoppable { [self] () -> Result<Void, any Error> in
             do {
                 try await show(bottle, store)
-                if !once { try await DemoService(bottle, store, port: port, speed: speed, control: place).run() }
+                if !once {
+                    try await DemoService(bottle, store, port: port, speed: speed, control: control?.path).run()
+                }
                 return .success(())
             } catch {
                 return .failure(error)
@@ -75,87 +75,37 @@ struct Demo: AsyncParsableCommand {
         try outcome.get()
     }
 
-    private static func path(_ text: String) throws -> String {
-        guard case .unix(let path)? = try? LinkName(text) else {
-            throw CommandFailure(.wrongUse, "'\(text)' is not a valid control socket path", advice: "Use unix:PATH.")
-        }
-        return path
-    }
-
     /// Runs two polls: the second one finds nothing new. Closes the store at the end.
-    private func show(_ bottle: DemoBottle, _ store: StorePlace) async throws {
-        let gateway = DemoGateway(bottle.central, try StoreProvider(store, zone: nil))
-        let out = TextOutput.standard
-        out.line("An emulated bottle, \(bottle.origin).")
+    private func show(_ bottle: DemoBottle, _ place: StorePlace) async throws {
+        let driver = GatewayDriver(link: bottle.central, clock: .system(wall: { Machine.now() }))
         do {
-            out.line("First poll:")
-            let first = try await gateway.poll()
-            for line in PollText.lines(first.report, entries: first.new, state: nil) { out.line("  " + line) }
-            out.line("Second poll:")
-            let second = try await gateway.poll()
-            for line in PollText.lines(second.report, entries: second.new, state: nil).dropFirst() {
-                out.line("  " + line)
-            }
-            out.line("The day:")
-            for line in try gateway.day() { out.line("  " + line) }
+            try await show(bottle, try StoreProvider(place, zone: nil), driver)
         } catch {
-            await gateway.close()
+            await driver.close()
             throw error
         }
-        out.flush()
-        await gateway.close()
-    }
-}
-
-/// The gateway of the demo: one driver and one store.
-struct DemoGateway: Sendable {
-    private let driver: GatewayDriver
-    private let party: GatewayDriver.Party
-    private let depot: StoreProvider
-    private let taken: Taken
-
-    private final class Taken: Sendable {
-        let entries = Mutex<[JournalEntry]>([])
+        TextOutput.standard.flush()
+        await driver.close()
     }
 
-    init(_ link: any CentralLink, _ depot: StoreProvider) {
-        self.depot = depot
-        let taken = Taken()
-        self.taken = taken
-        var outlets = depot.outlets()
-        outlets.journaled = { entries, outcomes in
-            let new = zip(entries, outcomes).filter { $0.1.isNew }.map(\.0)
-            taken.entries.withLock { $0 += new }
+    private func show(_ bottle: DemoBottle, _ depot: StoreProvider, _ driver: GatewayDriver) async throws {
+        let out = TextOutput.standard
+        func poll() async throws -> [String] {
+            let (report, journaled) = await depot.poll(
+                try await depot.pollOptions(dialect: nil), with: driver,
+                show: { if $0.severity == .warning { Diagnostics.warning(PollAdvice.words($0)) } })
+            depot.desk().afterPoll(report)
+            if let failure = report.commandFailure { throw failure }
+            return PollText.lines(report, entries: journaled.filter(\.outcome.isNew).map(\.entry), state: nil)
         }
-        outlets.diagnostic = { if $0.severity == .warning { Diagnostics.warning(PollAdvice.words($0)) } }
-        driver = GatewayDriver(link: link, clock: .system(wall: { Machine.now() }))
-        party = GatewayDriver.Party(journal: depot.store, outlets: outlets)
+        out.line("An emulated bottle, \(bottle.origin).")
+        out.line("First poll:")
+        for line in try await poll() { out.line("  " + line) }
+        out.line("Second poll:")
+        for line in try await poll().dropFirst() { out.line("  " + line) }
+        let state = try StoreProvider.explained { try depot.desk().state() }
+        out.line("The day:")
+        out.line("  " + PollText.day(state))
+        out.line("  " + (state.lastDrinkAge.map { "Last drink: \($0)." } ?? "Nothing was drunk today yet."))
     }
-
-    func poll() async throws(CommandFailure) -> (report: PollReport, new: [JournalEntry]) {
-        taken.entries.withLock { $0 = [] }
-        let options: PollOptions
-        do {
-            options = try await depot.pollOptions(dialect: nil)
-        } catch {
-            throw error as? CommandFailure ?? CommandFailure(.failed, "\(error)")
-        }
-        let report = await driver.poll(options, for: party)
-        depot.desk().afterPoll(report)
-        if let failure = report.commandFailure { throw failure }
-        return (report, taken.entries.withLock { $0 })
-    }
-
-    func day() throws(CommandFailure) -> [String] {
-        do {
-            let state = try StoreProvider.explained { try depot.desk().state() }
-            return [
-                PollText.day(state), state.lastDrinkAge.map { "Last drink: \($0)." } ?? "Nothing was drunk today yet.",
-            ]
-        } catch {
-            throw error as? CommandFailure ?? CommandFailure(.failed, "\(error)")
-        }
-    }
-
-    func close() async { await driver.close() }
 }

@@ -4,7 +4,6 @@ import CommandSupport
 import Foundation
 import Gateway
 import Store
-import Synchronization
 import TrackerCore
 
 struct Poll: AsyncParsableCommand {
@@ -61,17 +60,10 @@ struct Poll: AsyncParsableCommand {
             options.elsewhere = Adoption.elsewhere(besides: store.path)
         }
 
-        let taken = Mutex<[JournalEntry]>([])
         let watcher = Watcher(verbose: link.verbose)
-        var outlets = depot.outlets()
-        outlets.diagnostic = { watcher.show($0) }
-        outlets.progress = { watcher.show($0) }
-        outlets.journaled = { entries, outcomes in
-            let new = zip(entries, outcomes).filter { $0.1.isNew }.map(\.0)
-            taken.withLock { $0 += new }
+        let (report, journaled) = await Interruptible.run { [options] in
+            await depot.poll(options, with: driver, show: { watcher.show($0) }, progress: { watcher.show($0) })
         }
-        let party = GatewayDriver.Party(journal: depot.store, outlets: outlets)
-        let report = await Interruptible.run { [options] in await driver.poll(options, for: party) }
         await driver.close()
         watcher.clear()
         // A capture, or an unknown name, is no evidence about the real connection.
@@ -91,9 +83,10 @@ struct Poll: AsyncParsableCommand {
         if json {
             TextOutput.standard.line(try PollJSON(report: report, state: state).text)
         } else {
-            for line in PollText.lines(
-                report, entries: taken.withLock { $0 }, state: report.bottle == nil ? nil : state)
-            { TextOutput.standard.line(line) }
+            let new = journaled.filter(\.outcome.isNew).map(\.entry)
+            for line in PollText.lines(report, entries: new, state: report.bottle == nil ? nil : state) {
+                TextOutput.standard.line(line)
+            }
             if let line = PollText.adoption(report) { TextOutput.standard.line(Diagnostics.withStore(line)) }
         }
         if let failure = report.commandFailure(besideServiceOf: depot.store.path) { throw failure }

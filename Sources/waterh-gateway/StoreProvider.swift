@@ -3,6 +3,7 @@ import CommandSupport
 import Foundation
 import Gateway
 import Store
+import Synchronization
 import TrackerCore
 import TrackerService
 
@@ -67,7 +68,24 @@ struct StoreProvider: Sendable {
         return options
     }
 
-    func outlets() -> GatewayDriver.Outlets {
+    /// Polls once with the store as the journal.
+    /// - Returns: the report, and the entries that were appended to the journal, each with its outcome.
+    func poll(
+        _ options: PollOptions, with driver: GatewayDriver,
+        show: @escaping @Sendable (Diagnostic) -> Void = { _ in },
+        progress: @escaping @Sendable (PollProgress) -> Void = { _ in }
+    ) async -> (report: PollReport, journaled: [(entry: JournalEntry, outcome: JournalOutcome)]) {
+        let journaled = Mutex<[(entry: JournalEntry, outcome: JournalOutcome)]>([])
+        var outlets = outlets()
+        (outlets.diagnostic, outlets.progress) = (show, progress)
+        outlets.journaled = { entries, outcomes in
+            journaled.withLock { $0 += zip(entries, outcomes).map { (entry: $0, outcome: $1) } }
+        }
+        let report = await driver.poll(options, for: GatewayDriver.Party(journal: store, outlets: outlets))
+        return (report, journaled.withLock { $0 })
+    }
+
+    private func outlets() -> GatewayDriver.Outlets {
         var outlets = GatewayDriver.Outlets()
         outlets.todayTotal = { try desk().totalToday() }
         outlets.light = { try desk().light(ofBottle: $0) }
