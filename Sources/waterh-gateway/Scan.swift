@@ -113,17 +113,10 @@ struct Scan: AsyncParsableCommand {
         let found = seen.found
         return [
             found.address?.description ?? found.peer.text,
-            isBottle && found.address == nil ? seen.identity.map { printable($0) } : nil,
-            seen.name.map { printable($0) } ?? "(no name)", found.rssi.map { "\($0) dBm" },
+            isBottle && found.address == nil ? seen.identity : nil,
+            seen.name ?? "(no name)", found.rssi.map { "\($0) dBm" },
             found.services.isEmpty ? nil : found.services.map(\.description).joined(separator: " "),
             isBottle ? seen.words(own) : nil,
         ].compactMap { $0 }.joined(separator: "  ")
-    }
-
-    /// Removes control characters of an advertised name, which must not reach the terminal.
-    private static func printable(_ name: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                name.unicodeScalars.map { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) ? "\u{FFFD}" : $0 }))
     }
 }

@@ -241,7 +241,7 @@ package struct BluetoothDiagnosis {
     private var leftovers: [Finding] {
         guard let census else { return [] }
         return census.devices.filter { isBottle($0.name, $0.address) }.flatMap { device -> [Finding] in
-            let name = device.name.map { "\(Self.printable($0)) (\(device.address))" } ?? device.address
+            let name = device.name.map { "\(TerminalText.safe($0)) (\(device.address))" } ?? device.address
             let check = "bottle \(device.address)"
             var findings: [Finding] = []
             if device.isBlocked {
@@ -287,12 +287,5 @@ package struct BluetoothDiagnosis {
             }
             return findings
         }
-    }
-
-    /// Removes control characters of an advertised name, which must not reach the terminal.
-    private static func printable(_ name: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                name.unicodeScalars.map { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) ? "\u{FFFD}" : $0 }))
     }
 }
