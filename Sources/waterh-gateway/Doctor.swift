@@ -213,7 +213,7 @@ enum DoctorChecks {
         let isFile = file.mqtt["mqtt.url"] != nil
         do {
             let check = try await MQTTPublisher.check(
-                store, overlay: { try Resident.overlay($0, file: file.mqtt, instance: file.instance) },
+                store, overlay: { try file.mqttSettings(over: $0) },
                 nonce: String(UInt32.random(in: 0...UInt32.max), radix: 36))
             return switch check {
             case nil: []

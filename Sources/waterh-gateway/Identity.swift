@@ -39,7 +39,7 @@ struct Identity: AsyncParsableCommand {
         try show(desk.store) {
             do {
                 try MQTTPublisher.settle(desk, at: Machine.home(of: store.path), asNew: choice == .new) {
-                    try Resident.overlay($0, file: file.mqtt, instance: file.instance)
+                    try file.mqttSettings(over: $0)
                 }
             } catch let problem as any Problem where problem.code == MQTTPublisher.prefixTaken {
                 throw CommandFailure(

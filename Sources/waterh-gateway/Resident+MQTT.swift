@@ -18,7 +18,7 @@ extension Resident {
                     store, now: Machine.now(), zone: StoreProvider.choice(plan.zone), source: "mqtt",
                     canNotify: canNotify())
             },
-            overlay: { try Self.overlay($0, file: plan.mqtt, instance: plan.instance) }, service: service,
+            overlay: { try plan.file.mqttSettings(over: $0) }, service: service,
             sharesWaterline: { plan.sharesWaterline(store) }, version: ProgramVersion.text, wrote: wrote,
             claim: { client in
                 // If the lock cannot be used, the broker detects a second client.
@@ -50,15 +50,5 @@ extension Resident {
                 }
             })
         return MQTTPublisher(around, channel: channel)
-    }
-
-    /// The file takes precedence over the settings. An instance has its own topic level.
-    static func overlay(_ settings: Settings, file: [String: String], instance: String?) throws -> Settings {
-        var settings = settings
-        for (name, text) in file { try settings.set(name, to: text) }
-        if let instance {
-            try settings.set("mqtt.prefix", to: "\(settings.service.mqttPrefix)/\(PlainName.of(instance))")
-        }
-        return settings
     }
 }

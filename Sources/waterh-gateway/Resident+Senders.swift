@@ -18,7 +18,7 @@ extension Resident {
                         try TrackerDesk(
                             store, now: Machine.now(), zone: StoreProvider.choice(plan.zone), source: "pocket")
                     },
-                    overlay: { try plan.pocketSettings(over: $0) }, person: plan.instance,
+                    overlay: { try plan.file.notificationSettings(over: $0) }, person: plan.instance,
                     sharesWaterline: { plan.sharesWaterline(store) }, watch: watch,
                     say: { word in
                         switch word {

@@ -9,34 +9,32 @@ import TrackerCore
 
 /// The options of the service: command line, environment, file.
 struct ServicePlan: Sendable {
-    /// The instance of `waterh-gateway@.service`, or `nil`.
-    let instance: String?
+    let file: Configuration
     let link: LinkOptions
     let store: StorePlace
     let bottles: [String]
     /// Whether a bottle in range can be another person's.
     let hasNeighbours: Bool
-    /// Whether the configuration confirms this computer's clock.
-    let trustsClock: Bool
     let zone: String?
     let dialect: RecordDialect?
     let keep: Bool
-    private let sharesWaterline: Bool
-    /// The MQTT settings of the file.
-    let mqtt: [String: String]
-    let pocket: [String: String]
     let listen: String?
     /// Messages for the user who started the service.
     let remarks: [String]
 
+    /// The instance of `waterh-gateway@.service`, or `nil`.
+    var instance: String? { file.instance }
+    /// Whether the configuration confirms this computer's clock.
+    var trustsClock: Bool { file.trustClock == true }
+
     /// Whether other machines can see Waterline: by the configuration, or by the setting `waterline.shared`.
     func sharesWaterline(_ store: TrackerStore) -> Bool {
-        sharesWaterline || (try? store.settings().isWaterlineShared) == true
+        file.shareWaterline == true || (try? store.settings().isWaterlineShared) == true
     }
 
     init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, listen: String?) throws {
         let file = try Configuration.load(place.config)
-        instance = file.instance
+        self.file = file
         var store = try place.place(file)
         // If this user cannot write the system service's store, the user's own store is used.
         if store.origin == .service, store.isShut(for: .writing) {
@@ -57,15 +55,9 @@ struct ServicePlan: Sendable {
         self.link = link
         bottles = link.wantedBottle.map { [$0] } ?? file.bottles
         hasNeighbours = try link.name.hasNeighbours
-        trustsClock = file.trustClock == true
         zone = place.namedZone(file)
         dialect = place.dialect ?? file.dialect
         self.keep = keep || file.keep == true
-        sharesWaterline = file.shareWaterline ?? false
-        mqtt = file.mqtt
-        var pocket = file.pocket
-        if let place = file.publicURL { pocket["http.publicUrl"] = place }
-        self.pocket = pocket
         self.listen = listen ?? Machine.variable("WATERH_LISTEN") ?? file.listen
         if let listen = self.listen, listen != "off", HTTPServer.Endpoint(listen) == nil {
             throw CommandFailure(
@@ -74,12 +66,12 @@ struct ServicePlan: Sendable {
         }
         // Reports an unknown zone or link at the start.
         _ = (try StoreProvider.choice(zone), try link.name)
-        try checkPocket()
+        try checkNotifications()
     }
 
     /// Validates the notification settings of the file.
-    private func checkPocket() throws {
-        let settings = try pocketSettings(over: Settings()).service
+    private func checkNotifications() throws {
+        let settings = try file.notificationSettings(over: Settings()).service
         for service in NotificationChannel.allCases {
             do { _ = try NotificationTarget(service, settings, person: instance) } catch let problem as any Problem {
                 throw CommandFailure(
@@ -89,17 +81,31 @@ struct ServicePlan: Sendable {
         }
     }
 
-    /// The file takes precedence over the settings.
-    func pocketSettings(over settings: Settings) throws -> Settings {
-        var settings = settings
-        for (name, text) in pocket { try settings.set(name, to: text) }
-        return settings
-    }
-
     /// The plan in one line: store and link.
     var words: String {
         """
         the store \(store.path); bottles over \((try? "\(link.name)") ?? "")\(keep ? "; nothing is acknowledged" : "")
         """
+    }
+}
+
+// The settings of the file take precedence over those of the store.
+extension Configuration {
+    /// The settings of the notification channels.
+    func notificationSettings(over settings: Settings) throws -> Settings {
+        var settings = settings
+        for (name, text) in pocket { try settings.set(name, to: text) }
+        if let publicURL { try settings.set("http.publicUrl", to: publicURL) }
+        return settings
+    }
+
+    /// The MQTT settings. An instance has its own topic level.
+    func mqttSettings(over settings: Settings) throws -> Settings {
+        var settings = settings
+        for (name, text) in mqtt { try settings.set(name, to: text) }
+        if let instance {
+            try settings.set("mqtt.prefix", to: "\(settings.service.mqttPrefix)/\(PlainName.of(instance))")
+        }
+        return settings
     }
 }
