@@ -9,7 +9,7 @@ struct CommandAnswer: Hashable {
 
     init(_ report: some Encodable, transaction: String?, seesWaterline: Bool) throws {
         let data = try JSONSerialization.jsonObject(with: Data(TrackerDesk.json(report).utf8))
-        text = Self.json(["status": "ok", "data": seesWaterline ? data : Self.veiled(data)], transaction)
+        text = Self.json(["status": "ok", "data": seesWaterline ? data : Self.redacted(data)], transaction)
     }
 
     init(_ error: any Error, transaction: String?) {
@@ -27,11 +27,11 @@ struct CommandAnswer: Hashable {
         guard !seesWaterline, var object = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any],
             let data = object["data"]
         else { return }
-        object["data"] = Self.veiled(data)
+        object["data"] = Self.redacted(data)
         text = Self.json(object, nil)
     }
 
-    private static func veiled(_ data: Any) -> Any {
+    private static func redacted(_ data: Any) -> Any {
         guard var object = data as? [String: Any], var state = object["state"] as? [String: Any] else { return data }
         state["waterline"] = NSNull()
         object["state"] = state

@@ -119,7 +119,7 @@ struct CommandHandler: Sendable {
         try? desk.store.keep(.init(status: 200, body: Array(answer.text.utf8)), to: errand)
     }
 
-    // MARK: - What is asked
+    // MARK: - Commands
 
     private func act(_ request: inout CommandRequest, _ desk: TrackerDesk) throws -> CommandAnswer {
         if Self.waterline.contains(request.name), !sharesWaterline() { throw Self.notShared }

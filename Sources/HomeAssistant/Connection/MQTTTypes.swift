@@ -61,8 +61,8 @@ package struct MQTTMessage: Hashable, Sendable {
 
 /// The broker's answer to one published message.
 package enum MQTTDelivery: Hashable, Sendable {
-    /// - isHeard: a client subscribes to the topic, as far as the broker reports it.
-    case taken(isHeard: Bool)
+    /// - hasSubscriber: a client subscribes to the topic, as far as the broker reports it.
+    case taken(hasSubscriber: Bool)
     /// - isTooLong: the broker might accept a shorter message.
     case denied(reason: String, isTooLong: Bool)
 
@@ -72,7 +72,7 @@ package enum MQTTDelivery: Hashable, Sendable {
     /// - Parameter code: a reason code of MQTT 5, or a negative error code of libmosquitto.
     init(code: Int32) {
         guard code >= 128 || code < 0 else {
-            self = .taken(isHeard: code != MQTT_RC_NO_MATCHING_SUBSCRIBERS.rawValue)
+            self = .taken(hasSubscriber: code != MQTT_RC_NO_MATCHING_SUBSCRIBERS.rawValue)
             return
         }
         let tooLong = [

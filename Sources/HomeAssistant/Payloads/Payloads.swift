@@ -29,7 +29,7 @@ struct SipPayload: Encodable {
         return isHistorical ? .historical : .sip
     }
 
-    private var isVeiled: Bool {
+    private var isRedacted: Bool {
         !seesWaterline && (change.drink?.source == .session || change.key.hasPrefix(Drink.sessionKeys))
     }
 
@@ -47,7 +47,7 @@ struct SipPayload: Encodable {
         try container.encode(change.drink?.zone, forKey: .zone)
         try container.encode(change.drink?.localDay.description, forKey: .day)
         try container.encode(change.drink?.ml, forKey: .ml)
-        try container.encode(isVeiled ? DrinkSource.cli.rawValue : change.drink?.source.rawValue, forKey: .source)
+        try container.encode(isRedacted ? DrinkSource.cli.rawValue : change.drink?.source.rawValue, forKey: .source)
         try container.encode(isHistorical, forKey: .historical)
         try container.encode(event == .deleted, forKey: .deleted)
         try container.encode(change.sequence, forKey: .sequence)

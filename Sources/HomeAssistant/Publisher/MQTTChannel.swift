@@ -23,15 +23,15 @@ package final class MQTTChannel: NotificationSink {
         /// The number of connections so far.
         var number = 0
         /// The published notifications of this connection, oldest first. The broker can confirm them late.
-        var sent: [(what: Announcement, isHeard: Task<Bool, Never>)] = []
+        var sent: [(what: Announcement, hasSubscriber: Task<Bool, Never>)] = []
         /// The ids of the confirmed notifications of this connection.
-        var heard: [String] = []
+        var confirmed: [String] = []
         /// The time until which missed notifications are not published, because no client subscribes.
         var restsUntil: ContinuousClock.Instant?
         var backoff = MQTTChannel.pauses
     }
 
-    /// The maximum length of `sent` and `heard`.
+    /// The maximum length of `sent` and `confirmed`.
     private static let memory = 64
     private static let batch = 20
     private static let pauses = Backoff(first: .milliseconds(500), longest: .seconds(300))
@@ -54,11 +54,11 @@ package final class MQTTChannel: NotificationSink {
             guard let link = state.link, link.connection.failure == nil,
                 !notification.kind.isWaterline || link.around.sharesWaterline()
             else { return nil }
-            if let known = state.sent.first(where: { $0.what == what }) { return known.isHeard }
+            if let known = state.sent.first(where: { $0.what == what }) { return known.hasSubscriber }
             let (number, began) = (state.number, ContinuousClock.now)
-            let isHeard = turns.begin { [self] in
-                let isHeard = await bring(link, number) ? await send([notification], link) : false
-                guard isHeard else {
+            let hasSubscriber = turns.begin { [self] in
+                let hasSubscriber = await publishMissed(link, number) ? await send([notification], link) : false
+                guard hasSubscriber else {
                     self.state.withLock { $0.sent.removeAll { $0.what == what } }
                     return false
                 }
@@ -66,8 +66,8 @@ package final class MQTTChannel: NotificationSink {
                 if .now - began > limit { await link.around.wrote() }
                 return true
             }
-            state.sent = (state.sent + [(what, isHeard)]).suffix(Self.memory)
-            return isHeard
+            state.sent = (state.sent + [(what, hasSubscriber)]).suffix(Self.memory)
+            return hasSubscriber
         }
         return await result?.value ?? false
     }
@@ -81,20 +81,20 @@ package final class MQTTChannel: NotificationSink {
             return (link, state.number)
         }
         guard let (link, number) = found else { return }
-        _ = await turns.take { [self] in await bring(link, number) }
+        _ = await turns.take { [self] in await publishMissed(link, number) }
     }
 
     // MARK: - Parts
 
     /// Publishes missed notifications. Returns whether the broker has confirmed them and a client subscribes.
-    private func bring(_ link: Link, _ number: Int) async -> Bool {
+    private func publishMissed(_ link: Link, _ number: Int) async -> Bool {
         guard let desk = try? link.around.desk(), let through = try? desk.store.toldThrough(name),
-            let told = try? desk.store.told(after: through)
+            let delivered = try? desk.store.told(after: through)
         else { return false }
-        guard let last = told.last else { return true }
+        guard let last = delivered.last else { return true }
         let sharedFrom = try? desk.store.noteSharing(link.around.sharesWaterline())
         let session = (try? desk.store.activeSession(at: desk.now))?.session.id
-        var waiting = told.filter { one in
+        var waiting = delivered.filter { one in
             // Notifications of a session stay private if Waterline was not shared at that time.
             !one.sinks.contains(name)
                 && (one.decision.sessionID == nil || sharedFrom.flatMap { $0 }.map { one.place > $0 } ?? false)
@@ -102,7 +102,7 @@ package final class MQTTChannel: NotificationSink {
         }[...]
         while !waiting.isEmpty {
             let part = Array(waiting.prefix(Self.batch))
-            let known = state.withLock { Set($0.heard) }
+            let known = state.withLock { Set($0.confirmed) }
             let fresh = part.map(\.decision).filter { !known.contains($0.notificationId) }
             guard state.withLock({ $0.number == number }) else { return false }
             if !fresh.isEmpty {
@@ -126,7 +126,7 @@ package final class MQTTChannel: NotificationSink {
     private func note(_ notifications: [TrackerNotification], _ number: Int) {
         state.withLock { state in
             guard state.number == number else { return }
-            state.heard = (state.heard + notifications.map(\.notificationId)).suffix(Self.memory)
+            state.confirmed = (state.confirmed + notifications.map(\.notificationId)).suffix(Self.memory)
             (state.restsUntil, state.backoff) = (nil, Self.pauses)
         }
     }
@@ -146,6 +146,6 @@ package final class MQTTChannel: NotificationSink {
             let deliveries = try? await link.connection.publish(messages)
         else { return false }
         for delivery in deliveries { link.denials.note(topic, delivery) }
-        return deliveries.allSatisfy { $0 == .taken(isHeard: true) }
+        return deliveries.allSatisfy { $0 == .taken(hasSubscriber: true) }
     }
 }

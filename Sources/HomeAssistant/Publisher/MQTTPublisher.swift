@@ -64,10 +64,10 @@ package actor MQTTPublisher {
     }
 
     static let name = "mqtt"
-    private static let lookEvery = Duration.milliseconds(150)
+    private static let fastInterval = Duration.milliseconds(150)
     /// The interval between checks if writes are reported.
-    private static let lookSeldom = Duration.seconds(2)
-    private static let lookAtSettings = Duration.seconds(1)
+    private static let slowInterval = Duration.seconds(2)
+    private static let settingsInterval = Duration.seconds(1)
     /// The maximum number of waiting drinks without a broker: about three years of them.
     private static let mostWaiting = 20_000
     /// The duration below which a connection counts as brief.
@@ -83,9 +83,9 @@ package actor MQTTPublisher {
     private var lastTrouble: String?
     private var otherStore: String?
     private var isOn = false
-    private var hasLooked = false
+    private var hasChecked = false
     private var isFollowing = false
-    private var saidStays: Set<String> = []
+    private var reportedBrokers: Set<String> = []
     private var brief = 0
     private var topics: Topics?
     private(set) var connections = 0
@@ -128,7 +128,7 @@ package actor MQTTPublisher {
                 channel.connect(nil)
                 brief = connections > before && ContinuousClock.now - start < Self.briefly ? brief + 1 : 0
                 trouble(error, plan, isRepeated: brief > 1)
-                await wait(isCopy(error) ? Self.lookSeldom : backoff.next(chance: around.chance()), while: plan)
+                await wait(isCopy(error) ? Self.slowInterval : backoff.next(chance: around.chance()), while: plan)
             }
         }
     }
@@ -179,7 +179,7 @@ package actor MQTTPublisher {
     }
 
     /// Records that another store publishes to the same topics.
-    func meet(_ other: String?, at topics: Topics) {
+    func noteOtherStore(_ other: String?, at topics: Topics) {
         if other != otherStore {
             (otherStore, self.topics) = (other, topics)
             if let words = sharedPrefix(topics) { around.say(.prefixShared(words)) }
@@ -208,13 +208,13 @@ package actor MQTTPublisher {
 
     func forgetTaken(through sequence: Int64) { unnoted = unnoted.filter { $0.sequence > sequence } }
 
-    func restBetweenLooks() async { await rest(isFollowing ? Self.lookSeldom : Self.lookEvery) }
+    func waitForChanges() async { await rest(isFollowing ? Self.slowInterval : Self.fastInterval) }
 
     /// Reports retained messages at other brokers, which cannot be deleted from here.
-    func sayWhatStays(except plan: MQTTPlan?) {
+    func reportStaleTopics(except plan: MQTTPlan?) {
         for left in (try? around.desk().store.leavings()) ?? []
         where !left.place.isEmpty && !(plan.map { Self.isPlace(left.place, $0.address) } ?? false)
-            && saidStays.insert(left.place).inserted
+            && reportedBrokers.insert(left.place).inserted
         {
             around.say(
                 .stays(
@@ -250,16 +250,16 @@ package actor MQTTPublisher {
         noteTrouble()
         let store = try around.desk().store
         let wasOpen = try store.closeOutlet(Self.name, sparing: Self.mostWaiting)
-        guard isOn || wasOpen || !hasLooked else { return }
+        guard isOn || wasOpen || !hasChecked else { return }
         if isOn || wasOpen { around.say(.off) }
-        (isOn, hasLooked) = (false, true)
+        (isOn, hasChecked) = (false, true)
         // Keep waiting drinks, because the service might have been started without its configuration.
         if try store.isOutletOpen(Self.name) {
             let waiting = try store.waiting(for: Self.name)
             around.say(.stays("No broker is set, and \(counted(waiting, "drink")) wait for one."))
         }
         try store.leave(Self.name)
-        sayWhatStays(except: nil)
+        reportStaleTopics(except: nil)
     }
 
     private func trouble(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool) {
@@ -277,7 +277,7 @@ package actor MQTTPublisher {
     private func wait(_ length: Duration, while plan: MQTTPlan?) async {
         let end = ContinuousClock.now + length
         while !Task.isCancelled, ContinuousClock.now < end {
-            await rest(min(Self.lookAtSettings, end - .now))
+            await rest(min(Self.settingsInterval, end - .now))
             guard (try? self.plan()) == plan || plan == nil else { return }
         }
     }

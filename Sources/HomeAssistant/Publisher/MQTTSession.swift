@@ -28,7 +28,7 @@ struct MQTTSession {
     }
 
     /// The retained texts by topic that the broker has accepted in this connection.
-    private var said: [String: String] = [:]
+    private var sentTexts: [String: String] = [:]
     private var lastState: StatePayload?
     /// The topics with a retained message of this store.
     private var kept: Set<String>
@@ -52,7 +52,7 @@ struct MQTTSession {
         defer { withExtendedLifetime(claim) {} }
         let store = try around.desk().store
         try store.speak(outlet.name, at: "\(plan.address)") { MQTTPublisher.isPlace($0, plan.address) }
-        await owner.sayWhatStays(except: plan)
+        await owner.reportStaleTopics(except: plan)
         let handler = CommandHandler(
             desk: around.desk, service: around.service, sharesWaterline: around.sharesWaterline)
         let inbox = CommandInbox(plan, handler, owner.denials, id: outlet.id, say: around.say) {
@@ -124,8 +124,8 @@ struct MQTTSession {
             if let failure = connection.failure { throw failure }
             guard try isStillOurs() else { return }
             let news = inbox.takeNews()
-            if news.isDisturbed { (said, lastState, basis) = ([:], nil, nil) }
-            await owner.meet(inbox.otherStore, at: topics)
+            if news.isDisturbed { (sentTexts, lastState, basis) = ([:], nil, nil) }
+            await owner.noteOtherStore(inbox.otherStore, at: topics)
             try await publishSips()
             try await publishDay()
             // Publish notifications after the devices, whose entities show them.
@@ -135,7 +135,7 @@ struct MQTTSession {
                 lastSettings = .now
                 guard try owner.plan() == plan else { return }
             }
-            await owner.restBetweenLooks()
+            await owner.waitForChanges()
         }
     }
 
@@ -206,7 +206,7 @@ struct MQTTSession {
         let isNews = isBeat || lastState.map { !$0.says(theSameAs: state) } ?? true
         if isNews { lastState = state }
         func text(_ topic: String, _ payload: some Encodable) throws -> String {
-            if !isNews, let known = said[topic] { return known }
+            if !isNews, let known = sentTexts[topic] { return known }
             return try TrackerDesk.json(payload)
         }
         let bottles = try desk.bottles().filter(\.isOwn)
@@ -241,18 +241,18 @@ struct MQTTSession {
             kept.formUnion(wanted)
         }
         let fresh = all.filter {
-            (said[$0.topic] != $0.text || (again && $0.topic.hasPrefix(topics.prefix + "/")))
+            (sentTexts[$0.topic] != $0.text || (again && $0.topic.hasPrefix(topics.prefix + "/")))
                 && denials.mayTry($0.topic)
         }
         let messages = fresh.map { MQTTMessage($0.topic, $0.text, isRetained: true) }
         let deliveries = try await publish(messages, canSplit: devices)
-        for ((topic, text), delivery) in zip(fresh, deliveries) { said[topic] = delivery.isTaken ? text : nil }
+        for ((topic, text), delivery) in zip(fresh, deliveries) { sentTexts[topic] = delivery.isTaken ? text : nil }
         let stale = kept.subtracting(wanted)
         guard !stale.isEmpty else { return }
         try await clear(stale)
         try store.forgetKept(stale.sorted(), of: outlet.name)
         kept.subtract(stale)
-        for topic in stale { said[topic] = nil }
+        for topic in stale { sentTexts[topic] = nil }
     }
 
     /// The discovery messages, and the topics of those for whole devices.
