@@ -135,7 +135,7 @@ struct Purge: WaitingCommand {
     func run(_ desk: Desk) async throws {
         try Confirmation.ask("Delete everything in \(desk.path)?", isConfirmed: yes, console: desk.console)
         let report = try await desk.tracker.purge()
-        TrackerDesktop.memory(store: desk.tracker.path).forgetAll()
+        TrackerDesktop.memory(store: desk.tracker.path).removeAll()
         let left = try desk.tracker.leftBehind()
         try desk.say(report) {
             ["All data is deleted. Start again with: waterh-tracker setup"]

@@ -272,7 +272,7 @@ struct PresentationTests {
         #expect(await service.deliver(notification) && server.notified.items.count == 2)
         // A program without the store's identity uses the file.
         #expect(await agent.deliver(notification) && server.notified.items.count == 2)
-        ShownNotifications(file: file).forgetAll()
+        ShownNotifications(file: file).removeAll()
         #expect(try !String(contentsOfFile: file, encoding: .utf8).contains("Title"))
         #expect(await agent.deliver(notification) && server.notified.items.count == 3)
         await service.stop()

@@ -6,7 +6,7 @@ import TrackerCore
 struct DesktopMessage {
     let capabilities: Set<String>
     /// Whether a process receives the signals of buttons.
-    let hearsPresses: Bool
+    let acceptsActions: Bool
 
     /// The arguments of `Notify`.
     /// - Parameter number: the id of the notification to replace; 0 for none.
@@ -37,7 +37,7 @@ struct DesktopMessage {
 
     /// Alternating action keys and labels; empty if no process receives the signals, or without actions.
     private func actions(_ notification: Announcement) -> [String] {
-        guard hearsPresses, capabilities.contains("actions") else { return [] }
+        guard acceptsActions, capabilities.contains("actions") else { return [] }
         return notification.kind.actions.flatMap { [$0.rawValue, $0.label(discreet: notification.isDiscreet)] }
     }
 

@@ -16,7 +16,7 @@ extension DesktopNotifications {
         }
         if notification.urgency != .critical, await isUndisturbed(server) { return false }
         let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
-        let message = DesktopMessage(capabilities: server.capabilities, hearsPresses: outlets.pressed != nil)
+        let message = DesktopMessage(capabilities: server.capabilities, acceptsActions: outlets.pressed != nil)
         let call = DBusCall(
             Self.service, Self.path, Self.service, "Notify", message.arguments(notification, replacing: replaced))
         lastCall += 1
@@ -30,7 +30,7 @@ extension DesktopNotifications {
             }
             Task {
                 try? await Task.sleep(for: limits.answer)
-                gaveNoAnswer(number, server)
+                timedOut(number, server)
             }
         }
     }
@@ -43,7 +43,7 @@ extension DesktopNotifications {
     package func close(id: String) async {
         memory.end(id)
         guard let server = await readyServer(), let notice = memory.notice(id, owner: server.owner) else { return }
-        memory.forget(notice.number, owner: server.owner)
+        memory.remove(notice.number, owner: server.owner)
         _ = try? await server.connection.call(
             DBusCall(Self.service, Self.path, Self.service, "CloseNotification", [.uint32(notice.number)]),
             limit: limits.answer)
@@ -84,16 +84,16 @@ extension DesktopNotifications {
         }
     }
 
-    private func gaveNoAnswer(_ number: UInt64, _ server: Server) {
+    private func timedOut(_ number: UInt64, _ server: Server) {
         guard let wanted = waiting.removeValue(forKey: number) else { return }
         rest(DBusFailure(DBusFailure.noReply, "there was no response"), of: server)
         wanted.resume(returning: false)
     }
 
-    // MARK: - What the server tells
+    // MARK: - Signals
 
     /// Handles a signal. The server also sends signals of other programs' notifications.
-    func hears(_ signal: DBusSignal) {
+    func handle(_ signal: DBusSignal) {
         guard let connection, let number = signal.arguments.first?.integer.flatMap(UInt32.init(exactly:)) else {
             return
         }
@@ -101,7 +101,7 @@ extension DesktopNotifications {
         guard let notice = memory.notice(number, owner: owner) else { return }
         switch (signal.member, signal.arguments.count > 1 ? signal.arguments[1].text : nil) {
         case ("NotificationClosed", _):
-            memory.forget(number, owner: owner)
+            memory.remove(number, owner: owner)
             tokens[number] = nil
         case ("ActivationToken", let token?): tokens[number] = token
         case ("ActionInvoked", let key?): pressed(key, on: notice, key: "\(owner)/\(signal.serial)")

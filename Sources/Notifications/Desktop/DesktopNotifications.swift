@@ -9,7 +9,7 @@ package actor DesktopNotifications: NotificationSink {
     static let service = "org.freedesktop.Notifications"
     static let path = "/org/freedesktop/Notifications"
     /// The maximum number of attempts while the owner of the name changes.
-    private static let questions = 4
+    private static let attempts = 4
 
     package struct Outlets: Sendable {
         /// Receives a log line for each notification and press.
@@ -97,7 +97,7 @@ package actor DesktopNotifications: NotificationSink {
 
     package func canShow() async -> Bool { await readyServer() != nil }
 
-    // MARK: - To a server, and back
+    // MARK: - The server
 
     /// The available server. Its capabilities are read once.
     func readyServer() async -> Server? {
@@ -114,7 +114,7 @@ package actor DesktopNotifications: NotificationSink {
         guard connection != nil || bus() != nil else { return nil }
         do throws(DBusFailure) {
             let (connection, id) = try await connected()
-            let server = try await asked(connection, id)
+            let server = try await queryServer(connection, id)
             memory.keepOnly(owner: server.owner)
             self.server = server
             wake()
@@ -127,9 +127,9 @@ package actor DesktopNotifications: NotificationSink {
     }
 
     /// Reads the server's capabilities, again if its owner changes during the call.
-    private func asked(_ connection: DBusConnection, _ id: String) async throws(DBusFailure) -> Server {
+    private func queryServer(_ connection: DBusConnection, _ id: String) async throws(DBusFailure) -> Server {
         let call = DBusCall(Self.service, Self.path, Self.service, "GetCapabilities")
-        var questions = 1
+        var attempts = 1
         while true {
             let before = change
             do throws(DBusFailure) {
@@ -140,8 +140,8 @@ package actor DesktopNotifications: NotificationSink {
                 return Server(
                     connection: connection, owner: "\(id)/\(owner)", capabilities: Set(capabilities), change: before)
             } catch {
-                guard change != before, questions < Self.questions else { throw error }
-                questions += 1
+                guard change != before, attempts < Self.attempts else { throw error }
+                attempts += 1
             }
         }
     }
@@ -178,11 +178,11 @@ package actor DesktopNotifications: NotificationSink {
         do throws(DBusFailure) {
             let id = try await made.busID()
             try await made.watchName(Self.service) { [weak self] owner in
-                self?.assumeIsolated { $0.hears(owner: owner) }
+                self?.assumeIsolated { $0.ownerChanged(to: owner) }
             }
             try await made.subscribe(DBusMatch(sender: Self.service, path: Self.path, interface: Self.service)) {
                 [weak self] signal in
-                self?.assumeIsolated { $0.hears(signal) }
+                self?.assumeIsolated { $0.handle(signal) }
             }
             connection = (made, id)
             await made.whenClosed { [weak self] in self?.assumeIsolated { $0.lostBus(made) } }
@@ -201,7 +201,7 @@ package actor DesktopNotifications: NotificationSink {
     }
 
     /// Handles a new owner or the loss of the server's name. Notifications of the last owner are gone (tracker spec C).
-    private func hears(owner: String?) {
+    private func ownerChanged(to owner: String?) {
         guard let connection else { return }
         let known = owner.map { "\(connection.id)/\($0)" }
         guard server == nil || server?.owner != known else { return }

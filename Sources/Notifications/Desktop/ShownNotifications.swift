@@ -44,7 +44,7 @@ package final class ShownNotifications: Sendable {
     }
 
     /// Discards all notifications, after a purge.
-    package func forgetAll() { change { $0 = Contents(day: $0.day) } }
+    package func removeAll() { change { $0 = Contents(day: $0.day) } }
 
     func notice(_ id: String, owner: String) -> Notice? { all().notices[id].flatMap { $0.owner == owner ? $0 : nil } }
 
@@ -67,7 +67,7 @@ package final class ShownNotifications: Sendable {
         }
     }
 
-    func forget(_ number: UInt32, owner: String) {
+    func remove(_ number: UInt32, owner: String) {
         change { held in
             for (id, notice) in held.notices where notice.number == number && notice.owner == owner {
                 held.notices[id]?.owner = nil

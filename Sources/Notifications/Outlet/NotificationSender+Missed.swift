@@ -6,7 +6,7 @@ extension NotificationSender {
     /// Queues notifications that other processes delivered while no service ran, in order and once each. ntfy does not
     /// get those that no longer apply, that a later one replaced, or that are 15 minutes old.
     /// - Parameter next: the notification to deliver next. Only earlier ones are queued.
-    func bring(_ desk: TrackerDesk, before next: TrackerNotification? = nil) throws {
+    func queueMissed(_ desk: TrackerDesk, before next: TrackerNotification? = nil) throws {
         let store = desk.store
         let last = next.flatMap { $0.place > 0 ? $0.place - 1 : nil } ?? .max
         let told = try store.told(after: store.toldThrough(name), through: last)

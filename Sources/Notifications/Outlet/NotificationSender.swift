@@ -90,8 +90,8 @@ package actor NotificationSender: NotificationSink {
             isPoked = false
             var length = lookEvery
             do {
-                if try lookAtPlan() {
-                    try bring(around.desk())
+                if try updatePlan() {
+                    try queueMissed(around.desk())
                     length = min(length, try await sendAll(arrivedLate))
                 }
             } catch {
@@ -120,7 +120,7 @@ package actor NotificationSender: NotificationSink {
         else { return false }
         do {
             let desk = try around.desk()
-            try bring(desk, before: notification)
+            try queueMissed(desk, before: notification)
             guard try post(notification, since: desk.now, desk) == .waiting else {
                 return try desk.store.postState(notification.notificationId, at: name) == .sent
             }
@@ -159,8 +159,8 @@ package actor NotificationSender: NotificationSink {
             let message: QueuedNotification
             switch try desk.store.nextPost(from: name, as: claimant, at: desk.now) {
             case .message(let next): message = next
-            case .busy: return try min(DayObserver.lookOften, lookAtOthers(desk.store))
-            case .nothing: return try lookAtOthers(desk.store)
+            case .busy: return try min(DayObserver.lookOften, checkOtherProcesses(desk.store))
+            case .nothing: return try checkOtherProcesses(desk.store)
             }
             // If recording fails (full disk), the message is not sent again.
             let outcome = unnoted.contains(message.sequence) ? .sent : await attempt(message, plan, desk)
@@ -198,7 +198,7 @@ package actor NotificationSender: NotificationSink {
 
     /// Checks whether another process has sent an awaited message.
     /// - Returns: the time until the next check.
-    private func lookAtOthers(_ store: TrackerStore) throws -> Duration {
+    private func checkOtherProcesses(_ store: TrackerStore) throws -> Duration {
         for id in waiting.keys {
             let state = try store.postState(id, at: name)
             if state != .waiting { answer(id, state == .sent) }
@@ -271,7 +271,7 @@ package actor NotificationSender: NotificationSink {
     }
 
     /// Reads the settings. Returns whether they name a server.
-    private func lookAtPlan() throws -> Bool {
+    private func updatePlan() throws -> Bool {
         let new: NotificationTarget?
         do { new = try currentPlan() } catch {
             plan = nil
