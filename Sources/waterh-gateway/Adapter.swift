@@ -31,18 +31,18 @@ final class Adapter: Sendable {
                 options: { await resident.desk.options($0) },
                 poll: { options in
                     let isHolding = await driver.isHolding
-                    guard options.job != .letGo || isHolding else { return PollReport() }
+                    guard options.job != .disconnect || isHolding else { return PollReport() }
                     resident.board.begin()
-                    var party = GatewayDriver.Party(journal: resident.store, outlets: resident.outlets(stir))
+                    var context = GatewayDriver.Context(journal: resident.store, outlets: resident.outlets(stir))
                     if options.job == .look {
                         let bottle = options.bottle ?? ""
                         looked.records.withLock { $0[bottle] = nil }
-                        party.journal = NoJournal()
-                        party.outlets.journaled = { entries, _ in
+                        context.journal = NoJournal()
+                        context.outlets.journaled = { entries, _ in
                             looked.records.withLock { $0[bottle, default: []] += entries }
                         }
                     }
-                    let report = await driver.poll(options, for: party)
+                    let report = await driver.poll(options, for: context)
                     if let trouble = recorder.end(report, keptBeside: path, clock) {
                         resident.log.warning("Saving the capture of this poll failed: \(trouble)")
                     }

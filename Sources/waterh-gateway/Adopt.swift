@@ -55,8 +55,8 @@ struct Adopt: AsyncParsableCommand {
         }
         var choice = AdoptionChoice(mode: mode)
         if mode == nil, other == nil, !json, Adoption.canAsk { choice = try await Adoption.choice() }
-        let depot = try StoreProvider(store, zone: place.namedZone(file))
-        let isNew = try StoreProvider.explained { try depot.desk().adopt(identity, as: other, choice) }
+        let provider = try StoreProvider(store, zone: place.namedZone(file))
+        let isNew = try StoreProvider.explained { try provider.desk().adopt(identity, as: other, choice) }
         _ = try? ServiceSocket(path: ServiceSocket.path(forStore: store.path), limitSeconds: 2).post("/api/v1/poll")
         if json {
             TextOutput.standard.line((["bottle": .string(identity), "adopted": .bool(isNew)] as JSONValue).text)
@@ -85,8 +85,8 @@ struct Adopt: AsyncParsableCommand {
                 .refused, "cannot release \(identity): the configuration names it",
                 advice: "Remove it from 'bottle' or 'bottles' in waterh.toml, then try again.")
         }
-        let depot = try StoreProvider(store, zone: place.namedZone(file))
-        let wasOwn = try StoreProvider.explained { try depot.desk().releaseBottle(identity) }
+        let provider = try StoreProvider(store, zone: place.namedZone(file))
+        let wasOwn = try StoreProvider.explained { try provider.desk().releaseBottle(identity) }
         if json {
             TextOutput.standard.line((["bottle": .string(identity), "released": .bool(wasOwn)] as JSONValue).text)
         } else {

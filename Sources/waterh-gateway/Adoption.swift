@@ -50,14 +50,14 @@ enum Adoption {
     static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal }
 
     /// Scans, lists the bottles in range, asks the user to choose, and adopts the bottle.
-    static func chooseBottle(_ driver: GatewayDriver, _ depot: StoreProvider) async throws {
-        var options = try await depot.pollOptions(dialect: nil)
+    static func chooseBottle(_ driver: GatewayDriver, _ provider: StoreProvider) async throws {
+        var options = try await provider.pollOptions(dialect: nil)
         options.job = .scan
         Diagnostics.line("Scanning for \(Int(options.limits.scan / .seconds(1))) s…")
-        let party = GatewayDriver.Party(journal: NoJournal())
-        let report = await Interruptible.run { [options] in await driver.poll(options, for: party) }
+        let context = GatewayDriver.Context(journal: NoJournal())
+        let report = await Interruptible.run { [options] in await driver.poll(options, for: context) }
         if let failure = report.commandFailure { throw failure }
-        let elsewhere = elsewhere(besides: depot.store.path)
+        let elsewhere = elsewhere(besides: provider.store.path)
         let found = BottleInRange.list(report.inRange).filter { !elsewhere.contains($0.address) }
         guard !found.isEmpty else {
             throw CommandFailure(
@@ -68,7 +68,7 @@ enum Adoption {
         for bottle in found {
             let which = found.count == 1 ? "this" : bottle.text
             guard await confirm("Is \(which) your bottle?") else { continue }
-            try depot.desk().adopt(bottle.address, try await choice())
+            try provider.desk().adopt(bottle.address, try await choice())
             return
         }
         throw CommandFailure(.refused, "no bottle was adopted. Nothing was read from a bottle.")

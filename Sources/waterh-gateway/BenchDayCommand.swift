@@ -141,18 +141,18 @@ struct BenchDayCommand: AsyncParsableCommand {
     private static func storeLog(
         _ link: LinkOptions, _ file: Configuration, _ place: StorePlace, zone: String, _ folder: BenchDayFolder
     ) async throws -> Set<[UInt8]> {
-        let depot = try StoreProvider(place, zone: zone)
-        var options = try await depot.pollOptions(dialect: nil)
+        let provider = try StoreProvider(place, zone: zone)
+        var options = try await provider.pollOptions(dialect: nil)
         options.mean(link.wantedBottle, file)
         // This poll only reads, so disable all writes.
         (options.keep, options.correctClockBeyond, options.settings, options.managesTodayAmount, options.managesLight) =
             (true, nil, nil, false, false)
         let driver = GatewayDriver(
             link: try await folder.open("5-storing"), clock: .system(wall: { Machine.now() }))
-        let (report, journaled) = await depot.poll(options, with: driver)
+        let (report, journaled) = await provider.poll(options, with: driver)
         await driver.close()
         try await folder.finish()
-        depot.desk().afterPoll(report)
+        provider.desk().afterPoll(report)
         // With an untrusted clock the records are stored without counting, and stay in the bottle.
         if let failure = report.commandFailure { throw failure }
         guard report.complete else { throw CommandFailure(.failed, "The log was not read to its end.") }

@@ -88,13 +88,13 @@ struct Demo: AsyncParsableCommand {
         await driver.close()
     }
 
-    private func show(_ bottle: DemoBottle, _ depot: StoreProvider, _ driver: GatewayDriver) async throws {
+    private func show(_ bottle: DemoBottle, _ provider: StoreProvider, _ driver: GatewayDriver) async throws {
         let out = TextOutput.standard
         func poll() async throws -> [String] {
-            let (report, journaled) = await depot.poll(
-                try await depot.pollOptions(dialect: nil), with: driver,
+            let (report, journaled) = await provider.poll(
+                try await provider.pollOptions(dialect: nil), with: driver,
                 show: { if $0.severity == .warning { Diagnostics.warning(PollAdvice.words($0)) } })
-            depot.desk().afterPoll(report)
+            provider.desk().afterPoll(report)
             if let failure = report.commandFailure { throw failure }
             return PollText.lines(report, entries: journaled.filter(\.outcome.isNew).map(\.entry), state: nil)
         }
@@ -103,7 +103,7 @@ struct Demo: AsyncParsableCommand {
         for line in try await poll() { out.line("  " + line) }
         out.line("Second poll:")
         for line in try await poll().dropFirst() { out.line("  " + line) }
-        let state = try StoreProvider.explained { try depot.desk().state() }
+        let state = try StoreProvider.explained { try provider.desk().state() }
         out.line("The day:")
         out.line("  " + PollText.day(state))
         out.line("  " + (state.lastDrinkAge.map { "Last drink: \($0)." } ?? "Nothing was drunk today yet."))

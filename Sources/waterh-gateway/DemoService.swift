@@ -113,7 +113,7 @@ struct DemoService: Sendable {
             let wall = zone.wall(at: Machine.now())
             guard (7..<22).contains(wall.hour), let clock = BottleClock(wall) else { continue }
             await bottle.drink(ml: Int.random(in: Self.amounts), at: clock)
-            await host.hurry()
+            await host.pollNow()
         }
     }
 

@@ -20,6 +20,6 @@ final class LightTrigger: Sendable {
             defer { state.called = due }
             return due.contains { state.called[$0] != $1 } ? state.service : nil
         }
-        await service?.hurry()
+        await service?.pollNow()
     }
 }

@@ -37,16 +37,16 @@ struct Poll: AsyncParsableCommand {
         let isUnadopted = own.isEmpty && !isNamed && hasNeighbours
         guard !isUnadopted || Adoption.canAsk && !json else { throw Adoption.missing }
         let driver = GatewayDriver(link: try link.open(), clock: .system(wall: { Machine.now() }))
-        let depot = try StoreProvider(store, zone: place.namedZone(file))
+        let provider = try StoreProvider(store, zone: place.namedZone(file))
         if isUnadopted {
-            do { try await Adoption.chooseBottle(driver, depot) } catch {
+            do { try await Adoption.chooseBottle(driver, provider) } catch {
                 await driver.close()
                 throw error
             }
         } else if own.isEmpty, hasNeighbours, Adoption.canAsk, !json {
-            try depot.desk().choose(try await Adoption.choice())
+            try provider.desk().choose(try await Adoption.choice())
         }
-        var options = try await depot.pollOptions(dialect: place.dialect ?? file.dialect)
+        var options = try await provider.pollOptions(dialect: place.dialect ?? file.dialect)
         options.mean(link.wantedBottle, file)
         options.allowPowerCycle = link.allowPowerCycle
         options.keep = keep || file.keep == true
@@ -62,15 +62,15 @@ struct Poll: AsyncParsableCommand {
 
         let watcher = Watcher(verbose: link.verbose)
         let (report, journaled) = await Interruptible.run { [options] in
-            await depot.poll(options, with: driver, show: { watcher.show($0) }, progress: { watcher.show($0) })
+            await provider.poll(options, with: driver, show: { watcher.show($0) }, progress: { watcher.show($0) })
         }
         await driver.close()
         watcher.clear()
         // A capture, or an unknown name, is no evidence about the real connection.
-        depot.desk().afterPoll(report, isLive: !options.isRecording && (isConcern || report.failure == nil))
+        provider.desk().afterPoll(report, isLive: !options.isRecording && (isConcern || report.failure == nil))
 
         if let failure = report.failure, failure.kind != .clockDoubtful,
-            let resolved = try? depot.desk().lookAgain(options), resolved > 0
+            let resolved = try? provider.desk().lookAgain(options), resolved > 0
         {
             Diagnostics.line(
                 """
@@ -79,7 +79,7 @@ struct Poll: AsyncParsableCommand {
                 """
             )
         }
-        let state = try StoreProvider.explained { try depot.desk().state() }
+        let state = try StoreProvider.explained { try provider.desk().state() }
         if json {
             TextOutput.standard.line(try PollJSON(report: report, state: state).text)
         } else {
@@ -89,7 +89,7 @@ struct Poll: AsyncParsableCommand {
             }
             if let line = PollText.adoption(report) { TextOutput.standard.line(Diagnostics.withStore(line)) }
         }
-        if let failure = report.commandFailure(besideServiceOf: depot.store.path) { throw failure }
+        if let failure = report.commandFailure(besideServiceOf: provider.store.path) { throw failure }
     }
 }
 

@@ -26,7 +26,7 @@ actor PollBoard {
         var trying: String?
         var isConnected = false
         /// Whether the poll uses the kept connection and is not shown.
-        var isLook = false
+        var isOnKeptConnection = false
     }
 
     private let course = Mutex(Course())
@@ -60,8 +60,9 @@ actor PollBoard {
         if progress.stage == .connected { link.withLock { $0.note(isUp: true) } }
         course.withLock { course in
             switch progress.stage {
-            case .scanning, .connecting: (course.stage, course.isLook) = (progress.stage.rawValue, false)
-            case .connected, .polling, .storing, .disconnecting: if !course.isLook { course.stage = "polling" }
+            case .scanning, .connecting: (course.stage, course.isOnKeptConnection) = (progress.stage.rawValue, false)
+            case .connected, .polling, .storing, .disconnecting:
+                if !course.isOnKeptConnection { course.stage = "polling" }
             }
         }
     }
@@ -77,15 +78,15 @@ actor PollBoard {
 
     nonisolated func begin() {
         course.withLock { course in
-            course.isLook = course.isConnected
-            if !course.isLook { course.stage = "polling" }
+            course.isOnKeptConnection = course.isConnected
+            if !course.isOnKeptConnection { course.stage = "polling" }
         }
     }
 
     func end(_ report: PollReport, isPoll: Bool, at now: Instant) {
-        let wasLook = course.withLock { course in
+        let wasOnKeptConnection = course.withLock { course in
             defer { course = Course(stage: report.isConnected ? "connected" : "idle", isConnected: report.isConnected) }
-            return course.isLook
+            return course.isOnKeptConnection
         }
         link.withLock { $0.note(isUp: report.isConnected) }
         guard isPoll else { return }
@@ -93,7 +94,7 @@ actor PollBoard {
         if let stored = report.storedRecords { storedRecords = stored }
         let result = report.failure?.kind.rawValue ?? "done"
         count(report, result)
-        if wasLook, report.failure == nil, report.received == 0, report.quarantined == 0 { return }
+        if wasOnKeptConnection, report.failure == nil, report.received == 0, report.quarantined == 0 { return }
         let words =
             report.failure.map { "\($0.kind.text): \(sentence($0.sentence))" }
             ?? PollText.lines(report, state: nil).joined(separator: ". ")

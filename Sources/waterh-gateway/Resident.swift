@@ -36,21 +36,22 @@ final class Resident: Sendable {
 
     /// - Parameter desktopPages: the page that desktop notifications open; `nil` for no desktop notifications.
     init(
-        _ plan: ServicePlan, _ depot: StoreProvider, supervisor: Supervisor, log: Logger, clock: DriverClock,
+        _ plan: ServicePlan, _ provider: StoreProvider, supervisor: Supervisor, log: Logger, clock: DriverClock,
         desktopPages: PageAddress?
     ) {
-        (self.plan, store, self.log) = (plan, depot.store, log)
-        let watch = depot.store.path == ":memory:" ? nil : StoreWatch(depot.store.path)
+        (self.plan, store, self.log) = (plan, provider.store, log)
+        let watch = provider.store.path == ":memory:" ? nil : StoreWatch(provider.store.path)
         self.watch = watch
         let onlookers = ActiveViewers(now: clock.now)
         self.onlookers = onlookers
         let desk = ServiceStore(
-            depot: depot, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers, now: clock.now
+            provider: provider, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers,
+            now: clock.now
         )
         self.desk = desk
         let shown = ShownNotifications(
-            file: ServiceSocket.file(forStore: depot.store.path, "notices.json"),
-            day: { [store = depot.store] in (try? store.profile()).map { $0?.userID ?? "" } })
+            file: ServiceSocket.file(forStore: provider.store.path, "notices.json"),
+            day: { [store = provider.store] in (try? store.profile()).map { $0?.userID ?? "" } })
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: shown) }
         // The desktop of the service, or a program of the session.
         let screens = BufferedSink(
@@ -60,7 +61,7 @@ final class Resident: Sendable {
         self.pages = desktopPages
         let lights = LightTrigger()
         self.lights = lights
-        let senders = Self.senders(depot.store, plan, watch, log: log)
+        let senders = Self.senders(provider.store, plan, watch, log: log)
         self.senders = senders
         let sinks: [any NotificationSink] = [screen, broker, screens] + senders
         self.sinks = sinks
@@ -73,7 +74,7 @@ final class Resident: Sendable {
             desktop.map {
                 ServiceDesktop(
                     desktop: $0, desk: desk, reminders: reminders, page: pages, instance: plan.instance, log: log,
-                    taps: PendingActions(file: ServiceSocket.file(forStore: depot.store.path, "service-taps.json")))
+                    taps: PendingActions(file: ServiceSocket.file(forStore: provider.store.path, "service-taps.json")))
             }
         }
     }
@@ -186,7 +187,7 @@ final class Resident: Sendable {
                 if Machine.leadOfPlay != nil { status.speed = Machine.speed }
                 return status
             },
-            pollNow: { await service.hurry() },
+            pollNow: { await service.pollNow() },
             recentPolls: { await board.recent },
             send: { words in
                 let options: PollOptions

@@ -53,7 +53,7 @@ struct Run: AsyncParsableCommand {
                 break
             }
             log.notice("SIGHUP: polls now. A changed configuration takes effect when the service starts.")
-            await host.hurry()
+            await host.pollNow()
         }
         supervisor.tell("STOPPING=1")
         serving.cancel()

@@ -22,7 +22,7 @@ final class ServiceHost: Sendable {
         _ plan: ServicePlan, _ supervisor: Supervisor, log: Logger, hasDesktop: Bool = true,
         open: (LinkOptions) throws -> any CentralLink = { try $0.open() }
     ) throws {
-        let depot = try StoreProvider(plan.store, zone: plan.zone)
+        let provider = try StoreProvider(plan.store, zone: plan.zone)
         let central = try open(plan.link)
         log.debug(
             """
@@ -31,9 +31,9 @@ final class ServiceHost: Sendable {
             """)
         let clock = DriverClock.system(wall: { Machine.now() })
         let resident = Resident(
-            plan, depot, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
-        if depot.store.path != ":memory:",
-            ServiceSocket(path: ServiceSocket.own(forStore: depot.store.path)).isAnswering
+            plan, provider, supervisor: supervisor, log: log, clock: clock, desktopPages: hasDesktop ? address : nil)
+        if provider.store.path != ":memory:",
+            ServiceSocket(path: ServiceSocket.own(forStore: provider.store.path)).isAnswering
         {
             log.warning(
                 """
@@ -49,7 +49,7 @@ final class ServiceHost: Sendable {
         work = [Task { await adapter.run() }, Task { await resident.run(page) }, Task { await scanner.run() }]
     }
 
-    func hurry() async { await adapter.service.hurry() }
+    func pollNow() async { await adapter.service.pollNow() }
 
     func metrics() async -> String {
         let store = resident.store

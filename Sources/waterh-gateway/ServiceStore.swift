@@ -10,7 +10,7 @@ import TrackerService
 
 actor ServiceStore {
     /// The open store with the settings and time zone that were read last.
-    private var depot: StoreProvider
+    private var provider: StoreProvider
     private let plan: ServicePlan
     private let supervisor: Supervisor
     private let log: Logger
@@ -27,11 +27,11 @@ actor ServiceStore {
     private var isFirstPollOver = false
 
     init(
-        depot: StoreProvider, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark,
+        provider: StoreProvider, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark,
         onlookers: ActiveViewers,
         now: @escaping @Sendable () -> MonotonicInstant
     ) {
-        self.depot = depot
+        self.provider = provider
         self.plan = plan
         self.supervisor = supervisor
         self.log = log
@@ -45,7 +45,7 @@ actor ServiceStore {
         // The time zone can have changed.
         reread()
         let log = log
-        var desk = depot.desk(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
+        var desk = provider.desk(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
         desk.context.hold = (try? desk.isFirstVisit()) == true ? .setup : isFirstPollOver ? nil : .firstPoll
         return desk
     }
@@ -53,7 +53,7 @@ actor ServiceStore {
     /// The poll options of a command for a bottle.
     func commandOptions(_ words: [String]) async throws -> PollOptions {
         reread()
-        var options = try await depot.pollOptions(dialect: plan.dialect)
+        var options = try await provider.pollOptions(dialect: plan.dialect)
         options.job = .send([try CommandWords.command(words, zone: options.zone, now: Machine.now())])
         options.bottle = OwnBottle.meant(plan.bottles.first, among: options.own)
         options.allowPowerCycle = plan.link.allowPowerCycle
@@ -62,7 +62,7 @@ actor ServiceStore {
 
     func look() -> [BottleDay] {
         reread()
-        if let found = try? depot.desk().ownBottles() { own = found }
+        if let found = try? provider.desk().ownBottles() { own = found }
         // A capture is not a bottle of the store.
         let own = isRecording ? [] : own
         plans = BottlePlan.plans(
@@ -70,7 +70,7 @@ actor ServiceStore {
             mayMeet: !plan.hasNeighbours)
         logAdoption(isMissing: plans.isEmpty)
         if plans.isEmpty { isFirstPollOver = true }
-        let rhythm = try? depot.desk().pollRhythm()
+        let rhythm = try? provider.desk().pollRhythm()
         return plans.map { BottleDay($0, rhythm: rhythm, wish: wish($0, rhythm)) }
     }
 
@@ -88,16 +88,16 @@ actor ServiceStore {
     /// Options for a job that uses no setting of a bottle except the time limits.
     func scanOptions() async throws -> PollOptions {
         reread()
-        return try await depot.pollOptions(dialect: plan.dialect)
+        return try await provider.pollOptions(dialect: plan.dialect)
     }
 
-    func bottlesElsewhere() -> Set<String> { Adoption.elsewhere(besides: depot.store.path) }
+    func bottlesElsewhere() -> Set<String> { Adoption.elsewhere(besides: provider.store.path) }
 
     /// Whether a connection is kept after its poll (`bottle.hold`).
     private func wish(_ bottle: BottlePlan, _ rhythm: PollSchedule?) -> HoldRequest? {
         let own = bottle.own.count == 1 ? bottle.own[0].settings : nil
-        guard !isRecording, (own?.mode ?? (try? depot.store.settings().bottle.mode)) != .share,
-            let hold = own?.hold ?? (try? depot.store.settings().bottle.hold)
+        guard !isRecording, (own?.mode ?? (try? provider.store.settings().bottle.mode)) != .share,
+            let hold = own?.hold ?? (try? provider.store.settings().bottle.hold)
         else { return nil }
         return HoldRequest(hold, onlookers: onlookers.until, rhythm: rhythm, now: now())
     }
@@ -106,7 +106,7 @@ actor ServiceStore {
     func options(_ bottle: BottlePlan) async -> PollOptions? {
         reread()
         mark.begin(bottle.name)
-        guard var options = try? await depot.pollOptions(dialect: plan.dialect) else { return nil }
+        guard var options = try? await provider.pollOptions(dialect: plan.dialect) else { return nil }
         options.keep = plan.keep
         options.allowPowerCycle = plan.link.allowPowerCycle
         if plan.trustsClock { options.isClockSynchronised = true }
@@ -125,10 +125,10 @@ actor ServiceStore {
         problems[id] = report.failure?.kind
         let isWorthSaying = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
         let (log, metadata) = (log, mark.metadata)
-        depot.desk(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
+        provider.desk(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
             report, isLive: isWorthSaying && !isRecording)
         if let failure = report.failure, failure.kind != .clockDoubtful,
-            let resolved = try? depot.desk().lookAgain(options), resolved > 0
+            let resolved = try? provider.desk().lookAgain(options), resolved > 0
         {
             log.notice(
                 """
@@ -141,7 +141,7 @@ actor ServiceStore {
     }
 
     private func sayWhenNext() {
-        switch try? depot.desk().pollRhythm() {
+        switch try? provider.desk().pollRhythm() {
         case .every(let seconds): log.debug("Next poll in \(Int(seconds)) s.")
         case .resting: log.debug("Next poll when drinking hours begin.")
         case nil: break
@@ -151,7 +151,7 @@ actor ServiceStore {
     /// Reads settings and time zone again, because other processes can change them.
     private func reread() {
         do {
-            depot = try depot.reread(zone: plan.zone)
+            provider = try provider.reread(zone: plan.zone)
             settingsTrouble = nil
         } catch {
             // The error is reported once. Polls continue with the last settings.
@@ -177,7 +177,7 @@ actor ServiceStore {
                 log.notice("\(line)", metadata: mark.metadata(bottle: report.identity ?? report.bottle))
             }
         case .brought(_, let report):
-            let lines = PollText.lines(report, state: try? depot.desk().state())
+            let lines = PollText.lines(report, state: try? provider.desk().state())
             log.notice(
                 "\(lines.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))",
                 metadata: mark.metadata(of: report))

@@ -23,7 +23,7 @@ struct Sighting {
         meeting.job = .meet
         (meeting.limits.poll, meeting.limits.connect, meeting.limits.closing) = (limit, limit, .milliseconds(500))
         let driver = GatewayDriver(link: link, clock: .system(wall: { Machine.now() }))
-        let report = await driver.poll(meeting, for: GatewayDriver.Party(journal: NoJournal()))
+        let report = await driver.poll(meeting, for: GatewayDriver.Context(journal: NoJournal()))
         await driver.close()
         guard report.failure == nil, let identity = report.identity else { return nil }
         return (identity, report.name)

@@ -78,9 +78,9 @@ import TrackerCore
 
     @Test func `to let go is to disconnect and nothing else`() throws {
         let first = try polled(keeping, bottle())
-        let letGo = options { $0.job = .letGo }
-        #expect(try polled(letGo, first.rig.peer, held: first.rig.held).rig.requests == [.disconnect])
-        #expect(try polled(letGo, first.rig.peer).rig.requests.isEmpty)
+        let disconnect = options { $0.job = .disconnect }
+        #expect(try polled(disconnect, first.rig.peer, held: first.rig.held).rig.requests == [.disconnect])
+        #expect(try polled(disconnect, first.rig.peer).rig.requests.isEmpty)
     }
 
     @Test func `another bottle's poll ends the connection first`() throws {

@@ -27,7 +27,7 @@ private struct Shelf {
     var losses: [Double] = []
 
     private(set) var polls: [(at: Double, id: BottlePlan.ID)] = []
-    private(set) var letGo: [Double] = []
+    private(set) var disconnect: [Double] = []
     private(set) var seen: [Double] = []
 
     mutating func run(until end: Double) {
@@ -54,7 +54,7 @@ private struct Shelf {
                 at: at(now))
             {
                 switch effect {
-                case .letGo: letGo.append(now)
+                case .disconnect: disconnect.append(now)
                 case .say: break
                 case .poll(let plan, _, let keeps):
                     polls.append((now, plan.id))
@@ -88,7 +88,7 @@ private struct Shelf {
     @Test func `nobody looks, and the bottle is let go after each poll`() {
         var shelf = Shelf()
         shelf.run(until: 1300)
-        #expect(shelf.polls(of: one).count == 3 && shelf.letGo.isEmpty && !shelf.machine.isHolding)
+        #expect(shelf.polls(of: one).count == 3 && shelf.disconnect.isEmpty && !shelf.machine.isHolding)
     }
 
     @Test func `somebody begins to look, and the bottle is asked at once`() {
@@ -102,7 +102,7 @@ private struct Shelf {
         var shelf = Shelf()
         shelf.watched[one.id] = 100...130
         shelf.run(until: 600)
-        #expect(shelf.letGo == [190])
+        #expect(shelf.disconnect == [190])
         #expect(shelf.polls(of: one, from: 190.1).isEmpty, "\(shelf.polls)")
     }
 
@@ -142,9 +142,9 @@ private struct Shelf {
         var shelf = Shelf()
         shelf.watched[one.id] = 0...2000
         shelf.run(until: 1900)
-        #expect(shelf.letGo.count >= 5)
-        for start in shelf.letGo { #expect(shelf.polls(of: one, from: start, to: start + 29.9).isEmpty) }
-        let stretches = zip(shelf.letGo, shelf.letGo.dropFirst()).map { $1 - $0 }
+        #expect(shelf.disconnect.count >= 5)
+        for start in shelf.disconnect { #expect(shelf.polls(of: one, from: start, to: start + 29.9).isEmpty) }
+        let stretches = zip(shelf.disconnect, shelf.disconnect.dropFirst()).map { $1 - $0 }
         #expect(stretches.allSatisfy { (325...340).contains($0) }, "\(stretches)")
     }
 

@@ -75,7 +75,7 @@ import TrackerCore
         let work = Task { await service.run() }
         var polling = polled.makeAsyncIterator()
         await polling.next()
-        await service.hurry()
+        await service.pollNow()
         await polling.next()
         work.cancel()
         await work.value

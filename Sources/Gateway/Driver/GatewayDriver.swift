@@ -27,7 +27,7 @@ package actor GatewayDriver {
     }
 
     /// The journal and the receivers of one poll.
-    package struct Party: Sendable {
+    package struct Context: Sendable {
         package var journal: any Journal
         package var outlets: Outlets
 
@@ -42,7 +42,7 @@ package actor GatewayDriver {
     private let observe: (@Sendable (LinkObservation) -> Void)?
     private var transcript = CentralTranscript()
     /// The recipient of events of the current poll, or of the kept connection.
-    private var party: Party?
+    private var context: Context?
     /// The current poll, or the poll that kept its connection.
     private var current: Poll?
     private var waiter: CheckedContinuation<PollReport, Never>?
@@ -63,9 +63,9 @@ package actor GatewayDriver {
     ///
     /// Never throws: the report contains the error. Cancelling the task stops the poll: it disconnects, stores the
     /// records received and acknowledges nothing more. Polls of one driver never overlap.
-    package func poll(_ options: PollOptions, for party: Party) async -> PollReport {
+    package func poll(_ options: PollOptions, for context: Context) async -> PollReport {
         precondition(current?.isOver ?? true, "polls of one driver never overlap")
-        self.party = party
+        self.context = context
         startPump()
         current = Poll(options: options, linkName: link.name, hasRadio: link.hasRadio, held: current)
         return await withTaskCancellationHandler {
@@ -118,11 +118,11 @@ package actor GatewayDriver {
         if let observe, case .link(let event) = event {
             for observation in transcript.note(event, at: clock.now()) { observe(observation) }
         }
-        guard var poll = current, let party, !poll.isOver || event == .start else { return between(event) }
-        let outlets = party.outlets
+        guard var poll = current, let context, !poll.isOver || event == .start else { return between(event) }
+        let outlets = context.outlets
         var events = [event][...]
         while let event = events.popFirst() {
-            let effects = poll.handle(event, at: clock.now(), wall: clock.wall(), journal: party.journal)
+            let effects = poll.handle(event, at: clock.now(), wall: clock.wall(), journal: context.journal)
             // Store the poll before executing its effects, because an effect may call this method again.
             current = poll
             for effect in effects { if let answer = perform(effect, outlets) { events.append(answer) } }
@@ -139,13 +139,13 @@ package actor GatewayDriver {
             }
             link.perform(request)
         case .askTodayTotal:
-            return .todayTotal(outlets.told("Reading today's total failed") { try outlets.todayTotal() } ?? nil)
+            return .todayTotal(outlets.attempt("Reading today's total failed") { try outlets.todayTotal() } ?? nil)
         case .askLight(let bottle):
             return .light(
-                outlets.told("Reading the bottle's light failed") { try outlets.light(bottle) }
+                outlets.attempt("Reading the bottle's light failed") { try outlets.light(bottle) }
                     ?? nil)
         case .lit(let bottle, let light):
-            outlets.told("Saving the bottle's light failed") { try outlets.lit(bottle, light) }
+            outlets.attempt("Saving the bottle's light failed") { try outlets.lit(bottle, light) }
         case .journaled(let entries, let outcomes): outlets.journaled(entries, outcomes)
         case .report(let frame):
             outlets.report(frame)
@@ -161,11 +161,11 @@ package actor GatewayDriver {
     private func between(_ event: PollEvent) {
         guard case .link(let event) = event else { return }
         switch current?.note(event) {
-        case .stirred: party?.outlets.stirred()
+        case .stirred: context?.outlets.stirred()
         case .lost:
             current = nil
-            party?.outlets.lost()
-            party = nil
+            context?.outlets.lost()
+            context = nil
         case nil: break
         }
     }
@@ -173,7 +173,7 @@ package actor GatewayDriver {
     private func finish(_ report: PollReport) {
         timer?.task.cancel()
         timer = nil
-        if current?.isHolding != true { (current, party) = (nil, nil) }
+        if current?.isHolding != true { (current, context) = (nil, nil) }
         waiter?.resume(returning: report)
         waiter = nil
     }
@@ -198,9 +198,9 @@ package actor GatewayDriver {
 }
 
 extension GatewayDriver.Outlets {
-    /// Removes the peer from the system. Errors here do not fail the poll.
+    /// Runs `body`. An error is reported as a warning and does not fail the poll.
     @discardableResult
-    fileprivate func told<Answer>(_ trouble: String, _ body: () throws -> Answer) -> Answer? {
+    fileprivate func attempt<Answer>(_ trouble: String, _ body: () throws -> Answer) -> Answer? {
         do {
             return try body()
         } catch {

@@ -12,7 +12,7 @@ package struct PollOptions: Sendable {
         /// Connect, identify the bottle and disconnect. Any bottle is accepted, and nothing else is read or written.
         case meet
         /// Only end the connection that an earlier poll kept.
-        case letGo
+        case disconnect
         /// Scan for the whole scan time and report the bottles in range, without a connection.
         case scan
         /// Read the log and write only the request for it. The store does not adopt the bottle.

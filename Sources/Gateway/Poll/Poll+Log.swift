@@ -169,7 +169,7 @@ extension Poll {
         var session = session
         session.log.last = (reader.askedAt.duration(to: now), arrival.inReading)
         let records = reader.records
-        judgeClock(by: records)
+        checkClock(by: records)
         if reader.ending == .unanswered { return try finishUnanswered(session) }
         if let oddity = reader.oddity ?? contradiction(records, reader, session) {
             return try finishOdd(session, reader, oddity)
@@ -342,12 +342,12 @@ extension Poll {
         try flushAssembler()
         guard case .reading(_, let reader) = state else { return }
         let records = reader.records.filter { !reader.pieced.contains($0) }
-        judgeClock(by: records)
+        checkClock(by: records)
         try store(records)
     }
 
     /// Checks the host's clock by the newest record. An empty log has no time.
-    private mutating func judgeClock(by records: [RawRecord]) {
+    private mutating func checkClock(by records: [RawRecord]) {
         guard !records.isEmpty || !trust.isTrusted else { return }
         let dates = RecordDates(bottle: bottle, options: options, received: wall, trust: .plausible)
         trust = ClockTrust(

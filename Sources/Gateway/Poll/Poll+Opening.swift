@@ -240,10 +240,10 @@ extension Poll {
     }
 
     mutating func startHeld(_ session: Session) throws {
-        guard options.job != .letGo, options.job != .scan, isMeant else {
+        guard options.job != .disconnect, options.job != .scan, isMeant else {
             (report.identity, report.bottle, serialNumber) = (nil, nil, nil)
             (report.name, report.model, report.profile) = (nil, nil, nil)
-            return disconnect(then: options.job == .letGo ? .finish : .scan)
+            return disconnect(then: options.job == .disconnect ? .finish : .scan)
         }
         connections += 1
         var session = session

@@ -141,7 +141,7 @@ package struct Poll: Sendable {
         switch state {
         case .held(let session):
             try startHeld(session)
-        case .idle where options.job == .letGo:
+        case .idle where options.job == .disconnect:
             finish()
         case .idle:
             if hasRadio, let stale = options.history.suspectPeer {

@@ -51,9 +51,9 @@ package actor PollService {
     private var isPoked = false
     /// Whether an event since the last check may have made another check due.
     private var isStirred = false
-    private var errands: [(options: PollOptions, done: CheckedContinuation<PollReport, Never>)] = []
+    private var jobs: [(options: PollOptions, done: CheckedContinuation<PollReport, Never>)] = []
     private var isOver = false
-    private static let errandLimit = 8
+    private static let jobLimit = 8
 
     package init(_ surroundings: Surroundings, clock: DriverClock) {
         self.surroundings = surroundings
@@ -64,7 +64,7 @@ package actor PollService {
     package func run() async {
         var wall = WallClock(clock)
         while !Task.isCancelled {
-            await runErrands()
+            await runJobs()
             isStirred = false
             let found = await surroundings.look()
             let rhythms = found.reduce(into: [:]) { $0[$1.plan.id] = $1.rhythm }
@@ -77,21 +77,21 @@ package actor PollService {
             isPoked = false
             let wishes = found.reduce(into: [:]) { $0[$1.plan.id] = $1.wish }
             await perform(machine.handle(.plans(found.map(\.plan), rhythms, wishes: wishes), at: clock.now()))
-            if !isPoked, !isStirred, errands.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline {
+            if !isPoked, !isStirred, jobs.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline {
                 await rest(until: deadline, wall)
             }
         }
         isOver = true
-        if machine.isHolding { await letGo() }
-        for errand in errands { errand.done.resume(returning: Self.notNow) }
-        errands = []
+        if machine.isHolding { await disconnect() }
+        for job in jobs { job.done.resume(returning: Self.notNow) }
+        jobs = []
     }
 
     /// Runs a job other than a poll, such as sending a command, as soon as no poll is running.
     package func run(_ options: PollOptions) async -> PollReport {
-        guard !isOver, errands.count < Self.errandLimit else { return Self.notNow }
+        guard !isOver, jobs.count < Self.jobLimit else { return Self.notNow }
         return await withCheckedContinuation { done in
-            errands.append((options, done))
+            jobs.append((options, done))
             pause?.cancel()
         }
     }
@@ -99,13 +99,13 @@ package actor PollService {
     /// The time until the next poll, as far as known; `nil` during a poll.
     package var untilNextPoll: Duration? { machine.nextPoll.map { max(.zero, clock.now().duration(to: $0)) } }
 
-    private func runErrands() async {
-        while !errands.isEmpty, !Task.isCancelled {
-            var errand = errands.removeFirst()
-            errand.options.keepsConnection = machine.isHolding
-            let report = await surroundings.poll(errand.options)
-            _ = machine.handle(.errandOver(report), at: clock.now())
-            errand.done.resume(returning: report)
+    private func runJobs() async {
+        while !jobs.isEmpty, !Task.isCancelled {
+            var job = jobs.removeFirst()
+            job.options.keepsConnection = machine.isHolding
+            let report = await surroundings.poll(job.options)
+            _ = machine.handle(.jobOver(report), at: clock.now())
+            job.done.resume(returning: report)
         }
     }
 
@@ -114,7 +114,7 @@ package actor PollService {
     }
 
     /// Polls every bottle as soon as possible, after a change of settings or on a user's request.
-    package func hurry() {
+    package func pollNow() {
         isPoked = true
         pause?.cancel()
     }
@@ -138,11 +138,11 @@ package actor PollService {
 
     package var isHolding: Bool { machine.isHolding }
 
-    private func letGo() async {
+    private func disconnect() async {
         let surroundings = surroundings
         await Task {
             var options = PollOptions(zone: .utc)
-            options.job = .letGo
+            options.job = .disconnect
             _ = await surroundings.poll(options)
         }.value
     }
@@ -158,7 +158,7 @@ package actor PollService {
         while !effects.isEmpty {
             switch effects.removeFirst() {
             case .say(let news): await surroundings.say(news)
-            case .letGo: await letGo()
+            case .disconnect: await disconnect()
             case .poll(let plan, let history, let keeps):
                 let report = await poll(plan, history, keeps)
                 if Task.isCancelled { _ = machine.handle(.stop, at: clock.now()) }

@@ -47,7 +47,7 @@ package enum HoldTimes {
     /// The pauses before the next scan for a lost bottle: doubled each time, up to `last`.
     static let pauses = (first: Duration.seconds(5), last: Duration.seconds(60))
 
-    static func gap(_ emptyLooks: Int) -> Duration { min(gap * (1 << min(emptyLooks, 4)), unreported) }
+    static func gap(_ emptyPolls: Int) -> Duration { min(gap * (1 << min(emptyPolls, 4)), unreported) }
 
     static func pause(_ troubles: Int) -> Duration { min(pauses.first * (1 << min(troubles, 4)), pauses.last) }
 }
@@ -63,7 +63,7 @@ extension ServiceMachine {
         /// Whether the bottle reported its last drink.
         var reportsDrinks = false
         /// The number of consecutive reports without a drink.
-        var emptyLooks = 0
+        var emptyPolls = 0
 
         mutating func take(_ wish: HoldRequest?) {
             if self.wish == nil { troubles = 0 }
@@ -80,7 +80,7 @@ extension ServiceMachine {
         }
         if kept?.id == standing.plan.id {
             if let stirredAt {
-                return min(byDay, max(stirredAt, ended.advanced(by: HoldTimes.gap(standing.hold.emptyLooks))))
+                return min(byDay, max(stirredAt, ended.advanced(by: HoldTimes.gap(standing.hold.emptyPolls))))
             }
             let isQuick = wish.isWatched && !standing.hold.reportsDrinks
             return min(byDay, ended.advanced(by: isQuick ? HoldTimes.unreported : HoldTimes.reported))
@@ -97,13 +97,13 @@ extension ServiceMachine {
         return max(min(byDay, wanted), standing.hold.freeUntil ?? ended)
     }
 
-    var letGoDue: MonotonicInstant? {
+    var disconnectDue: MonotonicInstant? {
         guard let kept else { return nil }
         guard let wish = standings.first(where: { $0.plan.id == kept.id })?.hold.wish else { return kept.since }
         return min(wish.until, kept.since.advanced(by: HoldTimes.stretch))
     }
 
-    mutating func letGo(_ now: MonotonicInstant) {
+    mutating func disconnect(_ now: MonotonicInstant) {
         if let kept, let index = standings.firstIndex(where: { $0.plan.id == kept.id }), standings[index].isWanted(now)
         {
             standings[index].hold.freeUntil = now.advanced(by: HoldTimes.turn)
@@ -120,8 +120,8 @@ extension ServiceMachine {
         standings[index].hold.troubles = isStable ? 0 : standings[index].hold.troubles + 1
     }
 
-    mutating func beginLook(_ index: Int) {
-        isLookAtReport = stirredAt != nil && kept?.id == standings[index].plan.id
+    mutating func beginPoll(_ index: Int) {
+        isCausedByReport = stirredAt != nil && kept?.id == standings[index].plan.id
         stirredAt = nil
         standings[index].hold.freeUntil = nil
     }
@@ -129,11 +129,11 @@ extension ServiceMachine {
     mutating func noteConnection(_ index: Int, _ report: PollReport, _ now: MonotonicInstant) {
         let id = standings[index].plan.id
         let wasKept = kept?.id == id
-        if wasKept, report.new > 0 { standings[index].hold.reportsDrinks = isLookAtReport }
+        if wasKept, report.new > 0 { standings[index].hold.reportsDrinks = isCausedByReport }
         if report.new > 0 {
-            standings[index].hold.emptyLooks = 0
-        } else if isLookAtReport {
-            standings[index].hold.emptyLooks += 1
+            standings[index].hold.emptyPolls = 0
+        } else if isCausedByReport {
+            standings[index].hold.emptyPolls += 1
         }
         if report.failure != nil { standings[index].hold.troubles += 1 }
         guard report.isConnected else {

@@ -20,7 +20,7 @@ package struct ServiceMachine: Sendable {
         /// Start no other poll.
         case pollOver(PollReport)
         /// A job other than a poll is over.
-        case errandOver(PollReport)
+        case jobOver(PollReport)
         /// Start no further poll.
         case stop
     }
@@ -29,7 +29,7 @@ package struct ServiceMachine: Sendable {
         /// Poll this bottle. The caller sends exactly one `pollOver`; no other poll is requested before it. `keeps`:
         /// keep the connection afterwards.
         case poll(BottlePlan, PollHistory, keeps: Bool)
-        case letGo
+        case disconnect
         case say(ServiceNews)
     }
 
@@ -73,7 +73,7 @@ package struct ServiceMachine: Sendable {
     /// When the connected bottle first sent data that has not been read.
     var stirredAt: MonotonicInstant?
     /// Whether the current poll was caused by a report of the bottle.
-    var isLookAtReport = false
+    var isCausedByReport = false
     private var polling: BottlePlan.ID?
     var lookedAt: MonotonicInstant?
     private var isStopped = false
@@ -84,7 +84,7 @@ package struct ServiceMachine: Sendable {
     package var nextDeadline: MonotonicInstant? {
         guard polling == nil, !isStopped else { return nil }
         let look = lookedAt?.advanced(by: Self.lookEvery)
-        return (standings.map(due) + [look, letGoDue].compactMap { $0 }).min()
+        return (standings.map(due) + [look, disconnectDue].compactMap { $0 }).min()
     }
 
     /// The time at which the next poll is due; `nil` during a poll, and without a bottle.
@@ -101,18 +101,18 @@ package struct ServiceMachine: Sendable {
         switch event {
         case .plans(let plans, let rhythms, let wishes):
             take(plans, rhythms, wishes, now)
-            if let due = letGoDue, due <= now, polling == nil {
-                letGo(now)
-                effects.append(.letGo)
+            if let due = disconnectDue, due <= now, polling == nil {
+                disconnect(now)
+                effects.append(.disconnect)
             }
             if let next = next(now) { effects.append(next) }
         case .poke(let id):
-            for index in standings.indices where id == nil || standings[index].plan.id == id { hurry(index, now) }
+            for index in standings.indices where id == nil || standings[index].plan.id == id { makeUrgent(index, now) }
         case .liveReport:
             if kept != nil || polling != nil { stirredAt = stirredAt ?? now }
         case .connectionLost:
             if polling == nil { loseConnection(now) }
-        case .errandOver(let report):
+        case .jobOver(let report):
             if !report.isConnected { (kept, stirredAt) = (nil, nil) }
         case .pollOver(let report):
             effects += over(report, now)
@@ -146,7 +146,7 @@ package struct ServiceMachine: Sendable {
         }
     }
 
-    private mutating func hurry(_ index: Int, _ now: MonotonicInstant) {
+    private mutating func makeUrgent(_ index: Int, _ now: MonotonicInstant) {
         guard standings[index].urgentSince == nil else { return }
         // A due bottle keeps its position; the polled bottle has just had its turn.
         standings[index].urgentSince = standings[index].plan.id == polling ? now : min(now, due(standings[index]))
@@ -187,7 +187,7 @@ package struct ServiceMachine: Sendable {
         guard let first else { return nil }
         polling = standings[first].plan.id
         standings[first].urgentSince = nil
-        beginLook(first)
+        beginPoll(first)
         return .poll(standings[first].plan, standings[first].history, keeps: standings[first].isWanted(now))
     }
 }
