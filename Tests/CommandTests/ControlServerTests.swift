@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// The server accepts sixteen connections: idle ones must not block other clients.
+    /// Idle connections must not block other clients.
     @Test func `a silent client does not block others`() async throws {
         let path = folder.file("c")
         let server = try ControlServer(path: path) { _ in .refused("not now") }
