@@ -99,7 +99,7 @@ import TrackerCore
         let piece = [UInt8](repeating: UInt8(ascii: start == " " ? " " : "x"), count: 1 << 16)
         try Array(start.utf8).withUnsafeBytes { try reader.feed($0) }
         #expect(throws: HealthFileError.self) {
-            for _ in 0..<400 { try piece.withUnsafeBytes { try reader.feed($0) } }
+            for _ in 0..<1025 { try piece.withUnsafeBytes { try reader.feed($0) } }
         }
     }
 }

@@ -72,13 +72,13 @@ import TrackerCore
         #expect(amounts == [250] && remarks.isEmpty, "\(remarks)")
     }
 
-    @Test func `half a character of UTF-16 is replaced`() throws {
+    @Test func `half a character of UTF-16 is rejected`() throws {
         let text = String(decoding: Self.export(Array(Self.water("250").utf8)), as: UTF8.self)
+        func bytes(_ units: [UInt16]) -> [UInt8] { units.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] } }
         var units: [UInt16] = [0xFEFF] + Array(text.utf16)
+        #expect(try Self.read(bytes(units)).amounts == [250])
         units.insert(0xD83D, at: units.count - 15)
-        let bytes = units.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
-        let (amounts, remarks) = try Self.read(bytes)
-        #expect(amounts == [250] && remarks.count == 1)
+        #expect(throws: HealthFileError.self) { try Self.read(bytes(units)) }
     }
 
     // MARK: units

@@ -32,15 +32,15 @@ import TrackerCore
     }
 
     @Test(arguments: [
-        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": true}]", "value_ml is true"),
+        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": true}]", "value_ml is not a number"),
         ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": \"200\"}]", "Entry 1"),
         ("[{\"startDate\": 5, \"value_ml\": 1}]", "startDate is not a text"),
         ("[{\"value_ml\": 1}]", "no startDate"), ("[1]", "Entry 1"),
-        ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1}, ]", "Entry 2"), ("[,]", "Entry 1"),
+        ("[,]", "JSON"),
         ("{\"drinks\": {}}", "must be a list"),
         ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1}", "JSON is incomplete"),
         ("[] []", "JSON is incomplete"),
-        ("[}", "JSON is incomplete"), ("[{\"a\": nul}]", "Entry 1"),
+        ("[}", "JSON is incomplete"), ("[{\"a\": nul}]", "JSON is incomplete"),
         ("[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1, \"zone\": \"Mars/Olympus\"}]", "Mars/Olympus"),
         (
             "[{\"startDate\": \"2026-11-20T09:00Z\", \"value_ml\": 1, \"zone\": \"UTC\", \"day\": \"2026-11-25\"}]",
@@ -169,7 +169,7 @@ import TrackerCore
         }
     }
 
-    /// The fast parser gives the same result as Foundation, which parses all other entries.
+    /// The result does not depend on the number of entries.
     @Test(
         arguments: [
             (
@@ -201,7 +201,6 @@ import TrackerCore
         ] as [(String, Int?)]) func `compressed and plain entries are equal`(entry: String, ml: Int?) throws
     {
         for times in 1...3 {
-            // The last entry has no comma after it and is parsed differently.
             let found = try? HealthReader.samples(
                 "[" + repeatElement(entry, count: times).joined(separator: " , ") + "]")
             #expect(

@@ -916,7 +916,10 @@ extension TrackerStore {
     func makeDrinks(_ count: Int, from first: Instant) throws {
         let samples = (0..<count).map { HealthSample(at: first.advanced(seconds: Double($0) * 60), ml: 100 + $0 % 200) }
         let now = first.advanced(seconds: Double(count) * 60)
-        _ = try importSamples(
-            samples, WriteContext(now: now, zone: .utc, source: "health", makeID: { UUID().uuidString.lowercased() }))
+        let context = WriteContext(now: now, zone: .utc, source: "health", makeID: { UUID().uuidString.lowercased() })
+        _ = try importSamples(context) { take in
+            try samples.forEach(take)
+            return nil
+        }
     }
 }

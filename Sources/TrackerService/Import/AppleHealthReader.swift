@@ -3,12 +3,14 @@ import TrackerCore
 
 /// Reads the water records of a `HealthData` document with libxml2 in chunks. Builds no tree, fetches nothing and
 /// expands no entities.
-final class AppleHealthReader: FormatReader {
+final class AppleHealthReader {
     private let context: xmlParserCtxtPtr
     private let deliver: (HealthSample) throws -> Void
+    /// The bytes before the root element, until that begins.
+    private var prolog: [UInt8]? = []
     /// The number of lines before the parser's first one.
-    private let linesBefore: Int
-    private var repair: XMLRepair
+    private var linesBefore = 0
+    private var repair = XMLRepair()
     /// Water records in units other than volumes: their number, and the unit and line of the first.
     private var skipped: (count: Int, unit: String, line: Int)?
     private(set) var exportedAt: Instant?
@@ -19,10 +21,8 @@ final class AppleHealthReader: FormatReader {
     /// The error of a callback, which cannot throw through C.
     private var trouble: (any Error)?
 
-    init(line: Int, deliver: @escaping (HealthSample) throws -> Void) throws(HealthFileError) {
+    init(deliver: @escaping (HealthSample) throws -> Void) throws(HealthFileError) {
         self.deliver = deliver
-        linesBefore = line - 1
-        repair = XMLRepair(line: line)
         var handler = xmlSAXHandler()
         handler.initialized = UInt32(XML_SAX2_MAGIC)
         handler.startElementNs = { reader, name, _, _, _, _, count, _, attributes in
@@ -42,7 +42,30 @@ final class AppleHealthReader: FormatReader {
 
     deinit { xmlFreeParserCtxt(context) }
 
-    func feed(_ bytes: UnsafeRawBufferPointer) throws { try parse(repair.repair(bytes, isLast: false)) }
+    func feed(_ bytes: UnsafeRawBufferPointer) throws {
+        guard let head = prolog else { return try parse(repair.repair(bytes, isLast: false)) }
+        prolog = head + bytes
+        try begin(isLast: false)
+    }
+
+    func finish() throws {
+        try begin(isLast: true)
+        try parse(repair.repair(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true))
+        xmlParseChunk(context, nil, 0, 1)
+        try check()
+    }
+
+    /// Parses the bytes before the root element once that begins. Without its document type, the document has no
+    /// entities to expand, and Apple's document type is not well-formed.
+    private func begin(isLast: Bool) throws {
+        guard let head = prolog else { return }
+        let text = head[FileHead.start(of: head)...]
+        guard let document = try FileHead.withoutDocumentType(text, isLast: isLast) else { return }
+        linesBefore = head[..<text.startIndex].count { $0 == UInt8(ascii: "\n") }
+        repair.line += linesBefore
+        prolog = nil
+        try document.bytes.withUnsafeBytes { try parse(repair.repair($0, isLast: false)) }
+    }
 
     private func parse(_ bytes: [UInt8]) throws {
         // The parser's lengths have 32 bits.
@@ -54,12 +77,6 @@ final class AppleHealthReader: FormatReader {
                 try check()
             }
         }
-    }
-
-    func finish() throws {
-        try parse(repair.repair(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true))
-        xmlParseChunk(context, nil, 0, 1)
-        try check()
     }
 
     var remarks: [String] {
@@ -113,46 +130,49 @@ final class AppleHealthReader: FormatReader {
             if depth == 2, isEqual(name, "ExportDate") {
                 exportedAt = attributes["value"].flatMap(SampleFields.instant)
             } else if isEqual(name, "Record") {
-                guard attributes["type"].map({ $0.elementsEqual(HealthFiles.waterType.utf8) }) ?? false else { return }
-                let none = UnsafeRawBufferPointer(start: nil, count: 0)
-                let unit = String(decoding: (attributes["unit"] ?? none).prefix(40), as: UTF8.self)
-                guard HealthFiles.isUnit(unit) else {
-                    skipped = ((skipped?.count ?? 0) + 1, skipped?.unit ?? unit, skipped?.line ?? line)
-                    return
-                }
-                hasWholeKey = false
-                let value = attributes["value"] ?? none
-                current = try SampleFields.sample(
-                    date: attributes["startDate"] ?? none, value: SampleFields.number(value), shown: value, unit: unit,
-                    line: line)
-                current?.sourceName = try attributes["sourceName"].flatMap {
-                    try SampleFields.name($0, "sourceName", line: line)
-                }
-            } else if current != nil, isEqual(name, "MetadataEntry"), let key = attributes["key"] {
-                if key.elementsEqual("HKExternalUUID".utf8) {
-                    if !hasWholeKey {
-                        current?.uuid = try attributes["value"].flatMap {
-                            try SampleFields.name($0, "HKExternalUUID", line: line)
-                        }
-                    }
-                } else if key.elementsEqual(HealthFiles.wholeKey.utf8), let value = attributes["value"] {
-                    current?.uuid = try unescaped(value, HealthFiles.wholeKey)
-                    hasWholeKey = true
-                } else if key.elementsEqual(HealthFiles.originalKey.utf8), let value = attributes["value"] {
-                    current?.original = try unescaped(value, HealthFiles.originalKey)
-                } else if key.elementsEqual(HealthFiles.bottleKey.utf8), let value = attributes["value"] {
-                    current?.bottle = try unescaped(value, HealthFiles.bottleKey)
-                } else if key.elementsEqual(HealthFiles.rawKey.utf8), let value = attributes["value"] {
-                    current?.raw = try SampleFields.bytes(String(decoding: value, as: UTF8.self), line: line)
-                }
+                try startRecord(attributes)
+            } else if current != nil, isEqual(name, "MetadataEntry"), let key = attributes["key"],
+                let value = attributes["value"]
+            {
+                try addMetadata(key, value)
             }
         } catch {
             stop(error)
         }
     }
 
-    private func unescaped(_ value: UnsafeRawBufferPointer, _ name: String) throws -> String? {
-        guard let text = HealthFiles.unescaped(String(decoding: value, as: UTF8.self)) else {
+    private func startRecord(_ attributes: Attributes) throws {
+        guard attributes["type"] == HealthFiles.waterType else { return }
+        let unit = attributes["unit"] ?? ""
+        guard HealthFiles.isUnit(unit) else {
+            skipped = ((skipped?.count ?? 0) + 1, skipped?.unit ?? String(unit.prefix(40)), skipped?.line ?? line)
+            return
+        }
+        hasWholeKey = false
+        let value = attributes["value"] ?? ""
+        var sample = try SampleFields.sample(
+            date: attributes["startDate"] ?? "", value: SampleFields.number(value), shown: value, unit: unit,
+            line: line)
+        sample.sourceName = try SampleFields.name(attributes["sourceName"] ?? "", "sourceName", line: line)
+        current = sample
+    }
+
+    private func addMetadata(_ key: String, _ value: String) throws {
+        switch key {
+        case "HKExternalUUID":
+            if !hasWholeKey { current?.uuid = try SampleFields.name(value, key, line: line) }
+        case HealthFiles.wholeKey:
+            current?.uuid = try unescaped(value, key)
+            hasWholeKey = true
+        case HealthFiles.originalKey: current?.original = try unescaped(value, key)
+        case HealthFiles.bottleKey: current?.bottle = try unescaped(value, key)
+        case HealthFiles.rawKey: current?.raw = try SampleFields.bytes(value, line: line)
+        default: break
+        }
+    }
+
+    private func unescaped(_ value: String, _ name: String) throws -> String? {
+        guard let text = HealthFiles.unescaped(value) else {
             throw HealthFileError(line: line, reason: "Invalid escaped key \"\(SampleFields.shown(value))\".")
         }
         return try SampleFields.name(text, name)
@@ -180,11 +200,11 @@ private struct Attributes {
     let count: Int
     let fields: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
 
-    subscript(_ name: StaticString) -> UnsafeRawBufferPointer? {
+    subscript(_ name: StaticString) -> String? {
         guard let fields else { return nil }
         for index in 0..<count where xmlStrEqual(fields[5 * index], name.utf8Start) != 0 {
             guard let start = fields[5 * index + 3], let end = fields[5 * index + 4] else { return nil }
-            return UnsafeRawBufferPointer(start: start, count: end - start)
+            return String(decoding: UnsafeBufferPointer(start: start, count: end - start), as: UTF8.self)
         }
         return nil
     }
@@ -203,13 +223,12 @@ struct XMLRepair {
     private(set) var count = 0
     private(set) var firstLine = 0
     private var place = Place.text
-    private var line: Int
+    /// The line of the next byte, from 1.
+    var line = 1
     /// Incomplete bytes at the end of the last chunk.
     private var pending: [UInt8] = []
     /// The maximum number of pending bytes. The longest case is spaces in a name.
     private static let longestPending = 1 << 16
-
-    init(line: Int) { self.line = line }
 
     /// Returns the repaired bytes, except an incomplete end. With `isLast`, returns all.
     mutating func repair(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> [UInt8] {

@@ -1,298 +1,171 @@
 import TrackerCore
 
-/// Reads separated values with quotes (RFC 4180). The header names the columns; `startDate` and `value_ml` are
-/// required. The last line needs no line break.
-final class CSVReader: FormatReader {
-    /// The maximum length of a row in bytes.
-    private static let rowLimit = 1 << 20
-
-    private let header: Header
-    private let deliver: (HealthSample) throws -> Void
-    private var fields = RowBuffer()
-    /// The current line number, from 1.
-    private var line: Int
-    private var rowLine: Int
-    /// The decimal sign `.` or `,`; `nil` until a number of the file determines it.
-    private var decimalSign: UInt8?
-    /// Rows with an ambiguous number, until another row determines the decimal sign.
-    private var undecided: [Undecided] = []
-    private static let mostUndecided = 100_000
-
-    private struct Undecided {
-        var sample: HealthSample
+/// The drinks of a file of separated values. The first row names the columns; `startDate` and `value_ml` are required.
+enum CSVReader {
+    private struct Row {
+        var cells: [String]
         var line: Int
-        var text: String
-        var sign: UInt8
-        var decimal: Double
-        var thousands: Double
+        var amount: AmountText?
     }
 
-    init(_ header: Header, line: Int, deliver: @escaping (HealthSample) throws -> Void) {
-        self.header = header
-        self.deliver = deliver
-        self.line = line + 1
-        rowLine = line + 1
+    /// The columns of the file; `nil` for a column that it does not have.
+    private struct Columns {
+        var count: Int
+        var date: Int
+        var value: Int
+        var uuid, source, original, bottle, raw: Int?
     }
 
-    func feed(_ bytes: UnsafeRawBufferPointer) throws {
-        var rest = bytes
-        while !rest.isEmpty {
-            let isRow = fields.take(&rest, separator: header.separator)
-            line += fields.countLineBreaks()
-            if isRow { try row() }
-        }
-        guard fields.count <= Self.rowLimit else {
+    static func read(_ text: [UInt8], _ deliver: (HealthSample) throws -> Void) throws {
+        var file = SeparatedValues(text)
+        guard let columns = columns(try file.next()?.cells ?? []) else {
             throw HealthFileError(
-                line: rowLine,
-                reason: "It is longer than \(Self.rowLimit >> 20) MB: a quoted field does not end, or this is not CSV.")
+                line: 1,
+                reason:
+                    """
+                    This is not a health file: expected XML, JSON, or CSV with a line of column names such as \
+                    \(HealthExport.csvHeader).
+                    """
+            )
         }
-    }
-
-    func finish() throws {
-        if fields.isQuoted {
-            throw HealthFileError(line: rowLine, reason: "A quoted field does not end: the file is truncated.")
-        }
-        if !fields.isEmpty {
-            fields.endField()
-            try row()
-        }
-        try decide()
-    }
-
-    private func row() throws {
-        defer {
-            fields.clear()
-            rowLine = line
-        }
-        try fields.withFields { fields in
-            if fields.count == 1, fields[0].isEmpty { return }
-            guard fields.count == header.columns.count else {
+        var rows: [Row] = []
+        while let (cells, line) = try file.next() {
+            guard cells != [""] else { continue }
+            guard cells.count == columns.count else {
                 throw HealthFileError(
-                    line: rowLine,
+                    line: line,
                     reason:
                         """
-                        It has \(fields.count) columns where the first line has \(header.columns.count). Is the \
-                        file truncated?
+                        It has \(cells.count) columns where the first line has \(columns.count). Is the file \
+                        truncated?
                         """
                 )
             }
-            guard fields.allSatisfy(Self.isText) else {
-                throw HealthFileError(line: rowLine, reason: "It is not text in UTF-8. Save the file as UTF-8.")
-            }
-            let value = fields[header.value], amount = AmountText(value)
-            var sample = try SampleFields.sample(
-                date: fields[header.date], value: amount?.value(decimalSign), shown: value, line: rowLine)
-            sample.uuid = try header.uuid.flatMap { try SampleFields.name(cell: fields[$0], "uuid", line: rowLine) }
-            sample.sourceName = try header.source.flatMap {
-                try SampleFields.name(cell: fields[$0], "source", line: rowLine)
-            }
-            sample.original = try header.original.flatMap {
-                try SampleFields.name(cell: fields[$0], "original", line: rowLine)
-            }
-            sample.bottle = try header.bottle.flatMap {
-                try SampleFields.name(cell: fields[$0], "bottle", line: rowLine)
-            }
-            sample.raw = try header.raw.flatMap {
-                try SampleFields.bytes(String(decoding: fields[$0], as: UTF8.self), line: rowLine)
-            }
-            switch amount {
-            case .shows(let sign, _) where decimalSign == nil:
-                decimalSign = sign
-                try decide()
-            case .shows(let sign, _) where decimalSign != sign:
-                throw HealthFileError(
-                    line: rowLine,
-                    reason: """
-                        The decimal sign in \"\(SampleFields.shown(value))\" differs from the rows before. Use one \
-                        decimal sign in all amounts.
-                        """)
-            case .either(let sign, let decimal, let thousands) where decimalSign == nil:
-                undecided.append(
-                    Undecided(
-                        sample: sample, line: rowLine, text: SampleFields.shown(value), sign: sign, decimal: decimal,
-                        thousands: thousands))
-                if undecided.count >= Self.mostUndecided { try decide() }
-                return
-            default: break
-            }
-            try deliver(sample)
+            rows.append(Row(cells: cells, line: line, amount: AmountText(cells[columns.value])))
+        }
+        let decimalSign = try decimalSign(rows, columns)
+        for row in rows {
+            try deliver(try sample(row, columns, decimalSign, separator: file.separator))
         }
     }
 
-    /// Delivers the rows with an ambiguous number. With commas between columns, the default decimal sign is a point.
-    private func decide() throws {
-        for var row in undecided {
-            guard
-                let decimalSign = decimalSign
-                    ?? (header.separator == UInt8(ascii: ",") && row.sign == UInt8(ascii: ".") ? row.sign : nil)
-            else {
+    private static func columns(_ cells: [String]) -> Columns? {
+        let names = cells.map { $0.lowercased() }
+        guard let date = names.firstIndex(of: "startdate"), let value = names.firstIndex(of: "value_ml") else {
+            return nil
+        }
+        return Columns(
+            count: names.count, date: date, value: value, uuid: names.firstIndex(of: "uuid"),
+            source: names.firstIndex(of: "source"), original: names.firstIndex(of: "original"),
+            bottle: names.firstIndex(of: "bottle"), raw: names.firstIndex(of: "raw"))
+    }
+
+    /// The decimal sign that the amounts of the file show; `nil` if none shows it.
+    private static func decimalSign(_ rows: [Row], _ columns: Columns) throws(HealthFileError) -> Character? {
+        var known: Character?
+        for row in rows {
+            guard case .shows(let sign, _) = row.amount else { continue }
+            guard known ?? sign == sign else {
                 throw HealthFileError(
                     line: row.line,
                     reason: """
-                        \"\(row.text)\" can be \(row.decimal) ml or \(Int(row.thousands)) ml, and no other amount \
-                        in the file shows which. Write amounts without a thousands separator.
+                        The decimal sign in \"\(SampleFields.shown(row.cells[columns.value]))\" differs from the rows \
+                        before. Use one decimal sign in all amounts.
                         """)
             }
-            guard let ml = HealthFiles.amount(row.sign == decimalSign ? row.decimal : row.thousands, unit: "mL") else {
-                throw HealthFileError(line: row.line, reason: "\"\(row.text)\" is not an amount of water.")
-            }
-            row.sample.ml = ml
-            try deliver(row.sample)
+            known = sign
         }
-        undecided = []
+        return known
     }
 
-    /// Whether a field is valid text. A fast path for ASCII without a `String`.
-    private static func isText(_ field: UnsafeRawBufferPointer) -> Bool {
-        field.allSatisfy { $0 < 0x80 } || String(validating: field, as: UTF8.self) != nil
-    }
-
-    /// The header: the separator, and the meaning of each column.
-    struct Header {
-        var separator: UInt8
-        var columns: [String]
-        var date: Int
-        var value: Int
-        var uuid: Int?
-        var source: Int?
-        var original: Int?
-        var bottle: Int?
-        var raw: Int?
-        /// The length in bytes, with the line break.
-        var length: Int
-
-        /// Parses a header line; `nil` if the line is incomplete.
-        init?(_ head: ArraySlice<UInt8>, isLast: Bool) throws(HealthFileError) {
-            let end = head.firstIndex(of: UInt8(ascii: "\n"))
-            if end == nil, !isLast, head.count < 10_000 { return nil }
-            let text = head[..<(end ?? head.endIndex)].prefix(10_000)
-            let separator =
-                Array(",;\t".utf8).max { left, right in text.count { $0 == left } < text.count { $0 == right } }
-                ?? UInt8(ascii: ",")
-            self.separator = separator
-            var row = RowBuffer()
-            Array(text).withUnsafeBytes { bytes in
-                var rest = bytes
-                while !rest.isEmpty { _ = row.take(&rest, separator: separator) }
-            }
-            row.endField()
-            columns = row.withFields { $0.map { String(decoding: $0, as: UTF8.self).lowercased() } }
-            guard let date = columns.firstIndex(of: "startdate"), let value = columns.firstIndex(of: "value_ml") else {
+    private static func sample(_ row: Row, _ columns: Columns, _ decimalSign: Character?, separator: UInt8)
+        throws(HealthFileError) -> HealthSample
+    {
+        func name(_ column: Int?, _ what: String) throws(HealthFileError) -> String? {
+            guard let column else { return nil }
+            return try SampleFields.name(SpreadsheetCell.read(row.cells[column].utf8), what, line: row.line)
+        }
+        let shown = row.cells[columns.value]
+        var value: Double?
+        switch row.amount {
+        case nil: break
+        case .plain(let number), .shows(_, let number): value = number
+        case .either(let sign, let decimal, let thousands):
+            // With commas between columns, the default decimal sign is a point.
+            guard let decimalSign = decimalSign ?? (separator == UInt8(ascii: ",") && sign == "." ? sign : nil) else {
                 throw HealthFileError(
-                    line: 1,
-                    reason:
-                        """
-                        This is not a health file: expected XML, JSON, or CSV with a line of column names such as \
-                        \(HealthExport.csvHeader).
-                        """
-                )
+                    line: row.line,
+                    reason: """
+                        \"\(shown)\" can be \(decimal) ml or \(Int(thousands)) ml, and no other amount in the file \
+                        shows which. Write amounts without a thousands separator.
+                        """)
             }
-            (self.date, self.value) = (date, value)
-            uuid = columns.firstIndex(of: "uuid")
-            source = columns.firstIndex(of: "source")
-            (original, bottle, raw) = (
-                columns.firstIndex(of: "original"), columns.firstIndex(of: "bottle"), columns.firstIndex(of: "raw")
-            )
-            length = (end.map { $0 + 1 } ?? head.endIndex) - head.startIndex
+            value = sign == decimalSign ? decimal : thousands
         }
+        var sample = try SampleFields.sample(
+            date: row.cells[columns.date], value: value, shown: shown, line: row.line)
+        sample.uuid = try name(columns.uuid, "uuid")
+        sample.sourceName = try name(columns.source, "source")
+        sample.original = try name(columns.original, "original")
+        sample.bottle = try name(columns.bottle, "bottle")
+        if let raw = columns.raw { sample.raw = try SampleFields.bytes(row.cells[raw], line: row.line) }
+        return sample
     }
 }
 
-/// The concatenated bytes of a row's fields.
-private struct RowBuffer {
-    private var bytes: [UInt8] = []
-    private var ends: [Int] = []
-    private(set) var isQuoted = false
-    /// Whether the last byte was a quote in a quoted field: the field ends unless another quote follows.
-    private var isQuoteOpen = false
-    private var hasContent = false
+/// The rows of separated values with quotes (RFC 4180). The last row needs no line break.
+struct SeparatedValues {
+    let separator: UInt8
+    private let text: [UInt8]
+    private var index = 0
+    private var line: Int
 
-    var isEmpty: Bool { !hasContent }
-    var count: Int { bytes.count + ends.count }
+    /// Skips blank lines at the beginning. The separator is the most frequent one of the first row.
+    init(_ text: [UInt8]) {
+        self.text = text
+        index = text.firstIndex { !FileHead.isSpace($0) } ?? text.endIndex
+        line = 1 + text[..<index].count { $0 == UInt8(ascii: "\n") }
+        let header = text[index...].prefix { $0 != UInt8(ascii: "\n") }
+        separator =
+            Array(",;\t".utf8).max { left, right in header.count { $0 == left } < header.count { $0 == right } }
+            ?? UInt8(ascii: ",")
+    }
 
-    /// The number of line breaks since the last count, including those in quotes.
-    private var lineBreaks = 0
-
-    /// Consumes bytes up to the end of a row, plain ones as a block.
-    /// - Returns: whether the row ends where `rest` now begins.
-    mutating func take(_ rest: inout UnsafeRawBufferPointer, separator: UInt8) -> Bool {
-        while !rest.isEmpty {
-            let run = rest.prefix {
-                isQuoted ? $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\n") : isPlain($0, separator)
+    /// The next row and the number of its first line; `nil` at the end.
+    mutating func next() throws(HealthFileError) -> (cells: [String], line: Int)? {
+        guard index < text.endIndex else { return nil }
+        let first = line
+        var cells: [String] = []
+        var cell: [UInt8] = []
+        var isQuoted = false
+        func endCell() throws(HealthFileError) {
+            guard let text = String(validating: cell, as: UTF8.self) else {
+                throw HealthFileError(line: first, reason: "It is not text in UTF-8. Save the file as UTF-8.")
             }
-            if !run.isEmpty {
-                bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: run))
-                if !isQuoted { (isQuoteOpen, hasContent) = (false, true) }
+            cells.append(text)
+            cell.removeAll(keepingCapacity: true)
+        }
+        read: while index < text.endIndex {
+            let byte = text[index]
+            index += 1
+            if byte == UInt8(ascii: "\n") { line += 1 }
+            switch byte {
+            case UInt8(ascii: "\"") where isQuoted && index < text.endIndex && text[index] == byte:
+                cell.append(byte)
+                index += 1
+            case UInt8(ascii: "\"") where isQuoted || cell.isEmpty: isQuoted.toggle()
+            case _ where isQuoted: cell.append(byte)
+            case separator: try endCell()
+            case UInt8(ascii: "\n"): break read
+            case UInt8(ascii: "\r"): break
+            default: cell.append(byte)
             }
-            guard run.endIndex < rest.endIndex else {
-                rest = UnsafeRawBufferPointer(rebasing: rest[rest.endIndex...])
-                return false
-            }
-            let byte = rest[run.endIndex]
-            rest = UnsafeRawBufferPointer(rebasing: rest[(run.endIndex + 1)...])
-            if take(byte, separator) { return true }
         }
-        return false
-    }
-
-    private func isPlain(_ byte: UInt8, _ separator: UInt8) -> Bool {
-        byte != separator && byte != UInt8(ascii: "\n") && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\r")
-    }
-
-    mutating func countLineBreaks() -> Int {
-        defer { lineBreaks = 0 }
-        return lineBreaks
-    }
-
-    /// Adds a byte. Returns whether the row ends at this byte.
-    private mutating func take(_ byte: UInt8, _ separator: UInt8) -> Bool {
-        if byte == UInt8(ascii: "\n") { lineBreaks += 1 }
-        if isQuoted {
-            if byte == UInt8(ascii: "\"") {
-                isQuoted = false
-                isQuoteOpen = true
-            } else {
-                bytes.append(byte)
-            }
-            return false
+        guard !isQuoted else {
+            throw HealthFileError(line: first, reason: "A quoted field does not end: the file is truncated.")
         }
-        switch byte {
-        case UInt8(ascii: "\n"):
-            endField()
-            return true
-        case separator: endField()
-        case UInt8(ascii: "\"") where isQuoteOpen:
-            bytes.append(byte)
-            isQuoted = true
-        case UInt8(ascii: "\"") where bytes.count == ends.last ?? 0: isQuoted = true
-        case UInt8(ascii: "\r"): return false
-        default: bytes.append(byte)
-        }
-        isQuoteOpen = false
-        hasContent = true
-        return false
-    }
-
-    mutating func endField() {
-        ends.append(bytes.count)
-        isQuoteOpen = false
-    }
-
-    mutating func clear() {
-        bytes.removeAll(keepingCapacity: true)
-        ends.removeAll(keepingCapacity: true)
-        hasContent = false
-    }
-
-    func withFields<Result>(_ body: ([UnsafeRawBufferPointer]) throws -> Result) rethrows -> Result {
-        try bytes.withUnsafeBytes { all in
-            var start = 0
-            return try body(
-                ends.map { end in
-                    defer { start = end }
-                    return UnsafeRawBufferPointer(rebasing: all[start..<end])
-                })
-        }
+        try endCell()
+        return (cells, first)
     }
 }
 
@@ -301,14 +174,14 @@ enum AmountText: Equatable {
     /// Digits only.
     case plain(Double)
     /// The number determines the decimal sign.
-    case shows(decimalSign: UInt8, Double)
+    case shows(decimalSign: Character, Double)
     /// An ambiguous number: `1.200` or `1,200`.
-    case either(sign: UInt8, decimal: Double, thousands: Double)
+    case either(sign: Character, decimal: Double, thousands: Double)
 
     /// Parses a number; `nil` if invalid, for example `0x10`, `nan` or `true`.
-    init?(_ bytes: UnsafeRawBufferPointer) {
-        guard bytes.count <= 40 else { return nil }
-        var text = String(decoding: bytes, as: UTF8.self)
+    init?(_ text: String) {
+        guard text.utf8.count <= 40 else { return nil }
+        var text = text
         // A space or an apostrophe can only separate thousands.
         let isGap: (Character) -> Bool = { " '\u{2019}\u{A0}\u{202F}".contains($0) }
         let hasGaps = text.contains(where: isGap)
@@ -334,22 +207,14 @@ enum AmountText: Equatable {
         if groups.count == 1, Self.isGrouped(ownGroups), let thousands, !hasGaps {
             let decimal = ownGroups.count == 2 ? Double(text.replacing(",", with: ".")) : nil
             self =
-                decimal.map { .either(sign: sign.asciiValue ?? 0, decimal: $0, thousands: thousands) }
-                ?? .shows(decimalSign: other.asciiValue ?? 0, thousands)
+                decimal.map { .either(sign: sign, decimal: $0, thousands: thousands) }
+                ?? .shows(decimalSign: other, thousands)
             return
         }
         guard ownGroups.count == 2, groups.count == 1 || Self.isGrouped(groups) && !hasGaps,
             let value = Double(text.replacing(String(other), with: "").replacing(",", with: "."))
         else { return nil }
-        self = .shows(decimalSign: sign.asciiValue ?? 0, value)
-    }
-
-    /// - Parameter decimalSign: the sign of the file; `nil` if unknown.
-    func value(_ decimalSign: UInt8?) -> Double {
-        switch self {
-        case .plain(let value), .shows(_, let value): value
-        case .either(let sign, let decimal, let thousands): sign == decimalSign ?? sign ? decimal : thousands
-        }
+        self = .shows(decimalSign: sign, value)
     }
 
     /// `1.234.567`: groups of three digits after a first group that does not begin with 0.
