@@ -1,14 +1,12 @@
 /// Parsers for each kind of setting. Each one states the rule that it enforces.
 extension SettingEntry {
     static func flag(_ name: String, _ path: any WritableKeyPath<Settings, Bool> & Sendable) -> SettingEntry {
-        SettingEntry(name: name, rule: "It must be true or false.", read: { .flag($0[keyPath: path]) }) {
-            settings, text in
+        required(name, path, rule: "It must be true or false.", words: { .flag($0) }) { text in
             switch text.lowercased() {
-            case "true", "on", "yes", "1": settings[keyPath: path] = true
-            case "false", "off", "no", "0": settings[keyPath: path] = false
-            default: return false
+            case "true", "on", "yes", "1": true
+            case "false", "off", "no", "0": false
+            default: nil
             }
-            return true
         }
     }
 
@@ -21,12 +19,8 @@ extension SettingEntry {
             It must be a whole number from \(range.lowerBound) to \
             \(range.upperBound)\(unit.isEmpty ? "" : " " + unit).
             """
-        var entry = SettingEntry(name: name, rule: rule, read: { .integer($0[keyPath: path]) }) { settings, text in
-            guard let value = unit == "ml" ? Amounts.typed(text) : Int(text), range.contains(value) else {
-                return false
-            }
-            settings[keyPath: path] = value
-            return true
+        var entry = required(name, path, rule: rule, words: { .integer($0) }) { text in
+            whole(text, unit).flatMap { range.contains($0) ? $0 : nil }
         }
         if unit == "ml" { entry.amounts = range }
         return entry
@@ -36,34 +30,28 @@ extension SettingEntry {
         _ name: String, _ path: any WritableKeyPath<Settings, Int> & Sendable, _ values: [Int], _ unit: String
     ) -> SettingEntry {
         let words = values.map(String.init).joined(separator: ", ")
-        return SettingEntry(
-            name: name, rule: "It must be one of \(words) \(unit).", read: { .integer($0[keyPath: path]) }
-        ) { settings, text in
-            guard let value = unit == "ml" ? Amounts.typed(text) : Int(text), values.contains(value) else {
-                return false
-            }
-            settings[keyPath: path] = value
-            return true
+        return required(name, path, rule: "It must be one of \(words) \(unit).", words: { .integer($0) }) { text in
+            whole(text, unit).flatMap { values.contains($0) ? $0 : nil }
         }
+    }
+
+    private static func whole(_ text: String, _ unit: String) -> Int? {
+        unit == "ml" ? Amounts.typed(text) : Int(text)
     }
 
     /// A number in a range and of a step. `step` 0 allows any number of the range.
     static func decimal(
         _ name: String, _ path: any WritableKeyPath<Settings, Double> & Sendable, _ range: ClosedRange<Double>,
-        step: Double = 0,
-        _ unit: String
+        step: Double = 0, _ unit: String
     ) -> SettingEntry {
         let ends =
             "\(SettingValue.number(range.lowerBound).text) to \(SettingValue.number(range.upperBound).text) \(unit)"
         let steps = step > 0 ? " in steps of \(SettingValue.number(step).text)" : ""
-        return SettingEntry(
-            name: name, rule: "It must be a number from \(ends)\(steps).", read: { .number($0[keyPath: path]) }
-        ) { settings, text in
+        return required(name, path, rule: "It must be a number from \(ends)\(steps).", words: { .number($0) }) { text in
             guard let value = Double(text), range.contains(value),
                 step == 0 || (value / step) == (value / step).rounded()
-            else { return false }
-            settings[keyPath: path] = value
-            return true
+            else { return nil }
+            return value
         }
     }
 
@@ -71,14 +59,8 @@ extension SettingEntry {
         _ name: String, _ path: any WritableKeyPath<Settings, Choice> & Sendable
     ) -> SettingEntry where Choice.RawValue == String {
         let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-        return SettingEntry(
-            name: name, rule: "It must be one of \(words).", read: { .text($0[keyPath: path].rawValue) }
-        ) { settings, text in
-            guard let value = Choice.allCases.first(where: { $0.rawValue.lowercased() == text.lowercased() }) else {
-                return false
-            }
-            settings[keyPath: path] = value
-            return true
+        return required(name, path, rule: "It must be one of \(words).", words: { .text($0.rawValue) }) { text in
+            Choice.allCases.first { $0.rawValue.lowercased() == text.lowercased() }
         }
     }
 
@@ -86,12 +68,7 @@ extension SettingEntry {
     static func time(
         _ name: String, _ path: any WritableKeyPath<Settings, TimeOfDay> & Sendable, _ hours: ClosedRange<Int>
     ) -> SettingEntry {
-        SettingEntry(name: name, rule: timeRule(hours), read: { .text($0[keyPath: path].description) }) {
-            settings, text in
-            guard let value = quarter(text, hours) else { return false }
-            settings[keyPath: path] = value
-            return true
-        }
+        required(name, path, rule: timeRule(hours), words: { .text($0.description) }) { quarter($0, hours) }
     }
 
     static func optionalTime(
@@ -130,9 +107,16 @@ extension SettingEntry {
         _ name: String, _ path: any WritableKeyPath<Settings, String> & Sendable, rule: String,
         accepts: @escaping @Sendable (String) -> Bool
     ) -> SettingEntry {
-        SettingEntry(name: name, rule: rule, read: { .text($0[keyPath: path]) }) { settings, text in
-            guard accepts(text) else { return false }
-            settings[keyPath: path] = text
+        required(name, path, rule: rule, words: { .text($0) }) { accepts($0) ? $0 : nil }
+    }
+
+    static func required<Value: Sendable>(
+        _ name: String, _ path: any WritableKeyPath<Settings, Value> & Sendable, rule: String,
+        words: @escaping @Sendable (Value) -> SettingValue, parse: @escaping @Sendable (String) -> Value?
+    ) -> SettingEntry {
+        SettingEntry(name: name, rule: rule, read: { words($0[keyPath: path]) }) { settings, text in
+            guard let value = parse(text) else { return false }
+            settings[keyPath: path] = value
             return true
         }
     }

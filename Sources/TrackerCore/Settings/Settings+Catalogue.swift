@@ -73,11 +73,7 @@ extension Settings {
                 accepts: { PrintableText.isName($0, limit: 1000) }),
             .optionalText(
                 "sync.url", \.service.syncURL, rule: webRule, accepts: { isURL($0, ["http", "https"]) }),
-            .optionalText(
-                "sync.token", \.service.syncToken,
-                rule: "It must be 1 to 4096 visible ASCII characters without blanks, or unset.",
-                accepts: isToken
-            ).secret,
+            .optionalText("sync.token", \.service.syncToken, rule: tokenRule, accepts: isToken).secret,
             .optionalText(
                 "sync.tokenFile", \.service.syncTokenFile, rule: fileRule, accepts: isFile),
             .text(
@@ -98,51 +94,32 @@ extension Settings {
             .optionalText(
                 "mqtt.user", \.service.mqttUser, rule: "It must be a name of 1 to 64 printable characters, or unset.",
                 accepts: isName),
-            .optionalText(
-                "mqtt.password", \.service.mqttPassword,
-                rule: "It must be 1 to 4096 visible ASCII characters without blanks, or unset.", accepts: isToken
-            ).secret,
+            .optionalText("mqtt.password", \.service.mqttPassword, rule: tokenRule, accepts: isToken).secret,
             .optionalText("mqtt.passwordFile", \.service.mqttPasswordFile, rule: fileRule, accepts: isFile),
             .optionalText("mqtt.caFile", \.service.mqttCAFile, rule: fileRule, accepts: isFile),
             .optionalText("mqtt.certificateFile", \.service.mqttCertificateFile, rule: fileRule, accepts: isFile),
             .optionalText("mqtt.keyFile", \.service.mqttKeyFile, rule: fileRule, accepts: isFile),
             .flag("mqtt.discovery", \.service.mqttDiscovery),
             .text("mqtt.discoveryPrefix", \.service.mqttDiscoveryPrefix, rule: topicRule, accepts: isTopic),
-        ] + pocket("ntfy", \.service.ntfy, ntfyRule) { NtfyPlace($0) != nil }
-        + pocket("webhook", \.service.webhook, webRule, credential: "secret") { isURL($0, ["http", "https"]) }
-
-    private static func pocket(
-        _ name: String, _ path: any WritableKeyPath<Settings, ChannelSettings> & Sendable, _ rule: String,
-        credential: String = "token", accepts: @escaping @Sendable (String) -> Bool
-    ) -> [SettingEntry] {
-        func text(
-            _ key: String, _ part: any WritableKeyPath<ChannelSettings, String?> & Sendable, _ rule: String,
-            _ accepts: @escaping @Sendable (String) -> Bool
-        ) -> SettingEntry {
-            SettingEntry(
-                name: "\(name).\(key)", rule: rule,
-                read: { $0[keyPath: path][keyPath: part].map { .text($0) } ?? .unset }
-            ) { settings, text in
-                let isUnset = SettingEntry.wordsForUnset.contains(text.lowercased())
-                guard isUnset || accepts(text) else { return false }
-                settings[keyPath: path][keyPath: part] = isUnset ? nil : text
-                return true
-            }
-        }
-        return [
-            text("url", \.url, rule, accepts),
-            text(
-                credential, \.token, "It must be 1 to 4096 visible ASCII characters without blanks, or unset.", isToken
-            ).secret,
-            text("\(credential)File", \.tokenFile, fileRule, isFile), text("caFile", \.caFile, fileRule, isFile),
+            .optionalText(
+                "ntfy.url", \.service.ntfy.url,
+                rule:
+                    """
+                    It must be the address of a topic, such as https://ntfy.example/my-water: http:// or https://, \
+                    without user and password, and behind the last / a topic of 1 to 64 letters, digits, - and _; or \
+                    unset.
+                    """, accepts: { NtfyPlace($0) != nil }),
+            .optionalText("ntfy.token", \.service.ntfy.token, rule: tokenRule, accepts: isToken).secret,
+            .optionalText("ntfy.tokenFile", \.service.ntfy.tokenFile, rule: fileRule, accepts: isFile),
+            .optionalText("ntfy.caFile", \.service.ntfy.caFile, rule: fileRule, accepts: isFile),
+            .optionalText(
+                "webhook.url", \.service.webhook.url, rule: webRule, accepts: { isURL($0, ["http", "https"]) }),
+            .optionalText("webhook.secret", \.service.webhook.token, rule: tokenRule, accepts: isToken).secret,
+            .optionalText("webhook.secretFile", \.service.webhook.tokenFile, rule: fileRule, accepts: isFile),
+            .optionalText("webhook.caFile", \.service.webhook.caFile, rule: fileRule, accepts: isFile),
         ]
-    }
 
-    private static let ntfyRule =
-        """
-        It must be the address of a topic, such as https://ntfy.example/my-water: http:// or https://, without \
-        user and password, and behind the last / a topic of 1 to 64 letters, digits, - and _; or unset.
-        """
+    private static let tokenRule = "It must be 1 to 4096 visible ASCII characters without blanks, or unset."
     private static let webRule =
         "It must be an address that begins with http:// or https://, without user and password, or unset."
 
