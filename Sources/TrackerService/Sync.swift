@@ -82,14 +82,17 @@ package struct SyncClient: Sendable {
 
     private func post(_ operation: String, _ body: Data) async -> SendOutcome {
         let address = base.appendingPathComponent(operation).absoluteString
-        guard let answer = await exchange("POST", address, [("Content-Type", "application/json")], Array(body)) else {
-            return .unreachable
-        }
-        switch answer.status {
-        case 200..<300: return isPlausible(answer) ? .sent : .nonsense
-        case 300..<400: return .nonsense
-        case 401, 403, 407: return .unauthorised(status: answer.status)
-        default: return .refused(status: answer.status)
+        return outcome(await exchange("POST", address, [("Content-Type", "application/json")], Array(body)))
+    }
+
+    /// - Parameter answer: `nil` without a complete response.
+    private func outcome(_ answer: OutgoingAnswer?) -> SendOutcome {
+        guard let answer else { return .unreachable }
+        return switch answer.status {
+        case 200..<300 where isPlausible(answer): .sent
+        case 200..<400: .nonsense
+        case 401, 403, 407: .unauthorised(status: answer.status)
+        default: .refused(status: answer.status)
         }
     }
 
@@ -150,18 +153,13 @@ package struct SyncClient: Sendable {
         guard let url = components?.url else {
             throw SyncTrouble("\(place) is not a valid base URL.")
         }
-        guard let answer = await exchange("GET", url.absoluteString) else {
-            throw SyncTrouble(trouble(.unreachable, name))
+        let answer = await exchange("GET", url.absoluteString)
+        if answer?.status == 404 { return "[]" }
+        let outcome = outcome(answer)
+        guard outcome == .sent, let body = answer?.body, !body.isEmpty else {
+            throw SyncTrouble(trouble(outcome == .sent ? .nonsense : outcome, name))
         }
-        switch answer.status {
-        case 200..<300:
-            guard isPlausible(answer), !answer.body.isEmpty else { throw SyncTrouble(trouble(.nonsense, name)) }
-            return String(decoding: answer.body, as: UTF8.self)
-        case 300..<400: throw SyncTrouble(trouble(.nonsense, name))
-        case 401, 403, 407: throw SyncTrouble(trouble(.unauthorised(status: answer.status), name))
-        case 404: return "[]"
-        default: throw SyncTrouble(trouble(.refused(status: answer.status), name))
-        }
+        return String(decoding: body, as: UTF8.self)
     }
 }
 
