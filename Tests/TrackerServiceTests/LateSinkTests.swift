@@ -124,47 +124,6 @@ import TrackerService
         #expect(try missed()["hydration-goal-reached/2026-06-15/1"] == "over")
     }
 
-    @Test func `a notification missed while the clock was ahead is shown once`() async throws {
-        let sink = BufferedSink(desktop, desk: { [self] in try fixture.desk(now.withLock { $0 }) })
-        func tell(_ wall: String) async throws {
-            now.withLock { $0 = wall }
-            try await fixture.desk(wall).tell([sink, phone])
-        }
-        desktop.isThere = false
-        try await tell("08:00")
-        #expect(phone.kinds == [.pace])
-        let first = phone.shown[0]
-        // It returns while the clock is a day ahead, on another day.
-        desktop.isThere = true
-        try await tell("2026-06-16T07:00")
-        #expect(try desktop.shown.isEmpty && missed() == [first.notificationId: "over"])
-        try await tell("08:05")
-        #expect(try desktop.shown == [first] && missed().isEmpty)
-        #expect(
-            try fixture.store.notifications().first { $0.id == first.notificationId }?.sinks == ["phone", "desktop"])
-        try await tell("08:06")
-        #expect(desktop.shown.count == 1)
-        // Notifications of the fast clock replace no current ones.
-        desktop.isThere = false
-        try await tell("11:00")
-        let red = phone.shown[1]
-        try await tell("2026-06-16T11:00")
-        #expect(phone.shown.count == 3)
-        desktop.isThere = true
-        try await tell("11:02")
-        #expect(try desktop.shown == [first, red] && missed() == [phone.shown[2].notificationId: "over"])
-        // Missed notifications of a correct clock remain missed.
-        desktop.isThere = false
-        _ = try fixture.desk("11:30").logDrink(.ml(300))
-        try await tell("13:30")
-        _ = try fixture.desk("13:40").logDrink(.ml(300))
-        desktop.isThere = true
-        try await tell("13:41")
-        let answered = try missed()
-        try await tell("13:42")
-        #expect(try missed() == answered && answered.values.contains("answered") && desktop.shown.count == 2)
-    }
-
     @Test func `reminders of a session are shown while it runs without water`() async throws {
         _ = try fixture.desk("06:30").set([
             ("waterline.discreet", "false"), ("reminders.enabled", "false"), ("waterline.warningThreshold", "2"),

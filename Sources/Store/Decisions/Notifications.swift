@@ -124,19 +124,6 @@ extension TrackerStore {
         }
     }
 
-    /// Deletes decisions of a channel about missed notifications, because they were made with a wrong clock.
-    package func forgetMissed(_ places: [Int64], _ outlet: String) throws {
-        try write { db in
-            for place in places {
-                let missed =
-                    try String.fetchOne(db, sql: "SELECT missed FROM notification WHERE place = ?", arguments: [place])
-                    ?? ""
-                let left = missed.split(separator: ",").filter { !$0.hasPrefix(outlet + "=") }.joined(separator: ",")
-                try db.run("UPDATE notification SET missed = ? WHERE place = ?", [left.isEmpty ? nil : left, place])
-            }
-        }
-    }
-
     /// Removes a channel. If it returns, it starts with the next notification.
     package func stopsHearing(_ outlet: String) throws {
         try write { try $0.run("DELETE FROM told_through WHERE outlet = ?", [outlet]) }

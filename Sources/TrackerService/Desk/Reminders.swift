@@ -13,9 +13,7 @@ extension TrackerDesk {
         let telling = try await offer(to: sinks) { banner in
             try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
             for sink in sinks {
-                _ = await RetryInterval.answer(within: sink.limit) {
-                    await sink.recorded(); return true
-                }
+                await result(within: sink.limit) { await sink.recorded() }
             }
         }
         afterCommit()
@@ -48,7 +46,7 @@ extension TrackerDesk {
         async throws -> Telling
     {
         var able: [any NotificationSink] = []
-        for sink in sinks where await RetryInterval.answer(within: sink.limit, { await sink.canShow() }) == true {
+        for sink in sinks where await result(within: sink.limit, of: { await sink.canShow() }) == true {
             able.append(sink)
         }
         var telling = try await offer(toAble: able, delivered)
@@ -69,9 +67,7 @@ extension TrackerDesk {
         await withTaskGroup(of: Void.self) { group in
             for sink in able {
                 group.addTask {
-                    _ = await RetryInterval.answer(within: sink.limit) {
-                        await sink.catchUp(); return true
-                    }
+                    await result(within: sink.limit) { await sink.catchUp() }
                 }
             }
         }
@@ -79,9 +75,7 @@ extension TrackerDesk {
         let offer = try store.offer(context, canNotify: !able.isEmpty)
         for id in offer.evaluation.closes {
             for sink in able {
-                _ = await RetryInterval.answer(within: sink.limit) {
-                    await sink.close(id: id); return true
-                }
+                await result(within: sink.limit) { await sink.close(id: id) }
             }
         }
         var telling = Telling(offer: offer)
@@ -105,7 +99,7 @@ extension TrackerDesk {
         let shown = await withTaskGroup(of: (Int, Bool).self) { group in
             for (index, sink) in sinks.enumerated() {
                 group.addTask {
-                    (index, await RetryInterval.answer(within: sink.limit) { await sink.deliver(notification) } == true)
+                    (index, await result(within: sink.limit) { await sink.deliver(notification) } == true)
                 }
             }
             return await group.reduce(into: Set<Int>()) { if $1.1 { $0.insert($1.0) } }
@@ -349,11 +343,6 @@ package final class BufferedSink: NotificationSink {
     private let wasShown: @Sendable (TrackerNotification) async -> Bool
     private let say: @Sendable (String) -> Void
     private let turns = SerialQueue()
-    /// The notifications recorded as missed, with the host's time. Checked again if the clock is set back.
-    private let judged = Mutex<[(place: Int64, at: Instant)]>([])
-    private static let judgedLimit = 400
-    /// The smallest step of the clock, in seconds, that invalidates decisions about missed notifications.
-    private static let setBack: Double = 60
 
     /// - Parameters:
     ///   - place: the channel.
@@ -407,7 +396,7 @@ package final class BufferedSink: NotificationSink {
     /// - Returns: whether no missed notification is left.
     private func bring(before next: TrackerNotification? = nil) async -> Bool {
         guard await canShow(), let desk = try? await desk(), let through = try? desk.store.toldThrough(name),
-            let told = try? judgedTooEarly(desk) + desk.store.told(after: through)
+            let told = try? desk.store.told(after: through)
         else { return false }
         guard let last = told.last else { return true }
         do {
@@ -419,10 +408,7 @@ package final class BufferedSink: NotificationSink {
                 guard !one.sinks.contains(name) else { continue }
                 let isReplaced =
                     next?.kind.id == one.decision.kind.id
-                    || told.contains {
-                        $0.place > one.place && $0.decision.kind.id == one.decision.kind.id
-                            && !isAhead($0.decision.decidedAt, desk)
-                    }
+                    || told.contains { $0.place > one.place && $0.decision.kind.id == one.decision.kind.id }
                 if let reason = isReplaced ? .replaced : stillTrue.reasonToMiss(one.decision) {
                     missed[one.place] = await wasShown(one.decision) ? nil : reason
                 } else {
@@ -443,29 +429,12 @@ package final class BufferedSink: NotificationSink {
         }
     }
 
-    /// The notifications recorded as missed while the clock was ahead. They are checked again.
-    private func judgedTooEarly(_ desk: TrackerDesk) throws -> [DeliveredNotification] {
-        let places = Set(judged.withLock { $0 }.filter { isAhead($0.at, desk) }.map(\.place))
-        guard let first = places.min(), let last = places.max() else { return [] }
-        try desk.store.forgetMissed(places.sorted(), name)
-        judged.withLock { $0.removeAll { places.contains($0.place) } }
-        return try desk.store.told(after: first - 1, through: last).filter { places.contains($0.place) }
-    }
-
-    private func isAhead(_ instant: Instant?, _ desk: TrackerDesk) -> Bool {
-        instant.map { desk.now.seconds(to: $0) > Self.setBack } ?? false
-    }
-
     private func note(
         _ done: [DeliveredNotification], _ missed: [Int64: MissedReason], _ desk: TrackerDesk, through place: Int64
     ) throws {
         let changed = done.filter { missed[$0.place] != nil || !$0.sinks.contains(name) }
         guard !done.isEmpty else { return }
         try desk.store.hasHeard(changed, name, missed: missed, through: place)
-        judged.withLock { judged in
-            judged += missed.keys.sorted().map { ($0, desk.now) }
-            judged.removeFirst(max(0, judged.count - Self.judgedLimit))
-        }
         for one in changed {
             if let reason = missed[one.place] {
                 say(
@@ -514,52 +483,19 @@ package final class SerialQueue: Sendable {
     }
 }
 
-/// Calls with a time limit.
-enum RetryInterval {
-    /// The result, or `nil` after the time limit. The call is then cancelled, and its end is not awaited.
-    static func answer<Answer: Sendable>(within limit: Duration, _ body: @escaping @Sendable () async -> Answer) async
-        -> Answer?
-    {
-        let outcome = Outcome<Answer>()
-        let work = Task { outcome.end(await body()) }
-        let timer = Task {
-            try? await Task.sleep(for: limit)
-            work.cancel()
-            outcome.end(nil)
-        }
-        defer { timer.cancel() }
-        return await outcome.value()
+/// Returns the result of a call, or `nil` after the time limit. The call is then cancelled, and its end is not awaited.
+/// Cancellation of the calling task has no effect.
+@discardableResult
+private func result<Value: Sendable>(within limit: Duration, of body: @escaping @Sendable () async -> Value) async
+    -> Value?
+{
+    let (results, continuation) = AsyncStream.makeStream(of: Value?.self)
+    let work = Task { continuation.yield(await body()) }
+    let timer = Task {
+        try? await Task.sleep(for: limit)
+        work.cancel()
+        continuation.yield(nil)
     }
-
-    /// The result of a call. Only the first one counts.
-    private final class Outcome<Answer: Sendable>: Sendable {
-        private enum State: Sendable {
-            case open
-            case awaited(CheckedContinuation<Answer?, Never>)
-            case ended(Answer?)
-        }
-
-        private let state = Mutex<State>(.open)
-
-        func value() async -> Answer? {
-            await withCheckedContinuation { continuation in
-                let ended: State? = state.withLock { state in
-                    if case .ended = state { return state }
-                    state = .awaited(continuation)
-                    return nil
-                }
-                if case .ended(let answer)? = ended { continuation.resume(returning: answer) }
-            }
-        }
-
-        func end(_ answer: Answer?) {
-            let before = state.withLock { state in
-                let before = state
-                if case .ended = before { return before }
-                state = .ended(answer)
-                return before
-            }
-            if case .awaited(let continuation) = before { continuation.resume(returning: answer) }
-        }
-    }
+    defer { timer.cancel() }
+    return await Task { await results.first { _ in true } ?? nil }.value
 }
