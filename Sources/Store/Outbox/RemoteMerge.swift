@@ -294,7 +294,7 @@ struct RemoteRow {
             time <= found.endTime ?? Instant.supported.upperBound
         else { throw UnfitRow("its time lies outside its session") }
         if let preset = text("presetId"), !Self.isName(preset) { throw UnfitRow("presetId is not valid") }
-        guard text("source") != LogSource.bottle.rawValue else {
+        guard text("source") != DrinkSource.bottle.rawValue else {
             throw UnfitRow("waters derived from sips are not synchronised")
         }
     }

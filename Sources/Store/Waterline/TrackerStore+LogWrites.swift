@@ -50,7 +50,7 @@ extension TrackerStore {
                 id: id ?? context.makeID(), sessionID: session.id, timestamp: instant ?? context.now, kind: draft.kind,
                 drinkType: draft.drinkType, sizeOz: draft.sizeOz, abv: draft.abv,
                 standardDrinkEstimate: draft.standardDrinkEstimate, presetID: draft.presetID, amountOz: draft.amountOz,
-                source: LogSource(rawValue: context.source), updatedAt: context.now, seq: 0)
+                source: DrinkSource(rawValue: context.source), updatedAt: context.now, seq: 0)
             try session.checkEdit(log, now: context.now)
             let seq = try LogTable.insert(log, ProfileTable.findOrMake(db, context).deviceID, db)
             try finish(log.id, .addLogEntry, session, context, db)

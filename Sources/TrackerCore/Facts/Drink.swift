@@ -59,11 +59,12 @@ package struct Drink: Hashable, Sendable, Codable, Identifiable {
     package static let manualMl = 1...2000
 }
 
-/// The source of a drink. Imports keep the names of other programs.
+/// The source of a drink or of a session's entry. Imports keep the names of other programs.
 package struct DrinkSource: RawRepresentable, Hashable, Sendable, Codable {
     package var rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
+    /// The bottle's records. A session's entry of this source is derived from them, and never edited.
     package static let bottle = DrinkSource(rawValue: "bottle")
     package static let cli = DrinkSource(rawValue: "cli")
     package static let web = DrinkSource(rawValue: "web")

@@ -18,7 +18,7 @@ package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
     package var presetID: String?
     /// The volume of a water in US fluid ounces.
     package var amountOz: Double?
-    package var source: LogSource
+    package var source: DrinkSource
     package var updatedAt: Instant
     /// The sequence number, from 1: orders entries of the same millisecond, and shows which ones reminders have
     /// handled.
@@ -28,7 +28,7 @@ package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
         id: String, sessionID: String, timestamp: Instant, kind: Kind, drinkType: DrinkType? = nil,
         sizeOz: Double? = nil,
         abv: Double? = nil, standardDrinkEstimate: Double? = nil, presetID: String? = nil, amountOz: Double? = nil,
-        source: LogSource, updatedAt: Instant, seq: Int
+        source: DrinkSource, updatedAt: Instant, seq: Int
     ) {
         self.id = id
         self.sessionID = sessionID
@@ -57,21 +57,6 @@ package struct LogEntry: Hashable, Sendable, Codable, Identifiable {
 }
 
 package enum DrinkType: String, Hashable, Sendable, Codable, CaseIterable { case beer, wine, liquor, cocktail }
-
-/// The source of an entry. Imports keep the original names.
-package struct LogSource: RawRepresentable, Hashable, Sendable, Codable {
-    package var rawValue: String
-    package init(rawValue: String) { self.rawValue = rawValue }
-
-    package static let cli = LogSource(rawValue: "cli")
-    package static let web = LogSource(rawValue: "web")
-    package static let notification = LogSource(rawValue: "notification")
-    package static let mqtt = LogSource(rawValue: "mqtt")
-    package static let http = LogSource(rawValue: "http")
-    package static let dbus = LogSource(rawValue: "dbus")
-    /// Derived from the bottle's drinks: recomputed, never edited.
-    package static let bottle = LogSource(rawValue: "bottle")
-}
 
 /// Standard drinks: a US one is 0.6 oz of pure alcohol.
 package enum StandardDrinks {
