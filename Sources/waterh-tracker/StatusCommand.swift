@@ -293,11 +293,8 @@ struct OwnStatus: Encodable {
     let snapshot: TrackerSnapshot
     let troubles: [PublisherError]
 
-    private enum CodingKeys: CodingKey { case outletTroubles }
-
     func encode(to encoder: any Encoder) throws {
         try snapshot.encode(to: encoder)
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(troubles, forKey: .outletTroubles)
+        try encoder.encode(["outletTroubles": troubles])
     }
 }

@@ -32,26 +32,18 @@ package struct Explanation: Hashable, Sendable {
 }
 
 extension Explanation.Reminder: Encodable {
-    enum CodingKeys: String, CodingKey { case kind, id, told, decidedBy, conditions }
-
     package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(kind, forKey: .kind)
-        try container.encode(kind.id, forKey: .id)
-        try container.encode(isTold, forKey: .told)
-        try container.encode(deciding.map(\.name), forKey: .decidedBy)
-        try container.encode(conditions, forKey: .conditions)
+        try encoder.encode([
+            "kind": kind, "id": kind.id, "told": isTold, "decidedBy": deciding.map(\.name), "conditions": conditions,
+        ])
     }
 }
 
 extension Explanation: Encodable {
-    enum CodingKeys: String, CodingKey { case at, zone, reminders }
-
     package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(at.description, forKey: .at)
-        try container.encode(zone, forKey: .zone)
-        try container.encode(reminders, forKey: .reminders)
+        try encoder.encode([
+            "at": at.description, "zone": zone, "reminders": reminders,
+        ])
     }
 }
 

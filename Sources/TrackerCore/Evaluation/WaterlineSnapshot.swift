@@ -55,31 +55,15 @@ package struct WaterlineSnapshot: Hashable, Sendable, Encodable {
         return "\(whole / 60):\(padded(whole % 60, 2))"
     }
 
-    enum CodingKeys: String, CodingKey {
-        case sessionId, startTime, elapsedSeconds, value, sinceWater, drinks, waters, standardDrinks, isWarning,
-            warningText
-        case waterDueIn, waterDueText, nextReminderSeconds, nextReminderText, gauge, abandonedHours, adherencePercent
-    }
-
     /// Times are epoch seconds; missing values are `null`.
     package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(sessionId, forKey: .sessionId)
-        try container.encode(startTime.wholeSeconds, forKey: .startTime)
-        try container.encode(elapsedSeconds, forKey: .elapsedSeconds)
-        try container.encode(value, forKey: .value)
-        try container.encode(sinceWater, forKey: .sinceWater)
-        try container.encode(drinks, forKey: .drinks)
-        try container.encode(waters, forKey: .waters)
-        try container.encode(standardDrinks, forKey: .standardDrinks)
-        try container.encode(isWarning, forKey: .isWarning)
-        try container.encode(warningText, forKey: .warningText)
-        try container.encode(waterDueIn, forKey: .waterDueIn)
-        try container.encode(waterDueText, forKey: .waterDueText)
-        try container.encode(nextReminderSeconds, forKey: .nextReminderSeconds)
-        try container.encode(nextReminderText, forKey: .nextReminderText)
-        try container.encode(gauge, forKey: .gauge)
-        try container.encode(abandonedHours, forKey: .abandonedHours)
-        try container.encode(adherencePercent, forKey: .adherencePercent)
+        try encoder.encode([
+            "sessionId": sessionId, "startTime": startTime.wholeSeconds, "elapsedSeconds": elapsedSeconds,
+            "value": value, "sinceWater": sinceWater, "drinks": drinks, "waters": waters,
+            "standardDrinks": standardDrinks, "isWarning": isWarning, "warningText": warningText,
+            "waterDueIn": waterDueIn, "waterDueText": waterDueText, "nextReminderSeconds": nextReminderSeconds,
+            "nextReminderText": nextReminderText, "gauge": gauge, "abandonedHours": abandonedHours,
+            "adherencePercent": adherencePercent,
+        ])
     }
 }

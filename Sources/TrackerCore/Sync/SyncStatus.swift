@@ -36,13 +36,9 @@ package struct SyncReport: Hashable, Sendable, Encodable {
     /// Whether there are changes to send or to fetch.
     package var isPending: Bool { waiting > 0 || trouble != nil }
 
-    enum CodingKeys: CodingKey { case waiting, trouble, refused, refusals }
-
     package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(waiting, forKey: .waiting)
-        try container.encode(trouble, forKey: .trouble)
-        try container.encode(refused, forKey: .refused)
-        try container.encode(refusals, forKey: .refusals)
+        try encoder.encode([
+            "waiting": waiting, "trouble": trouble, "refused": refused, "refusals": refusals,
+        ])
     }
 }

@@ -113,19 +113,11 @@ package struct SessionSummary: Hashable, Sendable, Codable {
 
     package var durationText: String { Self.text(durationSeconds) }
 
-    enum CodingKeys: String, CodingKey {
-        case drinks, standardDrinks, waters, waterOz, durationSeconds, adherencePercent, finalValue
-    }
-
     package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(drinks, forKey: .drinks)
-        try container.encode(standardDrinks, forKey: .standardDrinks)
-        try container.encode(waters, forKey: .waters)
-        try container.encode(waterOz, forKey: .waterOz)
-        try container.encode(durationSeconds, forKey: .durationSeconds)
-        try container.encode(adherencePercent, forKey: .adherencePercent)
-        try container.encode(finalValue, forKey: .finalValue)
+        try encoder.encode([
+            "drinks": drinks, "standardDrinks": standardDrinks, "waters": waters, "waterOz": waterOz,
+            "durationSeconds": durationSeconds, "adherencePercent": adherencePercent, "finalValue": finalValue,
+        ])
     }
 
     /// A duration: `3h 25m`; under an hour `25m`, under a minute `0m`.

@@ -21,12 +21,10 @@ package struct SnoozeReport: Hashable, Sendable, Encodable {
     /// The end of the pause; `nil` if the reminders are not paused.
     package var until: Instant? { state.snoozedUntil }
 
-    private enum CodingKeys: String, CodingKey { case snoozedUntil, state }
-
     package func encode(to encoder: any Encoder) throws {
-        var keys = encoder.container(keyedBy: CodingKeys.self)
-        try keys.encode(until?.wholeSeconds, forKey: .snoozedUntil)
-        try keys.encode(state, forKey: .state)
+        try encoder.encode([
+            "snoozedUntil": until?.wholeSeconds, "state": state,
+        ])
     }
 }
 

@@ -4,22 +4,6 @@ import TrackerCore
 // The JSON for scripts and pages (CLI spec C5): keys in lowerCamelCase, instants as ISO 8601 in UTC or as whole
 // seconds, `null` for unknown values.
 
-private struct JSONKey: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-}
-
-extension Encoder {
-    /// Encodes a JSON object with every key. Synthesised encoding would leave out `nil`.
-    func encode(_ fields: KeyValuePairs<String, any Encodable>) throws {
-        var object = container(keyedBy: JSONKey.self)
-        for (key, value) in fields { try object.encode(value, forKey: JSONKey(stringValue: key)) }
-    }
-}
-
 package struct DrinkReport: Hashable, Sendable, Encodable {
     package let drink: StoredDrink
     /// The drink, without session details for a caller that has no access to Waterline.
@@ -194,12 +178,9 @@ package struct PresetList: Hashable, Sendable, Encodable {
 package struct WhyReport: Sendable, Encodable {
     package let explanation: Explanation, state: TrackerSnapshot
 
-    enum CodingKeys: String, CodingKey { case state }
-
     package func encode(to encoder: any Encoder) throws {
         try explanation.encode(to: encoder)
-        var keys = encoder.container(keyedBy: CodingKeys.self)
-        try keys.encode(state, forKey: .state)
+        try encoder.encode(["state": state])
     }
 }
 
@@ -247,15 +228,10 @@ package struct ShownReport: Hashable, Sendable, Encodable {
         /// The channels that were unavailable and did not show it later, with the reason (`replaced`, `over` …).
         package var missed: [String: String]
 
-        enum CodingKeys: String, CodingKey { case id, kind, sentAt, sinks, missed }
-
         package func encode(to encoder: any Encoder) throws {
-            var keys = encoder.container(keyedBy: CodingKeys.self)
-            try keys.encode(id, forKey: .id)
-            try keys.encode(kind, forKey: .kind)
-            try keys.encode(sentAt.wholeSeconds, forKey: .sentAt)
-            try keys.encode(sinks, forKey: .sinks)
-            try keys.encode(missed, forKey: .missed)
+            try encoder.encode([
+                "id": id, "kind": kind, "sentAt": sentAt.wholeSeconds, "sinks": sinks, "missed": missed,
+            ])
         }
     }
 

@@ -34,25 +34,15 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
         self.setupDone = setupDone
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case version, stage, isPolling, lastPoll, nextPoll, pollSentence, trying, storedRecords, setupDone, speed
-        case bottlesInRange
-    }
-
     /// Instants are whole seconds since 1970; unknown values are null.
     package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(version, forKey: .version)
-        try container.encode(stage, forKey: .stage)
-        try container.encode(stage != "idle" && stage != "connected", forKey: .isPolling)
-        try container.encode(lastPoll?.wholeSeconds, forKey: .lastPoll)
-        try container.encode(nextPoll?.wholeSeconds, forKey: .nextPoll)
-        try container.encode(pollSentence, forKey: .pollSentence)
-        try container.encode(trying, forKey: .trying)
-        try container.encode(storedRecords, forKey: .storedRecords)
-        try container.encode(setupDone, forKey: .setupDone)
-        try container.encodeIfPresent(bottlesInRange, forKey: .bottlesInRange)
-        try container.encodeIfPresent(speed, forKey: .speed)
+        try encoder.encode([
+            "version": version, "stage": stage, "isPolling": stage != "idle" && stage != "connected",
+            "lastPoll": lastPoll?.wholeSeconds, "nextPoll": nextPoll?.wholeSeconds, "pollSentence": pollSentence,
+            "trying": trying, "storedRecords": storedRecords, "setupDone": setupDone,
+        ])
+        if let bottlesInRange { try encoder.encode(["bottlesInRange": bottlesInRange]) }
+        if let speed { try encoder.encode(["speed": speed]) }
     }
 }
 
