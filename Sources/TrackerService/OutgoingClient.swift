@@ -84,13 +84,9 @@ package struct OutgoingRequest: Hashable, Sendable {
 package struct OutgoingAnswer: Hashable, Sendable {
     package var status: Int
     /// The headers in the order of receipt.
-    package var headers: [OutgoingRequest.Header]
+    package var headers: [OutgoingRequest.Header] = []
     /// The body, within the client's limit.
-    package var body: [UInt8]
-
-    package init(status: Int, headers: [OutgoingRequest.Header] = [], body: [UInt8] = []) {
-        (self.status, self.headers, self.body) = (status, headers, body)
-    }
+    package var body: [UInt8] = []
 
     package var isSuccess: Bool { (200..<300).contains(status) }
 
@@ -134,14 +130,6 @@ package enum OutgoingURL {
         let authority = url[colon.upperBound...].prefix { !"/?#".contains($0) }
         return String(url[..<colon.upperBound])
             + (authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority)
-    }
-
-    package static func host(_ url: String) -> String? {
-        guard let colon = url.firstRange(of: "://") else { return nil }
-        var host = place(url).dropFirst(url.distance(from: url.startIndex, to: colon.upperBound))
-        if host.hasPrefix("[") { return host.lastIndex(of: "]").map { String(host[...$0]) } }
-        if let port = host.lastIndex(of: ":") { host = host[..<port] }
-        return host.isEmpty ? nil : String(host)
     }
 }
 
