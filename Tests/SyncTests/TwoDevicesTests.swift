@@ -115,6 +115,5 @@ import TrackerCore
         try store.finishSending(item, .unreachable, at: Instant(seconds: 1000 + year))
         #expect(try store.outbox().next(at: Instant(seconds: 1000 + year)) != item)
         #expect(try store.outbox().next(at: Instant(seconds: 1100))?.id == item.id)
-        #expect(try store.outbox().nextAttempt(at: Instant(seconds: 1100)) == Instant(seconds: 1100))
     }
 }

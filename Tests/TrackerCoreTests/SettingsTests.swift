@@ -155,22 +155,6 @@ import Testing
         #expect(refusal?.code == "noSuchSetting")
     }
 
-    /// K-A8: saving an unchanged form changes nothing.
-    @Test func `the goal form keeps a goal that it cannot show`() throws {
-        var settings = Settings()
-        try settings.set("hydration.goalMl", to: "1700")
-        #expect(GoalForm.shownGlasses(settings) == 8)
-        try GoalForm().save(to: &settings)
-        #expect(settings.goalMl == 1700)
-        var form = GoalForm()
-        form.glasses = 17
-        #expect(throws: SettingRefusal.self) { try form.save(to: &settings) }
-        form.glasses = 10
-        form.wake = try time("08:15")
-        try form.save(to: &settings)
-        #expect(settings.goalMl == 2000 && settings.wake.description == "08:15")
-    }
-
     @Test func `setting values have JSON types`() throws {
         var settings = Settings()
         try settings.set("adaptive.intervalHours", to: "0.5")

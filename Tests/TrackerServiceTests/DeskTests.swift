@@ -92,9 +92,6 @@ import TrackerService
             try desk.set([("hydration.glassMl", "300"), ("hydration.goalMl", "9000")])
         }
         #expect(try TrackerDesk.json(desk.setting("hydration.glassMl")) == #"{"hydration.glassMl":250}"#, "all or none")
-        var form = GoalForm()
-        form.glasses = 10
-        #expect(try TrackerDesk.json(desk.save(form)) == #"{"hydration.goalMl":2500}"#)
         #expect(try desk.settings().lines.count == Settings.catalogue.count)
     }
 

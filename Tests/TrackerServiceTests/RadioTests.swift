@@ -70,7 +70,7 @@ import TrackerService
         #expect(report.failure != nil && report.new == 0, "no drink comes of it")
         let state = try desk.state()
         #expect(
-            state.connection.error == row.error && state.connection.state.name == "error",
+            state.connection.error == row.error && state.connection.name == "error",
             "\(state.connection.error ?? "none"): \(report.failure?.sentence ?? "")")
         if let hint = row.hint {
             #expect(state.connection.hint?.contains(hint) == true, "\(state.connection.hint ?? "none")")

@@ -31,12 +31,6 @@ extension TrackerStore {
 }
 
 enum ConnectionTable {
-    static func status(_ db: Database) throws -> ConnectionStatus {
-        var status = ConnectionStatus()
-        if let problem = try problem(db) { status.change(to: .error(problem)) }
-        return status
-    }
-
     static func problem(_ db: Database) throws -> ConnectionProblem? {
         let row = try Row.fetchOne(db, sql: "SELECT problem, message FROM connection_state")
         // Ignores an unknown code, for example of a later version. The next poll replaces it.

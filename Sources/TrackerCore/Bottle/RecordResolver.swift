@@ -86,20 +86,6 @@ package struct RecordResolver: Sendable {
         return found
     }
 
-    /// Dates the records of one response, oldest first. Each record has the previous one as evidence. `lastPollWithout`
-    /// returns the last poll that did not have a record.
-    package func resolve(
-        response: [RecordFields], received: Instant, lastPollWithout: (Int) -> Instant?
-    ) -> [Resolution] {
-        var previous: Instant?
-        return response.enumerated().map { index, fields in
-            let evidence = Evidence(previous: previous, lastPollWithoutIt: lastPollWithout(index))
-            let resolution = resolve(fields, received: received, evidence: evidence)
-            previous = resolution.instant ?? previous
-            return resolution
-        }
-    }
-
     /// The latest year, from the one after the receiving clock's backwards, in which the date exists and is at most 26
     /// h in the future. Leap days are at most eight years apart.
     private func latest(_ fields: RecordFields, received: Instant, evidence: Evidence) -> Resolution? {

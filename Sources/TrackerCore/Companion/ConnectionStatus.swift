@@ -1,21 +1,3 @@
-/// The connection to the bottle (tracker spec A8).
-package enum ConnectionState: Hashable, Sendable {
-    case disconnected, scanning, connecting, connected, polling
-    case error(ConnectionProblem)
-
-    /// The name: `disconnected` … `polling`, `error`.
-    package var name: String {
-        switch self {
-        case .disconnected: "disconnected"
-        case .scanning: "scanning"
-        case .connecting: "connecting"
-        case .connected: "connected"
-        case .polling: "polling"
-        case .error: "error"
-        }
-    }
-}
-
 /// The reason why a poll failed. A failed poll never changes stored drinks.
 package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertible {
     case bottleNotFound
@@ -53,8 +35,7 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
     package var hint: String? {
         switch self {
         case .bottleNotFound: "Could not find bottle. Make sure it's nearby."
-        case .failedToConnect(let message), .connectionLost(let message): message
-        default: nil
+        default: message
         }
     }
 
@@ -83,47 +64,25 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
 
     /// Returns `nil` if the code is unknown.
     package init?(code: String, message: String?) {
-        switch code {
-        case "connectFailed": self = .failedToConnect(message)
-        case "connectionLost": self = .connectionLost(message)
-        default:
-            let plain: [ConnectionProblem] = [
-                .bottleNotFound, .bluetoothOff, .permissionDenied, .noAdapter, .unexpectedResponse, .noAnswer, .notOurs,
-                .clockDoubtful,
-            ]
-            guard let problem = plain.first(where: { $0.code == code }) else { return nil }
-            self = problem
-        }
+        let known: [ConnectionProblem] = [
+            .bottleNotFound, .bluetoothOff, .permissionDenied, .noAdapter, .failedToConnect(message),
+            .unexpectedResponse, .noAnswer, .connectionLost(message), .notOurs, .clockDoubtful,
+        ]
+        guard let problem = known.first(where: { $0.code == code }) else { return nil }
+        self = problem
     }
 }
 
-/// The last state of the connection, with advice that stays until a poll succeeds.
+/// The result of the last poll (tracker spec A8). A problem and its hint stay until a poll succeeds.
 package struct ConnectionStatus: Hashable, Sendable {
-    package var state: ConnectionState
-    package var hint: String?
+    package var problem: ConnectionProblem?
 
-    package init(state: ConnectionState = .disconnected, hint: String? = nil) {
-        self.state = state
-        self.hint = hint
-    }
+    package init(problem: ConnectionProblem? = nil) { self.problem = problem }
 
-    /// Changes the state. An error stays after the disconnect that follows it, until the next attempt or success.
-    package mutating func change(to next: ConnectionState) {
-        if case .error = state, next == .disconnected { return }
-        state = next
-        if case .error(let problem) = next { hint = problem.hint }
-    }
-
-    /// The message, if the last state is an error.
-    package var error: String? {
-        guard case .error(let problem) = state else { return nil }
-        return problem.description
-    }
-
-    package mutating func pollSucceeded() {
-        state = .disconnected
-        hint = nil
-    }
+    /// `disconnected` or `error`.
+    package var name: String { problem == nil ? "disconnected" : "error" }
+    package var error: String? { problem?.description }
+    package var hint: String? { problem?.hint }
 }
 
 /// The status of the bottle that was polled last.
@@ -156,20 +115,13 @@ package struct BottleCondition: Hashable, Sendable, Encodable {
         self.lastCompletePoll = lastCompletePoll
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case name, advertisedName, model, batteryPercent, clockDriftSeconds, lastPoll, lastCompletePoll
-    }
-
     /// Instants are whole seconds since 1970; unknown values are null.
     package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(name, forKey: .name)
-        try container.encode(advertisedName, forKey: .advertisedName)
-        try container.encode(model, forKey: .model)
-        try container.encode(batteryPercent, forKey: .batteryPercent)
-        try container.encode(clockDriftSeconds, forKey: .clockDriftSeconds)
-        try container.encode(lastPoll?.wholeSeconds, forKey: .lastPoll)
-        try container.encode(lastCompletePoll?.wholeSeconds, forKey: .lastCompletePoll)
+        try encoder.encode([
+            "name": name, "advertisedName": advertisedName, "model": model, "batteryPercent": batteryPercent,
+            "clockDriftSeconds": clockDriftSeconds, "lastPoll": lastPoll?.wholeSeconds,
+            "lastCompletePoll": lastCompletePoll?.wholeSeconds,
+        ])
     }
 
     var timeless: BottleCondition {

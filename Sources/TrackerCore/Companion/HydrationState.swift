@@ -1,6 +1,6 @@
 /// The state of system A with its own arithmetic and names (tracker spec A3, A4). The product corrects it in
 /// `GlassLabel`, `Percent` and `NextDrink`.
-package struct HydrationState: Hashable, Sendable, Codable {
+package struct HydrationState: Hashable, Sendable, Encodable {
     package var dailyGoalMl: Int
     package var glassSizeMl: Int
     package var totalMl: Int
@@ -10,14 +10,9 @@ package struct HydrationState: Hashable, Sendable, Codable {
     /// The drinks, oldest first.
     package var history: [Entry]
 
-    package struct Entry: Hashable, Sendable, Codable {
+    package struct Entry: Hashable, Sendable, Encodable {
         package var at: Instant
         package var ml: Int
-
-        package init(at: Instant, ml: Int) {
-            self.at = at
-            self.ml = ml
-        }
     }
 
     /// The defaults of the original app. The product's goal of 2500 ml is a setting (K-X1).

@@ -6,20 +6,9 @@ package struct AdaptiveReminder: Hashable, Sendable {
     package var end: Instant
     package var intervalHours: Double
 
-    package init(start: Instant, end: Instant, intervalHours: Double = 2) {
-        self.start = start
-        self.end = end
-        self.intervalHours = intervalHours
-    }
-
     /// The remaining hours, rounded up; at least 1 inside the window.
     package func hoursLeft(at now: Instant) -> Int {
         max(1, Int(saturating: (now.seconds(to: end) / 3600).rounded(.up)))
-    }
-
-    /// The ml per hour that would reach the goal at the end.
-    package func pace(remainingMl: Int, at now: Instant) -> Double {
-        Double(max(0, remainingMl)) / Double(hoursLeft(at: now))
     }
 
     /// The pace in the text: rounded to 10 ml (half up), at least 10; `nil` if nothing remains.
@@ -27,17 +16,6 @@ package struct AdaptiveReminder: Hashable, Sendable {
         guard remainingMl > 0 else { return nil }
         let hours = Int128(hoursLeft(at: now))
         return max(10, Int(clamping: (2 * Int128(remainingMl) + 10 * hours) / (20 * hours) * 10))
-    }
-
-    /// All reminder times after the last drink: anchor + k × interval before the end. At most 1000.
-    package func firings(lastDrink: Instant?) -> [Instant] {
-        var found: [Instant] = []
-        var point = anchor(lastDrink: lastDrink)
-        while found.count < 1000, let next = nextFiring(after: point, lastDrink: lastDrink), next > point {
-            found.append(next)
-            point = next
-        }
-        return found
     }
 
     /// The latest reminder time that has passed. Earlier missed times are dropped.

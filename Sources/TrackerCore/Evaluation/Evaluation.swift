@@ -23,15 +23,6 @@ package struct Evaluation: Sendable {
         engineDay.accept(notification)
         waterlineReminders?.accept(notification)
     }
-
-    /// Offers every decision to every channel, closes old notifications and records acceptances, without a store.
-    package mutating func deliver(to sinks: [MemorySink]) {
-        for id in closes { sinks.forEach { $0.close(id: id) } }
-        for decision in decisions {
-            let accepted = sinks.map { $0.deliver(decision) }
-            if accepted.contains(true) { accept(decision) }
-        }
-    }
 }
 
 /// The entry point of the tracker core.

@@ -27,24 +27,15 @@ package enum RelativeAge {
 
 /// The texts of the main view (tracker spec A9).
 package struct MainView: Hashable, Sendable {
-    package static let title = "Hydration"
     package static let sectionTitle = "Today"
     package static let emptyList = "No drinks recorded yet"
-    package static let polling = "Checking bottle..."
 
     /// The large text: a countdown, or its replacement.
     package var headline: String
     /// The caption of the countdown, or `nil`.
     package var caption: String?
-    /// Whether the whole ring is a rainbow (K-A15).
-    package var isRainbow: Bool
-    package var isPolling: Bool
-    package var error: String?
 
     package init(_ snapshot: TrackerSnapshot) {
-        isPolling = snapshot.connection.state == .polling
-        error = snapshot.connection.hint ?? snapshot.connection.error
-        isRainbow = snapshot.nextDrink.isAlerting
         switch snapshot.nextDrink.phase {
         case .counting:
             headline = Countdown.text(snapshot.nextDrink.secondsLeft ?? 0)

@@ -34,19 +34,6 @@ package struct PaceSnapshot: Hashable, Sendable {
         package var body: String
         /// The notification id, equal in every repetition.
         package var id: String
-
-        package init(type: String, title: String, body: String, id: String) {
-            self.type = type
-            self.title = title
-            self.body = body
-            self.id = id
-        }
-
-        package init(_ notification: TrackerNotification) {
-            self.init(
-                type: notification.kind.payloadType, title: notification.title, body: notification.body,
-                id: notification.notificationId)
-        }
     }
 
     package init(now: Instant, intake: DayIntake, settings: Settings, calendar: DayCalendar) {
@@ -78,7 +65,9 @@ package struct PaceSnapshot: Hashable, Sendable {
     /// This payload with a notification, for the one-shot topic only.
     package func notifying(_ notification: TrackerNotification) -> PaceSnapshot {
         var copy = self
-        copy.notification = Notice(notification)
+        copy.notification = Notice(
+            type: notification.kind.payloadType, title: notification.title, body: notification.body,
+            id: notification.notificationId)
         return copy
     }
 
@@ -90,72 +79,17 @@ package struct PaceSnapshot: Hashable, Sendable {
     }
 }
 
-extension PaceSnapshot: Codable {
-    enum CodingKeys: String, CodingKey {
-        case schema, dayKey, timestamp, dailyTotalMl, dailyGoalMl, lastDrinkTime, expectedMl, urgency, displayUrgency,
-            deficitMl
-        case paceBalanceMl, progress, percent, isGoalAchieved, statusText
-        case shouldNotify, notificationType, notificationTitle, notificationBody, notificationId
-    }
-
+extension PaceSnapshot: Encodable {
     /// Times are epoch seconds; missing values are `null`.
     package func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(Self.schema, forKey: .schema)
-        try container.encode(dayKey, forKey: .dayKey)
-        try container.encode(timestamp.wholeSeconds, forKey: .timestamp)
-        try container.encode(dailyTotalMl, forKey: .dailyTotalMl)
-        try container.encode(dailyGoalMl, forKey: .dailyGoalMl)
-        try container.encode(lastDrinkTime?.wholeSeconds, forKey: .lastDrinkTime)
-        try container.encode(expectedMl, forKey: .expectedMl)
-        try container.encode(urgency, forKey: .urgency)
-        try container.encode(displayUrgency, forKey: .displayUrgency)
-        try container.encode(deficitMl, forKey: .deficitMl)
-        try container.encode(paceBalanceMl, forKey: .paceBalanceMl)
-        try container.encode(progress, forKey: .progress)
-        try container.encode(percent, forKey: .percent)
-        try container.encode(isGoalAchieved, forKey: .isGoalAchieved)
-        try container.encode(statusText, forKey: .statusText)
-        try container.encode(notification != nil, forKey: .shouldNotify)
-        try container.encode(notification?.type ?? "", forKey: .notificationType)
-        try container.encode(notification?.title, forKey: .notificationTitle)
-        try container.encode(notification?.body, forKey: .notificationBody)
-        try container.encode(notification?.id, forKey: .notificationId)
-    }
-
-    /// Missing, null or invalid fields have defaults, and unknown fields are ignored. A goal of 0 or less becomes 2500.
-    /// Only `dailyTotalMl` is required.
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        func value<Value: Decodable>(_ key: CodingKeys, _ type: Value.Type) -> Value? {
-            try? container.decodeIfPresent(type, forKey: key)
-        }
-        dailyTotalMl = try container.decode(Int.self, forKey: .dailyTotalMl)
-        let goal = value(.dailyGoalMl, Int.self) ?? 0
-        dailyGoalMl = goal > 0 ? goal : Settings().goalMl
-        timestamp = Self.instant(value(.timestamp, Double.self)) ?? Instant(seconds: 0)
-        lastDrinkTime = Self.instant(value(.lastDrinkTime, Double.self))
-        dayKey = value(.dayKey, LocalDay.self) ?? DayCalendar(zone: .utc, boundaryHour: 0).day(of: timestamp)
-        deficitMl = max(0, value(.deficitMl, Int.self) ?? 0)
-        paceBalanceMl = value(.paceBalanceMl, Int.self) ?? deficitMl
-        expectedMl = value(.expectedMl, Int.self) ?? dailyTotalMl.addingReportingOverflow(paceBalanceMl).partialValue
-        urgency = value(.urgency, Urgency.self) ?? .onTrack
-        displayUrgency =
-            value(.displayUrgency, Urgency.self) ?? Urgency.displayed(urgency, deficitMl: min(deficitMl, 1_000_000))
-        progress = HydrationState(dailyGoalMl: dailyGoalMl, totalMl: dailyTotalMl).progress
-        isGoalAchieved = dailyTotalMl >= dailyGoalMl
-        percent = value(.percent, Int.self) ?? Int(progress * 100)
-        statusText =
-            value(.statusText, String.self)
-            ?? StatusText.short(deficitMl: min(deficitMl, 1_000_000), totalMl: dailyTotalMl, goalMl: dailyGoalMl)
-        guard value(.shouldNotify, Bool.self) == true else { return }
-        notification = Notice(
-            type: value(.notificationType, String.self) ?? "", title: value(.notificationTitle, String.self) ?? "",
-            body: value(.notificationBody, String.self) ?? "", id: value(.notificationId, String.self) ?? "")
-    }
-
-    private static func instant(_ seconds: Double?) -> Instant? {
-        guard let seconds, seconds.isFinite, seconds.magnitude < 1e12 else { return nil }
-        return Instant(milliseconds: Int64((seconds * 1000).rounded()))
+        try encoder.encode([
+            "schema": Self.schema, "dayKey": dayKey, "timestamp": timestamp.wholeSeconds, "dailyTotalMl": dailyTotalMl,
+            "dailyGoalMl": dailyGoalMl, "lastDrinkTime": lastDrinkTime?.wholeSeconds, "expectedMl": expectedMl,
+            "urgency": urgency, "displayUrgency": displayUrgency, "deficitMl": deficitMl,
+            "paceBalanceMl": paceBalanceMl, "progress": progress, "percent": percent, "isGoalAchieved": isGoalAchieved,
+            "statusText": statusText, "shouldNotify": notification != nil, "notificationType": notification?.type ?? "",
+            "notificationTitle": notification?.title, "notificationBody": notification?.body,
+            "notificationId": notification?.id,
+        ])
     }
 }

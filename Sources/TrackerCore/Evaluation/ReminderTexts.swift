@@ -163,8 +163,7 @@ struct ReminderTexts {
                 "reminders.backOnTrack is \(holds ? "on" : "off").",
                 "Switch reminders.backOnTrack \(holds ? "off" : "on")."
             )
-        case .sessionRuns: return ("No Waterline session is running.", "Start one.")
-        case .timeRemindersOn, .gridPointCome, .gridPointUntold, .stillLogging, .drinkLogged, .waterOwed,
+        case .sessionRuns, .timeRemindersOn, .gridPointCome, .gridPointUntold, .stillLogging, .drinkLogged, .waterOwed,
             .thresholdCrossed, .valueHigh, .openForLong, .questionUnasked:
             return ("No Waterline session is running.", "Start one.")
         }

@@ -100,48 +100,22 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
             && waterline?.timeless == other.waterline?.timeless
     }
 
-    enum CodingKeys: String, CodingKey {
-        case zone, phase, dueTime, countdown, haloLabel, drinkCount, remindersSent, isQuiet, waterline
-        case connection, connectionError, hint, bottle, sync, pendingSync, syncReport, cupMl, quickAddMl, notifications,
-            snoozedUntil, unread, greeting, lastDrinkAge
-        case headline, caption, units, litresText, amountText, behindText, targetProgress
-    }
-
     package func encode(to encoder: any Encoder) throws {
         try pace.encode(to: encoder)
         try companion.encode(to: encoder)
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(zone, forKey: .zone)
-        try container.encode(nextDrink.phase, forKey: .phase)
-        try container.encode(nextDrink.due?.wholeSeconds, forKey: .dueTime)
-        try container.encode(nextDrink.secondsLeft.map(Countdown.text), forKey: .countdown)
-        try container.encode(glasses.description, forKey: .haloLabel)
-        try container.encode(drinkCount, forKey: .drinkCount)
-        try container.encode(remindersSent, forKey: .remindersSent)
-        try container.encode(isQuiet, forKey: .isQuiet)
-        try container.encode(waterline, forKey: .waterline)
-        try container.encode(connection.state.name, forKey: .connection)
-        try container.encode(connection.error, forKey: .connectionError)
-        try container.encode(connection.hint, forKey: .hint)
-        try container.encode(bottle, forKey: .bottle)
-        try container.encode(sync.name, forKey: .sync)
-        try container.encode(syncReport.isPending, forKey: .pendingSync)
-        try container.encode(syncReport, forKey: .syncReport)
-        try container.encode(cupMl, forKey: .cupMl)
-        try container.encode(quickAddMl, forKey: .quickAddMl)
-        try container.encode(hasNotificationServer ? "enabled" : "disabled", forKey: .notifications)
-        try container.encodeIfPresent(snoozedUntil?.wholeSeconds, forKey: .snoozedUntil)
-        try container.encode(unread, forKey: .unread)
-        try container.encode(greeting, forKey: .greeting)
-        try container.encode(lastDrinkAge, forKey: .lastDrinkAge)
-        try container.encode(units.rawValue, forKey: .units)
         let view = MainView(self)
-        try container.encode(view.headline, forKey: .headline)
-        try container.encode(view.caption, forKey: .caption)
-        try container.encode(litresText, forKey: .litresText)
-        try container.encode(amountText, forKey: .amountText)
-        try container.encode(behindText, forKey: .behindText)
-        try container.encode(targetProgress, forKey: .targetProgress)
+        try encoder.encode([
+            "zone": zone, "phase": nextDrink.phase, "dueTime": nextDrink.due?.wholeSeconds,
+            "countdown": nextDrink.secondsLeft.map(Countdown.text), "haloLabel": glasses.description,
+            "drinkCount": drinkCount, "remindersSent": remindersSent, "isQuiet": isQuiet, "waterline": waterline,
+            "connection": connection.name, "connectionError": connection.error, "hint": connection.hint,
+            "bottle": bottle, "sync": sync.name, "pendingSync": syncReport.isPending, "syncReport": syncReport,
+            "cupMl": cupMl, "quickAddMl": quickAddMl, "notifications": hasNotificationServer ? "enabled" : "disabled",
+            "unread": unread, "greeting": greeting, "lastDrinkAge": lastDrinkAge, "units": units.rawValue,
+            "headline": view.headline, "caption": view.caption, "litresText": litresText, "amountText": amountText,
+            "behindText": behindText, "targetProgress": targetProgress,
+        ])
+        if let snoozedUntil { try encoder.encode(["snoozedUntil": snoozedUntil.wholeSeconds]) }
     }
 }
 

@@ -22,10 +22,6 @@ package struct HealthSample: Hashable, Sendable {
         self.sourceName = sourceName
     }
 
-    package init(_ drink: Drink) {
-        self.init(at: drink.at, ml: drink.ml, uuid: drink.key, sourceName: HealthFiles.sourceName)
-    }
-
     /// The key of the stored drink. An exported drink keeps its key, so that the bottle's next poll does not add it
     /// again. Another program's sample has start, value and source as its key, so that a second import adds nothing.
     package var importKey: String {
@@ -53,13 +49,6 @@ package struct HealthSample: Hashable, Sendable {
         entry.isByHand = wall == nil
         let names = bottle.split(separator: "|").map(String.init).filter { $0 != origin }
         return WireEntry(gateway: "export", entry: entry, names: Array(names.prefix(WireEntry.namesLimit)))
-    }
-
-    /// The drink to store; `nil` if the exported drink is already stored.
-    package func drink(known: (String) -> Bool, calendar: DayCalendar, now: Instant) -> Drink? {
-        if let uuid, known(uuid) { return nil }
-        guard !known(importKey) else { return nil }
-        return Drink(key: importKey, at: at, calendar: calendar, ml: ml, source: .health, updatedAt: now)
     }
 }
 

@@ -4,12 +4,6 @@ package struct DayRecord: Hashable, Sendable, Codable {
     package var totalMl: Int
     package var goalMl: Int
 
-    package init(day: LocalDay, totalMl: Int, goalMl: Int) {
-        self.day = day
-        self.totalMl = totalMl
-        self.goalMl = goalMl
-    }
-
     /// Whether the total reached a goal above 0.
     package var isMet: Bool { goalMl > 0 && totalMl >= goalMl }
 
@@ -27,7 +21,7 @@ package struct DayRecord: Hashable, Sendable, Codable {
 }
 
 /// The goals over time: raising today's goal does not change earlier days (tracker spec D3).
-package struct GoalHistory: Hashable, Sendable {
+package struct GoalHistory: Sendable {
     private let changes: [(day: LocalDay, goalMl: Int)]
     private let fallbackMl: Int
 
@@ -49,22 +43,10 @@ package struct GoalHistory: Hashable, Sendable {
         }
         return low > 0 ? changes[low - 1].goalMl : changes.first?.goalMl ?? fallbackMl
     }
-
-    package static func == (left: GoalHistory, right: GoalHistory) -> Bool {
-        left.fallbackMl == right.fallbackMl && left.changes.elementsEqual(right.changes, by: ==)
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(fallbackMl)
-        for change in changes {
-            hasher.combine(change.day)
-            hasher.combine(change.goalMl)
-        }
-    }
 }
 
 /// Streaks, weeks and months (tracker spec D3). Days are dates, so that a week has seven days whatever the clock does.
-package struct History: Hashable, Sendable {
+package struct History: Sendable {
     private let totals: [LocalDay: Int]
     private let goals: GoalHistory
 

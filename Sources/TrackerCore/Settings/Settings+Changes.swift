@@ -2,19 +2,7 @@ extension Settings {
     /// Sets one setting from its text. Throws for an unknown name, an invalid value or inconsistent hours, without a
     /// change. `presets`: the valid ids for `waterline.defaultPreset`, if known.
     package mutating func set(_ name: String, to text: String, presets: Set<String>? = nil) throws(SettingRefusal) {
-        guard let entry = Self.entry(name) else { throw Self.unknown(name, text) }
-        let given = String(Substring(text).trimmingSpaces())
-        var changed = self
-        guard entry.write(&changed, given) else {
-            throw entry.refusal(given, entry.rule, self)
-        }
-        if entry.name == "waterline.defaultPreset", let id = changed.defaultPreset, let presets, !presets.contains(id) {
-            throw entry.refusal(given, entry.rule, self)
-        }
-        if let broken = changed.brokenScheduleRule {
-            throw entry.refusal(given, broken, self)
-        }
-        self = changed
+        try set([(name, text)], presets: presets)
     }
 
     /// Sets several settings: all or none.
@@ -24,9 +12,8 @@ extension Settings {
         var changed = self
         for (name, text) in changes {
             guard let entry = Self.entry(name) else { throw Self.unknown(name, text) }
-            guard entry.write(&changed, String(Substring(text).trimmingSpaces())) else {
-                throw entry.refusal(text, entry.rule, self)
-            }
+            let given = String(Substring(text).trimmingSpaces())
+            guard entry.write(&changed, given) else { throw entry.refusal(given, entry.rule, self) }
         }
         if let id = changed.defaultPreset, id != defaultPreset, let presets, !presets.contains(id) {
             throw SettingRefusal(
@@ -108,37 +95,5 @@ extension Settings {
 
     private static func unknown(_ name: String, _ text: String) -> SettingRefusal {
         SettingRefusal(name: name, given: text, rule: "There is no setting of this name.", kept: nil)
-    }
-}
-
-/// The goal and schedule form (tracker spec A11): Save changes only the touched fields. So 1700 ml stays 1700 although
-/// the form shows 8 glasses (K-A8).
-package struct GoalForm: Hashable, Sendable {
-    /// The number of glasses (4–16); `nil` until touched.
-    package var glasses: Int?
-    package var wake: TimeOfDay?
-    package var sleep: TimeOfDay?
-
-    package init() {}
-
-    /// The displayed glasses of a goal, rounded down.
-    package static func shownGlasses(_ settings: Settings) -> Int { settings.goalMl / max(1, settings.glassMl) }
-
-    package func save(to settings: inout Settings) throws(SettingRefusal) { try settings.set(changes(of: settings)) }
-
-    /// The touched fields as changes of settings; 4–16 glasses.
-    package func changes(of settings: Settings) throws(SettingRefusal) -> [(name: String, text: String)] {
-        var changes: [(name: String, text: String)] = []
-        if let glasses {
-            guard (4...16).contains(glasses) else {
-                throw SettingRefusal(
-                    name: "hydration.goalMl", given: "\(glasses) glasses", rule: "It must be 4 to 16 glasses.",
-                    kept: "\(settings.goalMl)")
-            }
-            changes.append(("hydration.goalMl", String(glasses * settings.glassMl)))
-        }
-        if let wake { changes.append(("schedule.wake", wake.description)) }
-        if let sleep { changes.append(("schedule.sleep", sleep.description)) }
-        return changes
     }
 }

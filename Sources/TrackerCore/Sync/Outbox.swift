@@ -94,18 +94,6 @@ package struct Outbox: Hashable, Sendable {
         return nil
     }
 
-    /// The time of the next attempt; `nil` if only rejected changes are left.
-    package func nextAttempt(at now: Instant) -> Instant? {
-        if next(at: now) != nil { return now }
-        var held = Set<OutboxItem.Entity>()
-        var earliest: Instant?
-        for item in items where held.insert(item.entity).inserted {
-            guard item.parkedReason == nil, let time = item.notBefore else { continue }
-            earliest = min(earliest ?? time, time)
-        }
-        return earliest
-    }
-
     /// Records a result: a success removes the change, a 4xx rejects it, any other failure doubles the wait. A newer
     /// change that has replaced `item` stays.
     package mutating func finish(_ item: OutboxItem, _ outcome: SendOutcome, at now: Instant) {

@@ -30,19 +30,6 @@ package struct TimeGrid: Hashable, Sendable {
         return last.seconds(to: point) >= Self.silenceSeconds
     }
 
-    /// All reminder times up to an instant with these entries. At most 1000 points are considered.
-    package func firings(until end: Instant, logs: [LogEntry]) -> [Instant] {
-        var found: [Instant] = []
-        var point = start
-        for _ in 0..<1000 {
-            let next = nextPoint(after: point)
-            guard next > point, next <= end else { break }
-            if !isSilent(at: next, logs: logs) { found.append(next) }
-            point = next
-        }
-        return found
-    }
-
     /// The seconds without an entry after which points are skipped.
     package static let silenceSeconds: Double = 90 * 60
 

@@ -69,10 +69,6 @@ extension TrackerDesk {
             own: names.filter(found.own.contains))
     }
 
-    /// Saves the touched fields of the goal and schedule form, all or none (tracker spec A11).
-    /// - Returns: the changed settings.
-    package func save(_ form: GoalForm) throws -> SettingsReport { try set(try form.changes(of: store.settings())) }
-
     package func isFirstVisit() throws -> Bool { try store.profile()?.onboardedAt == nil }
 
     package static let setupNames = [

@@ -59,31 +59,4 @@ import Testing
         let evening = try evaluation([("09:00", total)], at: "22:30").snapshot
         #expect(evening.targetProgress == (total < 2476 ? 1 : nil))
     }
-
-    @Test func `a pace snapshot survives JSON`() throws {
-        var snapshot = try evaluation([("10:00", 800)], at: "14:00").snapshot.pace
-        #expect(try JSONDecoder().decode(PaceSnapshot.self, from: JSONEncoder().encode(snapshot)) == snapshot)
-        snapshot.notification = .init(type: "reminder", title: "t", body: "b", id: "hydration-reminder/2026-06-15/1")
-        #expect(try JSONDecoder().decode(PaceSnapshot.self, from: JSONEncoder().encode(snapshot)) == snapshot)
-    }
-
-    @Test func `the decoder ignores invalid fields`() throws {
-        func decode(_ text: String) throws -> PaceSnapshot {
-            try JSONDecoder().decode(PaceSnapshot.self, from: Data(text.utf8))
-        }
-        let bare = try decode(#"{"dailyTotalMl": 300, "dailyGoalMl": 0, "someday": [1], "urgency": 7}"#)
-        #expect(bare.dailyGoalMl == 2500)
-        #expect(bare.deficitMl == 0)
-        #expect(bare.notification == nil)
-        #expect(bare.lastDrinkTime == nil)
-        #expect(bare.urgency == .onTrack)
-        let odd = try decode(
-            #"""
-            {"dailyTotalMl": 9223372036854775807, "deficitMl": 9223372036854775807, "lastDrinkTime": 1e300, \#
-            "timestamp": "x"}
-            """#
-        )
-        #expect(odd.deficitMl == .max)
-        #expect(throws: DecodingError.self) { try decode(#"{"dailyGoalMl": 1}"#) }
-    }
 }

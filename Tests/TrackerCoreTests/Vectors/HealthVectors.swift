@@ -34,9 +34,10 @@ import TrackerCore
                 for _ in 0..<2 {
                     let samples = try HealthReader.samples(text)
                     ledger.ingest(
-                        samples.compactMap { sample in
-                            sample.drink(
-                                known: { ledger.drinks[$0] != nil }, calendar: calendar, now: Instant(seconds: 0))
+                        samples.map { sample in
+                            Drink(
+                                key: sample.importKey, at: sample.at, calendar: calendar, ml: sample.ml,
+                                source: .health, updatedAt: Instant(seconds: 0))
                         })
                 }
                 #expect(ledger.drinks.count == (text == foreign ? 1 : 2))

@@ -218,16 +218,10 @@ import Testing
         },
         // A12 and A8: texts and their persistence.
         Vector("A8-1") {
-            var status = ConnectionStatus()
-            status.change(to: .scanning)
-            status.change(to: .error(.bottleNotFound))
-            status.change(to: .disconnected)
-            #expect(status.state == .error(.bottleNotFound))
+            let status = ConnectionStatus(problem: .bottleNotFound)
+            #expect(status.name == "error" && status.error == "Bottle not found")
             #expect(status.hint == "Could not find bottle. Make sure it's nearby.")
-            status.change(to: .polling)
-            #expect(status.hint != nil)
-            status.pollSucceeded()
-            #expect(status.hint == nil && status.state == .disconnected)
+            #expect(ConnectionStatus().hint == nil && ConnectionStatus().name == "disconnected")
             let texts = [
                 ConnectionProblem.bluetoothOff, .permissionDenied, .noAdapter, .failedToConnect("why"),
                 .unexpectedResponse, .noAnswer,

@@ -39,9 +39,8 @@ import TrackerCore
             while let item = outbox.next(at: now) { outbox.finish(item, .unreachable, at: now) }
             #expect(outbox.pending == 3 && outbox.status(isSending: false, isOffline: true) == .offline)
             var received: [String] = []
-            while let due = outbox.nextAttempt(at: now) {
-                now = due
-                guard let item = outbox.next(at: now) else { break }
+            now = now.advanced(seconds: 1)
+            while let item = outbox.next(at: now) {
                 received.append(item.payload)
                 outbox.finish(item, .sent, at: now)
             }
@@ -72,7 +71,7 @@ import TrackerCore
             outbox.finish(try #require(outbox.next(at: now)), .refused(status: 422), at: now)
             #expect(outbox.next(at: now)?.payload == "2")
             outbox.finish(try #require(outbox.next(at: now)), .sent, at: now)
-            #expect(outbox.next(at: now) == nil && outbox.nextAttempt(at: now) == nil && outbox.pending == 2)
+            #expect(outbox.next(at: now) == nil && outbox.pending == 2)
             #expect(outbox.status(isSending: false, isOffline: false) == .error)
             outbox.unpark()
             #expect(outbox.next(at: now)?.payload == "1")
