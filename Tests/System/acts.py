@@ -1,4 +1,4 @@
-"""What people, timers and accidents do in the simulation. Every choice is drawn from the seed."""
+"""The actions of users, timers and failures in the simulation. Every choice is drawn from the seed."""
 import json
 import signal
 
@@ -23,11 +23,11 @@ SETTINGS = [
 class Acts:
     def __init__(self, world, chance, bottle, service, server):
         self.world, self.chance, self.bottle, self.service, self.server = world, chance, bottle, service, server
-        self.logged, self.unsure, self.edits = {}, [], 0  # key: ml of each confirmed log; ml of each that may be there
-        self.stopped = []  # (when to go on, child)
+        self.logged, self.unsure, self.edits = {}, [], 0  # The amounts of confirmed logs by key; those of unconfirmed ones.
+        self.stopped = []  # (when to continue, child)
         self.choices = [
             (30, self.bottle.sip), (10, self.log), (14, self.read), (4, self.session), (3, self.change), (4, self.settings), (6, self.poll), (5, self.check),
-            (8, self.service.hurry), (2, self.phone), (4, self.kill), (1.5, self.terminate), (2, self.stop), (1.5, self.clock), (1, self.travel),
+            (8, self.service.reload), (2, self.phone), (4, self.kill), (1.5, self.terminate), (2, self.stop), (1.5, self.clock), (1, self.travel),
             (1, self.disk), (2, self.mood), (1.5, self.restart_bottle), (1.5, self.hand), (1.5, self.doctor),
         ]
 
@@ -35,10 +35,10 @@ class Acts:
         weights = [weight for weight, _ in self.choices]
         self.chance.choices([act for _, act in self.choices], weights)[0]()
 
-    # --- people ---
+    # --- users ---
 
     def tracker(self, name, *words, reads=False):
-        # Whoever has many terminals open still types one after the other.
+        # A user types a few commands at a time.
         if sum(child.name not in ("emulator", "service") for child in self.world.children) < 6:
             return self.world.start(name, "waterh-tracker", [*words, "--store", self.world.store], reads=reads)
         return None
@@ -50,14 +50,14 @@ class Acts:
             child.note["ml"] = ml
 
     def logged_by(self, child):
-        """What the end of a `log` says about the store."""
+        """Notes the result of a `log`."""
         code, ml = child.process.returncode, child.note["ml"]
         try:
             if code == 0:
                 return self.logged.__setitem__(json.loads(child.output())["drink"]["key"], ml)
         except (ValueError, KeyError):
             self.world.fail(f"{child.label} ended with 0 and printed no drink: {child.output()[:200]!r}")
-        # Killed, or failed after the commit: nobody promised anything.
+        # Killed, or failed after the commit.
         self.unsure.append(ml)
 
     def read(self):
@@ -99,9 +99,9 @@ class Acts:
 
     def hand(self):
         if self.bottle.is_ready():
-            self.bottle.act()
+            self.bottle.use()
 
-    # --- accidents ---
+    # --- failures ---
 
     def victim(self):
         candidates = [child for child in self.world.children if child.name != "emulator" and child.is_running]
@@ -123,12 +123,12 @@ class Acts:
             self.world.last_stop = self.world.now()
             self.stopped.append((self.world.now() + self.chance.choice([0.05, 0.5, 2, 8]), victim))
 
-    def wake(self, everybody=False):
-        """Lets those go on whose time has come."""
+    def wake(self, everyone=False):
+        """Continues the stopped processes whose time is over."""
         for entry in list(self.stopped):
-            if everybody or self.world.now() >= entry[0]:
+            if everyone or self.world.now() >= entry[0]:
                 self.stopped.remove(entry)
-                entry[1].go_on()
+                entry[1].resume()
                 self.world.last_stop = self.world.now()
 
     def clock(self):

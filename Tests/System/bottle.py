@@ -1,19 +1,19 @@
-"""The bottle of the simulation: the emulator, restarted with other faults, and the list of what was drunk from it."""
+"""The bottle of the simulation: the emulator, restarted with other faults, and the list of its drinks."""
 import collections
 import json
 import signal
 import socket
 import time
 
-# What the gateway takes for a drink; each amount comes again only after so many sips.
+# The amounts of the sips: one repeats only after all others.
 AMOUNTS = range(1, 901)
-# The log holds 500 (protocol law P3.4, rule 6): beyond, the bottle loses the oldest by itself.
+# The log holds 500 records (protocol spec P3.4, rule 6); then the bottle overwrites the oldest.
 FULL = 470
 
 
 def fault_plan(chance, is_pieced=False):
-    """Some words of a bad day. Left out is what no gateway can tell: pieces of entries that overtake each other, and records that the
-    bottle itself loses (`ring`)."""
+    """A random fault plan without faults that no gateway can detect: reordered pieces of entries, and records that the bottle
+    overwrites (`ring`)."""
     words = [
         f"drop={chance.choice([2, 5, 10, 20])}", f"twice={chance.choice([5, 20])}", f"slow={chance.choice([20, 150])}",
         f"gap={chance.choice([5, 30])}", "ignore=20", f"early={chance.choice([200, 500])}", f"hang-up={chance.randint(2, 20)}",
@@ -36,9 +36,9 @@ class Bottle:
         self.link, self.control = world.bench / "b.sock", world.bench / "c.sock"
         self.profile = chance.choice(["retail", "draft", "both", "both"])
         self.model = chance.choice(["boost", "vita"])
-        self.certain, self.doubtful = collections.Counter(), collections.Counter()
-        self.clocks = collections.defaultdict(list)  # amount: what the bottle's own clock showed
-        self.times = collections.defaultdict(list)  # amount: when it was drunk, by a clock that is right, ms
+        self.certain, self.unconfirmed = collections.Counter(), collections.Counter()
+        self.clocks = collections.defaultdict(list)  # By amount: the bottle's clock.
+        self.times = collections.defaultdict(list)  # By amount: the true times, ms.
         self.drunk, self.child, self.waiting = 0, None, 0
 
     def start(self, faults=None):
@@ -46,7 +46,7 @@ class Bottle:
         seed = self.chance.randrange(1, 1 << 32)
         arguments = ["run", "--link", f"unix:{self.link}", "--control", f"unix:{self.control}", "--profile", self.profile, "--model", self.model,
                      "--store", self.flash, "--seed", seed]
-        # The bottle has a clock of its own: neither the host's jumps nor its journeys reach it.
+        # The bottle's clock does not follow the host's.
         self.child = self.world.start("emulator", "waterh-emulator", arguments + (["--faults", faults] if faults else []), limit=None,
                                       environment={"CLOCK_SHIFT": "", "TZ": "Europe/Berlin"})
 
@@ -61,7 +61,7 @@ class Bottle:
         if self.is_up:
             self.child.send(number)
 
-    def tell(self, word, value=None):
+    def control_request(self, word, value=None):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
             control.settimeout(20)
             control.connect(str(self.control))
@@ -74,18 +74,18 @@ class Bottle:
         return answer["status"]
 
     def sip(self):
-        """Somebody drinks. What the emulator confirmed it has recorded; what it did not confirm it may have."""
+        """A drink. A confirmed one is recorded; an unconfirmed one can be."""
         if not self.is_ready():
             return
         if self.waiting >= FULL:
-            # Somebody may have drained it since.
+            # A poll can have emptied it.
             self.waiting = len(self.records())
             return
         amount = AMOUNTS[self.drunk % len(AMOUNTS)]
         self.drunk += 1
         self.times[amount].append(int(time.time() * 1000))
         try:
-            status = self.tell("sip", amount)
+            status = self.control_request("sip", amount)
             self.waiting = status["records"]
             self.clocks[amount].append(status["clock"])
             self.certain[amount] += 1
@@ -93,12 +93,12 @@ class Bottle:
         except ConnectionRefusedError:
             pass
         except (OSError, ValueError) as trouble:
-            self.doubtful[amount] += 1
+            self.unconfirmed[amount] += 1
             self.world.line(f"sip {amount} unconfirmed: {trouble!r}")
 
     def distinct(self, amount):
-        """So many of the confirmed sips are records of their own: a clock that began anew, or was set back, writes the same second again, and a
-        record is its wall time and its amount (tracker law A6). A second may pass between the record and the answer."""
+        """The number of confirmed sips with a record of their own. A clock that restarts or is set back writes the same second again,
+        and a record is identified by wall time and amount (tracker spec A6). A second can pass between record and response."""
         seen = []
         for clock in self.clocks[amount]:
             date, _, time_of_day = clock.partition("T")
@@ -108,14 +108,14 @@ class Bottle:
                 seen.append((date, moment))
         return len(seen)
 
-    def act(self):
-        """A hand on the bottle that is no sip."""
+    def use(self):
+        """Another action with the bottle."""
         word, value = self.chance.choice([("refill", None), ("battery", self.chance.randint(0, 100)), ("drop", None), ("press", None),
                                           ("charging", self.chance.choice(["on", "off"])), ("power-loss", None)])
         if word == "power-loss" and self.chance.random() < 0.7:
             return
         try:
-            self.tell(word, value)
+            self.control_request(word, value)
             self.world.line(f"bottle: {word} {value if value is not None else ''}")
         except (OSError, ValueError):
             pass

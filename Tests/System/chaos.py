@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A system simulation with real processes, all on one store: see README.md beside it.
+"""A system simulation with real processes on one store: see README.md.
 
 usage: chaos.py PRODUCTS [MINUTES] [--seed N]
 """
@@ -21,9 +21,9 @@ from service import Service
 from verdict import Verdict, dump
 from world import World
 
-# The exit code where nothing but limits of time was missed (EX_TEMPFAIL).
+# The exit code if only time limits were missed (EX_TEMPFAIL).
 LATE_ONLY = 75
-# After this many polls of a bottle that has no faults any more it is empty, or it never will be.
+# A bottle without faults is empty after this many polls.
 LAST_POLLS = 12
 
 
@@ -40,7 +40,7 @@ class Chaos:
         self.figures = {}
 
     def run(self, minutes):
-        # Several processes make the store at once.
+        # Several processes create the store at the same time.
         self.bottle.start("")
         for _ in range(4):
             self.acts.log()
@@ -56,10 +56,10 @@ class Chaos:
         self.settle()
 
     def turn(self):
-        """What goes on whatever is done: ends are judged, the fallen get up."""
+        """Checks ended processes, and restarts what is down."""
         self.collect()
         self.acts.wake()
-        self.service.look()
+        self.service.watch()
         if self.world.is_full and self.chance.random() < 0.05:
             self.world.free_disk()
         if not self.bottle.is_up:
@@ -74,9 +74,9 @@ class Chaos:
             if child.name == "log":
                 self.acts.logged_by(child)
             if child.name == "poll" and child.process.returncode == 0:
-                self.add_up(child)
+                self.check_sums(child)
 
-    def add_up(self, child):
+    def check_sums(self, child):
         try:
             report = json.loads(child.output())
             parts = report["new"] + report["duplicates"]
@@ -88,15 +88,15 @@ class Chaos:
     # --- the end ---
 
     def settle(self):
-        """Everything is well again: what is left in the bottle is collected, then nobody works any more."""
+        """Ends all failures, empties the bottle, and checks the result."""
         world = self.world
         world.line("settle")
         world.free_disk()
         world.set_clock(0)
         world.set_zone("Europe/Berlin")
         self.server.mood = "well"
-        self.acts.wake(everybody=True)
-        self.wait(lambda: not [child for child in world.children if child.name not in ("service", "emulator")], 200, "what was asked last")
+        self.acts.wake(everyone=True)
+        self.wait(lambda: not [child for child in world.children if child.name not in ("service", "emulator")], 200, "the last commands")
         if self.service.is_up:
             asked = self.service.ready
             self.service.child.send(signal.SIGTERM)
@@ -109,11 +109,11 @@ class Chaos:
         self.bottle.start("")
         self.wait(self.bottle.is_ready, 30, "the emulator's start")
         self.empty()
-        self.looking_changes_nothing()
+        self.reading_changes_nothing()
         self.bottle.kill(signal.SIGTERM)
         self.wait(lambda: not self.bottle.is_up, 30, "the emulator after SIGTERM")
         verdict = Verdict(world, self.bottle, self.acts)
-        verdict.judge()
+        verdict.check()
         self.figures = verdict.figures
 
     def empty(self):
@@ -126,9 +126,9 @@ class Chaos:
                 continue
             if child.process.returncode == 0 and report["complete"] and report["received"] == 0:
                 return
-        self.world.fail(f"the bottle is not empty after {LAST_POLLS} polls without faults: {last_line(child.complaint() or child.output())}")
+        self.world.fail(f"the bottle is not empty after {LAST_POLLS} polls without faults: {last_line(child.errors() or child.output())}")
 
-    def looking_changes_nothing(self):
+    def reading_changes_nothing(self):
         for words in READING:
             before = dump(self.world)
             self.one(f"look-{words[0]}", "waterh-tracker", *words)
@@ -141,10 +141,10 @@ class Chaos:
         after = dump(self.world)
         if before != after:
             changed = sorted(set(after) ^ set(before))
-            self.world.fail(f"'{words}' only looks, and changed the store: {str(changed[:3])[:300]}")
+            self.world.fail(f"'{words}' only reads, and changed the store: {str(changed[:3])[:300]}")
 
     def one(self, name, product, *words, limit=60):
-        """One process, waited for."""
+        """Runs one process to its end."""
         child = self.world.start(name, product, [*words, "--store", self.world.store], limit=limit)
         self.wait(lambda: not child.is_running, limit + 20, child.label)
         self.collect()
@@ -171,7 +171,7 @@ class Chaos:
 
 
 def own_namespace():
-    """As root: a mount namespace of its own, so that the small disk goes with the simulation, whatever ends it."""
+    """As root: a mount namespace, so that the small disk disappears with the simulation."""
     if os.geteuid() == 0 and "CHAOS_NAMESPACE" not in os.environ:
         os.environ["CHAOS_NAMESPACE"] = "1"
         try:
@@ -181,22 +181,22 @@ def own_namespace():
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="hardware/bench chaos", description="Real processes on one store, and everything that can happen to them.")
+    parser = argparse.ArgumentParser(prog="hardware/bench chaos", description="Run every program as a real process on one store, with failures at random.")
     parser.add_argument("products", help=argparse.SUPPRESS)
-    parser.add_argument("minutes", nargs="?", type=float, default=10, help="how long things happen (default 10; parts of a minute too)")
-    parser.add_argument("--seed", type=int, default=None, help="repeats the choices of a run; default: CHAOS_SEED, else a new one")
+    parser.add_argument("minutes", nargs="?", type=float, default=10, help="duration (default 10; fractions are allowed)")
+    parser.add_argument("--seed", type=int, default=None, help="repeat the choices of a run (default CHAOS_SEED, or a new seed)")
     options = parser.parse_args()
     if not 0 < options.minutes <= 10_000:
-        parser.error("MINUTES is a number above 0")
+        parser.error(f"invalid MINUTES {options.minutes:g}: expected more than 0, at most 10000")
     own_namespace()
     seed = options.seed if options.seed is not None else int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(1, 1_000_000))
     print(f"chaos: {options.minutes:g} minutes, --seed {seed}", flush=True)
     chaos = Chaos(options.products, seed)
     world = chaos.world
     if not world.has_small_disk:
-        print("  without root no small disk can be mounted: the disk is never full in this run", flush=True)
+        print("  without root there is no small disk: the disk is never full in this run", flush=True)
     if not world.has_clock:
-        print("  without gcc the host's clock cannot be shifted: it is right all the while in this run", flush=True)
+        print("  without gcc the host's clock is correct in this run", flush=True)
     is_through = False
     try:
         chaos.run(options.minutes)
@@ -205,7 +205,7 @@ def main():
         good = is_through and not world.failures
         chaos.close(keep=not good)
         if not is_through:
-            print(f"chaos: broken off; the logs are in {world.folder}", flush=True)
+            print(f"chaos: aborted; the logs are in {world.folder}", flush=True)
     print(f"  {chaos.bottle.profile} {chaos.bottle.model}, {world.number} processes, {chaos.server.requests} requests to the sync server")
     print("  " + ", ".join(f"{name} {value}" for name, value in chaos.figures.items()))
     ends = {}
@@ -213,10 +213,10 @@ def main():
         ends.setdefault(name, []).append(f"{code}: {times}")
     print("  ends: " + "; ".join(f"{name} {', '.join(codes)}" for name, codes in ends.items()))
     if good:
-        print(f"chaos: nothing lost, nothing doubled, nobody died (--seed {seed})")
+        print(f"chaos: no failures (--seed {seed})")
         return 0
-    print(f"chaos: {len(world.failures)} failures with --seed {seed}{'' if world.promises_broken else ', all of them limits of time'}; every process's log and timeline.txt are in {world.folder}")
-    return 1 if world.promises_broken else LATE_ONLY
+    print(f"chaos: {len(world.failures)} failures with --seed {seed}{'' if world.broken_guarantees else ', all of them time limits'}; the logs and timeline.txt are in {world.folder}")
+    return 1 if world.broken_guarantees else LATE_ONLY
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""phone.py SOCKET [POLLS]: the founding documents' app on the emulator's link. It writes 01 to FF01, waits half a second, reads
-FF02 once, and never acknowledges. Exits 0 when it was answered, 5 when the bottle hung up or was silent."""
+"""phone.py SOCKET [POLLS]: the app of the original requirements on the emulator's link. It writes 01 to FF01, waits half a second,
+reads FF02 once, and never acknowledges. Exit code 5 without a response."""
 import pathlib
 import signal
 import sys

@@ -1,16 +1,16 @@
-"""The processes of the simulation: started with a log each, signalled, collected, and judged by how they ended."""
+"""The processes of the simulation: each has a log, gets signals, and is checked at its end."""
 import re
 import signal
 import subprocess
 import time
 
-# Every way to end that the commands' page allows (exit codes of command law C2), and what an end looks like that nobody wanted.
+# The exit codes of the CLI spec (C2), and the signs of a crash and of a damaged store.
 EXIT_CODES = {0, 1, 2, 3, 4, 5, 130}
 CRASH = re.compile(r"Fatal error|Program crashed|AddressSanitizer|SIGILL|SIGSEGV|SIGABRT|SIGTRAP|malloc\(\)|free\(\):|Traceback \(most recent")
 DAMAGE = re.compile(r"malformed|not a database|is damaged|disk image|database of another program|later version", re.I)
-# What a machine that is too busy brings about, too: nobody promised how long a neighbour's turn takes.
+# Also happens on a busy machine: it is a missed time limit.
 LATE = re.compile(r"Another process locked the store for more than")
-# Why a program may fail here and still be right: what was done to it says so.
+# Messages of expected failures, by the failure that the simulation injected.
 EXCUSES = {
     "disk": re.compile(r"full|no space|disk I/O|cannot be written|could not be written|Writing .* failed|kept no room|ENOSPC", re.I),
     "busy": re.compile(r"busy|locked|another program|another process|in use|SQLITE_BUSY", re.I),
@@ -27,7 +27,7 @@ def signal_name(number):
 
 
 class Child:
-    """One process of ours: what it was asked, what was sent to it, and when it has to be through."""
+    """One process: its arguments, the signals sent to it, and its time limit."""
 
     def __init__(self, world, name, arguments, limit, environment=None, reads=False):
         self.world, self.name, self.arguments, self.reads = world, name, [str(a) for a in arguments], reads
@@ -52,7 +52,7 @@ class Child:
     def output(self):
         return self.text("out")
 
-    def complaint(self):
+    def errors(self):
         return self.text("err")
 
     def text(self, suffix):
@@ -67,38 +67,38 @@ class Child:
         self.world.line(f"{signal_name(number)} to {self.label}")
         self.process.send_signal(number)
 
-    def go_on(self):
+    def resume(self):
         if self.is_stopped:
             self.send(signal.SIGCONT)
-            # The time in which it stood still is not its own.
+            # The time while it was stopped does not count.
             self.deadline = self.deadline and self.deadline + 30
 
     @property
     def is_overdue(self):
         return self.deadline is not None and not self.is_stopped and time.monotonic() > self.deadline and self.is_running
 
-    def judge(self):
-        """After its end: what is wrong with it, a sentence, or None."""
-        code, complaint = self.process.returncode, self.complaint()
+    def check(self):
+        """After its end: its error, or None."""
+        code, errors = self.process.returncode, self.errors()
         self.world.line(f"end {self.label}: {signal_name(-code) if code < 0 else code}, {time.monotonic() - self.started:.1f} s")
-        crash = CRASH.search(complaint)
+        crash = CRASH.search(errors)
         if crash:
-            return f"{self.label} crashed ({crash.group()}): {last_line(complaint)}"
+            return f"{self.label} crashed ({crash.group()}): {last_line(errors)}"
         if code < 0:
-            return None if -code in self.sent else f"{self.label} died of {signal_name(-code)} that nobody sent"
+            return None if -code in self.sent else f"{self.label} died of {signal_name(-code)}, which was not sent"
         if code not in EXIT_CODES:
-            return f"{self.label} ended with {code}, which is on no page"
+            return f"{self.label} ended with {code}, which is not specified"
         if code == 130:
-            return None if {signal.SIGTERM, signal.SIGINT} & set(self.sent) else f"{self.label} says it was interrupted, and nobody did that"
-        if DAMAGE.search(complaint):
-            return f"{self.label} ended with {code}: {last_line(complaint)}"
+            return None if {signal.SIGTERM, signal.SIGINT} & set(self.sent) else f"{self.label} says it was interrupted, and it was not"
+        if DAMAGE.search(errors):
+            return f"{self.label} ended with {code}: {last_line(errors)}"
         if code == 2:
-            return f"{self.label} takes its arguments for wrong use: {last_line(complaint)}"
+            return f"{self.label} rejects its arguments: {last_line(errors)}"
         excuses = self.world.excuses(self)
-        if code == 4 and "bottle" in excuses and EXCUSES["bottle"].search(complaint):
-            return None  # The bottle's bytes are bad, and that is what the plan of faults asked for.
-        if code == 4 or code == 1 and not any(EXCUSES[excuse].search(complaint + self.output()) for excuse in excuses):
-            return f"{self.label} failed with {code} and no reason that the simulation gave it: {last_line(complaint or self.output())}"
+        if code == 4 and "bottle" in excuses and EXCUSES["bottle"].search(errors):
+            return None  # The fault plan makes invalid bytes.
+        if code == 4 or code == 1 and not any(EXCUSES[excuse].search(errors + self.output()) for excuse in excuses):
+            return f"{self.label} failed with {code} without an injected failure: {last_line(errors or self.output())}"
         return None
 
 

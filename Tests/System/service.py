@@ -1,4 +1,4 @@
-"""The service of the simulation: started, told apart from its forerunners, watched for what only shows from outside."""
+"""The service of the simulation, under a replacement of systemd that checks its open files."""
 import signal
 import socket
 import time
@@ -26,8 +26,8 @@ class Service:
         self.child = self.world.start("service", "waterh-gateway", ["run", "--link", f"unix:{self.bottle.link}", "--store", self.world.store],
                                       limit=None, environment={"NOTIFY_SOCKET": str(path)})
 
-    def look(self):
-        """Starts it where it is down, hears what it tells systemd, and looks at its open files."""
+    def watch(self):
+        """Starts it if it is down, reads its messages to systemd, and checks its open files."""
         if not self.is_up:
             if self.child and not self.child.note.get("seen"):
                 self.child.note["seen"] = True
@@ -39,10 +39,10 @@ class Service:
             while message := self.listener.recv(4096):
                 if b"READY=1" in message and not self.ready:
                     self.ready = True
-                    self.world.line(f"{self.child.label} says that it is ready")
+                    self.world.line(f"{self.child.label} is ready")
         except BlockingIOError:
             pass
-        # A file that loses its name is closed at once by who took it away; who still holds it writes into nothing.
+        # A deleted file that stays open gets writes that are lost.
         deleted = self.world.deleted_files(self.child)
         for name in deleted & self.suspicion:
             if not self.child.note.get(name):
@@ -50,8 +50,8 @@ class Service:
                 self.world.fail(f"{self.child.label} writes into {name} after another process deleted it")
         self.suspicion = deleted
 
-    def hurry(self):
-        """SIGHUP: the service polls at once, and must not end."""
+    def reload(self):
+        """SIGHUP: the service polls at once."""
         if self.is_up and self.ready and not self.child.is_stopped:
             self.world.line(f"SIGHUP to {self.child.label}")
             self.child.process.send_signal(signal.SIGHUP)

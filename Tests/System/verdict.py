@@ -1,4 +1,4 @@
-"""What has to be true at the end: of the store, against what the bottle recorded and what people were told."""
+"""The conditions at the end: the store, compared with the records of the bottle and the results of the commands."""
 import collections
 import datetime
 import shutil
@@ -6,7 +6,7 @@ import sqlite3
 
 
 def copy_of(world):
-    """The store as it lies on the disk, copied: looking must not change it."""
+    """A copy of the store, because reading must not change it."""
     place = world.bench / "copy"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
@@ -17,7 +17,7 @@ def copy_of(world):
 
 
 def dump(world):
-    """The store's content, line by line; nothing where it is damaged, which others tell."""
+    """The store's content as lines; nothing if it is damaged."""
     database = copy_of(world)
     try:
         return list(database.iterdump())
@@ -43,7 +43,7 @@ class Verdict:
         self.world, self.bottle, self.acts = world, bottle, acts
         self.figures = {}
 
-    def judge(self):
+    def check(self):
         database = copy_of(self.world)
         try:
             for check in (self.whole, self.journal, self.dates, self.drinks, self.logs):
@@ -62,8 +62,8 @@ class Verdict:
             self.world.fail(f"foreign_key_check: {orphans[:5]}")
 
     def journal(self, database):
-        """Every recorded sip is journaled once, or still in the bottle; nothing is journaled that nobody drank."""
-        # What came once, in pieces, is kept and counts nowhere until it comes again alike: the bits of two frames, perhaps, or rubbish.
+        """Every recorded sip is journaled once, or still in the bottle; nothing else is journaled."""
+        # A record that arrived once, in pieces, counts only after a second equal reading.
         rows = [(bytes(raw), verdict) for raw, verdict in
                 database.execute("SELECT raw, verdict FROM bottle_record WHERE verdict <> 'quarantined' OR reason IS NOT 'pieced'")]
         for raw, times in collections.Counter(raw for raw, verdict in rows if verdict != "superseded").items():
@@ -73,8 +73,8 @@ class Verdict:
         everything = {raw for raw, _ in rows} | set(waiting)
         found = collections.Counter(amount(raw) for raw in everything)
         lost, foreign = [], []
-        for ml in sorted(set(found) | set(self.bottle.certain) | set(self.bottle.doubtful)):
-            least, most = self.bottle.distinct(ml), self.bottle.certain[ml] + self.bottle.doubtful[ml]
+        for ml in sorted(set(found) | set(self.bottle.certain) | set(self.bottle.unconfirmed)):
+            least, most = self.bottle.distinct(ml), self.bottle.certain[ml] + self.bottle.unconfirmed[ml]
             if found[ml] < least:
                 lost.append(ml)
             elif found[ml] > most:
@@ -82,23 +82,22 @@ class Verdict:
         if lost:
             self.world.fail(f"LOST: {len(lost)} sips that the bottle recorded are neither journaled nor in the bottle: {lost[:12]} ml")
         if foreign:
-            self.world.fail(f"{len(foreign)} journaled records that nobody drank: {foreign[:12]} ml")
+            self.world.fail(f"{len(foreign)} journaled records without a sip: {foreign[:12]} ml")
         bottles = database.execute("SELECT count(*) FROM bottle").fetchone()[0]
         if bottles > 1:
             self.world.fail(f"one bottle is known as {bottles}")
-        self.figures |= {"sips": sum(self.bottle.certain.values()), "unconfirmed": sum(self.bottle.doubtful.values()),
+        self.figures |= {"sips": sum(self.bottle.certain.values()), "unconfirmed": sum(self.bottle.unconfirmed.values()),
                          "journaled": len(rows), "still in the bottle": len(set(waiting) - {raw for raw, _ in rows}),
                          "verdicts": dict(collections.Counter(verdict for _, verdict in rows))}
 
     def dates(self, database):
-        """A drink is counted within a day and a half of when it was drunk (journeys and a clock hours off make as much), or told as
-        doubtful. What came in pieces is left out: rubbish behind a frame's first bytes has a right date, and the whole record is looked for among
-        those that count (`journal`)."""
+        """A drink counts within a day and a half of its true time (travel and a clock that is hours off), or is quarantined. Pieces are
+        omitted: they can have a correct date, and `journal` checks the complete record."""
         true, day = self.bottle.times, 36 * 3600 * 1000
         wrong, forgotten = [], []
         for ml, instant in database.execute("SELECT ml, instant FROM drink WHERE bottle IS NOT NULL"):
             if ml not in true:
-                wrong.append(f"{ml} ml, which nobody drank, at {iso(instant)}")
+                wrong.append(f"{ml} ml, which is not a sip, at {iso(instant)}")
             elif all(abs(instant - moment) > day for moment in true[ml]):
                 wrong.append(f"{ml} ml at {iso(instant)}, drunk at {iso(true[ml][0])}")
         for raw, wall in database.execute(
@@ -118,14 +117,14 @@ class Verdict:
         return any(abs(at - moment) <= limit for moment in moments)
 
     def drinks(self, database):
-        """A record that counts has one drink, deleted or not, and the other way round."""
+        """A record that counts has one drink, deleted or not, and each drink of a bottle has one record."""
         counted = database.execute("SELECT count(*) FROM bottle_record WHERE verdict = 'drink'").fetchone()[0]
         drinks = database.execute("SELECT count(*) FROM drink WHERE bottle IS NOT NULL").fetchone()[0]
         if counted != drinks:
-            self.world.fail(f"{counted} records count, and {drinks} drinks are a bottle's")
+            self.world.fail(f"{counted} records count, and {drinks} drinks are from a bottle")
 
     def logs(self, database):
-        """Every `log` that ended with 0 is there once; of those that were killed, at most each once."""
+        """Every `log` that exited with 0 is stored once; each that was killed, at most once."""
         keys = collections.Counter(row[0] for row in database.execute("SELECT key FROM drink WHERE bottle IS NULL"))
         missing = [ml for key, ml in self.acts.logged.items() if keys[key] != 1]
         if missing:

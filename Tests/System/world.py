@@ -1,4 +1,4 @@
-"""Where the simulation happens: a folder, a small disk that can be full, a host clock that can be wrong, a zone, a time line."""
+"""The folder of the simulation, its small disk, the host's clock and zone, and the timeline."""
 import collections
 import os
 import pathlib
@@ -25,7 +25,7 @@ class World:
         self.began, self.number = time.monotonic(), 0
         self.timeline = open(self.folder / "timeline.txt", "w", encoding="utf-8", buffering=1)
         self.children, self.failures, self.kinds, self.ends = [], [], collections.Counter(), {}
-        self.promises_broken = 0
+        self.broken_guarantees = 0
         self.last_full = self.last_stop = -1e9
         self.has_small_disk = self.mount()
         self.store = self.disk / "state" / "waterh.sqlite"
@@ -36,12 +36,12 @@ class World:
         self.environment = {
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(self.bench), "LANG": "C.UTF-8", "TZ": self.zone,
             "XDG_STATE_HOME": str(self.disk), "XDG_CONFIG_HOME": str(self.bench), "XDG_RUNTIME_DIR": str(self.bench), "WATERH_STORE": str(self.store),
-            # A program that traps ends at once, with its signal, instead of being looked at for minutes.
+            # A program that traps ends at once with its signal.
             "SWIFT_BACKTRACE": "enable=no", "PYTHONDONTWRITEBYTECODE": "1",
         }
         library = self.compile_clock()
         if library:
-            # One world in two has a time server.
+            # Half of the seeds have a time server.
             self.has_time_server = seed % 2 == 0
             self.environment |= {"LD_PRELOAD": str(library), "CLOCK_SHIFT": str(self.shift_file), "CLOCK_NTP": str(int(self.has_time_server))}
         self.has_clock = library is not None
@@ -70,7 +70,7 @@ class World:
         if not keep:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    # --- what happened ---
+    # --- timeline ---
 
     @staticmethod
     def now():
@@ -84,11 +84,11 @@ class World:
         self.timeline.write(f"{time.monotonic() - self.began:9.3f}  {words}\n")
 
     def fail(self, sentence, is_late=False):
-        """`is_late`: only a limit of time was missed, as on a machine with other work to do; no promise was broken."""
+        """`is_late`: only a time limit was missed, as on a busy machine."""
         self.failures.append(sentence)
-        self.promises_broken += not is_late
+        self.broken_guarantees += not is_late
         self.line(f"FAILURE {sentence}")
-        # The same thing again is in the time line.
+        # Repetitions are only in the timeline.
         kind = re.sub(r"[0-9]+(-[a-z-]+)?", "#", sentence)
         self.kinds[kind] += 1
         if self.kinds[kind] <= 3:
@@ -107,10 +107,10 @@ class World:
         return child
 
     def excuses(self, child):
-        """What was done to a process that may make it fail: a full disk, somebody stopped with a lock in hand, a bad server."""
+        """The injected failures that can make a process fail."""
         found = []
         if self.is_full or self.last_full >= child.started - 1:
-            # A doctor may find the disk full; who only reads has no need of room.
+            # A reading subcommand needs no disk space; doctor reports a full disk.
             if not child.reads or child.name == "doctor":
                 found.append("disk")
         if self.last_stop >= child.started - 1:
@@ -122,7 +122,7 @@ class World:
         return found
 
     def collect(self):
-        """Those that ended since, judged. What hangs is told and killed."""
+        """Checks the ended processes, and kills those that hang."""
         ended = []
         for child in list(self.children):
             if child.is_running:
@@ -132,7 +132,7 @@ class World:
                 continue
             self.children.remove(child)
             ended.append(child)
-            wrong = child.judge()
+            wrong = child.check()
             if wrong:
                 self.fail(wrong, is_late=bool(LATE.search(wrong)))
             code = child.process.returncode
@@ -155,7 +155,7 @@ class World:
         self.line(f"the host's zone is {zone}")
 
     def fill_disk(self, spare):
-        """Leaves so many bytes free on the small disk."""
+        """Leaves this number of bytes free on the small disk."""
         if not self.has_small_disk:
             return
         status = os.statvfs(self.disk)
@@ -166,7 +166,7 @@ class World:
             except OSError:
                 pass
         self.last_full = time.monotonic()
-        self.line(f"the disk is full but for {spare} bytes")
+        self.line(f"the disk is full except {spare} bytes")
 
     @property
     def is_full(self):
@@ -179,7 +179,7 @@ class World:
             self.line("the disk has room again")
 
     def deleted_files(self, child):
-        """Files under the store's folder that a process holds open though they have no name any more."""
+        """The deleted files of the store that a process has open."""
         found = set()
         try:
             for entry in os.scandir(f"/proc/{child.process.pid}/fd"):
