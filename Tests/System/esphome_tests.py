@@ -33,13 +33,13 @@ NUMBERS = {message: number for number, message in MESSAGE_TYPE_TO_PROTO.items()}
 FLAGS = 0x3F
 
 
-class Air(Central):
+class Connection(Central):
     """A connection to our bottle that reports its notifications."""
 
-    def __init__(self, path, heard, ended):
+    def __init__(self, path, notified, ended):
         super().__init__(path)
         self.socket.settimeout(None)
-        self.answers, self.heard, self.ended = queue.Queue(), heard, ended
+        self.answers, self.notified, self.ended = queue.Queue(), notified, ended
         threading.Thread(target=self.listen, daemon=True).start()
 
     def listen(self):
@@ -54,7 +54,7 @@ class Air(Central):
             if pdu[0] in (0x1B, 0x1D):
                 if pdu[0] == 0x1D:
                     self.send([0x1E])
-                self.heard(int.from_bytes(pdu[1:3], "little"), pdu[3:])
+                self.notified(int.from_bytes(pdu[1:3], "little"), pdu[3:])
             else:
                 self.answers.put(pdu)
 
@@ -79,17 +79,17 @@ class Client:
     async def frame(self):
         if await self.reader.readexactly(1) != b"\x01":
             # A device answers plain frames so.
-            self.sealed(b"\x01Bad indicator byte")
+            self.send_frame(b"\x01Bad indicator byte")
             raise ConnectionError
         return await self.reader.readexactly(int.from_bytes(await self.reader.readexactly(2), "big"))
 
-    def sealed(self, body):
+    def send_frame(self, body):
         self.writer.write(b"\x01" + len(body).to_bytes(2, "big") + body)
 
     async def agree(self):
         await self.frame()
         body = await self.frame()
-        self.sealed(b"\x01kitchen\0a4c138ffffff\0")
+        self.send_frame(b"\x01kitchen\0a4c138ffffff\0")
         noise = NoiseConnection.from_name(b"Noise_NNpsk0_25519_ChaChaPoly_SHA256")
         noise.set_as_responder()
         noise.set_psks(base64.b64decode(KEY))
@@ -98,9 +98,9 @@ class Client:
         try:
             noise.read_message(body[1:])
         except Exception:
-            self.sealed(b"\x01Handshake MAC failure")
+            self.send_frame(b"\x01Handshake MAC failure")
             raise ConnectionError from None
-        self.sealed(b"\0" + bytes(noise.write_message()))
+        self.send_frame(b"\0" + bytes(noise.write_message()))
         self.noise = noise
 
     async def varint(self):
@@ -121,12 +121,12 @@ class Client:
         length = await self.varint()
         return await self.varint(), await self.reader.readexactly(length)
 
-    def say(self, message):
+    def send(self, message):
         number, body = NUMBERS[type(message)], message.SerializeToString()
         if self.writer.is_closing():
             return
         if self.noise:
-            self.sealed(bytes(self.noise.encrypt(number.to_bytes(2, "big") + len(body).to_bytes(2, "big") + body)))
+            self.send_frame(bytes(self.noise.encrypt(number.to_bytes(2, "big") + len(body).to_bytes(2, "big") + body)))
         else:
             self.writer.write(b"\0" + encoded(len(body)) + encoded(number) + body)
 
@@ -138,7 +138,7 @@ class Client:
                 number, body = await self.message()
                 kind = MESSAGE_TYPE_TO_PROTO.get(number)
                 if kind:
-                    await self.proxy.take(self, kind.FromString(body))
+                    await self.proxy.receive(self, kind.FromString(body))
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
@@ -159,7 +159,7 @@ class Proxy:
 
     def __init__(self, bottle, flags=FLAGS, is_encrypted=False, free=3, raw=True, cut_after=None):
         self.bottle, self.flags, self.is_encrypted, self.free, self.raw, self.cut_after = bottle, flags, is_encrypted, free, raw, cut_after
-        self.subscriber, self.air, self.services, self.listening, self.tasks, self.clients = None, None, None, set(), set(), set()
+        self.subscriber, self.air, self.services, self.subscriptions, self.tasks, self.clients = None, None, None, set(), set(), set()
         self.worker = concurrent.futures.ThreadPoolExecutor(1)
         self.values = 0
         self.connects = 0
@@ -180,50 +180,50 @@ class Proxy:
         self.server.close()
         for client in list(self.clients):
             client.writer.transport.abort()
-        self.hang_up()
+        self.disconnect()
 
     def leave(self, client):
         self.clients.discard(client)
         if self.subscriber is client:
             self.subscriber = None
-            self.hang_up()
+            self.disconnect()
 
-    def hang_up(self):
+    def disconnect(self):
         if self.air:
             self.air.socket.shutdown(2)
         self.air = None
 
     def to_subscriber(self, message):
         if self.subscriber:
-            self.subscriber.say(message)
+            self.subscriber.send(message)
 
     async def advertise(self, client):
         while self.subscriber is client:
             if self.air is None and self.raw:
-                client.say(api.BluetoothLERawAdvertisementsResponse(advertisements=[
+                client.send(api.BluetoothLERawAdvertisementsResponse(advertisements=[
                     api.BluetoothLERawAdvertisement(address=0xC0FFEE000001, rssi=-90, address_type=1, data=advertisement("Lamp")),
                     api.BluetoothLERawAdvertisement(address=ADDRESS, rssi=-48, address_type=0, data=advertisement())]))
             elif self.air is None:
-                client.say(api.BluetoothLEAdvertisementResponse(address=ADDRESS, name=b"WaterH-Boost-24oz", rssi=-48, service_uuids=["0xFFE5"]))
+                client.send(api.BluetoothLEAdvertisementResponse(address=ADDRESS, name=b"WaterH-Boost-24oz", rssi=-48, service_uuids=["0xFFE5"]))
             await asyncio.sleep(0.05)
 
-    def heard(self, handle, value):
-        def tell():
-            if handle in self.listening:
+    def notified(self, handle, value):
+        def send():
+            if handle in self.subscriptions:
                 self.values += 1
                 if self.values == self.cut_after:
                     for client in list(self.clients):
                         client.writer.transport.abort()
                     return
                 self.to_subscriber(api.BluetoothGATTNotifyDataResponse(address=ADDRESS, handle=handle, data=value))
-        self.loop.call_soon_threadsafe(tell)
+        self.loop.call_soon_threadsafe(send)
 
     def ended(self, air):
-        def tell():
+        def send():
             if self.air is air:
                 self.air = None
                 self.to_subscriber(api.BluetoothDeviceConnectionResponse(address=ADDRESS, connected=False, error=0x13))
-        self.loop.call_soon_threadsafe(tell)
+        self.loop.call_soon_threadsafe(send)
 
     async def work(self, body, *arguments):
         return await self.loop.run_in_executor(self.worker, body, *arguments)
@@ -240,8 +240,8 @@ class Proxy:
         if self.free == 0 or request.address != ADDRESS:
             return self.to_subscriber(api.BluetoothDeviceConnectionResponse(address=request.address, connected=False, error=0 if self.free == 0 else 0x3E))
         self.connects += 1
-        self.listening, self.services = set(), "untold"
-        air = await self.work(lambda: Air(self.bottle, self.heard, lambda: self.ended(air)))
+        self.subscriptions, self.services = set(), "unsent"
+        air = await self.work(lambda: Connection(self.bottle, self.notified, lambda: self.ended(air)))
         await self.work(air.exchange_mtu)
         self.air = air
         self.to_subscriber(api.BluetoothDeviceConnectionResponse(address=ADDRESS, connected=True, mtu=air.mtu))
@@ -254,8 +254,8 @@ class Proxy:
             return {"uuid": [number << 32 | 0x1000, 0x800000805F9B34FB]}
         return {"uuid": [number >> 64, number & (1 << 64) - 1]}
 
-    async def tell_services(self, client):
-        if self.services == "untold":
+    async def send_services(self, client):
+        if self.services == "unsent":
             self.services = None
             for service in await self.work(self.air.discover):
                 characteristics = [
@@ -263,25 +263,25 @@ class Proxy:
                         **self.uuid(client, one["uuid"]), handle=one["handle"], properties=one["properties"],
                         descriptors=[api.BluetoothGATTDescriptor(**self.uuid(client, name), handle=handle) for name, handle in one["descriptors"].items()])
                     for one in service["characteristics"]]
-                client.say(api.BluetoothGATTGetServicesResponse(
+                client.send(api.BluetoothGATTGetServicesResponse(
                     address=ADDRESS, services=[api.BluetoothGATTService(**self.uuid(client, service["uuid"]), handle=service["start"], characteristics=characteristics)]))
-        client.say(api.BluetoothGATTGetServicesDoneResponse(address=ADDRESS))
+        client.send(api.BluetoothGATTGetServicesDoneResponse(address=ADDRESS))
 
-    async def take(self, client, message):
+    async def receive(self, client, message):
         match message:
             case api.HelloRequest():
                 client.minor = message.api_version_minor
-                client.say(api.HelloResponse(api_version_major=1, api_version_minor=14, server_info="kitchen (esphome)", name="kitchen"))
+                client.send(api.HelloResponse(api_version_major=1, api_version_minor=14, server_info="kitchen (esphome)", name="kitchen"))
             case api.DeviceInfoRequest():
-                client.say(api.DeviceInfoResponse(name="kitchen", mac_address="A4:C1:38:FF:FF:FF", bluetooth_proxy_feature_flags=self.flags, esphome_version="2026.10.0"))
+                client.send(api.DeviceInfoResponse(name="kitchen", mac_address="A4:C1:38:FF:FF:FF", bluetooth_proxy_feature_flags=self.flags, esphome_version="2026.10.0"))
             case api.PingRequest():
-                client.say(api.PingResponse())
+                client.send(api.PingResponse())
             case api.DisconnectRequest():
-                client.say(api.DisconnectResponse())
+                client.send(api.DisconnectResponse())
                 await client.writer.drain()
                 raise ConnectionError
             case api.SubscribeBluetoothConnectionsFreeRequest():
-                client.say(api.BluetoothConnectionsFreeResponse(free=self.free, limit=3))
+                client.send(api.BluetoothConnectionsFreeResponse(free=self.free, limit=3))
             case api.SubscribeBluetoothLEAdvertisementsRequest():
                 if self.subscriber is None:
                     self.subscriber = client
@@ -289,7 +289,7 @@ class Proxy:
             case api.UnsubscribeBluetoothLEAdvertisementsRequest():
                 if self.subscriber is client:
                     self.subscriber = None
-                    self.hang_up()
+                    self.disconnect()
             case api.BluetoothDeviceRequest():
                 await self.device(message)
             case _ if type(message).__name__.startswith("BluetoothGATT"):
@@ -297,24 +297,24 @@ class Proxy:
 
     async def gatt(self, client, message):
         if self.air is None:
-            return client.say(api.BluetoothGATTErrorResponse(address=message.address, handle=getattr(message, "handle", 0), error=-1))
+            return client.send(api.BluetoothGATTErrorResponse(address=message.address, handle=getattr(message, "handle", 0), error=-1))
         try:
             match message:
                 case api.BluetoothGATTGetServicesRequest():
-                    await self.tell_services(client)
+                    await self.send_services(client)
                 case api.BluetoothGATTReadRequest():
-                    client.say(api.BluetoothGATTReadResponse(address=ADDRESS, handle=message.handle, data=await self.work(self.air.read, message.handle)))
+                    client.send(api.BluetoothGATTReadResponse(address=ADDRESS, handle=message.handle, data=await self.work(self.air.read, message.handle)))
                 case api.BluetoothGATTWriteRequest():
                     await self.work(self.air.write if message.response else self.air.command, message.handle, message.data)
-                    client.say(api.BluetoothGATTWriteResponse(address=ADDRESS, handle=message.handle))
+                    client.send(api.BluetoothGATTWriteResponse(address=ADDRESS, handle=message.handle))
                 case api.BluetoothGATTWriteDescriptorRequest():
                     await self.work(self.air.write, message.handle, message.data)
-                    client.say(api.BluetoothGATTWriteResponse(address=ADDRESS, handle=message.handle))
+                    client.send(api.BluetoothGATTWriteResponse(address=ADDRESS, handle=message.handle))
                 case api.BluetoothGATTNotifyRequest():
-                    (self.listening.add if message.enable else self.listening.discard)(message.handle)
-                    client.say(api.BluetoothGATTNotifyResponse(address=ADDRESS, handle=message.handle))
+                    (self.subscriptions.add if message.enable else self.subscriptions.discard)(message.handle)
+                    client.send(api.BluetoothGATTNotifyResponse(address=ADDRESS, handle=message.handle))
         except Refused as refused:
-            client.say(api.BluetoothGATTErrorResponse(address=ADDRESS, handle=message.handle, error=refused.code))
+            client.send(api.BluetoothGATTErrorResponse(address=ADDRESS, handle=message.handle, error=refused.code))
         except ConnectionError:
             pass
 
