@@ -1,9 +1,9 @@
-"""Makes the container image with the service: an OCI layout in a folder, without a container engine (Debian's umoci). As root.
+"""Makes the container image of the service: an OCI layout in a folder, with umoci, as root.
 
-usage: image.py PACKAGE BASE FOLDER       PACKAGE: waterh_*.deb; BASE: a folder with a fresh Debian (debootstrap); FOLDER: where to
+usage: image.py PACKAGE BASE FOLDER       PACKAGE: waterh_*.deb; BASE: a folder with a fresh Debian (debootstrap); FOLDER: for the image
 
-Two layers: Debian, and what installing the package has changed. What lies in them has the package's time at the latest, owners by number, and an order:
-what is made twice from the same is the same to the byte. The image waits for the drinks' folder at /var/lib/waterh, and for the host's bus:
+There are two layers: Debian, and the changes of the installation. No time in them is later than the package's, owners are numbers, and entries are
+sorted: two runs have identical results. The image needs a volume at /var/lib/waterh, and the host's system bus:
 
     podman run -v drinks:/var/lib/waterh -v /run/dbus:/run/dbus -p 127.0.0.1:8077:8077 oci:FOLDER/waterh-image:latest
 """
@@ -18,7 +18,7 @@ import tarfile
 import tempfile
 import time
 
-# Of no use to a service: lists of packages, pages of manuals, words of other languages; and what would differ each time.
+# Files that a service does not need, or that differ each time.
 LEFT_OUT = ("var/lib/apt/lists/", "var/cache/", "var/log/", "usr/share/man/", "usr/share/locale/", "usr/share/doc/", "tmp/", "run/", "proc/", "sys/", "dev/", "etc/resolv.conf", "etc/hostname", "fresh",
             "var/lib/dpkg/status-old", "var/lib/dpkg/lock")
 KEPT = ("usr/share/doc/waterh/copyright",)
@@ -26,7 +26,7 @@ CONFIG = {
     "--config.entrypoint": ["/usr/bin/waterh-gateway"], "--config.cmd": ["run"], "--config.user": ["waterh"], "--config.workingdir": ["/var/lib/waterh"],
     "--config.env": ["PATH=/usr/local/bin:/usr/bin:/bin", "WATERH_STORE=/var/lib/waterh/waterh.sqlite", "WATERH_LISTEN=0.0.0.0:8077", "LANG=C.UTF-8"],
     "--config.exposedports": ["8077/tcp"], "--config.volume": ["/var/lib/waterh"], "--config.stopsignal": ["SIGTERM"],
-    "--config.label": ["org.opencontainers.image.title=waterh-gateway", "org.opencontainers.image.description=Smart bottles by WaterH without a phone app. Nobody's official product."],
+    "--config.label": ["org.opencontainers.image.title=waterh-gateway", "org.opencontainers.image.description=Smart bottles by WaterH without a phone app. Not an official product."],
 }
 
 
@@ -35,7 +35,7 @@ def output(*words, **options):
 
 
 def entries(root):
-    """Every path below it that belongs into a layer, sorted, folders before what is in them."""
+    """The sorted paths of a layer, folders before their files."""
     for place, folders, names in os.walk(root):
         folders.sort()
         for name in sorted(folders + names):
@@ -68,7 +68,7 @@ def layer(target, root, paths, epoch):
 
 
 def installed(package, base, place):
-    """A copy of the base in which the package was installed."""
+    """A copy of the base with the package installed."""
     root = os.path.join(place, "root")
     subprocess.run(["cp", "-a", "--reflink=auto", base, root], check=True)
     shutil.copy("/etc/resolv.conf", os.path.join(root, "etc/resolv.conf"))
@@ -86,7 +86,7 @@ def installed(package, base, place):
 
 
 def written(package):
-    """When the package's content was made: the time of its members."""
+    """The time of the package's content."""
     control = subprocess.run(["dpkg-deb", "--ctrl-tarfile", package], check=True, capture_output=True).stdout
     with tarfile.open(fileobj=io.BytesIO(control)) as tar:
         return max(int(entry.mtime) for entry in tar)

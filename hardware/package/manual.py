@@ -1,9 +1,8 @@
-"""The manual pages, made of what the commands say of themselves (--experimental-dump-help) and of the table in examples.json.
+"""Makes the manual pages from the commands' help (--experimental-dump-help) and the examples in examples.json.
 
-usage: manual.py PRODUCTS FOLDER [SECONDS]      PRODUCTS: where the commands lie; SECONDS since 1970: the pages' date
+usage: manual.py PRODUCTS FOLDER [SECONDS]      PRODUCTS: the folder of the commands; SECONDS since 1970: the date of the pages
 
-One page a command, with every subcommand, and waterh.toml(5). It fails where an example names a word or an option that its command does not know, so
-that no page shows what cannot be typed.
+There is one page per command, with all subcommands, and waterh.toml(5). An example with an unknown subcommand or option is an error.
 """
 
 import datetime
@@ -35,17 +34,17 @@ FILES = [
 
 
 class Wrong(Exception):
-    """An example that its command would refuse."""
+    """An invalid example, or an incomplete build."""
 
 
 def escaped(text):
-    """As roff reads it: no backslash, dot or dash means anything of its own."""
+    """The text with roff's special characters escaped."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in text.split("\n"))
 
 
 def dump(products, command):
-    """What the command says of itself, as a tree."""
+    """The help of a command as a tree."""
     text = subprocess.run([os.path.join(products, command), "--experimental-dump-help"], check=True, capture_output=True, timeout=60).stdout
     return json.loads(text)["command"]
 
@@ -63,7 +62,7 @@ def option_words(argument):
 
 
 def synopsis(path, command):
-    """The command's line: what can be left out is in brackets."""
+    """The synopsis; optional arguments are in brackets."""
     words = [f"\\fB{escaped(' '.join(path))}\\fR"]
     if subcommands(command) and not [a for a in shown(command.get("arguments", [])) if a["kind"] == "positional"]:
         words.append("\\fISUBCOMMAND\\fR")
@@ -99,7 +98,7 @@ def argument_lines(command):
 
 
 def blocks(text):
-    """Paragraphs stay paragraphs, and lines begin where they began; a word with its text, in two columns or behind a colon, becomes a term."""
+    """The lines of a text; a word and its text in two columns, or after a colon, become a term."""
     for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
         yield ".PP"
         is_text = False
@@ -115,7 +114,7 @@ def blocks(text):
 
 
 def body(path, command):
-    """A subcommand's own part, and those below it."""
+    """The section of a subcommand, and those of its subcommands."""
     yield f'.SS "{escaped(" ".join(path[1:]))}"'
     yield escaped(command.get("abstract", ""))
     yield from (".PP", synopsis(path, command))
@@ -127,7 +126,7 @@ def body(path, command):
 
 
 def check(example, tree):
-    """An example's words lead to a subcommand, and its options are that one's."""
+    """Checks that an example has known subcommands and options."""
     for part in re.split(r"\s[|&;]+\s|\s&$", example):
         words = shlex.split(part)
         if not words or words[0] not in COMMANDS or words[0] != tree["commandName"]:
@@ -186,7 +185,7 @@ def configuration_page(date):
     lines += [escaped("A text in TOML. Options go before the environment (WATERH_...), and that before this file. What belongs to a person's day is a setting in the store: waterh-tracker settings.")]
     lines += [".PP", escaped("The file as it is installed, with every key that there is:"), ".PP", ".nf"]
     for line in text.rstrip("\n").split("\n"):
-        # Sentences are set anew for a narrow page; a key stays on its line.
+        # Sentences are wrapped for a narrow page; a key stays on its line.
         lines += map(escaped, textwrap.wrap(line, 71, subsequent_indent="# ", break_on_hyphens=False) if line.startswith("# ") and len(line) > 71 else [line])
     lines.append(".fi")
     lines += [".SH EXAMPLES", escaped("Only this bottle, and a page that the house can see:"), ".PP", ".RS 4", ".nf"]
@@ -196,7 +195,7 @@ def configuration_page(date):
 
 
 def plain_page(name, what, help_text, date):
-    """The page of a program that only has a help text: a usage, paragraphs, and options indented by two blanks, each with its text further in."""
+    """The page of a program with a plain help text: a usage, paragraphs, and options that are indented by two spaces."""
     synopsis, *paragraphs = re.split(r"\n\n+", help_text.strip())
     lines = head(name, "1", date, "The bench of WaterH bottles") + [".SH NAME", f"{escaped(name)} \\- {escaped(what)}"]
     lines += [".SH SYNOPSIS", escaped(re.sub(r"\s+", " ", synopsis.removeprefix("usage:")).strip()), ".SH DESCRIPTION"]

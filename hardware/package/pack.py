@@ -1,11 +1,11 @@
-"""Packs what was built: the Debian package waterh, its symbols as waterh-dbgsym, and an archive for other distributions; the bench machine as
-waterh-bench-machine, and the documentation as waterh-doc.
+"""Makes the packages of a build: waterh, its symbols (waterh-dbgsym), the archive for other distributions, the test VM
+(waterh-bench-machine), and the documentation (waterh-doc).
 
-usage: pack.py PRODUCTS MACHINE DOCS FOLDER      PRODUCTS: where the commands of a static release build lie; MACHINE: what `vm --ship` made; DOCS: the
-                                                 site that hardware/docs made; FOLDER: where to
-       pack.py --tree PRODUCTS FOLDER            what the package would put below /, without the programs: for a look, and for tests
+usage: pack.py PRODUCTS MACHINE DOCS FOLDER      PRODUCTS: the folder of a static release build; MACHINE: the result of `vm --ship`;
+                                                 DOCS: the result of hardware/docs; FOLDER: for the packages
+       pack.py --tree PRODUCTS FOLDER            write the package's files without the programs
 
-Every time in both is that of the commit (or SOURCE_DATE_EPOCH), every owner is root, every list is sorted: what is packed twice is the same to the byte.
+All times are the commit's (or SOURCE_DATE_EPOCH), all owners are root, and all lists are sorted: two runs have identical results.
 """
 
 import functools
@@ -33,9 +33,9 @@ SYSTEM_UNITS = ["waterh-gateway.service", "waterh-gateway@.service", "waterh-emu
 USER_UNITS = ["waterh-gateway-user.service", "waterh-agent.service", "waterh-check.service", "waterh-check.timer"]
 RECOMMENDS = "bluez, ca-certificates"
 SUGGESTS = "libglib2.0-bin, xdg-utils, waterh-doc"
-# Foundation reads the zones of days from there.
+# Foundation reads time zones from it.
 OTHER_DEPENDENCIES = ["tzdata"]
-# Every Linux with glibc has these in its own version: they are never bundled.
+# The libraries of glibc are never bundled.
 GLIBC = re.compile(r"^(ld-linux-.*|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl|nss_.*))\.so(\..*)?$")
 
 
@@ -44,7 +44,7 @@ def output(*words, **options):
 
 
 def of_commit(form, otherwise):
-    """A word about the commit that is packed; without git, as from an archive of the source, the other one."""
+    """A property of the commit; `otherwise` without git, as in an archive of the source."""
     try:
         return output("git", "-C", ROOT, "log", "-1", f"--format={form}").strip() or otherwise
     except (OSError, subprocess.CalledProcessError):
@@ -52,7 +52,7 @@ def of_commit(form, otherwise):
 
 
 def maintainer():
-    """Who packs: as Debian's own tools are told, else whoever made the commit."""
+    """The maintainer, from the variables of Debian's tools or from the commit."""
     name, mail = os.environ.get("DEBFULLNAME", "The waterh-bench authors"), os.environ.get("DEBEMAIL") or of_commit("%ae", "nobody@invalid")
     return f"{name} <{mail}>"
 
@@ -64,7 +64,7 @@ def epoch():
 
 @functools.cache
 def version():
-    """The programs' version and the commit's time, so that a later commit is a later package. What is not committed is said."""
+    """The programs' version and the commit's time, so that a later commit is a later package; `+changed` with uncommitted changes."""
     with open(os.path.join(ROOT, "Sources/CommandSupport/Output/ProgramVersion.swift"), encoding="utf-8") as file:
         number = re.search(r'"waterh-bench ([0-9.]+)"', file.read()).group(1)
     stamp = time.strftime("%Y%m%d.%H%M%S", time.gmtime(epoch()))
@@ -103,7 +103,7 @@ def completions(products, share):
             ("fish", f"fish/vendor_completions.d/{command}.fish"),
         ):
             text = output(os.path.join(products, command), "--generate-completion-script", shell, timeout=60)
-            put(os.path.join(share, place), text.removeprefix("#!/bin/bash\n")) # It is read, and not run.
+            put(os.path.join(share, place), text.removeprefix("#!/bin/bash\n")) # The file is sourced.
 
 
 def changelog():
@@ -136,9 +136,9 @@ def stanza(files, holders, name, text=None):
 
 
 def copyright_text():
-    """Ours, and that of everything that is linked in."""
+    """The licences of the programs and of all linked libraries."""
     def split(text):
-        # A licence's holders, and what follows them.
+        # The holders of a licence, and its text.
         lines = text.strip().splitlines()
         holders = [re.sub(r"^Copyright\s*(\([cC]\)|©)?\s*", "", line).strip() for line in lines if line.startswith("Copyright")]
         rest = [line for line in lines if not line.startswith("Copyright") and line.strip() not in ("MIT License", "The MIT License (MIT)")]
@@ -163,7 +163,7 @@ def copyright_text():
 
 
 def schema(products):
-    """The names of the migrations of a store of these programs: an older package refuses a store with later ones."""
+    """The names of a store's migrations: preinst rejects a store with unknown ones."""
     with tempfile.TemporaryDirectory() as folder:
         store = os.path.join(folder, "store.sqlite")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WATERH")} | {"HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_RUNTIME_DIR": folder}
@@ -176,7 +176,7 @@ def schema(products):
 
 
 def share_tree(products, share):
-    """What every Linux has below PREFIX/share."""
+    """Writes the files below PREFIX/share."""
     with tempfile.TemporaryDirectory() as folder:
         for page in manual.write(products, folder, epoch()):
             section = page.rsplit(".", 1)[1]
@@ -201,7 +201,7 @@ def share_tree(products, share):
 
 
 def installed(text):
-    """A unit or policy as the package has it: its commands are in /usr/bin, and it is installed already."""
+    """A unit or policy for the package, with its commands in /usr/bin."""
     header, begin, rest = text.partition("[Unit]")
     if begin:
         name = "waterh-emulator" if "waterh-emulator run" in rest else "waterh-tracker" if "waterh-tracker" in rest else "waterh-gateway"
@@ -216,7 +216,7 @@ def installed(text):
 
 
 def tree(products, folder, programs=True):
-    """What the Debian package puts below /."""
+    """Writes the files of the Debian package."""
     share = os.path.join(folder, "usr/share")
     share_tree(products, share)
     for name in SYSTEM_UNITS:
@@ -228,7 +228,7 @@ def tree(products, folder, programs=True):
     put(os.path.join(folder, "lib/udev/rules.d/70-waterh.rules"), installed(read(os.path.join(UNITS, "70-waterh.rules"))))
     put(os.path.join(folder, "etc/waterh/waterh.toml"), source=os.path.join(HERE, "waterh.toml"), mode=0o640)
     put(os.path.join(share, "lintian/overrides/waterh"), source=os.path.join(HERE, "debian/lintian-overrides"))
-    # Wireshark and tshark read it there; without them nobody does.
+    # Wireshark and tshark read their plugins there.
     plugins = os.path.join(folder, "usr/lib", sysconfig.get_config_var("MULTIARCH"), "wireshark/plugins")
     os.makedirs(plugins, exist_ok=True)
     os.symlink("../../../../share/waterh/waterh.lua", os.path.join(plugins, "waterh.lua"))
@@ -238,7 +238,7 @@ def tree(products, folder, programs=True):
 
 
 def commands(products, folder):
-    """One program that has a name for each command."""
+    """Writes one program with a name for each command."""
     first, *others = [os.path.join(folder, name) for name in manual.COMMANDS]
     stripped(os.path.join(products, "waterh"), first)
     for other in others:
@@ -246,33 +246,33 @@ def commands(products, folder):
 
 
 def backtracer(folder):
-    """The program that writes a crashed one's stack into the journal, which the units name: the toolchain's, of the same version as the runtime inside."""
+    """Copies the toolchain's swift-backtrace, which prints the stack of a crashed program; the units name it."""
     source = os.path.join(os.path.dirname(os.path.realpath(shutil.which("swift") or "")), "../libexec/swift/linux/swift-backtrace-static")
     if not os.path.exists(source):
-        print("pack.py: the toolchain has no swift-backtrace-static: a crash will leave no stack in the journal", file=sys.stderr)
+        print("pack.py: the toolchain has no swift-backtrace-static, so a crash prints no stack", file=sys.stderr)
         return
     put(os.path.join(folder, "swift-backtrace"), source=source, mode=0o755)
     subprocess.run(["strip", "--strip-unneeded", "--remove-section=.comment", os.path.join(folder, "swift-backtrace")], check=True)
 
 
 def stripped(source, target):
-    """A program without symbols, and without the build machine's folders for libraries."""
+    """Copies a program without symbols and without the library paths of the build."""
     put(target, source=source, mode=0o755)
     subprocess.run(["strip", "--strip-unneeded", "--remove-section=.comment", target], check=True)
     subprocess.run(["chrpath", "-d", target], check=True, stdout=subprocess.DEVNULL)
 
 
 def libraries(program):
-    """The files of a program's libraries by name, without glibc's."""
+    """The paths of a program's libraries by name, except those of glibc."""
     text = output("ldd", program)
     if "not found" in text:
-        raise manual.Wrong(f"a library of {program} is not here:\n{text}")
+        raise manual.Wrong(f"a library of {program} is missing:\n{text}")
     found = re.findall(r"^\s*(\S+) => (/\S+) ", text, re.M)
     return {name: path for name, path in found if not GLIBC.match(name)}
 
 
 def bundled(source, target, search):
-    """A program or library without symbols that looks for its libraries in the folder `search` first."""
+    """Copies a program or library without symbols that searches `search` for libraries first."""
     put(target, source=source, mode=0o755)
     subprocess.run(["strip", "--strip-unneeded", target], check=True)
     subprocess.run(["patchelf", "--force-rpath", "--set-rpath", search, target], check=True)
@@ -282,7 +282,7 @@ def licences(paths):
     """The copyright files of the Debian packages that libraries come from, by package."""
     found = {}
     for path in sorted(paths):
-        # Where /lib is a link to /usr/lib, a package may list either of them.
+        # If /lib is a link to /usr/lib, a package can list either of them.
         real = os.path.realpath(path)
         for name in (real, real.removeprefix("/usr"), path):
             listed = subprocess.run(["dpkg", "-S", name], capture_output=True, text=True)
@@ -291,12 +291,12 @@ def licences(paths):
                 found[package] = f"/usr/share/doc/{package}/copyright"
                 break
         else:
-            raise manual.Wrong(f"no package has {path}, so its licence is not known")
+            raise manual.Wrong(f"no package contains {path}, so its licence is unknown")
     return found
 
 
 def linked(*programs):
-    """What the programs link, as packages with the versions that they need (dpkg-shlibdeps)."""
+    """The packages that the programs link, with their versions (dpkg-shlibdeps)."""
     with tempfile.TemporaryDirectory() as place:
         put(os.path.join(place, "debian/control"), f"Source: waterh\nMaintainer: {maintainer()}\n\nPackage: waterh\nArchitecture: any\n")
         line = output("dpkg-shlibdeps", "-O", *programs, cwd=place)
@@ -304,7 +304,7 @@ def linked(*programs):
 
 
 def dependencies(folder):
-    """Of the commands."""
+    """The dependencies of the commands."""
     return ", ".join(sorted(linked(*sorted(glob.glob(os.path.join(folder, "usr/bin/*")))) + OTHER_DEPENDENCIES))
 
 
@@ -315,13 +315,13 @@ def control(folder):
         f"Package: waterh\nVersion: {version()}\nArchitecture: {output('dpkg', '--print-architecture').strip()}\nMaintainer: {maintainer()}\n"
         f"Installed-Size: {(size + 1023) // 1024}\nDepends: {dependencies(folder)}\nRecommends: {RECOMMENDS}\nSuggests: {SUGGESTS}\nSection: utils\nPriority: optional\n"
         "Description: smart bottles by WaterH without a phone app\n"
-        " The gateway takes the drinks from a WaterH smart bottle over Bluetooth LE,\n stores them, and only then lets the bottle forget them; its service shows the\n"
-        " day as a page, on the desktop, on a phone and in Home Assistant.\n .\n"
-        " With it come the tracker for the command line, a bottle that does not exist\n for tests, and a reader of Bluetooth captures.\n")
+        " The gateway reads the drink log of a WaterH smart bottle over Bluetooth LE,\n stores it, and then acknowledges it. Its service shows the day on a web page,\n"
+        " on the desktop, on a phone and in Home Assistant.\n .\n"
+        " The package also has a tracker for the command line, an emulated bottle for\n tests, and tools for Bluetooth captures.\n")
 
 
 def settle(folder):
-    """Every file and folder at the commit's time."""
+    """Sets the times of all files and folders to the commit's time."""
     for place, _, names in os.walk(folder, topdown=False):
         for name in names + ["."]:
             os.utime(os.path.join(place, name), (epoch(), epoch()), follow_symlinks=False)
@@ -349,7 +349,7 @@ def debian(products, out):
 
 
 def symbols(products, out):
-    """Makes the package of the programs' symbols, by which a stack in the journal has names and lines; returns its path."""
+    """Makes the package of the symbols; returns its path."""
     program = os.path.join(products, "waterh")
     identity = re.search(r"Build ID: ([0-9a-f]{40})", output("readelf", "-n", program)).group(1)
     architecture = output("dpkg", "--print-architecture").strip()
@@ -364,30 +364,30 @@ def symbols(products, out):
         put(os.path.join(folder, "DEBIAN/control"), (
             f"Package: waterh-dbgsym\nVersion: {version()}\nArchitecture: {architecture}\nMaintainer: {maintainer()}\nInstalled-Size: {os.path.getsize(target) // 1024}\n"
             f"Depends: waterh (= {version()})\nSection: debug\nPriority: optional\nBuild-Ids: {identity}\n"
-            "Description: smart bottles by WaterH without a phone app (symbols)\n With them a crash of the service is told in the journal by functions and lines, and not\n by addresses alone.\n"))
+            "Description: smart bottles by WaterH without a phone app (symbols)\n With the symbols, the stack of a crash in the journal has functions and lines.\n"))
         put(os.path.join(folder, "DEBIAN/md5sums"), output("md5sum", os.path.relpath(target, folder), cwd=folder))
         return built(folder, os.path.join(out, f"waterh-dbgsym_{version()}_{architecture}.deb"))
 
 
 def built(folder, target):
-    """The folder as a package, alike each time."""
+    """Makes a package from the folder; two runs have identical results."""
     for place, _, _ in os.walk(folder):
         os.chmod(place, 0o755)
     settle(folder)
-    # One thread: the number of them changes what xz writes. A low level: the runtime is large. (lintian of Debian 12 knows no zstd.)
+    # The number of threads changes xz's output. The runtime is large, so the level is low. lintian of Debian 12 does not support zstd.
     environment = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch()), "DPKG_DEB_THREADS_MAX": "1"}
     subprocess.run(["dpkg-deb", "--root-owner-group", "-Zxz", "-z1", "--build", folder, target], check=True, stdout=subprocess.DEVNULL, env=environment)
     return target
 
 
 def fields(name, architecture, lines, files):
-    """A package's control file; `files`: the folder whose size is stated."""
+    """The control file of a package; `files`: its folder."""
     size = sum(os.lstat(os.path.join(place, one)).st_size for place, _, names in os.walk(files) for one in names)
     return f"Package: {name}\nVersion: {version()}\nArchitecture: {architecture}\nMaintainer: {maintainer()}\nInstalled-Size: {(size + 1023) // 1024}\n{lines}"
 
 
 def side_package(name, architecture, lines, fill, out):
-    """Makes a package without scripts and configuration: `fill` puts everything below its folder. Returns its path."""
+    """Makes a package without scripts and configuration; `fill` writes its files. Returns its path."""
     with tempfile.TemporaryDirectory() as place:
         folder = os.path.join(place, name)
         os.umask(0o022)
@@ -409,7 +409,7 @@ Comment: Debian's kernel, unpacked and otherwise unchanged, and in the initrd mo
 Files: usr/lib/waterh-bench-machine/linux
 Copyright: Linus Torvalds and others
 License: GPL-2
-Comment: Built by build-kernel with linux.config, both beside it, from Debian's package linux-source, which has its source.
+Comment: Built by build-kernel with linux.config, which are in the same folder, from Debian's package linux-source, which has its source.
 
 Files: usr/lib/waterh-bench-machine/initrd usr/lib/waterh-bench-machine/bluez-*
 Copyright: the authors of BlueZ, BusyBox, D-Bus, glibc and the libraries that they need
@@ -422,7 +422,7 @@ License: GPL-2
 
 
 def machine(shipped, out):
-    """Makes the package of the bench machine, which starts without a network; returns its path."""
+    """Makes the package of the test VM; returns its path."""
     def fill(folder):
         home = os.path.join(folder, "usr/lib/waterh-bench-machine")
         put(os.path.join(home, "vm"), source=os.path.join(ROOT, "hardware/machine/vm"), mode=0o755)
@@ -438,30 +438,30 @@ def machine(shipped, out):
         for example in sorted(glob.glob(os.path.join(ROOT, "hardware/ci/machine*"))):
             put(os.path.join(doc, "examples", os.path.basename(example)), source=example)
         help_text = output(os.path.join(ROOT, "hardware/machine/vm"), "--help").replace("hardware/bench vm", "waterh-bench-vm")
-        put(os.path.join(folder, "usr/share/man/man1/waterh-bench-vm.1.gz"), zipped(manual.plain_page("waterh-bench-vm", "runs a command where there is Bluetooth", help_text, epoch())))
+        put(os.path.join(folder, "usr/share/man/man1/waterh-bench-vm.1.gz"), zipped(manual.plain_page("waterh-bench-vm", "run a command in a VM with virtual Bluetooth adapters", help_text, epoch())))
         put(os.path.join(folder, "usr/share/lintian/overrides/waterh-bench-machine"), source=os.path.join(HERE, "debian/lintian-overrides-machine"))
 
     return side_package("waterh-bench-machine", output("dpkg", "--print-architecture").strip(), (
         f"Depends: {', '.join(sorted(linked(os.path.join(os.path.abspath(shipped), 'linux')) + ['qemu-system-x86']))}\nRecommends: waterh\nSection: utils\nPriority: optional\n"
-        "Description: machine with virtual Bluetooth adapters, for tests\n"
-        " A command runs in a virtual machine with Debian's kernel, system bus and\n bluetoothd and with virtual Bluetooth LE adapters. Neither Bluetooth, nor\n"
-        " /dev/kvm, nor a network is needed. Kernel and initramfs are inside.\n"), fill, out)
+        "Description: VM with virtual Bluetooth adapters, for tests\n"
+        " Runs a command in a virtual machine with Debian's kernel, system bus and\n bluetoothd and with virtual Bluetooth LE adapters. It needs neither Bluetooth\n"
+        " nor /dev/kvm nor a network. The package has the kernel and the initramfs.\n"), fill, out)
 
 
 def documentation(site, out):
-    """Makes the package of the documentation's site, which opens from disk; returns its path."""
+    """Makes the package of the documentation; returns its path."""
     def fill(folder):
         doc = os.path.join(folder, "usr/share/doc/waterh-doc")
         for name in sorted(os.listdir(site)):
             put(os.path.join(doc, "html", name), source=os.path.join(site, name))
         put(os.path.join(doc, "copyright"), copyright_text().split("\nFiles: linked/")[0].rstrip() + "\n")
         put(os.path.join(folder, "usr/share/doc-base/waterh-doc.waterh"), (
-            "Document: waterh\nTitle: WaterH: bottle, gateway and captures\nAuthor: The waterh-bench authors\nAbstract: README, the law of the protocol and of the day, and every target's symbols.\n"
+            "Document: waterh\nTitle: WaterH: bottle, gateway and captures\nAuthor: The waterh-bench authors\nAbstract: README, the specifications of protocol and tracker, and all symbols.\n"
             "Section: Programming\n\nFormat: HTML\nIndex: /usr/share/doc/waterh-doc/html/index.html\nFiles: /usr/share/doc/waterh-doc/html/*.html\n"))
 
     return side_package("waterh-doc", "all", (
         "Section: doc\nPriority: optional\n"
-        "Description: smart bottles by WaterH without a phone app (documentation)\n The README, the law of the bottle's protocol and of the day, and the symbols\n of every target, as a site that opens from disk:\n"
+        "Description: smart bottles by WaterH without a phone app (documentation)\n The README, the specifications of protocol and tracker, and the symbols of\n all targets, as a site of files:\n"
         " file:///usr/share/doc/waterh-doc/html/index.html\n"), fill, out)
 
 
@@ -472,7 +472,7 @@ def archive(products, out):
     with tempfile.TemporaryDirectory() as place:
         folder = os.path.join(place, name)
         commands(products, os.path.join(folder, "bin"))
-        # A library that the system lacks lies there: see install.sh.
+        # install.sh puts missing libraries there.
         subprocess.run(["patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/../lib/waterh", os.path.join(folder, "bin", manual.COMMANDS[0])], check=True)
         found = libraries(os.path.join(products, "waterh"))
         for library, path in found.items():
@@ -499,7 +499,7 @@ def archive(products, out):
             return entry
 
         with open(target, "wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=epoch()) as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:
-            tar.add(folder, name, filter=plain) # In the order of names.
+            tar.add(folder, name, filter=plain) # Sorted by name.
         return target
 
 

@@ -1,8 +1,8 @@
-"""Packs the bottle for Python's tests: a wheel with the emulator, the libraries that it needs, the shipped captures, and a fixture for pytest.
+"""Makes the wheel for Python tests: the emulator, its libraries, the shipped captures, and a fixture for pytest.
 
-usage: wheel.py PRODUCTS FOLDER        PRODUCTS: where waterh-emulator lies, from a static release build as a rule; FOLDER: where to
+usage: wheel.py PRODUCTS FOLDER        PRODUCTS: the folder of a static release build; FOLDER: for the wheel
 
-What is in it is sorted, and has the commit's time: what is packed twice is the same to the byte.
+The entries are sorted and have the commit's time: two runs have identical results.
 """
 import base64
 import glob
@@ -21,24 +21,24 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 METADATA = """Metadata-Version: 2.1
 Name: waterh-bottle
 Version: {version}
-Summary: A WaterH smart bottle that does not exist, for tests without Bluetooth
+Summary: An emulated WaterH smart bottle, for tests without Bluetooth
 License: MIT
 Requires-Python: >=3.9
 Description-Content-Type: text/markdown
 
-The emulated bottle of waterh-bench as a command, `waterh-emulator`, as the class `waterh_bottle.Bottle`, and as the fixture `bottle` for pytest. It speaks ATT
-over a Unix socket, somebody drinks from it by a control socket, and it misbehaves on demand (`faults="drop=5"`). This is nobody's official product.
+The emulated bottle of waterh-bench as a command, `waterh-emulator`, as the class `waterh_bottle.Bottle`, and as the fixture `bottle` for pytest. It
+speaks ATT over a Unix socket. A test drinks from it over a control socket, and injects faults (`faults="drop=5"`). This is not an official product.
 """
 
 
 def glibc(files):
-    """The newest version of glibc that these ask for, as the tag of a wheel says it."""
+    """The platform tag for the newest version of glibc that the files require."""
     versions = set(re.findall(r"\bGLIBC_2\.(\d+)\b", "".join(pack.output("objdump", "-T", file) for file in files)))
     return f"manylinux_2_{max(map(int, versions))}_{os.uname().machine}"
 
 
 def contents(products, place):
-    """Path in the wheel -> file."""
+    """The files by their paths in the wheel, and the platform tag."""
     files = {f"waterh_bottle/{os.path.basename(path)}": path for path in glob.glob(os.path.join(HERE, "wheel/waterh_bottle/*.py"))}
     files |= {f"waterh_bottle/captures/{os.path.basename(path)}": path for path in glob.glob(os.path.join(pack.ROOT, "captures/*"))}
     program = os.path.join(products, "waterh-emulator")
@@ -51,7 +51,7 @@ def contents(products, place):
 
 
 def wheel(products, out):
-    # A release of Python's kind: the commit's time is a number after the version's.
+    # A post release with the commit's time.
     number, _, stamp = pack.version().partition("+git")
     version = f"{number}.post{re.sub('[^0-9]', '', stamp)[:12] or 0}"
     when = time.gmtime(max(pack.epoch(), 315532800))[:6]
