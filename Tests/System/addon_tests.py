@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Home Assistant add-on: the steps of its Dockerfile in a fresh Debian in a folder, its start, and its page as ingress asks for it.
+"""The Home Assistant add-on: the steps of its Dockerfile in a fresh Debian in a folder, its start, and its page as ingress requests it.
 
 usage: addon_tests.py PACKAGE      as root
 """
@@ -16,12 +16,12 @@ INGRESS = "/api/hassio_ingress/Xk3_token-1"
 
 
 def built(system, package):
-    """Follows the Dockerfile; its last command."""
+    """Executes the Dockerfile; returns its command."""
     command = None
     for line in (ADDON / "Dockerfile").read_text().splitlines():
         word, _, rest = line.partition(" ")
         if word == "FROM":
-            check("it stands on the Debian that is tried here", rest == "debian:bookworm-slim", rest)
+            check("its base is the Debian of this test", rest == "debian:bookworm-slim", rest)
         elif word == "COPY":
             source, target = rest.split()
             system.path(target).parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def built(system, package):
         elif word == "CMD":
             command = json.loads(rest)
         elif word and not word.startswith("#"):
-            check(f"a line that is understood: {line}", False)
+            check(f"an unknown instruction: {line}", False)
     return command
 
 
@@ -58,8 +58,8 @@ def main(package):
         check("the page comes through ingress", "<title>" in page, said(result))
         check("and asks for everything below ingress's path", f'href="{INGRESS}/base.css"' in page and f'src="{INGRESS}/app.js"' in page and not re.search(r' (href|src)="/(?!api/hassio_ingress)', page), page[:1500])
         check("its script knows that path", "hassio_ingress" in script, script)
-        check("the day is there without a token: who comes from ingress is logged in", "dailyGoalMl" in state, state)
-        check("somebody may write", "250" in drink, drink + result.stderr)
+        check("the day needs no token: ingress is signed in", "dailyGoalMl" in state, state)
+        check("a drink can be logged", "250" in drink, drink + result.stderr)
         written = system.path("/data/waterh.toml").read_text()
         check("options are configuration", 'units = "oz"' in written and 'zone = "Europe/Berlin"' in written and "bottle" not in written, written)
         check("the drinks are where backups look", system.path("/data/waterh.sqlite").exists())

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A real Home Assistant as the judge of what the service tells it: entities, units, classes, and not one warning about us.
+"""The service with a real Home Assistant: entities, units, classes, and no warnings about it.
 
 usage: homeassistant.py PRODUCTS ROOT
 
-Debian 13 goes into ROOT (debootstrap, ten minutes and 2 GB once), with Home Assistant and its Python. Then a real mosquitto, the service and the emulator run beside it.
+ROOT gets Debian 13 with Home Assistant (debootstrap, ten minutes and 2 GB once). Then mosquitto, the service and the emulator run next to it.
 """
 import datetime
 import json
@@ -12,13 +12,14 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
-# The last that runs on Debian 13's Python. The others in the versions that its manifests name: it installs nothing while it runs.
+from programs import free_port, mosquitto
+
+# The last version that runs on Debian 13's Python, and its requirements: it installs nothing at run time.
 PACKAGES = ["homeassistant==2026.2.3", "paho-mqtt==2.1.0", "numpy==2.3.2", "hassil==3.5.0", "home-assistant-intents==2026.1.28", "PyTurboJPEG==1.8.0", "av==16.0.1",
             "home-assistant-frontend==20260128.6"]
 DEBIAN = "python3,python3-venv,ca-certificates,gcc,g++,libc6-dev,python3-dev,libffi-dev,libjpeg62-turbo"
@@ -27,7 +28,7 @@ BOTTLE = "A4:C1:38:01:02:03"
 SECOND = "A4:C1:38:0A:0B:0C"
 LIMIT = 60
 
-# Entity: unit, device class, state class. What has none has None.
+# Entity: unit, device class, state class.
 DAY = {
     "sensor.hydration_today": ("mL", "volume", "total"), "sensor.hydration_lifetime": ("L", "water", "total_increasing"), "sensor.hydration_progress": ("%", None, "measurement"),
     "sensor.hydration_left": ("mL", "volume_storage", "measurement"),
@@ -49,15 +50,9 @@ BOTTLE_COMMANDS = {
     "select.waterh_boost_24oz_bottle_reminder": (None, None, None),
 }
 ALL = DAY | DAY_COMMANDS | BOTTLE_OWN | BOTTLE_COMMANDS
-# What comes and goes: the goal without commands, and a second bottle, which is known by its address.
+# The goal without commands, and a second bottle, which has its address as a name.
 GOAL = {"sensor.hydration_goal": ("mL", None, None)}
 SECOND_OWN = {entity.replace("waterh_boost_24oz", SECOND.lower().replace(":", "_")): kinds for entity, kinds in BOTTLE_OWN.items()}
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def prepare(root):
@@ -88,12 +83,12 @@ class Bench:
         self.port = free_port()
         self.store = self.folder / "t.sqlite"
         self.failures, self.running, self.asked = [], {}, 0
-        # Somewhere it is the middle of the afternoon right now: a day that is behind its pace.
+        # A zone in which it is afternoon: the day has a deficit.
         offset = 15 - datetime.datetime.now(datetime.timezone.utc).hour
         offset -= 24 if offset > 14 else 0
         self.zone = f"Etc/GMT{-offset:+d}" if offset else "Etc/UTC"
 
-    # The parts
+    # The programs
 
     def start(self, name, command, **options):
         log = open(self.folder / f"{name}.log", "ab")
@@ -105,14 +100,11 @@ class Bench:
         process.wait(limit)
 
     def broker(self):
-        conf = self.folder / "mosquitto.conf"
-        conf.write_text(f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\npersistence_location {self.folder}/\nautosave_interval 1\n"
-                        f"autosave_on_changes true\nmax_queued_messages 0\nuser {'root' if os.geteuid() == 0 else 'mosquitto'}\n")
-        self.start("broker", [shutil.which("mosquitto") or "/usr/sbin/mosquitto", "-c", conf])
+        self.start("broker", mosquitto(self.folder, self.port, f"persistence true\npersistence_location {self.folder}/\nautosave_interval 1\nautosave_on_changes true\n"))
         self.until("the broker", lambda: subprocess.run(["mosquitto_pub", "-p", str(self.port), "-t", "bench/hello", "-m", "x"], capture_output=True).returncode == 0)
 
     def listen(self):
-        self.start("ear", ["mosquitto_sub", "-p", self.port, "-q", "1", "-i", "ear", "-c", "-v", "-t", "ha/#", "-t", "hydration/#", "-t", "bench/#"])
+        self.start("subscriber", ["mosquitto_sub", "-p", self.port, "-q", "1", "-i", "subscriber", "-c", "-v", "-t", "ha/#", "-t", "hydration/#", "-t", "bench/#"])
 
     def emulator(self):
         self.start("emulator", [f"{self.products}/waterh-emulator", "run", "--link", f"unix:{self.folder}/b.sock", "--control", f"unix:{self.folder}/c.sock", "--address", BOTTLE,
@@ -135,15 +127,15 @@ class Bench:
     def call(self, action, entity, **data):
         self.publish("bench/call", json.dumps({"action": action, "entity": entity, "data": data}))
 
-    # What is seen
+    # The results
 
-    def heard(self):
-        return (self.folder / "ear.log").read_text(errors="replace") if (self.folder / "ear.log").exists() else ""
+    def received(self):
+        return (self.folder / "subscriber.log").read_text(errors="replace") if (self.folder / "subscriber.log").exists() else ""
 
     def states(self):
-        """What Home Assistant says of each entity, attribute by attribute: the last word of each."""
+        """The last state and attributes of each entity."""
         found = {}
-        for line in self.heard().splitlines():
+        for line in self.received().splitlines():
             topic, _, value = line.partition(" ")
             parts = topic.split("/")
             if len(parts) == 4 and parts[0] == "ha":
@@ -156,14 +148,14 @@ class Bench:
         return found
 
     def last(self, topic):
-        lines = [line.partition(" ")[2] for line in self.heard().splitlines() if line.startswith(topic + " ")]
+        lines = [line.partition(" ")[2] for line in self.received().splitlines() if line.startswith(topic + " ")]
         return lines[-1] if lines else None
 
     def state(self, entity):
         return self.states().get(entity, {}).get("state")
 
     def listed(self):
-        """Home Assistant's own list of what is ours, asked for: what it streams while the broker goes away is lost, or comes after what is newer. None where it does not answer."""
+        """Home Assistant's current list of our entities; None without a response. Its stream of states is incomplete after a broker restart."""
         self.asked += 1
         if subprocess.run(["mosquitto_pub", "-p", str(self.port), "-q", "1", "-t", "bench/list", "-m", str(self.asked)], capture_output=True).returncode != 0:
             return None
@@ -186,7 +178,7 @@ class Bench:
         return False
 
     def are(self, what, entities, fits, limit=LIMIT):
-        """Waits until every one of these entities fits, with its unit and classes; names those that do not, and what is too much. Prints the list."""
+        """Waits until all these entities fit, with units and classes; reports those that do not, and additional ones. Prints the list."""
         end, found = time.monotonic() + limit, None
         while time.monotonic() < end:
             found = self.listed()
@@ -198,11 +190,11 @@ class Bench:
             if not fits(state):
                 self.failures.append(f"{what}: {entity} is {state}")
                 print("FAILED", self.failures[-1], flush=True)
-        self.judge(what, entities, found or {})
+        self.check(what, entities, found or {})
         self.show(what)
 
-    def judge(self, what, entities, found):
-        """Unit, device class and state class of each, whatever its state is; and nothing else of ours is there."""
+    def check(self, what, entities, found):
+        """Checks unit, device class and state class of each entity, and that there are no others."""
         for entity, one in sorted(found.items()):
             said = (one["unit"], one["class"], one["kind"])
             if entity not in entities:
@@ -214,7 +206,7 @@ class Bench:
             print("FAILED", self.failures[-1], flush=True)
 
     def show(self, what):
-        """Prints the list as Home Assistant has it now."""
+        """Prints the current list."""
         print(f"{what}:", flush=True)
         for one in sorted((self.listed() or {}).values(), key=lambda one: one["entity"]):
             print("  " + " | ".join(str(one[name]) for name in ("entity", "state", "unit", "class", "kind") if one[name] is not None), flush=True)
@@ -224,7 +216,7 @@ class Bench:
         entries = json.loads(file.read_text())["data"]["entities"] if file.exists() else []
         return {entry["entity_id"] for entry in entries if entry["unique_id"].startswith("waterh_")}
 
-    # The story
+    # The steps
 
     def furnish(self):
         storage = self.config / ".storage"
@@ -289,7 +281,7 @@ automation:
             self.tracker("settings", "set", name, value)
         self.emulator()
         self.service()
-        self.until("the service's first word", lambda: "hydration/availability online" in self.heard())
+        self.until("the service's first word", lambda: "hydration/availability online" in self.received())
         self.home()
         there = lambda state: state not in (None, "unavailable")
         self.are("after discovery", ALL, there, 180)
@@ -349,7 +341,7 @@ automation:
         self.stop("home", signal.SIGINT)
         self.failures += [f"the registry: {entity} is missing" for entity in sorted(set(ALL) - self.registry())]
         self.failures += [f"the registry: {entity} is too much" for entity in sorted(self.registry() - set(ALL))]
-        (self.folder / "ear.log").write_text("")
+        (self.folder / "subscriber.log").write_text("")
         self.home()
         self.are("after Home Assistant's restart", ALL, there, 180)
         self.until("the day after its restart", lambda: self.state("sensor.hydration_today") == today)
@@ -363,12 +355,12 @@ automation:
         if self.registry() != left:
             self.failures.append(f"without commands: {sorted(self.registry() ^ left)}")
         self.home()
-        (self.folder / "ear.log").write_text("")
+        (self.folder / "subscriber.log").write_text("")
         self.are("without commands", left, there, 180)
 
         print("a second bottle, one less, then none", flush=True)
         self.stop("service")
-        # What a purge takes are the settings: the broker's address has to stand in the configuration to outlive them.
+        # A purge deletes the settings, so the broker must be in the configuration.
         with open(self.folder / "waterh.toml", "a") as file:
             file.write(f'[mqtt]\nurl = "mqtt://127.0.0.1:{self.port}"\n')
         self.service()
@@ -399,7 +391,7 @@ automation:
         self.running["service"].send_signal(signal.SIGHUP)
 
     def warnings(self):
-        """What Home Assistant said about us, or about what we brought; connections that we broke ourselves are no finding."""
+        """The warnings of Home Assistant about us, except those about connections that this test ended."""
         expected = re.compile(r"Failed to connect to MQTT|Disconnected from MQTT|Error returned from MQTT|Connected to MQTT|Connection (lost|refused)|No ACK from MQTT|failed to receive on socket|mqtt_statestream/__init__")
         lines = set()
         for line in (self.folder / "home.log").read_text(errors="replace").splitlines():
@@ -417,9 +409,9 @@ automation:
 def main():
     products, root = sys.argv[1], pathlib.Path(sys.argv[2])
     if os.geteuid() != 0:
-        sys.exit("homeassistant: this has to be root: it puts a Debian into a folder and runs it there.")
+        sys.exit("homeassistant: requires root")
     if not os.environ.get("WATERH_OWN_MOUNTS"):
-        # Its mounts go away with it.
+        # A mount namespace: its mounts disappear with the process.
         os.execvpe("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv], os.environ | {"WATERH_OWN_MOUNTS": "1"})
     prepare(root)
     bench = Bench(products, root)
@@ -433,7 +425,7 @@ def main():
         print("\n".join(["", "FAILED:"] + found))
         sys.exit(f"see {bench.folder}")
     shutil.rmtree(bench.folder, ignore_errors=True)
-    print("Home Assistant takes everything and complains of nothing.")
+    print("Home Assistant has all entities and no warnings.")
 
 
 main()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The container image, started by hand as its layers and its configuration say: no engine, only what an engine does.
+"""The container image, unpacked and started without a container engine.
 
 usage: image_tests.py IMAGE       IMAGE: the folder waterh-image. As root; needs umoci.
 """

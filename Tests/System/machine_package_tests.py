@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The bench machine as a package, in a fresh Debian in a folder: it starts there without a network, a second time in a second, and a foreign test meets the
-bottle in it with a Bluetooth library of its own.
+"""The package of the test VM in a fresh Debian in a folder: it starts without a network, quickly from its snapshot, and a test with bleak reads the
+bottle in it.
 
-usage: machine_package_tests.py FOLDER [SUITE]      FOLDER: where `hardware/bench package` put the packages. SUITE: bookworm (default), trixie. As root; needs PyPI.
+usage: machine_package_tests.py FOLDER [SUITE]      FOLDER: of `hardware/bench package`. SUITE: bookworm (default), trixie. As root; needs PyPI.
 """
 import os
 import pathlib
@@ -39,11 +39,11 @@ def main(folder, suite):
         program = system.run("waterh-bench-vm --user-mode -- ls /sys/class/bluetooth", lonely=True, limit=300)
         check(f"{suite}: Linux as a program, without a network", program.returncode == 0 and "hci1" in program.stdout, said(program))
         wrong = system.run("waterh-bench-vm --bluez 5.50 -- true", lonely=True)
-        check(f"{suite}: a bluetoothd that is not in it is told", wrong.returncode == 125 and "5.50" in wrong.stderr, said(wrong))
+        check(f"{suite}: an unknown bluetoothd is reported", wrong.returncode == 125 and "5.50" in wrong.stderr, said(wrong))
         sources = system.run("waterh-bench-vm --bluez /srv -- true", lonely=True)
-        check(f"{suite}: what a bluetoothd of one's own takes is told", sources.returncode == 125 and "build-bluez: make is missing: apt-get install" in sources.stderr, said(sources))
+        check(f"{suite}: missing build tools for another bluetoothd are reported", sources.returncode == 125 and "build-bluez: make is missing: apt-get install" in sources.stderr, said(sources))
         example = "/usr/share/doc/waterh-bench-machine/examples/machine_bleak.py"
-        # PyPI is reached as this machine reaches it: where that is by a server with a certificate of its own, the folder trusts it, too.
+        # This machine's configuration and certificates for PyPI.
         for file in ("/etc/pip.conf", "/etc/ssl/certs/ca-certificates.crt"):
             if os.path.exists(file):
                 system.path(file).parent.mkdir(parents=True, exist_ok=True)

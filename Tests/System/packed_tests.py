@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The packages as files: what their judge says of them, and whether they come out the same again.
+"""The packages as files: lintian, and a second run of pack.py.
 
-usage: packed_tests.py FOLDER      FOLDER: where `hardware/bench package` put the packages. As root; needs lintian.
+usage: packed_tests.py FOLDER      FOLDER: of `hardware/bench package`. As root; needs lintian.
 """
 import glob
 import hashlib

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The package under a real systemd, in the bench machine: a fresh Debian with bluetoothd, and all that happens to a service in its life.
+"""The package with systemd in the test VM: a fresh Debian with bluetoothd, and the life of a service.
 
 usage: systemd_tests.py FOLDER [SUITE]...
 
-FOLDER: where `hardware/bench package` put the package. SUITE: bookworm (default), trixie. As root. What has to hold is in systemd_guest.sh.
+FOLDER: of `hardware/bench package`. SUITE: bookworm (default), trixie. As root. The checks are in systemd_guest.sh.
 """
 import os
 import pathlib
@@ -17,12 +17,12 @@ import tempfile
 import package_tests
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
-# What the package recommends is there, too: the machine has no network.
+# With the recommended packages: the VM has no network.
 INCLUDED = ["systemd", "systemd-sysv", "dbus", "udev", "bluez", "curl", "ca-certificates", "libpam-systemd", "dbus-user-session", "procps"]
 
 
 def another(package, folder, name, version, step=None):
-    """The same package under another version; `step`: what its stores have had besides."""
+    """The same package with another version; `step`: an additional migration of its stores."""
     place = os.path.join(folder, name)
     subprocess.run(["dpkg-deb", "-R", package, place], check=True)
     control = pathlib.Path(place, "DEBIAN/control")
@@ -64,7 +64,7 @@ def system(suite, package):
 
 
 def tomorrow(package, folder):
-    """A store that a later version has made: one migration more than these programs know."""
+    """A store of a later version, with one unknown migration."""
     place = os.path.join(folder, "programs")
     subprocess.run(["dpkg-deb", "-x", package, place], check=True)
     store = os.path.join(folder, "tomorrow.sqlite")
@@ -79,12 +79,12 @@ def tomorrow(package, folder):
 
 
 def readme():
-    """The README's installation, and the output that it shows."""
+    """The installation in the README, and its output."""
     return re.search(r"^```sh package\n(.*?)^```\n+^```text\n(.*?)^```", (HERE / "README.md").read_text(), re.M | re.S).groups()
 
 
 def absent(shown, printed):
-    """The first line that was to be printed, in this order, and was not: figures and blanks may differ from day to day, and what follows a … at a line's end."""
+    """The first expected line that was not printed, in this order. Numbers, spaces and text after a … can differ."""
     def plain(line):
         return re.sub(r" +", " ", re.sub(r"[0-9]+", "0", line)).strip()
     rest = [plain(line) for line in printed.splitlines()]
@@ -102,7 +102,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     if os.geteuid() != 0:
-        sys.exit("systemd_tests.py: a system in a folder takes root")
+        sys.exit("systemd_tests.py: requires root")
     package, suites = package_tests.newest(sys.argv[1], "waterh_*.deb"), sys.argv[2:] or ["bookworm"]
     failed = []
     for suite in suites:

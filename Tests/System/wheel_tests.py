@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The wheel, installed into a fresh environment of Python, as an app's developer does it.
+"""The wheel in a new virtual environment.
 
 usage: wheel_tests.py WHEEL      needs venv and PyPI (pytest)
 """
@@ -45,9 +45,9 @@ def main(wheel):
         suite = xml.parse(report).getroot().find("testsuite")
         assert (suite.get("tests"), suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("3", "0", "0", "0"), report.read_text()
         print(f"ok      the example's three tests pass, by the fixture bottle, in {float(suite.get('time')):.1f} s", flush=True)
-        # The word in brackets is not what this question itself is called.
+        # The brackets keep pgrep from finding its own shell.
         run("sh", "-c", f"! pgrep -f '{place}/.*/bin/waterh-emulator [r]un'")
-        print("ok      nothing runs on", flush=True)
+        print("ok      no process is left", flush=True)
 
 
 if __name__ == "__main__":

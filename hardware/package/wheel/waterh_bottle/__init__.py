@@ -1,4 +1,4 @@
-"""A WaterH bottle that does not exist, for tests: `waterh-emulator` with somebody who drinks from it. Needs no Bluetooth.
+"""An emulated WaterH bottle for tests: `waterh-emulator` with somebody who drinks from it. Needs no Bluetooth.
 
     from waterh_bottle import Bottle
 
