@@ -1,7 +1,5 @@
-"""The HCI monitor channel, which sees what passes between the kernel and a controller: a clock that belongs to neither
-of two programs that are compared."""
+"""Times of HCI commands and events from the monitor channel, independent of the compared programs."""
 import ctypes
-import os
 import select
 import socket
 import struct
@@ -30,14 +28,14 @@ class Monitor:
         self.thread = threading.Thread(target=self.follow, daemon=True)
 
     def __enter__(self):
-        # What passed before we were asked does not count.
+        # Discard earlier packets.
         while select.select([self.socket], [], [], 0)[0]:
             self.socket.recv(65536)
         self.thread.start()
         return self
 
     def __exit__(self, *_):
-        # An end that is still to come, because nobody waited for it, counts too.
+        # Wait for the last disconnection.
         limit = time.monotonic() + 10
         while self.words().count("disconnected") < self.words().count("connected") and time.monotonic() < limit:
             time.sleep(0.05)

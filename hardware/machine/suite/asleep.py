@@ -1,4 +1,4 @@
-"""A machine that falls asleep in the middle of what we do, as `vm --suspend` and, inside, `sleeper` make it."""
+"""A suspended machine: `vm --suspend`, and `sleeper` in the VM."""
 import subprocess
 
 from bench import PRODUCTS, Emulator, ensure_bluetoothd, expect, poll_until, run, run_tests, store
@@ -8,12 +8,12 @@ from troubles import state, until
 
 
 def naps():
-    """How often the kernel has woken up again, by its own log."""
+    """The number of resumes in the kernel's log."""
     return run("dmesg").count("PM: suspend exit")
 
 
 def the_service_goes_on_after_a_sleep():
-    """The sleep is the one that the machine was asked for (--suspend), once the service has its bottle."""
+    """The suspend of `vm --suspend`, after the service has its bottle."""
     place = store()
     with Emulator("--profile", "retail") as bottle:
         service = Service(place, 8081)

@@ -1,4 +1,4 @@
-"""A bad air, as `vm --air-loss` and `--latency` and, inside, `air-faults` make it: the pair gets on, and no sip is lost or counted twice."""
+"""A lossy air: `vm --air-loss` and `--latency`, and `air-faults` in the VM. No sip is lost or counted twice."""
 import struct
 import time
 
@@ -6,12 +6,12 @@ from bench import Emulator, expect, poll_until, run, run_tests, store
 from pair import rows
 from troubles import BOTTLE, connected, is_connected, state, until
 
-# What this group's machine was started with (hardware/machine/tests).
+# The options of this group's VM (hardware/machine/tests).
 LATENCY_MS, LOSS_PERCENT = 30, 10
 
 
 def faults():
-    """What the virtual controllers read: latency, loss, and where the dice begin."""
+    """The settings of the virtual controllers: latency, loss and seed."""
     with open("/run/air", "rb") as file:
         return struct.unpack("<III", file.read(12))
 
@@ -41,7 +41,7 @@ def readable():
 
 
 def read(path):
-    """How long one question and its answer take; nothing where there was none."""
+    """The seconds of one read, or None if it failed."""
     began = time.monotonic()
     done = run("busctl", "--timeout=60", "call", "org.bluez", path, "org.bluez.GattCharacteristic1", "ReadValue", "a{sv}", "0", check=False)
     return time.monotonic() - began if done.returncode == 0 else None

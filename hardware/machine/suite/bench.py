@@ -1,4 +1,4 @@
-"""What the tests inside the bench machine share: programs with limits, the air, bluetoothd, and short sentences."""
+"""What the tests in the test VM share: programs with time limits, recordings of the air, and bluetoothd."""
 import asyncio
 import ctypes
 import json
@@ -12,15 +12,15 @@ import tempfile
 import time
 
 PRODUCTS = os.environ["BENCH_PRODUCTS"]
-# The emulated bottle has the address of its adapter, hci1. Without a name a poll over the air is refused.
+# The emulated bottle has the address of its adapter, hci1. Over the air, a poll must name its bottle.
 os.environ.setdefault("WATERH_BOTTLE", "00:AA:01:01:00:01")
 OUT = os.environ.get("BENCH_OUT", tempfile.gettempdir())
-# Under emulated processors, on a machine with other work to do, everything takes its time.
+# Seconds: emulated processors on a busy machine are slow.
 PATIENCE = float(os.environ.get("BENCH_PATIENCE", "120"))
 
 
 class Failure(Exception):
-    """A test's finding: what was expected and what came."""
+    """The reason why a test failed."""
 
 
 def expect(condition, sentence):
@@ -29,7 +29,7 @@ def expect(condition, sentence):
 
 
 def run(*command, limit=PATIENCE, check=True):
-    """Runs to the end; standard output as text."""
+    """Runs a command; returns its output, or without `check` the whole result."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
     except subprocess.TimeoutExpired as late:
@@ -40,14 +40,14 @@ def run(*command, limit=PATIENCE, check=True):
 
 
 class Emulator:
-    """`waterh-emulator run`, from its ready line to its end."""
+    """`waterh-emulator run`, from the line "ready" to its end."""
 
     def __init__(self, *options, link="bluez:hci1", zone=None):
-        """`zone`: the time zone of the bottle's clock, by default this machine's."""
+        """`zone`: the time zone of the bottle's clock (default: this machine's)."""
         self.folder = tempfile.mkdtemp()
         self.control = f"unix:{self.folder}/control"
         command = [f"{PRODUCTS}/waterh-emulator", "run", "--link", link, *options]
-        # A gadget has no hands to be acted on with.
+        # A cloned peripheral has no control socket.
         if "--gadget" not in options:
             command += ["--control", self.control]
         self.log = open(f"{self.folder}/log", "w+")
@@ -70,8 +70,8 @@ class Emulator:
         self.log.seek(0)
         raise Failure(f"the emulator did not say '{start}': {text!r}, {self.log.read()[-800:]!r}, exit {self.process.poll()}")
 
-    def tell(self, requests):
-        """By the control socket itself: starting a program for each takes its time under emulated processors. The last answer."""
+    def control_requests(self, requests):
+        """Sends requests to the control socket; returns the last status. Starting a program for each would be slow."""
         status = None
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
             control.settimeout(PATIENCE)
@@ -85,10 +85,10 @@ class Emulator:
         return status
 
     def sip(self, amount):
-        return self.tell([{"do": "sip", "value": str(amount)}])
+        return self.control_requests([{"do": "sip", "value": str(amount)}])
 
     def words(self):
-        """The last of what it said on standard error."""
+        """The end of its standard error."""
         self.log.seek(0)
         return self.log.read()[-800:]
 
@@ -121,7 +121,7 @@ class Emulator:
 
 
 def bus_name(process):
-    """The unique name of a program's connection to the system bus."""
+    """The unique name of a process on the system bus."""
     def ask(member, *arguments):
         return run("busctl", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member, *arguments, check=False).stdout
     for name in ask("ListNames").split():
@@ -177,7 +177,7 @@ def ensure_bluetoothd():
         print(f"  {said}", flush=True)
 
 
-def hang_up(index, address):
+def disconnect(index, address):
     """Ends the LE link of an adapter at once (MGMT Disconnect, 0x0014), without bluetoothd's own delay."""
     control = socket.socket(31, socket.SOCK_RAW, 1)  # AF_BLUETOOTH, BTPROTO_HCI
     libc = ctypes.CDLL(None, use_errno=True)
@@ -187,8 +187,8 @@ def hang_up(index, address):
     control.close()
 
 
-def forget_all(adapter="hci0"):
-    """Every device out of bluetoothd's memory, so that one test does not lean on another."""
+def remove_devices(adapter="hci0"):
+    """Removes every device from bluetoothd, so that tests are independent."""
     tree = subprocess.run(["busctl", "tree", "--list", "org.bluez"], capture_output=True, text=True).stdout.split()
     for path in tree:
         if path.startswith("/org/bluez/hci") and path.count("/") == 4:
@@ -196,7 +196,7 @@ def forget_all(adapter="hci0"):
 
 
 class Air:
-    """Records the air with btmon; the file stays only when the test failed."""
+    """Records the air with btmon; the file is kept if the test fails."""
 
     def __init__(self, name):
         self.path = f"{OUT}/{name}.btsnoop"
@@ -207,7 +207,6 @@ class Air:
         try:
             self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            # What the test found is not lost over it.
             self.process.kill()
             self.process.wait()
         if not keep and os.path.exists(self.path):
@@ -215,7 +214,7 @@ class Air:
 
 
 def run_tests(tests):
-    """Runs the named functions one after the other; exit code 1 when one failed. Names on the command line select, and those behind a minus are left out."""
+    """Runs the functions; exit code 1 if one failed. Names on the command line select tests, and -NAME omits one."""
     wanted = [name for name in sys.argv[1:] if not name.startswith("-")]
     left_out = {name[1:] for name in sys.argv[1:] if name.startswith("-")}
     unknown = (set(wanted) | left_out) - {test.__name__ for test in tests}
@@ -233,7 +232,7 @@ def run_tests(tests):
                 asyncio.run(result)
         except Failure as error:
             failure = str(error)
-        except Exception as error:  # A foreign library's own.
+        except Exception as error:  # Of a foreign library.
             failure = f"{type(error).__name__}: {error}"
         air.end(keep=failure is not None)
         took = time.monotonic() - began
@@ -245,5 +244,5 @@ def run_tests(tests):
             ensure_bluetoothd()
         except Failure as error:
             print(f"  {error}", flush=True)
-        forget_all()
+        remove_devices()
     sys.exit(1 if failed else 0)

@@ -13,7 +13,7 @@ import tempfile
 import time
 
 from air import Monitor
-from bench import PRODUCTS, Emulator, Failure, expect, forget_all, run, store
+from bench import PRODUCTS, Emulator, Failure, expect, remove_devices, run, store
 from objects import UNITS, install_policy
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -38,16 +38,16 @@ def limit(name, met, sentence):
 # --- poll ---------------------------------------------------------------------------------------------------------
 
 def held(bottle):
-    return bottle.tell([{"do": "status"}])["records"]
+    return bottle.control_requests([{"do": "status"}])["records"]
 
 
 def sips(bottle, count):
-    bottle.tell([{"do": "sip", "value": str(100 + number)} for number in range(count)])
+    bottle.control_requests([{"do": "sip", "value": str(100 + number)} for number in range(count)])
 
 
 def on_the_air(command):
     """Runs it; the times of what the controller of hci0 was told and told, in seconds from the scan's start."""
-    forget_all()
+    remove_devices()
     with Monitor(0) as air:
         began = time.monotonic()
         done = run(*command, check=False)
@@ -122,7 +122,7 @@ def poll():
 # --- notifications ------------------------------------------------------------------------------------------------
 
 def counted_by(command):
-    forget_all()
+    remove_devices()
     return json.loads(run(*command))
 
 

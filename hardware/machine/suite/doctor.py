@@ -1,4 +1,4 @@
-"""waterh-gateway doctor on a machine that has Bluetooth: what it finds when each thing is taken away."""
+"""waterh-gateway doctor on a machine with Bluetooth, with each part missing in turn."""
 import json
 
 from bench import PRODUCTS, Emulator, bluetoothd, expect, power, run, run_tests, store

@@ -1,4 +1,4 @@
-"""A foreign bottle, written with dbus-fast from the specification alone, against our gateway. It can lie, too."""
+"""A foreign bottle, written with dbus-fast from the specification, that our gateway polls. It can misbehave."""
 import asyncio
 import json
 import resource
@@ -7,7 +7,7 @@ from dbus_fast import BusType, PropertyAccess
 from dbus_fast.aio import MessageBus
 from dbus_fast.service import ServiceInterface, dbus_property, method
 
-from bench import PRODUCTS, Failure, expect, hang_up, run_tests, store
+from bench import PRODUCTS, Failure, expect, disconnect, run_tests, store
 
 BASE = "0000{:04x}-0000-1000-8000-00805f9b34fb"
 GATEWAY = "00:AA:01:00:00:00"
@@ -109,17 +109,17 @@ class Advertisement(ServiceInterface):
 
 
 class Bottle:
-    """A retail Boost. `lie` changes what it sends for the log."""
+    """A retail Boost. `lie` changes its log."""
 
-    def __init__(self, lie=None, records=RECORDS, name="WaterH-Foreign", hangs_up=None):
-        self.lie, self.records, self.name, self.acknowledged, self.hangs_up, self.open = lie, list(records), name, [], hangs_up, True
+    def __init__(self, lie=None, records=RECORDS, name="WaterH-Foreign", disconnects=None):
+        self.lie, self.records, self.name, self.acknowledged, self.disconnects, self.open = lie, list(records), name, [], disconnects, True
 
     def step(self, name):
-        """Where this bottle hangs up, once; true when it does."""
-        if self.hangs_up != name:
+        """Disconnects once, at the requested step; true if it does."""
+        if self.disconnects != name:
             return False
-        self.hangs_up = None
-        hang_up(1, GATEWAY)
+        self.disconnects = None
+        disconnect(1, GATEWAY)
         return True
 
     async def __aenter__(self):
@@ -231,11 +231,11 @@ async def other_services_under_the_same_name():
             expect(code > 0 and said and answer["new"] == 0, f"{lie}: {code} {answer} {said}")
 
 
-async def hangs_up_at_every_step():
+async def disconnects_at_every_step():
     """Whatever the first poll makes of it, no drink is lost or doubled, and what is acknowledged is in the store."""
     for step in ("subscribed", "snapshot", "asked", "log", "acknowledgement"):
         place, new = store(), 0
-        async with Bottle(hangs_up=step) as bottle:
+        async with Bottle(disconnects=step) as bottle:
             for _ in range(4):
                 code, answer, said = await gateway(place)
                 expect(code >= 0 and (code == 0 or said), f"{step}: {code} {said!r}")
@@ -243,7 +243,7 @@ async def hangs_up_at_every_step():
                 expect(sum(bottle.acknowledged) <= new, f"{step}: acknowledged {bottle.acknowledged} with {new} stored")
                 if code == 0 and answer["complete"] and not bottle.records:
                     break
-            expect(bottle.hangs_up is None, f"{step}: the bottle had no chance to hang up")
+            expect(bottle.disconnects is None, f"{step}: the bottle had no chance to hang up")
             expect(new == 12 and not bottle.records, f"{step}: {new} new, {len(bottle.records)} left: {answer} {said}")
 
 
@@ -257,5 +257,5 @@ async def a_long_name():
 if __name__ == "__main__":
     run_tests([
         drained_and_acknowledged, lies_are_not_acknowledged, other_services_under_the_same_name,
-        hangs_up_at_every_step, a_long_name,
+        disconnects_at_every_step, a_long_name,
     ])

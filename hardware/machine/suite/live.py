@@ -1,4 +1,4 @@
-"""A page that is open, over BlueZ: a sip is on it at once, and a while after the page was closed the bottle is free again."""
+"""An open page over BlueZ: it shows a sip at once, and a minute after it is closed the bottle is free."""
 import functools
 import json
 import signal
@@ -11,12 +11,12 @@ from bench import PATIENCE, PRODUCTS, Emulator, Failure, expect, poll, run_tests
 
 # From the bottle's record to the stream, on a machine that is not emulated.
 WITHIN = 2.0
-# Tracker law section 10.4.
+# Tracker spec 10.4.
 AFTER_LOOK = 60
 
 
 def alone(scenario):
-    """The scenario, and afterwards none of its services."""
+    """Runs a scenario, and ends its services."""
     @functools.wraps(scenario)
     def run():
         try:
@@ -31,7 +31,7 @@ def alone(scenario):
 
 
 def slowness():
-    """How many times slower than a small computer of today this machine counts: emulated processors are."""
+    """How many times slower than a small computer this machine is."""
     best = 9e9
     for _ in range(3):
         began = time.perf_counter()
@@ -53,7 +53,7 @@ class Service:
             [f"{PRODUCTS}/waterh-gateway", "run", "--link", "bluez:hci0", "--store", place, "--listen", f"127.0.0.1:{port}", "--verbose"],
             stderr=self.log, stdout=subprocess.DEVNULL)
 
-        # One of a scenario that failed would go on, and take the next one's sips.
+        # After a failed scenario the service would take the next one's sips.
         Service.begun.append(self.process)
 
     def said(self):
@@ -66,7 +66,7 @@ class Service:
 
 
 class Page:
-    """An open stream of events, and the moment of each state in it."""
+    """An event stream, with the time of each state."""
 
     def __init__(self, service):
         end = time.monotonic() + PATIENCE
@@ -103,7 +103,7 @@ class Page:
 
 
 def connected(bottle):
-    return bottle.tell([{"do": "status"}])["connected"]
+    return bottle.control_requests([{"do": "status"}])["connected"]
 
 
 def sips_are_on_the_page_and_the_bottle_is_free_again():
@@ -151,7 +151,7 @@ def a_service_that_is_stopped_lets_go():
 
 
 def a_service_that_was_killed_finds_its_bottle_again():
-    """What bluetoothd goes on holding for a dead program is nobody's: the next one takes it up."""
+    """bluetoothd keeps the connection of a killed program; the next service uses it."""
     place = store()
     with Emulator("--profile", "retail") as bottle:
         service = Service(place, 8079)

@@ -1,4 +1,4 @@
-"""What the emulator's and the gateway's options do over bluetoothd: --record, --faults, --notifications."""
+"""Options of emulator and gateway over bluetoothd: --record, --faults, --notifications."""
 import json
 import tempfile
 

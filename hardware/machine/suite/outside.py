@@ -1,4 +1,7 @@
-"""What somebody meets who starts `vm`: variables, folders and readers of their own. Runs beside the machine, not in it. Arguments: vm's path, then options for each machine."""
+"""`vm` as its caller sees it: variables, folders and readers. Runs outside of the VM.
+
+usage: outside.py VM [OPTION...]      OPTION: for each VM
+"""
 import os
 import subprocess
 import sys
@@ -17,20 +20,20 @@ def expect(holds, words):
 
 
 def vm(*command, shell=None, **variables):
-    """The machine without adapters; `shell` is what follows it in a pipe."""
+    """A VM without adapters; `shell` reads its output in a pipe."""
     words = [VM, "--quiet", *OPTIONS, "--adapters", "0", "--no-bluetoothd", "--timeout", "100", "--", *command]
     script = '"$@"' + (f' | {shell}; echo "codes ${{PIPESTATUS[*]}}"' if shell else "")
     return subprocess.run(["bash", "-c", script, "bash", *words], env=os.environ | variables, capture_output=True, text=True, timeout=200)
 
 
 def the_variables_of_the_caller_arrive():
-    # The first of them mean something to bash, which lets nobody set the next four.
+    # The first names have a meaning for bash; the next four cannot be set in it.
     names = "POSIXLY_CORRECT BASH_ENV UID EUID PPID BASHOPTS ADAPTERS AIR BLUETOOTHD COMMAND FOLDER HOST_PATH IFS LIMIT LOGS OTHER_FILES RW SUSPEND SYSTEMD USER_MODE box err log out process shared work words".split()
     given = {name: f"mine {number}" for number, name in enumerate(names)}
     answer = vm("sh", "-c", "env; exit 7", **given)
     lines = answer.stdout.splitlines()
     expect(answer.returncode == 7, f"exit code {answer.returncode}: {answer.stderr}")
-    # bash takes these from nobody, so they end at `vm`.
+    # bash sets these itself.
     absent = [name for name, value in given.items() if f"{name}={value}" not in lines and name not in ("IFS", "UID", "EUID", "PPID", "BASHOPTS")]
     expect(not absent, f"came out changed or not at all: {absent}\n{answer.stdout}")
 
@@ -64,7 +67,7 @@ def nothing_outlives_a_machine_that_is_killed():
         machine = subprocess.Popen(words, env=os.environ | {"TMPDIR": folder}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         expect(machine.stdout.readline() == b"up\n", "it came up")
         machine.kill()
-        # Who lives holds the pipes.
+        # A process that survives holds the pipes.
         machine.communicate(timeout=30)
 
 

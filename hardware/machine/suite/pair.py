@@ -1,4 +1,4 @@
-"""Emulator and gateway on two adapters, through bluetoothd, and everything that can happen to them."""
+"""Emulator and gateway on two adapters over bluetoothd, with failures."""
 import sqlite3
 import subprocess
 import time
@@ -118,7 +118,7 @@ def device_removed_while_connected():
             bottle.sip(amount)
         path = "/org/bluez/hci0/dev_00_AA_01_01_00_01"
         removed = None
-        # On a busy machine a poll may be over before it is seen, or find nobody.
+        # On a busy machine a poll can end before its connection is seen, or find no bottle.
         for _ in range(4):
             polling = subprocess.Popen([f"{PRODUCTS}/waterh-gateway", "poll", "--link", "bluez:hci0", "--store", place],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -142,7 +142,7 @@ def no_such_adapter():
 
 
 def rows(place):
-    """Amounts of the drinks in the store, by SQL of our own."""
+    """The amounts of the drinks in the store."""
     return [ml for (ml,) in sqlite3.connect(f"file:{place}?mode=ro", uri=True).execute("SELECT ml FROM drink WHERE deleted = 0")]
 
 

@@ -1,9 +1,9 @@
-"""What goes wrong in a hardware session, and what is said about it: power, other programs on the same adapter, a bottle that sleeps."""
+"""Failures of a hardware session and their messages: power, other programs on the adapter, a bottle out of range."""
 import contextlib
 import subprocess
 import time
 
-from bench import PRODUCTS, Emulator, bluetoothd, expect, forget_all, poll, power, run, run_tests, store
+from bench import PRODUCTS, Emulator, bluetoothd, expect, remove_devices, poll, power, run, run_tests, store
 
 HCI0, BOTTLE = "/org/bluez/hci0", "/org/bluez/hci0/dev_00_AA_01_01_00_01"
 
@@ -20,7 +20,7 @@ def is_connected():
 
 
 def state(bottle):
-    return bottle.tell([{"do": "status"}])
+    return bottle.control_requests([{"do": "status"}])
 
 
 @contextlib.contextmanager
@@ -39,13 +39,13 @@ def bluetoothctl(*lines):
 
 
 def known():
-    """Lets bluetoothd know the bottle, by a scan of somebody else's."""
+    """Another program scans, so that bluetoothd knows the bottle."""
     with bluetoothctl("select 00:AA:01:00:00:00", "scan le"):
         until(lambda: run("busctl", "get-property", "org.bluez", BOTTLE, "org.bluez.Device1", "Name", check=False).returncode == 0, "the bottle is not seen")
 
 
 def connected():
-    """A connection that somebody else began."""
+    """Another program connects."""
     known()
     for _ in range(5):
         run("busctl", "--timeout=60", "call", "org.bluez", BOTTLE, "org.bluez.Device1", "Connect", check=False)
@@ -55,7 +55,7 @@ def connected():
 
 
 def power_lost_while_connected():
-    """The advertisement is withdrawn then, and cannot be shown again before there is power."""
+    """The emulator advertises again when the adapter has power again."""
     with Emulator("--profile", "retail") as bottle:
         bottle.sip(50)
         connected()
@@ -67,14 +67,14 @@ def power_lost_while_connected():
         finally:
             power("hci1", True)
         until(lambda: state(bottle)["onAir"] and not state(bottle)["connected"], "not on the air again with power")
-        forget_all()
+        remove_devices()
         answer = poll(store())
         expect(answer["new"] == 1, f"with power again: {answer}")
         words = run(f"{PRODUCTS}/waterh-emulator", "control", "--control", bottle.control, "status")
         expect("on the air    yes" in words, words)
 
 
-def what_another_program_holds_is_left_to_it():
+def a_connection_of_another_program_is_kept():
     with Emulator("--profile", "retail") as bottle:
         bottle.sip(60)
         connected()
@@ -86,7 +86,7 @@ def what_another_program_holds_is_left_to_it():
         until(lambda: not is_connected(), "bluetoothd holds the connection")
 
 
-def what_a_killed_gateway_left_is_ended():
+def a_connection_of_a_killed_gateway_is_ended():
     place = store()
     with Emulator("--profile", "retail", "--faults", "slow=600") as bottle:
         bottle.sip(70)
@@ -101,14 +101,14 @@ def what_a_killed_gateway_left_is_ended():
         until(lambda: not is_connected(), "the leftover was not ended", limit=10)
 
 
-def a_scan_of_somebody_elses_does_not_hide_the_bottle():
+def a_scan_of_another_program_does_not_hide_the_bottle():
     with Emulator("--profile", "retail") as bottle:
         bottle.sip(80)
         with bluetoothctl("select 00:AA:01:00:00:00", "menu scan", "pattern Nobody", "back", "scan le"):
             expect(poll(store())["new"] == 1, "with another program's filter")
 
 
-def not_found_says_what_was_heard():
+def not_found_lists_the_bottles_in_range():
     with Emulator("--profile", "retail", "--name", "WaterH-Other"):
         away = poll(store(), "--bottle", "WaterH-Mine", check=False)
         expect(away["exit"] == 5, f"{away}")
@@ -116,7 +116,7 @@ def not_found_says_what_was_heard():
             expect(words in away["said"], f"'{words}' is not in: {away['said']}")
 
 
-def a_stopped_bluetoothd_is_named():
+def a_stopped_bluetoothd_is_reported():
     with Emulator("--profile", "retail"):
         bluetoothd("stop")
         away = poll(store(), check=False)
@@ -132,7 +132,7 @@ def adapters_by_their_address():
 
 if __name__ == "__main__":
     run_tests([
-        power_lost_while_connected, what_another_program_holds_is_left_to_it, what_a_killed_gateway_left_is_ended,
-        a_scan_of_somebody_elses_does_not_hide_the_bottle, not_found_says_what_was_heard, a_stopped_bluetoothd_is_named,
+        power_lost_while_connected, a_connection_of_another_program_is_kept, a_connection_of_a_killed_gateway_is_ended,
+        a_scan_of_another_program_does_not_hide_the_bottle, not_found_lists_the_bottles_in_range, a_stopped_bluetoothd_is_reported,
         adapters_by_their_address,
     ])
