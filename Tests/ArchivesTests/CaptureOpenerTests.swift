@@ -102,7 +102,7 @@ import Testing
     }
 
     /// The last eight bytes of a gzip are the checksum and the length.
-    @Test func `a gzip whose checksum does not fit is told`() async throws {
+    @Test func `a gzip file with a wrong checksum is reported`() async throws {
         let folder = try TemporaryFolder()
         let file = try await Self.packed(try Self.bytes(), "gzip")
         let whole = try Self.packets()
@@ -240,7 +240,7 @@ import Testing
         return at
     }
 
-    @Test func `a bug report gives its log in the right order, and tells what is left out`() async throws {
+    @Test func `a bug report's logs are read in order and skipped files are reported`() async throws {
         let folder = try TemporaryFolder()
         let opened = try Opened(try await Self.report(), in: folder)
         #expect(opened.failure == nil)
@@ -279,7 +279,7 @@ import Testing
         #expect(try Opened(twice, in: folder).failure?.contains("packed more than once") == true)
     }
 
-    @Test func `without a capture inside it says what is there`() async throws {
+    @Test func `an archive without a capture is reported with its contents`() async throws {
         let folder = try TemporaryFolder()
         let ethernet: [UInt8] = [0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0] + [UInt8](repeating: 0, count: 12) + [1, 0, 0, 0]
         #expect(
@@ -324,7 +324,7 @@ import Testing
         return result.outputBytes
     }
 
-    @Test func `bombs end in words`() async throws {
+    @Test func `archive bombs are rejected with an error`() async throws {
         let folder = try TemporaryFolder()
         let bomb = try await Self.bomb(megabytes: 24)
         #expect(bomb.count < 100_000)
@@ -436,7 +436,7 @@ import Testing
     }
 
     /// At most sixteen packed logs are read from one text.
-    @Test(arguments: [17, 66]) func `many packed logs in one text are read, and what is left out is told`(count: Int)
+    @Test(arguments: [17, 66]) func `several compressed logs in one text are read and skipped ones reported`(count: Int)
         async throws
     {
         let folder = try TemporaryFolder()
@@ -460,7 +460,7 @@ import Testing
         #expect(try times(path) == (try times(Self.sample.path)))
     }
 
-    @Test func `a packed log cut anywhere, or damaged, is told in words`() async throws {
+    @Test func `a truncated or damaged compressed log is reported`() async throws {
         let folder = try TemporaryFolder()
         let whole = try Self.packets()
         let text = Array(try await Self.text(version: 1).utf8)

@@ -62,7 +62,7 @@ import Testing
         #expect(try await replay.run(["verify", folder.path]).exitCode == 4)
     }
 
-    @Test func `what ends early says so in one line, with exit code 4`() async throws {
+    @Test func `a truncated file is reported in one line with exit code 4`() async throws {
         let file = try await CaptureOpenerTests.packed(try CaptureOpenerTests.bytes(), "gzip")
         for verb in ["drinks", "commands", "att", "info"] {
             let cut = try await replay.run([verb, "-"], input: Array(file.prefix(file.count / 2)))

@@ -54,7 +54,7 @@ import Testing
         #expect(reading.packets.first?.packet.direction == direction)
     }
 
-    @Test func timesOfDayPassMidnight() {
+    @Test func `times of day continue after midnight`() {
         let reading = Reading(
             Array("date: 2026-12-31\n23:59:59.5 < FFE4 00\n00:00:01 < FFE4 00\n00:00:00.9 < FFE4 00".utf8))
         #expect(
@@ -63,7 +63,7 @@ import Testing
             ])
     }
 
-    @Test func severalBottles() {
+    @Test func `several bottles in one text are distinct`() {
         let text =
             """
             address: A4:C1:38:00:00:01\nname: One\n1 connected\n1 < FFE4 01\naddress: A4:C1:38:00:00:02\nname: \
@@ -105,24 +105,24 @@ import Testing
     }
 
     /// Quoted content has no control characters, and a long word is shortened.
-    @Test func aQuotationIsHarmless() throws {
+    @Test func `an error quotes a line shortened and without control characters`() throws {
         let error = try #require(
             Reading(Array("1 < FFE4 00\n\u{1B}[31m\(String(repeating: "x", count: 5000)) < FFE4 00\n".utf8)).error)
         #expect(error.sentence.contains("line 2: '[31mxxx"))
         #expect(!error.sentence.contains("\u{1B}") && error.sentence.utf8.count < 300)
     }
 
-    @Test func theLastLineNeedsNoEnd() {
+    @Test func `the last line needs no newline`() {
         #expect(Reading(Array("1 < FFE4 0102".utf8)).packets.count == 1)
         #expect(Reading(Array("1 < FFE4 010".utf8)).error?.kind == .cut)
     }
 
-    @Test func aLineWithoutEndIsRefused() {
+    @Test func `a line without an end is rejected`() {
         let text = "1 < FFE4 00\n1 < FFE4 " + String(repeating: "00", count: 200_000)
         #expect(Reading(Array(text.utf8), step: 50_000).error?.kind == .broken)
     }
 
-    @Test func namesAreKeptOnOneLine() throws {
+    @Test func `names stay on one line`() throws {
         var facts = CaptureFileFacts()
         facts.name = "Water\n1 < FFE4 00\u{1B}[31m"
         var writer = CaptureWriter(CaptureFormat(.hexText, .text), facts: facts)

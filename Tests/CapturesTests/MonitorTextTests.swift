@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `with dates, and without the head line`() {
+    @Test func `dates and files without a header line are read`() {
         let dated =
             Self.text.replacing(" 0.0", with: " 2026-11-21 05:02:15.0").split(separator: "\n").dropFirst(3).joined(
                 separator: "\n") + "\n"
@@ -189,7 +189,7 @@ import Testing
             ])
     }
 
-    @Test func `what does not stand there whole is passed over, and told`() {
+    @Test func `incomplete packets are skipped and reported`() {
         let text = Self.text.replacing("  Data: 52500003020601", with: "  Data: 525000").replacing(
             "Client RX MTU: 517", with: "?")
         let reading = Reading(Array(text.utf8))

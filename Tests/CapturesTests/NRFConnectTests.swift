@@ -35,7 +35,7 @@ import Testing
 
         """
 
-    @Test func androidExport() {
+    @Test func `an Android export is read`() {
         let reading = Reading(Array(Self.android.utf8))
         #expect(reading.error == nil)
         #expect(reading.facts.format == CaptureFormat(.nrfConnect, .text))
@@ -50,7 +50,7 @@ import Testing
         #expect(reading.packets[4].packet.time.map(TextEncoding.epoch) == "1655033809.427000000")
     }
 
-    @Test func applicationLinesAlone() {
+    @Test func `lines of applications alone are read`() {
         let reading = Reading(
             Array(
                 "A\t12:34:56.789\t\"(0x) 47-54-00-01-06\" sent\nA\t12:34:57.000\t\"(0x) 50-54-00-00\" received\n".utf8))
@@ -67,7 +67,7 @@ import Testing
         #expect(reading.facts.remarks.count == 2)
     }
 
-    @Test func iosLines() {
+    @Test func `iOS lines are read`() {
         let text =
             """
             [07:02:17.2120] Normal: Updated Value of Characteristic FFE4 to 5054 000F 0E06.\n[07:02:17.2120] \
@@ -78,14 +78,14 @@ import Testing
         #expect(reading.packets.first?.packet.time.map(TextEncoding.epoch) == "25337.212000000")
     }
 
-    @Test func midnightPasses() {
+    @Test func `times of day continue after midnight`() {
         let value = "Notification received from 0000ffe4-0000-1000-8000-00805f9b34fb, value: (0x) 00"
         let reading = Reading(
             Array("nRF Connect, 2026-12-31\nI\t23:59:59.000\t\(value)\nI\t00:00:01.000\t\(value)\n".utf8))
         #expect(reading.packets.map { $0.packet.time?.wholeSeconds } == [1_798_761_599, 1_798_761_601])
     }
 
-    @Test func aDamagedValueIsNamed() {
+    @Test func `a damaged value is reported`() {
         let reading = Reading(
             Array(
                 """

@@ -27,7 +27,7 @@ import Testing
     }
 
     /// The first record is often a long note, and its text can look like a frame.
-    @Test func aLongNoteFirst() {
+    @Test func `a long note before the packets is skipped`() {
         let note = [UInt8]("PT\0\u{0F}".utf8) + [UInt8](repeating: 0x20, count: 60_000)
         let file = Self.record(0xFC, note, isBigEndian: false) + Self.record(1, [0x0E, 0], isBigEndian: false)
         #expect(Reading(file).packets.count == 2)
@@ -35,7 +35,7 @@ import Testing
     }
 
     /// Detection uses five records of any length, for a pipe as for a file.
-    @Test func longRecordsFromAPipeAreJudgedLikeAFile() {
+    @Test func `long records from a pipe are read as from a file`() {
         let long = [UInt8](repeating: 0x20, count: 65_526)
         for type: UInt8 in [0xFC, 0x55] {
             let file =
@@ -62,7 +62,7 @@ import Testing
         #expect(Reading(file).error?.kind == .unrecognised)
     }
 
-    @Test func aShortLengthInTheMiddleIsBroken() {
+    @Test func `a short length inside a file is an error`() {
         let good = (0..<6).flatMap { _ in Self.record(1, [0x0E, 0], isBigEndian: true) }
         let reading = Reading(good + be(UInt32(3)) + [UInt8](repeating: 0, count: 20))
         #expect(reading.packets.count == 6)

@@ -27,7 +27,7 @@ import Testing
         #expect(reading.packets.first?.bytes == bytes("0e 00"))
     }
 
-    @Test func onlyBitZeroOfTheDirectionWordCounts() {
+    @Test func `only bit 0 of the direction word counts`() {
         let reading = Reading(
             Self.file(
                 bytes("d4c3b2a1"), isBigEndian: false,
@@ -38,7 +38,7 @@ import Testing
         #expect(reading.packets.map(\.packet.content) == [.hci(.acl), .hci(.acl), .unknown, .unknown])
     }
 
-    @Test func theUpperBitsOfTheLinkTypeAreNoLinkType() {
+    @Test func `the upper bits of the link type field are ignored`() {
         let reading = Reading(
             Self.file(
                 bytes("d4c3b2a1"), isBigEndian: false, link: 0xF400_0000 | 187, records: [(1, 0, bytes("04 0e 00"))]))
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// 254: adapter and opcode are 16 bits each, big-endian in every file.
-    @Test func monitorHeader() {
+    @Test func `the monitor header is read`() {
         let reading = Reading(
             Self.file(
                 bytes("d4c3b2a1"), isBigEndian: false, link: 254,
@@ -61,7 +61,7 @@ import Testing
     }
 
     /// 256: flags have direction, decryption and CRC; the channel is the RF channel.
-    @Test func radioHeader() {
+    @Test func `the radio header is read`() {
         let air = bytes("87b6c72b 01 00 010203")
         let cases: [(flags: UInt16, direction: TrafficDirection?, facts: LinkLayerFacts)] = [
             (0x0103, .sent, LinkLayerFacts(rfChannel: 12, signal: -50)),
@@ -83,7 +83,7 @@ import Testing
 
     /// Ubertooth's packets (user 0, with and without its field), packets of link type 251, of others, and wrong
     /// headers.
-    @Test func perPacketInformation() {
+    @Test func `the per-packet information header is read`() {
         let air = bytes("87b6c72b 01 00 010203")
         let field = bytes("3675 0c00 00 6609 00 00000000 e8dcee3c")
         let reading = Reading(
@@ -106,7 +106,7 @@ import Testing
     }
 
     /// Nordic's sniffer, protocol version 2 and 3: channel index 37 is RF channel 0.
-    @Test func nordicHeader() {
+    @Test func `the Nordic header is read`() {
         let air = bytes("87b6c72b 01 00 010203")
         let reading = Reading(
             Self.file(

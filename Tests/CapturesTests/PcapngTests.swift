@@ -41,7 +41,7 @@ import Testing
     }
 
     /// `if_tsoffset` is signed, in whole seconds; a time out of range is dropped.
-    @Test func timeOffset() {
+    @Test func `the time offset is applied`() {
         func time(_ offset: Int64, _ ticks: UInt64, _ resolution: UInt8 = 6) -> String? {
             let options = Self.option(9, [resolution]) + Self.option(14, le(offset)) + Self.option(0, [])
             return Reading(
@@ -55,7 +55,7 @@ import Testing
         #expect(time(.min, 0) == nil)
     }
 
-    @Test func interfacesHaveTheirOwnLinkTypesAndClocks() {
+    @Test func `each interface has its link type and clock`() {
         let reading = Reading(
             Self.section + Self.interface(201) + Self.interface(254, options: Self.option(9, [9]))
                 + Self.packet(1, ticks: 5, bytes("0003 0003 0e 00")) + Self.packet(0, ticks: 5, Self.event))
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// A new section clears the interfaces and can have another byte order.
-    @Test func severalSections() throws {
+    @Test func `several sections are read`() throws {
         let bigEndian = try Samples.file(CaptureFormat(.pcapng, .h4WithDirection, isBigEndian: true))
         let reading = Reading(
             Self.section + Self.interface(187) + Self.packet(0, ticks: 0, bytes("04 0e 00")) + bigEndian)
@@ -78,7 +78,7 @@ import Testing
         #expect(orphan.error?.sentence.contains("interface 0") == true)
     }
 
-    @Test func simplePacketsHaveNoTimeAndTheInterfacesSnapLength() {
+    @Test func `simple packets have no time and use the interface's snap length`() {
         let data = Self.event + [UInt8](repeating: 7, count: 9)
         let reading = Reading(
             Self.section + Self.interface(201, snap: 8) + Self.block(3, le(UInt32(data.count)) + data.prefix(8))
@@ -88,14 +88,14 @@ import Testing
         #expect(reading.packets.map(\.bytes.count) == [3, 2])
     }
 
-    @Test func theObsoletePacketBlockIsRead() {
+    @Test func `the obsolete packet block is read`() {
         let body =
             le(UInt16(0)) + le(UInt16(0)) + le(UInt32(0)) + le(UInt32(9)) + le(UInt32(7)) + le(UInt32(7)) + Self.event
         let reading = Reading(Self.section + Self.interface(201) + Self.block(2, body))
         #expect(reading.packets.map { $0.packet.time.map(TextEncoding.epoch) } == ["0.000009000"])
     }
 
-    @Test func directionFromTheFlagsOption() {
+    @Test func `the flags option gives the direction`() {
         let reading = Reading(
             Self.section + Self.interface(187)
                 + [UInt32(1), 2, 0].flatMap {
@@ -118,7 +118,7 @@ import Testing
         #expect(reading.packets.first?.packet.direction == nil)
     }
 
-    @Test func unknownBlocksAreSkippedHoweverLong() {
+    @Test func `unknown blocks of any length are skipped`() {
         let long = Self.block(0x0BAD, [UInt8](repeating: 0x55, count: 700_000))
         let file =
             Self.section + long + Self.interface(201) + Self.block(5, [1, 2, 3, 4])
@@ -159,7 +159,7 @@ import Testing
         #expect("\(error)".contains(says), "\(error)")
     }
 
-    @Test func oneForeignInterfaceIsRemarkedAndItsPacketsPassedOver() {
+    @Test func `packets of a foreign interface are skipped and reported`() {
         let reading = Reading(
             Self.section + Self.interface(1) + Self.interface(201) + Self.packet(0, ticks: 0, event_ethernet)
                 + Self.packet(1, ticks: 0, Self.event))

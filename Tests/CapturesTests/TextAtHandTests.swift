@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func withoutItsHeadALogNeedsTwoValues() {
+    @Test func `a log without a header needs two values`() {
         let lines = Self.log.split(separator: "\n").map(String.init)
         #expect(Reading(Array("Dear diary,\n\(lines[3])\n".utf8)).error?.kind == .unrecognised)
         #expect(Reading(Array("Dear diary,\n\(lines[3])\n\(lines[4])\n".utf8)).packets.count == 2)
@@ -85,7 +85,7 @@ import Testing
         bytes("4120 0700 0300 0400 03 0502"),
     ]
 
-    @Test func dumpsOfTsharkAndHcidump() {
+    @Test func `dumps of tshark and hcidump are read`() {
         let dump = Reading(Array(Self.dump.utf8))
         #expect(dump.error == nil)
         #expect(dump.packets.map(\.bytes) == Self.packets)
@@ -145,7 +145,7 @@ import Testing
 
         """
 
-    @Test func whatTsharkPutTogetherIsNoPacketOfItsOwn() {
+    @Test func `reassembled data of tshark is not a packet`() {
         for text in [
             Self.inTwo, Self.inTwo.replacing("\n", with: "\r\n"), String(Self.inTwo.prefix { $0 != "R" }),
             Self.inTwo + Self.inTwo,
@@ -243,7 +243,7 @@ import Testing
         ("024120070003000400030502", 1, "bluetooth:hci_h4:bthci_acl:btl2cap:btatt"),
     ])
 
-    @Test func jsonOfTshark() {
+    @Test func `JSON of tshark is read`() {
         let reading = Reading(Array(Self.sample.utf8))
         #expect(reading.error == nil)
         #expect(reading.packets.map(\.bytes) == Self.packets)
@@ -285,7 +285,7 @@ import Testing
         #expect(Reading(Array(without.utf8)).error?.sentence.contains("tshark -T json -x") == true)
     }
 
-    @Test func jsonCutAndDamaged() {
+    @Test func `truncated and damaged JSON is rejected`() {
         let file = Array(Self.sample.utf8), whole = Reading(file)
         for length in 0..<(file.count - 2) {
             let cut = Reading(Array(file.prefix(length)))

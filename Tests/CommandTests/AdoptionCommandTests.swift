@@ -7,7 +7,7 @@ import Testing
     @Test(
         arguments: ["bluez", "hci:127.0.0.1:9", "esphome:127.0.0.1"],
         [["poll"], ["poll", "--json"], ["send", "flash"]])
-    func `a command refuses to use a bottle that nobody named without a terminal`(
+    func `a command without a terminal rejects an unnamed bottle`(
         _ link: String, _ words: [String]
     ) async throws {
         let folder = try TemporaryFolder()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [9, 10, 11, 12, 31]) func `a command names a limit of open files that is too low`(
+    @Test(arguments: [9, 10, 11, 12, 31]) func `a command reports a limit of open files that is too low`(
         _ limit: Int
     ) async throws {
         let folder = try TemporaryFolder()

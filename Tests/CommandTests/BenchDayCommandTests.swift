@@ -48,7 +48,7 @@ import Testing
             (["--profile", "draft"] + twoDays, ["response-reads": "yes", "one-frame": "unknown", "byte-0": "no"]),
             (["--model", "vita"], ["one-frame": "unknown"]),
         ] as [([String], [String: String])])
-    func `the answers show what differs from a bottle without faults`(
+    func `the answers show differences from a bottle without faults`(
         emulator: [String], different: [String: String]
     ) async throws {
         let (_, object, answers, error) = try await rehearse(emulator)

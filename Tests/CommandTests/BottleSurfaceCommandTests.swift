@@ -4,7 +4,7 @@ import Testing
 
 /// Light and screen of the bottle as the emulator reports them, controlled by the running service.
 @Suite struct BottleSurfaceCommandTests {
-    @Test func `the light goes with the day, and is written only where it differs`() async throws {
+    @Test func `the light follows the day and is written only on a change`() async throws {
         let pair = try await Pair()
         // A zone in which it is afternoon now: with nothing drunk, the day has a deficit.
         let hour = Int(Date().timeIntervalSince1970) / 3600 % 24

@@ -41,7 +41,7 @@ import Testing
         #expect(try await running.finish().output.split(separator: "\n").count == 113)
     }
 
-    @Test func `drinks come when they are whole, and a file that takes the name is read anew`() async throws {
+    @Test func `complete drinks are printed and a replaced file is read again`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("log.hex")
         try Data("".utf8).write(to: URL(fileURLWithPath: path))
@@ -71,7 +71,7 @@ import Testing
         #expect(result.error.contains("was replaced"), "\(result.error)")
     }
 
-    @Test(arguments: [true, false]) func `a file that is written anew in place is read from its beginning`(
+    @Test(arguments: [true, false]) func `a file rewritten in place is read from its start`(
         isLonger: Bool
     ) async throws {
         let folder = try TemporaryFolder()
@@ -94,7 +94,7 @@ import Testing
         #expect(result.output == before + after && result.error.contains("reading from the start"), "\(result.error)")
     }
 
-    @Test func `it ends when nobody reads, and needs a file`() async throws {
+    @Test func `--follow ends with its reader and requires one file`() async throws {
         let folder = try TemporaryFolder()
         let shell = try #require(Program(system: "sh"))
         let path = folder.file("a.btsnoop")
@@ -109,7 +109,7 @@ import Testing
     }
 
     /// For rejected requests Wireshark shows the error code and the handle, and for an exchange the MTU.
-    @Test func `refusals are told by name, and the MTU`() async throws {
+    @Test func `att prints error names and the MTU`() async throws {
         let path = ReplayCommandTests.captures + "/boost_two-days.btsnoop"
         let text = try await replay.run(["att", path]).output
         #expect(text.contains("Error Response: Attribute Not Found (0x0A) to "), "\(text.prefix(1500))")

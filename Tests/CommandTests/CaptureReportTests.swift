@@ -36,7 +36,7 @@ import Testing
         return result.output
     }
 
-    @Test func `what is read is never written over`() async throws {
+    @Test func `an input file is never overwritten`() async throws {
         let folder = try TemporaryFolder()
         let capture = folder.file("log.btsnoop"), other = folder.file("other.btsnoop"),
             link = folder.file("link.btsnoop")
@@ -55,7 +55,7 @@ import Testing
             try Data(contentsOf: URL(fileURLWithPath: capture)) == Data(contentsOf: URL(fileURLWithPath: Self.twoDays)))
     }
 
-    @Test func `the page holds what the capture holds, and asks for nothing`() async throws {
+    @Test func `the report page contains the capture and loads nothing`() async throws {
         let folder = try TemporaryFolder()
         let result = try await replay.run(["report", Self.twoDays, "-o", folder.file("page.html")])
         #expect(result.exitCode == 0 && result.output.isEmpty && result.error.contains("113 ATT PDUs"))
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `what a hostile device is called stays text`() async throws {
+    @Test func `a hostile device name is escaped`() async throws {
         let folder = try TemporaryFolder()
         let bad = "</script><img src=x onerror=alert(1)>"
         let text = """
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `what is no capture leaves the old page`() async throws {
+    @Test func `input that is not a capture leaves the old page unchanged`() async throws {
         let folder = try TemporaryFolder()
         try Data("old".utf8).write(to: folder.url("page.html"))
         for arguments in [["/bin/sh"], ["/nonexistent"], ["/"]] {

@@ -13,7 +13,7 @@ import Testing
         return try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any])
     }
 
-    @Test func `stats in words, whole`() async throws {
+    @Test func `stats prints its whole text`() async throws {
         let result = try await replay.run(["stats", "-"], input: Array(ReplayCommandTests.sample.utf8))
         #expect(
             result.output == """
@@ -58,7 +58,7 @@ import Testing
         #expect(latency["medianMs"] as? Double == latency["worstMs"] as? Double, "\(latency)")
     }
 
-    @Test func `answers without a request are told`() async throws {
+    @Test func `responses without a request are reported`() async throws {
         let time: UInt64 = 0x00DC_DDB3_0F2F_8000 + 1_770_070_880_000_000
         let head = Array("btsnoop\0".utf8) + big(1, 4) + big(1002, 4)
         let twice =
@@ -183,7 +183,7 @@ import Testing
         #expect(try await replay.run(["drinks", "--json", Self.twoDays, "--only", "requests"]).lines.isEmpty)
     }
 
-    @Test func `convert carries over what was chosen, with the discovery`() async throws {
+    @Test func `convert copies the selected packets and the discovery`() async throws {
         let folder = try TemporaryFolder()
         for (filter, notifications, drinks) in [
             (["--only", "notifications"], 15, 40), (["--to", "+0.2"], 7, 40),
@@ -209,7 +209,7 @@ import Testing
         ["--only", "nothing"], ["--device", "bottle"], ["--from", "2026-01-02", "--to", "2026-01-01"],
         ["--from", "99999999999999"],
     ])
-    func `a wrong filter is told`(_ filter: [String]) async throws {
+    func `an invalid filter is exit code 2`(_ filter: [String]) async throws {
         for verb in ["att", "stats", "drinks"] {
             let result = try await replay.run([verb, Self.twoDays] + filter)
             #expect(result.exitCode == 2 && result.output.isEmpty && !result.error.isEmpty)

@@ -59,7 +59,7 @@ import Testing
         #expect(found.allSatisfy { $0["change"] as? String == "added" })
     }
 
-    @Test func `it goes on with one line for each change, and from the position that is given`() async throws {
+    @Test func `following prints one line per change from the given position`() async throws {
         try await tracker("log", "100")
         let stream = try Program("waterh-tracker").start([
             "export", "--follow", "--format", "csv", "--store", store, "--zone", "Europe/Berlin",
@@ -89,7 +89,7 @@ import Testing
     }
 
     /// A reader that resumes at a position in another store must get an error, not the rest of that store.
-    @Test func `a position of before a purge is refused, and who follows is told everything anew`() async throws {
+    @Test func `a position before a purge is rejected and a follower starts again`() async throws {
         for ml in ["100", "101"] { try await tracker("log", ml) }
         let known = try await tracker("export", "--format", "csv", "--after", "0")
         let position = try #require(known.lines.last?.split(separator: ",").first.map(String.init))
@@ -136,7 +136,7 @@ import Testing
 
     /// A part that was written before the disk was full must not be written twice.
     @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
-    func `a disk that is full for a moment doubles no line, and cuts none`() async throws {
+    func `a full disk neither repeats nor truncates a line`() async throws {
         try await tracker("log", "100")
         let rows = (0..<200).map {
             "2026-06-\(10 + $0 / 20) 12:\(String(format: "%02d", $0 % 20)):00 +0200,,\(100 + $0),row-\($0)"
@@ -170,7 +170,7 @@ import Testing
     }
 
     /// `| head`, and a pipe without a reader.
-    @Test func `who stops reading ends it quietly, and who never reads holds nobody up`() async throws {
+    @Test func `a closed reader ends the command and a stalled one blocks nothing`() async throws {
         let rows = (0..<3000).map {
             """
             2026-06-\(10 + $0 / 600) 12:\(String(format: "%02d:%02d", $0 % 600 / 60, $0 % 60)) \
@@ -196,7 +196,7 @@ import Testing
     @Test(arguments: [
         ["--follow", "--format", "json"], ["--follow", "--output", "x"], ["--after", "-1"], ["--format", "line"],
     ])
-    func `what cannot be is said`(words: [String]) async throws {
+    func `invalid export options are exit code 2`(words: [String]) async throws {
         let result = try await Program("waterh-tracker").run(["export"] + words + ["--store", store])
         #expect(result.exitCode == 2, "\(result.error)")
     }

@@ -101,7 +101,7 @@ import TrackerCore
         #expect(try await tracker("journal", "set", "r1", "--at", "2026-06-16T14:00").exitCode == 3)
     }
 
-    @Test func `another bottle is told, and drained once it is adopted`() async throws {
+    @Test func `another bottle is reported and read only after its adoption`() async throws {
         let first = try await Pair()
         let second = try await Pair(["--address", "A4:C1:38:00:00:77", "--name", "WaterH-Bottle-1"])
         try await first.sip(100)

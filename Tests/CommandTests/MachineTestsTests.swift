@@ -38,7 +38,7 @@ import Testing
             ])
     }
 
-    @Test func `a flaky group is named, and fails the second time`() async throws {
+    @Test func `a flaky group is reported and fails the second time`() async throws {
         let folder = try TemporaryFolder()
         let first = try await run(folder, failures: 1)
         #expect(first.exitCode == 0 && first.error.contains("1 flaky: host"), "\(first.output)\(first.error)")

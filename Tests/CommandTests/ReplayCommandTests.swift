@@ -48,7 +48,7 @@ import Testing
         #expect(strict.exitCode == 0)
     }
 
-    @Test func `info in words, whole`() async throws {
+    @Test func `info prints its whole text`() async throws {
         let text = Self.sample.replacingOccurrences(
             of: "address: A4:C1:38:01:02:03", with: "name: WaterH-Boost-24oz\u{1B}[31m")
         let info = try await replay.run(["info", "-"], input: Array(text.utf8))
@@ -104,7 +104,7 @@ import Testing
         #expect(raw.lines.map { $0.hasSuffix(#""duplicate":true}"#) } == [false, true])
     }
 
-    @Test func `the shipped captures are as expected, and a changed byte is named`() async throws {
+    @Test func `the shipped captures match and a changed byte is reported`() async throws {
         let result = try await replay.run(["verify", Self.captures])
         #expect(result.output == "5 captures, all as expected\n")
         #expect(result.exitCode == 0)
@@ -129,7 +129,7 @@ import Testing
         #expect(try await replay.run(["verify", folder.path]).exitCode == 0)
     }
 
-    @Test func `verify tells the machines, too`() async throws {
+    @Test func `verify writes TAP and JUnit reports`() async throws {
         let folder = try TemporaryFolder()
         let name = "boost_one-record.hex"
         for suffix in ["", ".expected.jsonl"] {
@@ -171,7 +171,7 @@ import Testing
         #expect(result.output.contains("digest is fnv1a:"))
     }
 
-    @Test func `a cut capture gives everything before the cut, one line, and exit code 4`() async throws {
+    @Test func `a truncated capture yields its valid part, one error and exit code 4`() async throws {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(Self.captures)/boost_two-days.btsnoop")))
         let drinks = try await replay.run(["drinks", "-", "--json"], input: whole).lines
         let cut = Array(whole.prefix(whole.count - 5))
@@ -308,7 +308,7 @@ import Testing
         #expect(try Data(contentsOf: folder.url("air.pcap")) == before)
     }
 
-    @Test func `what can be read only once is read only once, by every verb`() async throws {
+    @Test func `a pipe is read once by every subcommand`() async throws {
         let folder = try TemporaryFolder()
         // Without a discovery in the capture, the reader requires a second pass.
         let text = Self.sample.replacingOccurrences(of: "FFE9", with: "handle:0015").replacingOccurrences(

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be converted leaves the file as it was`() async throws {
+    @Test func `a failed conversion leaves the output file unchanged`() async throws {
         let folder = try TemporaryFolder()
         let made = folder.file("made.log")
         try Data("precious".utf8).write(to: URL(fileURLWithPath: made))
@@ -84,7 +84,7 @@ import Testing
         #expect(try await replay.run(["convert", Self.source, "/dev/full", "--format", "pcap"]).exitCode == 1)
     }
 
-    @Test func `info of a broken capture and of a packed one says what it is`() async throws {
+    @Test func `info describes a damaged and a compressed capture`() async throws {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.source)))
         let broken = try await replay.run(["info", "-"], input: whole + [UInt8](repeating: 0xFF, count: 64))
         #expect(broken.exitCode == 4)

@@ -60,7 +60,7 @@ import Testing
         #expect(failure?.status == .badInput && failure?.sentence.contains(said) == true, "\(failure?.sentence ?? "")")
     }
 
-    @Test func `a service with a list of people stays down and prints what replaces it`() async throws {
+    @Test func `a service with [[person]] does not start and prints the replacement`() async throws {
         let folder = try TemporaryFolder()
         try Data(Self.list.utf8).write(to: folder.url("waterh.toml"))
         let result = try await Program("waterh-gateway").run(["run", "--config", folder.file("waterh.toml")])

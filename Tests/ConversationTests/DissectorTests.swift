@@ -95,7 +95,7 @@ import Testing
         #expect(try await judge(path, folder).drinks >= 1)
     }
 
-    @Test func `gadgets that are no bottles stay what they are`() async throws {
+    @Test func `a peripheral that is not a bottle is served unchanged`() async throws {
         let folder = try TemporaryFolder()
         for path in RealCaptures.files {
             #expect(try await rows(path, ["frame.number"], folder).isEmpty, "\(path)")

@@ -281,7 +281,7 @@ struct PresentationTests {
 
     /// A store gets its identity at the first query of the state. Notifications shown before that must still be
     /// recognised as its own.
-    @Test func `a new owner of the name knows what is shown`() async throws {
+    @Test func `a new owner of the bus name receives the shown notifications`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let file = fixture.folder.file("notices.json")
         let day = Mutex("")

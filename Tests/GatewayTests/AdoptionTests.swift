@@ -9,7 +9,7 @@ import TrackerCore
 @Suite struct AdoptionTests {
     private static let address = "A4:C1:38:01:02:03"
 
-    @Test func `a recording adopts nobody, takes no alias, and says nothing of how the bottle is now`() throws {
+    @Test func `a capture neither adopts a bottle, sets an alias nor updates its state`() throws {
         let journal = MemoryJournal()
         for _ in 1...2 {
             var rig = EngineRig(
@@ -35,7 +35,7 @@ import TrackerCore
             report.isAdopted && report.new == 1 && report.duplicates == 3 && journal.own == [[Self.address, "kitchen"]])
     }
 
-    @Test func `a bottle that connects and never answers is nobody's`() throws {
+    @Test func `a bottle that connects and never answers is not adopted`() throws {
         let journal = MemoryJournal()
         var peer = ScriptedBottle(records: drinks(3))
         peer.answersLog = false
@@ -53,7 +53,7 @@ import TrackerCore
     }
 
     /// The adoption precedes the acknowledgement.
-    @Test func `whoever was told to forget is the store's own`() throws {
+    @Test func `a gateway killed at any effect adopts before it acknowledges`() throws {
         var (isThrough, effects) = (false, 0)
         while !isThrough {
             effects += 1
@@ -69,7 +69,7 @@ import TrackerCore
     /// `adopt --release` during a poll, before any of its effects: stored records stay, no further acknowledgement
     /// follows, and the store does not adopt the bottle again. Only an effect that the journal has just permitted can
     /// be in progress.
-    @Test func `a bottle that is let go while it is polled is let go`() throws {
+    @Test func `a bottle released during its poll stays released`() throws {
         let own = [OwnBottle(identities: [Self.address])]
         var (number, released, refused) = (0, 0, 0)
         while true {

@@ -39,7 +39,7 @@ import TrackerCore
         #expect(entries.map(\.reading) == ["calendar/u16be"])
     }
 
-    @Test func `what a person names for a poll goes before`() throws {
+    @Test func `options of a poll override the bottle's settings`() throws {
         let entries = try poll([OwnBottle(identities: [Self.address], settings: strict())]) {
             ($0.dialect, $0.isReadingNamed) = (.calendar, true)
         }
@@ -54,7 +54,7 @@ import TrackerCore
         #expect(zones == [Zone.utc.id, "Asia/Tokyo"])
     }
 
-    @Test func `two bottles keep two aliases, and each is called by its own`() throws {
+    @Test func `two bottles keep separate aliases`() throws {
         let own = [
             OwnBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["office"], alias: "office"),
             OwnBottle(identities: [Self.address], aliases: ["sink", "kitchen"], alias: "kitchen"),

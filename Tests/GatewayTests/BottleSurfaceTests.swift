@@ -32,7 +32,7 @@ import TrackerCore
             ])
     }
 
-    @Test func `a light that is as it is to be costs nothing, and a recording is told nothing`() throws {
+    @Test func `the light is written only to a real bottle and only when it changes`() throws {
         var rig = EngineRig(options: options(), peer: Self.bottle(), start: evening)
         rig.todayTotal = 16
         try rig.run()

@@ -62,7 +62,7 @@ import TrackerCore
         #expect(report.suspect == 1 && counted(journal).count == 4)
     }
 
-    @Test func `a trusted clock quarantines what a wrong bottle's clock wrote`() throws {
+    @Test func `a trusted clock quarantines records of a wrong bottle clock`() throws {
         let journal = MemoryJournal()
         try #require(try poll(drinks(4), journal: journal).report.acknowledged == 4)
         let (old, ahead) = (record(minute: 5, amount: 77, day: 20, month: 1), record(minute: 5, amount: 78, day: 9))

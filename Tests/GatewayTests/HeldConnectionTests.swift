@@ -76,7 +76,7 @@ import TrackerCore
         #expect(!last.report.isConnected && last.rig.held == nil && last.rig.requests.last == .disconnect)
     }
 
-    @Test func `to let go is to disconnect and nothing else`() throws {
+    @Test func `the release job only disconnects`() throws {
         let first = try polled(keeping, bottle())
         let disconnect = options { $0.job = .disconnect }
         #expect(try polled(disconnect, first.rig.peer, held: first.rig.held).rig.requests == [.disconnect])
@@ -100,7 +100,7 @@ import TrackerCore
     }
 
     /// A kept connection can be dead: only a new connection can determine it.
-    @Test func `a kept connection on which nobody answers is made anew`() throws {
+    @Test func `a kept connection is replaced when the bottle does not answer`() throws {
         let first = try polled(keeping, bottle())
         var deaf = first.rig.peer
         deaf.drink([record(minute: 29, amount: 250)])
@@ -110,7 +110,7 @@ import TrackerCore
         #expect(look.report.failure == nil && look.report.new == 1 && look.rig.peer.connections == 2, "\(look.report)")
     }
 
-    @Test func `what comes between two polls is a reason to look`() throws {
+    @Test func `a notification between two polls starts a poll`() throws {
         var held = try #require(try polled(keeping, bottle()).rig.held)
         #expect(
             held.note(.notification(handle: ScriptedBottle.responseHandle, value: [0x52, 0x54, 0, 4, 3, 8, 1, 0]))

@@ -85,20 +85,20 @@ private struct Shelf {
 
 /// The duration of a kept connection, and the readings on it (`bottle.hold`).
 @Suite struct HoldTests {
-    @Test func `nobody looks, and the bottle is let go after each poll`() {
+    @Test func `without viewers the bottle is disconnected after each poll`() {
         var shelf = Shelf()
         shelf.run(until: 1300)
         #expect(shelf.polls(of: one).count == 3 && shelf.disconnect.isEmpty && !shelf.machine.isHolding)
     }
 
-    @Test func `somebody begins to look, and the bottle is asked at once`() {
+    @Test func `a new viewer starts a poll at once`() {
         var shelf = Shelf()
         shelf.watched[one.id] = 100...130
         shelf.run(until: 105)
         #expect(shelf.polls(of: one) == [0, 100] && shelf.machine.isHolding)
     }
 
-    @Test func `the bottle is let go a minute after the last look`() {
+    @Test func `the bottle is disconnected a minute after the last viewer`() {
         var shelf = Shelf()
         shelf.watched[one.id] = 100...130
         shelf.run(until: 600)
@@ -106,7 +106,7 @@ private struct Shelf {
         #expect(shelf.polls(of: one, from: 190.1).isEmpty, "\(shelf.polls)")
     }
 
-    @Test func `a reported sip is read within a second, one that is not within some seconds`() {
+    @Test func `a sip is read within a second if reported, else within seconds`() {
         for isReporting in [true, false] {
             var shelf = Shelf()
             shelf.isReporting = isReporting
@@ -158,7 +158,7 @@ private struct Shelf {
         #expect(shelf.machine.isHolding)
     }
 
-    @Test func `a connection that is lost is made again after a pause, longer each time`() {
+    @Test func `a lost connection is reopened with growing pauses`() {
         var shelf = Shelf()
         shelf.rhythm = .every(seconds: 600)
         shelf.watched[one.id] = 100...2000
@@ -175,7 +175,7 @@ private struct Shelf {
         #expect(pauses.map { $0.rounded() } == [10, 20, 40, 60, 60, 60], "\(pauses)")
     }
 
-    @Test func `a bottle that is away is looked for with pauses`() {
+    @Test func `an absent bottle is scanned for with pauses`() {
         var shelf = Shelf()
         shelf.absent = [one.id]
         shelf.watched[one.id] = 100...700
@@ -205,7 +205,7 @@ private struct Shelf {
         #expect(shelf.polls(of: two, from: 140).count <= 1, "\(shelf.polls)")
     }
 
-    @Test func `always means also while nobody looks, but not the whole night`() {
+    @Test func `always keeps the connection without viewers, but not at night`() {
         var shelf = Shelf()
         shelf.isAlways = true
         shelf.sips = [120]
@@ -217,7 +217,7 @@ private struct Shelf {
         #expect(!shelf.machine.isHolding)
     }
 
-    @Test func `whoever looks counts for a minute`() {
+    @Test func `a viewer counts for a minute`() {
         final class Clock: Sendable { let now = Mutex(at(0)) }
         let clock = Clock()
         func pass(to seconds: Double) { clock.now.withLock { $0 = at(seconds) } }

@@ -12,7 +12,7 @@ import Testing
         for raw in drinks(3) { #expect(RawRecord(raw[...]).bytes == raw) }
     }
 
-    @Test func `readings agree on what all of them brought`() {
+    @Test func `readings agree on their common records`() {
         var agreement = ReadingAgreement()
         let isAgreed = [log[0..<8], log[2..<9], log[2..<12]].map { agreement.add(Array($0)) }
         #expect(isAgreed == [true, true, true])

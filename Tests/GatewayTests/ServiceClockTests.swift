@@ -52,7 +52,7 @@ import TrackerCore
         return Array(moments.withLock { $0 }.prefix(count))
     }
 
-    @Test func `a poll that is asked for right after an adoption is made`() async {
+    @Test func `a poll requested right after an adoption runs`() async {
         let polls = Mutex(0)
         let red = [OwnBottle(identities: ["A4:C1:38:01:02:03"])]
         let (polled, tell) = AsyncStream.makeStream(of: Void.self)
@@ -82,7 +82,7 @@ import TrackerCore
         #expect(polls.withLock { $0 } == 2)
     }
 
-    @Test func `a clock that nobody sets changes no pause`() async {
+    @Test func `pauses stay the same when the clock is not set`() async {
         #expect(await polls(4, Time()) == [0, 600, 1200, 1800])
     }
 

@@ -61,7 +61,7 @@ import TrackerService
         #expect(await bench.redeem(third) == .wrong)
     }
 
-    @Test func `wrong codes slow down the client that enters them, and no other`() async throws {
+    @Test func `wrong codes slow down only the client that enters them`() async throws {
         let bench = try Bench()
         let code = await bench.make()
         var pauses: [Int] = []
@@ -146,7 +146,7 @@ import TrackerService
     }
 
     /// The lifetime of a code is independent of steps of the host's clock.
-    @Test(arguments: [86_400, -86_400, 590] as [Double]) func tenMinutesPassWhateverTheClockSays(lead: Double)
+    @Test(arguments: [86_400, -86_400, 590] as [Double]) func `ten minutes pass on the monotonic clock`(lead: Double)
         async throws
     {
         let clock = Mutex<Double>(0)

@@ -154,7 +154,7 @@ import TrackerService
         #expect(try await replayed(shares: true, away: true) == later)
     }
 
-    @Test func `a client that is too late receives a gap`() async throws {
+    @Test func `a client that reconnects too late receives a gap event`() async throws {
         let day = try CheckedDay()
         try day.set("08:00")
         try await day.desk().tell([NamedSink("desktop")])
@@ -247,7 +247,7 @@ import TrackerService
     }
 
     /// US-028.
-    @Test func `a water that is sent three times counts once`() async throws {
+    @Test func `a water entry sent three times counts once`() async throws {
         try await CheckedDay().served { visit async throws in
             _ = try await visit.post("session")
             for _ in 0..<3 {

@@ -41,7 +41,7 @@ import TrackerCore
         Array("&#xFFFE;".utf8), Array("&#55296;".utf8),
     ]
 
-    @Test(arguments: bad) func `water is read beside what XML does not allow, which is counted`(bytes: [UInt8]) throws {
+    @Test(arguments: bad) func `water is read beside invalid XML characters, which are counted`(bytes: [UInt8]) throws {
         let other =
             Array("\n <Record type=\"Sleep\" value=\"a".utf8) + bytes + Array("z\">b".utf8) + bytes
             + Array("</Record>".utf8)

@@ -245,7 +245,7 @@ import Testing
         #expect(found?.count == count && (found == nil || found?.isSet == isSet))
     }
 
-    @Test func capabilities() {
+    @Test func `effective capabilities are read from the status file`() {
         #expect(
             BluetoothFacts.capabilities(in: "Name:\tx\nCapInh:\t0\nCapEff:\t0000000000003000\nCapBnd:\t1\n") == 0x3000)
         #expect(

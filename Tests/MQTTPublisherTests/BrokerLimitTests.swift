@@ -59,7 +59,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `denied discovery and state topics are reported, and published afterwards`() async throws {
+    @Test func `denied discovery and state topics are reported and published later`() async throws {
         let guarded = try await Guarded("topic read #\ntopic write h/sip\ntopic write h/availability\n")
         let rig = try OutletRig(guarded.broker)
         rig.start()
@@ -148,7 +148,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `what fits is published when the broker takes small packets only`() async throws {
+    @Test func `messages that fit are published when the broker limits packet size`() async throws {
         let broker = try await Broker { _ in ["allow_anonymous true", "max_packet_size 1000"] }
         let rig = try OutletRig(broker)
         let ear = try await broker.listen("h/#")

@@ -7,7 +7,7 @@ import TrackerCore
 import TrackerService
 
 @Suite struct WireTests {
-    @Test func `a stored answer hides a session that is no longer shared`() throws {
+    @Test func `a stored response omits a session that is no longer shared`() throws {
         let kept =
             #"""
             {"data":{"drink":{"ml":250},"state":{"dailyTotalMl":250,"waterline":{"drinks":3}}},"status":"ok",\#

@@ -83,7 +83,7 @@ import Emulator
         }
     }
 
-    @Test func documentsCutAtEveryByte() throws {
+    @Test func `documents truncated at any byte are rejected`() throws {
         let data = try Self.document()
         _ = try ProfileFile.decode(data, path: "g")
         for size in 0..<(data.count - 2) {

@@ -92,7 +92,7 @@ import Emulator
         #expect(throws: ProfileFile.Failure.self) { _ = try ProfileFile.decode(Data(text.utf8), path: "g") }
     }
 
-    @Test func `what is written is read again`() throws {
+    @Test func `written captures can be read again`() throws {
         let data = try DamageTests.document()
         let gadget = try ProfileFile.decode(data, path: "g")
         #expect(try ProfileFile.encode(gadget) == data)

@@ -20,7 +20,7 @@ import Emulator
 
         """
 
-    @Test func `a clone in words and as a document`() async throws {
+    @Test func `clone prints a summary and writes a document`() async throws {
         let folder = try TemporaryFolder()
         let result = try await Self.replay.run(["clone", Self.capture, "-o", folder.file("g.json")])
         #expect(
@@ -40,7 +40,7 @@ import Emulator
         #expect(document["gadget"] as? Int == 1)
     }
 
-    @Test func `several peripherals are listed, and one is chosen by address or number`() async throws {
+    @Test func `several peripherals are listed and selected by address or number`() async throws {
         let none = try await Self.replay.run(["clone", "-", "-o", "-"], input: Array(Self.two.utf8))
         #expect(none.exitCode == 2)
         #expect(
@@ -62,7 +62,7 @@ import Emulator
         #expect(wrong.exitCode == 2)
     }
 
-    @Test func `in a busy place those who have spoken are listed, and the rest is counted`() async throws {
+    @Test func `a busy recording lists active peers and counts the others`() async throws {
         // 40 advertising reports with 40 addresses, in btsnoop.
         var busy: [UInt8] = Array("btsnoop\0".utf8) + [0, 0, 0, 1, 0, 0, 3, 0xEA]
         for number in UInt8(0)..<40 {
@@ -85,7 +85,7 @@ import Emulator
             "\(none.error)")
     }
 
-    @Test func `a cut capture gives a clone of what comes before, and says where it ends`() async throws {
+    @Test func `a truncated capture yields a clone of its valid part and an error`() async throws {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.capture)))
         let result = try await Self.replay.run(["clone", "-", "-o", "-"], input: Array(whole.prefix(3000)))
         #expect(result.exitCode == 4 && result.output.hasPrefix("{"))
@@ -222,7 +222,7 @@ import Emulator
         #expect(before.subtracting(after) == missed, "\(before.count) of the capture, \(after.count) of the recording")
     }
 
-    @Test func `options that are a bottle's, and files that hold no gadget`() async throws {
+    @Test func `options of a bottle and files without a profile are rejected`() async throws {
         let folder = try TemporaryFolder()
         let emulator = Program("waterh-emulator")
         for (arguments, code, words) in [

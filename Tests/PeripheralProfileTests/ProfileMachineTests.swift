@@ -46,7 +46,7 @@ import Emulator
                     : []))
     }
 
-    @Test func `what was never recorded: the last value, or words and an error`() throws {
+    @Test func `an unrecorded read returns the last value or an error`() throws {
         let world = try World(Self.gadget([]))
         let host = world.connect()
         #expect(try host.read(6).get() == [9])
@@ -65,7 +65,7 @@ import Emulator
         )
     }
 
-    @Test func `strict: another order is an error, and both sides are told`() throws {
+    @Test func `strict: another order is an error that both sides receive`() throws {
         let subscription = Exchange(
             .write, handle: 4, value: [1, 0], response: .init(), values: [.init(handle: 3, value: [50], afterMs: 700)])
         let world = try World(
@@ -93,7 +93,7 @@ import Emulator
         #expect(values?.map(\.afterMs) == [10, 400, 400, 1000])
     }
 
-    @Test func `in a loop what a subscription set going begins anew, until it ends`() throws {
+    @Test func `in loop mode a subscription's values repeat until it ends`() throws {
         let stream = Exchange(
             .write, handle: 4, value: [1, 0], response: .init(),
             values: [100, 200].map { .init(handle: 3, value: [UInt8($0)], afterMs: $0) })
@@ -105,7 +105,7 @@ import Emulator
         #expect(throws: Host.Trouble.self) { _ = try host.take(1) }
     }
 
-    @Test func `what came unasked waits for the subscription`() throws {
+    @Test func `values before the subscription are sent after it`() throws {
         let world = try World(
             Self.gadget([
                 Exchange(
@@ -155,7 +155,7 @@ import Emulator
         PeripheralProfile.Rule(name: "read", request: .read, handle: 3, response: .init(value: [0x4D])),
     ]
 
-    @Test func `new: rules answer, and what was asked is told`() throws {
+    @Test func `new commands are answered by rules and reported`() throws {
         let world = try World(Self.gadget(Self.reads, rules: Self.rules), .new)
         let host = world.connect()
         _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
@@ -196,7 +196,7 @@ import Emulator
 
     // MARK: connections and bounds
 
-    @Test func `a second central is sent away, and the gadget is seen again when the first has left`() {
+    @Test func `a second central is rejected and advertising resumes after the first`() {
         var machine = ProfileMachine(Self.gadget([]))
         let now = MonotonicInstant(nanoseconds: 0)
         let (one, two) = (CentralID("1"), CentralID("2"))
@@ -226,7 +226,7 @@ import Emulator
         #expect(clone.services == gadget.services && clone.conversations == gadget.conversations)
     }
 
-    @Test func `no services, and services that a stack serves by itself`() throws {
+    @Test func `a profile without services and one with the stack's own services`() throws {
         let none = PeripheralProfile(address: BluetoothAddress(1))
         let world = try World(none)
         try world.connect().discover()

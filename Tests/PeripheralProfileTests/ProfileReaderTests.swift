@@ -112,7 +112,7 @@ import Emulator
             ])
     }
 
-    @Test func `without discovery the table is put together, and says so`() throws {
+    @Test func `without discovery the table is inferred and marked as such`() throws {
         var talk = Talk()
         talk.ask([0x12, 0x25, 0, 1, 0])
         talk.answer([0x13])
@@ -162,7 +162,7 @@ import Emulator
         #expect((kind == 3 ? gadget.services.count : gadget.characteristics.count) == 32_766)
     }
 
-    @Test func `connections without end are told, not kept`() throws {
+    @Test func `too many connections are an error`() throws {
         let (reader, nothing) = (ProfileReader(), [UInt8]())
         #expect(throws: ProfileReaderError.self) {
             for id in 1...100_000 {
@@ -176,7 +176,7 @@ import Emulator
         }
     }
 
-    @Test func `what comes before any request belongs to the connection`() throws {
+    @Test func `values before the first request belong to the connection`() throws {
         var talk = Talk()
         talk.answer([0x1B, 3, 0, 1], after: 0)
         talk.answer([0x1B, 3, 0, 2], after: 1000)
@@ -271,7 +271,7 @@ import Emulator
         #expect(gadget.gaps.contains { $0.contains("left out") || $0.contains("changed") } || gadget.services.isEmpty)
     }
 
-    @Test func `services that overlap, and one that goes to the end`() throws {
+    @Test func `overlapping services are a reported gap and the last ends at FFFF`() throws {
         var talk = Talk()
         talk.ask([0x10, 1, 0, 0xFF, 0xFF, 0x00, 0x28])
         talk.answer([0x11, 6, 1, 0, 8, 0, 0x0F, 0x18, 5, 0, 0xFF, 0xFF, 0x0A, 0x18, 9, 0, 0xFF, 0xFF, 0x0B, 0x18])

@@ -186,7 +186,7 @@ import TrackerService
         await rig.stop()
     }
 
-    @Test func `ntfy does not get what waits when its reason is gone`() async throws {
+    @Test func `a pending ntfy message is dropped when its reason is gone`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer)
         rig.start()

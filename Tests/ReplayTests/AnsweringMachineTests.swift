@@ -163,7 +163,7 @@ struct Host {
         #expect(host.write(Self.ask) == [Self.follows] + Conversation.log(Self.first))
     }
 
-    @Test func `one client gets all recorded dumps, then what is left`() throws {
+    @Test func `a client receives all recorded dumps, then the remaining records`() throws {
         var host = Host(try Self.script())
         #expect(Self.records(host.write(Self.ask)) == Self.first)
         host.write(HostCommand.acknowledge(bytes: 130).encoded)
@@ -175,7 +175,7 @@ struct Host {
         #expect(host.write(Self.ask) == [Self.empty])
     }
 
-    @Test func `what is not acknowledged comes again, also on the next connection`() throws {
+    @Test func `unacknowledged records are sent again, also on the next connection`() throws {
         var host = Host(try Self.script())
         host.write(Self.ask)
         host.write(Self.ask)
@@ -236,7 +236,7 @@ struct Host {
         #expect(Self.records(host.write(Self.ask)) == [[0x1A, 2, 2, 22, 21, 15, 0, 16, 0, 0, 1, 0x61, 0]])
     }
 
-    @Test func `a capture without a bottle is refused in words`() throws {
+    @Test func `a capture without a bottle is rejected`() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("none.hex")
         try Data("- < 2A37 00 50\n".utf8).write(to: URL(fileURLWithPath: path))

@@ -62,7 +62,7 @@ import Testing
         #expect(try talk.drinks().drinks.map(\.amount) == [204])
     }
 
-    @Test func `FFE4 in a service that is not FFE0 is somebody else's`() throws {
+    @Test func `FFE4 outside service FFE0 is not a response characteristic`() throws {
         var talk = Conversation()
         talk.sent([0x10, 0x01, 0x00, 0xFF, 0xFF, 0x00, 0x28])
         talk.received([0x11, 0x06, 0x01, 0x00, 0x0A, 0x00, 0xF0, 0xFF])
@@ -138,7 +138,7 @@ import Testing
         #expect(try talk.commands(given: given).map(\.meaning) == ["ask for the drink log"])
     }
 
-    @Test func `given handles do not override what discovery says`() throws {
+    @Test func `given handles do not override the discovery`() throws {
         var talk = Conversation()
         talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])
         talk.received([0x09, 0x07] + talk.characteristic(5, 0x10, 6, 0x2A37))
@@ -146,7 +146,7 @@ import Testing
         #expect(try talk.drinks(given: GivenHandles(response: 6)).drinks.isEmpty)
     }
 
-    @Test func `without discovery the frames' shape after a command tells`() throws {
+    @Test func `without discovery the frames after a command identify the handles`() throws {
         var talk = Conversation()
         talk.write(asked, to: 0x15)
         talk.notify([0x52, 0x50, 0x00, 0x03, 0x02, 0x06, 0x01], from: 0x19)
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: [[0], [4], [0, 1, 2, 3], [0, 1, 2, 4]])
-    func `a record whose date cannot be hides no log that nobody discovered`(lost: [Int]) throws {
+    func `a record with an impossible date does not hide an undiscovered log`(lost: [Int]) throws {
         var talk = Conversation()
         talk.notifyLog(
             (0..<5).map {
@@ -223,7 +223,7 @@ import Testing
         #expect(try talk.commands().count == 1)
     }
 
-    @Test func `a bottle without an address tells it as its serial number`() throws {
+    @Test func `a bottle without an address is identified by its serial number`() throws {
         var talk = Conversation(peer: nil)
         talk.discoverRetail()
         talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x25, 0x2A])
@@ -232,7 +232,7 @@ import Testing
         #expect(try talk.drinks().drinks.map(\.bottle) == [Self.bottle])
     }
 
-    @Test func `128-bit UUIDs and Find Information tell as well`() throws {
+    @Test func `128-bit UUIDs and Find Information identify characteristics`() throws {
         var talk = Conversation()
         let long = BluetoothUUID(0xFFE4).full128LittleEndian
         talk.sent([0x08, 0x01, 0x00, 0xFF, 0xFF, 0x03, 0x28])

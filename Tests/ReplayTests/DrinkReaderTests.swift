@@ -192,7 +192,7 @@ import Testing
         #expect(try talk.drinks().drinks.map(\.amount) == [200, 201])
     }
 
-    @Test func `the model decides what bytes 8 to 11 mean`() throws {
+    @Test func `the model decides the meaning of bytes 8 to 11`() throws {
         var talk = retail()
         talk.notify(Snapshot().frame(.vita).encoded)
         talk.notifyLog([[0x1A, 2, 2, 10, 0, 0, 0, 200, 0, 115, 21, 0, 0]])

@@ -24,13 +24,13 @@ import Testing
         #expect(try text { $0.put(number: value, width: width) } == expected)
     }
 
-    @Test func jsonText() throws {
+    @Test func `JSON strings are escaped and nil is null`() throws {
         #expect(try text { $0.put(json: "a\"b\\c\n\r\t\u{1}é") } == #""a\"b\\c\n\r\t\u0001é""#)
         #expect(try text { $0.put(json: nil as String?) } == "null")
         #expect(try text { $0.put(json: nil as Int?) } == "null")
     }
 
-    @Test func hexOfAnySizeThroughABlockOfAnySize() throws {
+    @Test func `hex digits are decoded in blocks of any size`() throws {
         var random = SeededGenerator(seed: 7)
         for size in [0, 1, 15, 16, 17, 31, 32, 33, 500] {
             let bytes = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -45,14 +45,14 @@ import Testing
         }
     }
 
-    @Test func longTextGoesThroughInPieces() throws {
+    @Test func `long text is processed in pieces`() throws {
         let long = String(repeating: "0123456789", count: 50)
         #expect(try text { $0.put(text: long) } == long)
     }
 
     struct Full: Error {}
 
-    @Test func theSinksFirstErrorIsThrownByFlush() {
+    @Test func `flush throws the first error of the sink`() {
         let out = LineBuffer(capacity: 64) { _ in throw Full() }
         for _ in 0..<100 { out.put(text: "0123456789") }
         #expect(throws: Full.self) { try out.flush() }

@@ -16,7 +16,7 @@ import TrackerCore
         _ = try store.append([entry("A4:C1:38:00:00:01"), entry("A4:C1:38:00:00:02")])
     }
 
-    @Test func `what a bottle says itself goes before the store's, and the rest follows it`() throws {
+    @Test func `a bottle's own settings override the store's`() throws {
         try store.changeSettings([("bottle.timeZone", "Asia/Tokyo"), ("bottle.maxRecordAgeDays", "90")], context)
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01") == nil)
         let changed = try store.changeSettings(
@@ -40,7 +40,7 @@ import TrackerCore
         ("hydration.goalMl", "2000", "settingRule"), ("bottle.recordDialect", "loose", "settingRule"),
         ("bottle.colour", "red", "noSuchSetting"),
         ("bottle.alias", "", "settingRule"),
-    ]) func `what is refused changes nothing`(name: String, text: String, code: String) throws {
+    ]) func `a rejected setting changes nothing`(name: String, text: String, code: String) throws {
         let problem = #expect(throws: SettingRefusal.self) {
             try store.changeSettings([("bottle.maxRecordAgeDays", "30"), (name, text)], ofBottle: "A4:C1:38:00:00:01")
         }
@@ -48,7 +48,7 @@ import TrackerCore
         #expect(try store.ownSettings(ofBottle: "A4:C1:38:00:00:01") == nil)
     }
 
-    @Test func `nobody's settings are refused, and a name is as good as an address`() throws {
+    @Test func `settings of an unknown bottle are rejected and a name works as an address`() throws {
         #expect(throws: Refusal.self) { try store.changeSettings([("bottle.readDelayS", "1")], ofBottle: "kitchen") }
         try store.changeSettings([("bottle.alias", "kitchen")], ofBottle: "A4:C1:38:00:00:02")
         try store.changeSettings([("bottle.readDelayS", "1")], ofBottle: "kitchen")

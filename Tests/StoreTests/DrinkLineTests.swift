@@ -34,7 +34,7 @@ import TrackerCore
         return lines
     }
 
-    @Test(arguments: [1, 2, 500]) func `edits and deletions are told as such`(limit: Int) throws {
+    @Test(arguments: [1, 2, 500]) func `edits and deletions are reported as such`(limit: Int) throws {
         #expect(try told(after: 0, limit: limit).isEmpty)
         let first = try store.logDrink(ml: 100, context)
         _ = try store.logDrink(ml: 200, context)
@@ -104,7 +104,7 @@ import TrackerCore
         #expect(try TrackerStore(path: scratch.path, for: .looking).isDrinkPlace(last) && last < 1 << 53)
     }
 
-    @Test func `what came and went between two looks is nobody's business, and a bottle's sips are told`() throws {
+    @Test func `a drink added and deleted between two reads is not reported`() throws {
         _ = try store.append([entry("A4:C1:38:00:00:01")])
         let drinks = try told(after: 0)
         #expect(drinks.count == 1 && drinks[0].hasPrefix("added A4:C1:38:00:00:01|"), "\(drinks)")
@@ -119,7 +119,7 @@ import TrackerCore
     }
 
     /// A reader must learn that drinks are gone, and must not get the backup's drinks as new ones.
-    @Test func `a backup that takes the store's place begins anew for who reads by position`() throws {
+    @Test func `a restored backup invalidates reader positions`() throws {
         _ = try store.logDrink(ml: 100, context)
         let backup = scratch.path + ".backup"
         _ = try store.backUp(to: backup)
@@ -134,7 +134,9 @@ import TrackerCore
         #expect(try told(after: restored) == ["added 3 300"])
     }
 
-    @Test(arguments: [1, 2, 500]) func `a backup of a store with more changes begins anew, too`(limit: Int) throws {
+    @Test(arguments: [1, 2, 500]) func `a restored backup with more changes invalidates reader positions`(limit: Int)
+        throws
+    {
         let busy = try ScratchStore()
         let other = try TrackerStore(path: busy.path)
         for ml in 1...5 { _ = try other.logDrink(ml: ml, context) }
@@ -152,7 +154,7 @@ import TrackerCore
     }
 
     @Test(arguments: [1, 2, 500])
-    func `what an import adds is told in the file's order, and what comes after it behind it`(limit: Int) throws {
+    func `imported drinks are reported in file order, before later changes`(limit: Int) throws {
         func sample(_ key: String, _ ml: Int) -> HealthSample { HealthSample(at: sampleInstant, ml: ml, uuid: key) }
         _ = try store.logDrink(ml: 100, context)
         let seen = try store.lastDrinkPlace()

@@ -58,7 +58,7 @@ import TrackerCore
     }
 
     /// Chaos seed 202: a suspended poll stored pieces of records that another poll had already stored and acknowledged.
-    @Test(arguments: Kind.allCases) func `a doubt of a poll that is behind takes nothing from what has come whole`(
+    @Test(arguments: Kind.allCases) func `an outdated poll does not quarantine a stored record`(
         _ kind: Kind
     ) throws {
         let journal = try kind.make()
@@ -70,7 +70,7 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).map(\.doubt).filter { $0 == JournalDoubt.pieced }.isEmpty)
     }
 
-    @Test(arguments: Kind.allCases) func `a drink, bookkeeping and 0 ml of the same second are told apart`(_ kind: Kind)
+    @Test(arguments: Kind.allCases) func `a drink, a flag record and 0 ml of the same second are distinct`(_ kind: Kind)
         throws
     {
         let journal = try kind.make()
@@ -131,7 +131,7 @@ import TrackerCore
         #expect(try unsettled(journal, as: calendar).isEmpty)
     }
 
-    @Test(arguments: Kind.allCases) func `another dialect changes the row, and changes it back`(_ kind: Kind) throws {
+    @Test(arguments: Kind.allCases) func `changing the dialect and back restores the row`(_ kind: Kind) throws {
         let journal = try kind.make()
         #expect(try journal.append([read(as: strict)]) == [.stored])
         for reading in [calendar, strict, calendar] {
@@ -144,7 +144,9 @@ import TrackerCore
         }
     }
 
-    @Test(arguments: Kind.allCases) func `what a wrong bottle's clock wrote is left to a person`(_ kind: Kind) throws {
+    @Test(arguments: Kind.allCases) func `records of a wrong bottle clock wait for a decision by the user`(_ kind: Kind)
+        throws
+    {
         let journal = try kind.make()
         var wrong = doubtful(JournalDoubt.bottleClock)
         wrong.about = sampleInstant
@@ -164,7 +166,7 @@ import TrackerCore
         #expect(try journal.append([read(), doubtful("implausibleTimestamp", second: 20)]) == [.stored, .stored])
     }
 
-    @Test(arguments: Kind.allCases) func `junk that equals a record is no record, and bounded`(_ kind: Kind) throws {
+    @Test(arguments: Kind.allCases) func `junk that resembles a record is discarded and bounded`(_ kind: Kind) throws {
         let journal = try kind.make()
         try journal.quarantine(bottle: "A4:C1:38:00:00:01", bytes: read().raw, reason: "r", received: sampleInstant)
         #expect(try unsettled(journal, as: calendar).isEmpty)
@@ -228,7 +230,7 @@ import TrackerCore
             ])
     }
 
-    @Test(arguments: Kind.allCases) func `a bottle is the journal's own once it has answered, and not by its records`(
+    @Test(arguments: Kind.allCases) func `a bottle is adopted when it answers, whatever its records`(
         _ kind: Kind
     ) throws {
         let journal = try kind.make()
@@ -250,7 +252,7 @@ import TrackerCore
     }
 
     /// The user releases the bottle between the start of a poll and the first answer.
-    @Test(arguments: Kind.allCases) func `a bottle that was let go while it was polled is not taken back`(_ kind: Kind)
+    @Test(arguments: Kind.allCases) func `a bottle released during its poll is not adopted again`(_ kind: Kind)
         throws
     {
         let journal = try kind.make()

@@ -91,7 +91,7 @@ import TrackerCore
 
     // MARK: - Names
 
-    @Test(arguments: ["health", "session"]) func `an alias that is a source of imports changes no import`(
+    @Test(arguments: ["health", "session"]) func `an alias equal to an import source changes no import`(
         _ alias: String
     ) throws {
         let now = try context("2026-02-03T18:00:00Z")

@@ -77,7 +77,7 @@ import TrackerCore
         (#""gateway":"g""#, #""gateway":"""#), (#""wall":"2026-02-02T22:21:15""#, #""wall":"2026-02-30T22:21:15""#),
         (#""bottle":"A4:C1:38:00:00:01""#, #""bottle":"a\u0007b""#),
         (#""at":1770070875000,"#, ""),
-    ]) func `what is no entry is refused`(part: String, other: String) throws {
+    ]) func `a line that is not an entry is rejected`(part: String, other: String) throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         _ = try store.append([entry()])
         let line = try #require(try Self.lines(store).first)
@@ -125,7 +125,7 @@ import TrackerCore
         #expect(try here.bottles().map(\.identities) == [["A4:C1:38:00:00:01"]])
     }
 
-    @Test func `what is known stays as it is read here`() throws {
+    @Test func `a known record keeps its local reading`() throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         var (wide, narrow) = (entry(ml: 300), entry(ml: 300))
         (wide.reading, narrow.reading, narrow.amountMl) = ("calendar/u16be", "strict/u8", 44)
@@ -165,7 +165,7 @@ import TrackerCore
 
     /// A corrected date must not be replaced by the bottle's wrong one when another dialect reads the record.
     @Test(arguments: [false, true])
-    func `a drink that a person dated stays so in another store, whatever reads it anew`(waits: Bool) throws {
+    func `a date set by hand is kept in another store and by later readings`(waits: Bool) throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
         _ = try there.append([entry(ml: 200, verdict: .quarantined(reason: JournalDoubt.bottleClock))])
         if waits { _ = try here.append([entry(ml: 200, verdict: .quarantined(reason: JournalDoubt.bottleClock))]) }

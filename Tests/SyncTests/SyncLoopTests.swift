@@ -64,14 +64,14 @@ import TrackerCore
         }
     }
 
-    @Test func `it asks at once, and then every five minutes`() async throws {
+    @Test func `the first request is immediate and later ones come every five minutes`() async throws {
         let stage = try Stage()
         await stage.run(ticks: 46)
         #expect(stage.passes == [0, 300, 600, 900])
         #expect(stage.words.isEmpty)
     }
 
-    @Test func `what changed is told at the next look`() async throws {
+    @Test func `changes are reported at the next read`() async throws {
         let stage = try Stage()
         try stage.store.changeSettings([("sync.url", "http://127.0.0.1:9/sync")], stage.context())
         // The server of this test accepts no item, so a pending item is tried at each tick.
@@ -87,7 +87,7 @@ import TrackerCore
         #expect(stage.passes.isEmpty && stage.words.isEmpty)
     }
 
-    @Test func `trouble is told once, until it changes or is over`() async throws {
+    @Test func `an error is reported once until it changes or ends`() async throws {
         let stage = try Stage()
         stage.state.withLock { $0.refusal = "away" }
         await stage.run(ticks: 60) { tick, stage in
@@ -102,7 +102,7 @@ import TrackerCore
         #expect(zip(stage.words, stage.words.dropFirst()).allSatisfy { $0 != $1 }, "the same twice: \(stage.words)")
     }
 
-    @Test func `rows that cannot be taken are told with their number`() async throws {
+    @Test func `rejected rows are reported with their number`() async throws {
         let stage = try Stage()
         stage.state.withLock { $0.answer.merged.refused = 3 }
         await stage.run(ticks: 2)

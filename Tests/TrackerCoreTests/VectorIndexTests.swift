@@ -18,7 +18,7 @@ import Testing
     }
 
     /// `- A5-03: sentence.`; an id with `/zone` represents one in each of `worldZones`.
-    @Test func everyVectorOfTheLawHasATestAndASentence() throws {
+    @Test func `every vector of the specification has a test and a sentence`() throws {
         var listed: [String] = []
         var sentences = 0
         for line in try Self.lines("Vectors.md") where line.hasPrefix("- ") {

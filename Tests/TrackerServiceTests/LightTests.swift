@@ -6,7 +6,7 @@ import TrackerService
 @Suite struct LightTests {
     private static let (red, blue) = ("A4:C1:38:00:00:01", "A4:C1:38:00:00:02")
 
-    @Test func `each bottle is told what is new, once`() throws {
+    @Test func `each bottle receives a changed value once`() throws {
         let fixture = try DeskFixture()
         _ = try fixture.desk().adoptBottle(Self.red)
         _ = try fixture.desk().adoptBottle(Self.blue)

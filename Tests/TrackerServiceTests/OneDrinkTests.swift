@@ -107,7 +107,7 @@ import TrackerService
         #expect(try total() == 750, "edited back")
     }
 
-    @Test func `a newer export leaves alone what a person did here`() throws {
+    @Test func `a newer export keeps local corrections and deletions`() throws {
         try take(health([(Self.morning, "250"), (Self.noon, "300")]))
         let desk = try fixture.desk("22:30")
         let drinks = try fixture.store.drinks(on: try #require(LocalDay("2026-06-14")))

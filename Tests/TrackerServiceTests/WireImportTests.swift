@@ -28,7 +28,7 @@ import TrackerService
         Self.sip.replacingOccurrences(of: #"12C"#, with: "02C").replacingOccurrences(of: ":300", with: ":44")
             .replacingOccurrences(of: "calendar/u16be", with: "strict/u8"),
     ])
-    func `an entry that says what its bytes say is taken`(line: String) throws {
+    func `an entry that matches its bytes is imported`(line: String) throws {
         #expect(try Self.take(line + "\n", into: Self.desk()).added == 1)
     }
 
@@ -46,7 +46,7 @@ import TrackerService
             #""verdict":"drink""#, #""verdict":"drink","edit":{"key":"k","ml":5,"at":1770070875000,"zone":"Etc/UTC"}"#,
             "edit"
         ),
-    ]) func `an entry whose bytes say something else is refused, and nothing is taken`(
+    ]) func `an entry that contradicts its bytes rejects the whole import`(
         part: String, other: String, why: String
     ) throws {
         let desk = try Self.desk()

@@ -35,7 +35,7 @@ import TrackerCore
             ])
     }
 
-    @Test func `never in quiet hours, and out before they begin`() throws {
+    @Test func `the light is off in quiet hours and before they begin`() throws {
         #expect(try day([("bottle.light", "true")]) == ["07:18 gentle", "10:00 strong", "21:55 off"])
         #expect(try day([("bottle.light", "true"), ("schedule.sleep", "20:00")]).last == "19:55 off")
     }
@@ -46,7 +46,7 @@ import TrackerCore
             ([("reminders.engine", "adaptive")], ["09:00 gentle", "21:55 off"]),
             ([("reminders.enabled", "false")], []),
             ([("bottle.light", "false")], []),
-        ] as [([(String, String)], [String])]) func `by the engine that is chosen`(
+        ] as [([(String, String)], [String])]) func `the light follows the selected engine`(
             changes: [(String, String)], light: [String]
         ) throws
     {

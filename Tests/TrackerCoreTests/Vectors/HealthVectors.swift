@@ -72,7 +72,7 @@ import TrackerCore
     }
 
     /// Fractions of a second survive the round trip.
-    @Test(arguments: [0, 1, 50, 999]) func jsonKeepsMilliseconds(rest: Int64) throws {
+    @Test(arguments: [0, 1, 50, 999]) func `JSON keeps milliseconds`(rest: Int64) throws {
         let at = Instant(milliseconds: 1_792_888_200_000 + rest)
         let drink = Drink(
             key: "d", at: at, calendar: DayCalendar(zone: try Zone("Asia/Kathmandu")), ml: 100, source: .bottle,
@@ -84,7 +84,7 @@ import TrackerCore
     }
 
     /// A truncated file is rejected as a whole; without the bytes after its last delimiter it is complete.
-    @Test func cutFilesAreRefused() throws {
+    @Test func `truncated files are rejected`() throws {
         let drinks = try Self.twoDrinks()
         for text in [HealthExport.text(.appleHealth, drinks), HealthExport.text(.json, drinks)] {
             let end = try #require(text.lastIndex { !$0.isWhitespace })

@@ -11,11 +11,11 @@ import TrackerCore
 
     // The same instants on every machine: the core does not read the host's zone. Runs in processes of its own, because
     // Foundation reads TZ once.
-    @Test func aMachineInUTCSaysTheSame() async {
+    @Test func `the output is the same in UTC`() async {
         await #expect(processExitsWith: .success) { try RecordVectors.checkInstants(onAMachineIn: "UTC", offset: 0) }
     }
 
-    @Test func aMachineInTokyoSaysTheSame() async {
+    @Test func `the output is the same in Asia/Tokyo`() async {
         await #expect(processExitsWith: .success) {
             try RecordVectors.checkInstants(onAMachineIn: "Asia/Tokyo", offset: 9 * 3600)
         }
