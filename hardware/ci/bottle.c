@@ -1,4 +1,4 @@
-/* A bottle in a test, from C: somebody drinks 250 ml, and the drink is read over ATT. Needs no Bluetooth.
+/* Test with a bottle, in C: adds a drink of 250 ml and reads it over ATT. Needs no Bluetooth.
  * cc -Wall -o bottle bottle.c && ./bottle [waterh-emulator]      exit code 0: the drink came */
 #include <assert.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-// A bottle in a test, from JavaScript: somebody drinks 250 ml, and the drink is read over ATT. Needs no Bluetooth and no module.
-// usage: node bottle.mjs [waterh-emulator]      exit code 0: the drink came, and the bottle forgot it when it was acknowledged
+// Test with a bottle, in JavaScript: adds a drink of 250 ml and reads it over ATT. Needs no Bluetooth and no module.
+// usage: node bottle.mjs [waterh-emulator]      exit code 0: the drink arrived, and the bottle deleted it after the acknowledgement
 // Node has no SEQPACKET sockets: the link is stream:PATH, where each ATT PDU stands in an L2CAP basic frame (length, channel 4).
 import assert from "node:assert/strict"
 import { spawn } from "node:child_process"

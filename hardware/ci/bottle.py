@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A bottle in a test, from Python: somebody drinks 250 ml, and the drink is read over ATT. Needs no Bluetooth.
+"""Test with a bottle, in Python: adds a drink of 250 ml and reads it over ATT. Needs no Bluetooth.
 
-usage: bottle.py [waterh-emulator]      exit code 0: the drink came, and the bottle forgot it when it was acknowledged
+usage: bottle.py [waterh-emulator]      exit code 0: the drink arrived, and the bottle deleted it after the acknowledgement
 """
 import atexit
 import json

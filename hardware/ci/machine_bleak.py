@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A bottle on the air in a test, met by your own Bluetooth library, here bleak: somebody drinks 250 ml, and the drink is read through a real bluetoothd.
+"""Test with a bottle and a real bluetoothd, here with bleak: adds a drink of 250 ml and reads it over the air.
 
-run: waterh-bench-vm -- python3 machine_bleak.py      exit code 0: the drink came, and the bottle forgot it when it was acknowledged
+run: waterh-bench-vm -- python3 machine_bleak.py      exit code 0: the drink arrived, and the bottle deleted it after the acknowledgement
 The bottle is on the adapter hci1, and your program on hci0.
 """
 import asyncio
