@@ -15,7 +15,7 @@ struct BenchDayCommand: AsyncParsableCommand {
             Asks the bottle step by step, records everything, and answers ten questions about the protocol. Writes a \
             folder with captures, steps, findings and a store with the bottle's drinks. Nothing is acknowledged before \
             it is recorded and stored. Ctrl-C ends the session and keeps what was recorded. Over bluez the recording \
-            is the kernel's and requires root. Answers may come from a pipe, one per line: an empty line is the \
+            is the kernel's and requires root. Answers can come from a pipe, one per line: an empty line is the \
             default, s leaves a question out.
             """)
 
@@ -168,7 +168,7 @@ struct BenchDayCommand: AsyncParsableCommand {
             out.line("  \(finding.answer): \(finding.words)")
         }
         if !day.omissions.isEmpty {
-            out.line("Left out: \(day.omissions.count)")
+            out.line("Skipped parts: \(day.omissions.count)")
             for sentence in day.omissions { out.line("  \(sentence)") }
         }
         out.line("\(folder.path): \(folder.names.joined(separator: ", "))")

@@ -12,7 +12,7 @@ struct Demo: AsyncParsableCommand {
         discussion:
             """
             Needs no root, no Bluetooth and no configuration. Writes only to a temporary directory, which it removes. \
-            Without --once it runs until Ctrl-C: its page shows days of two minutes each. waterh-emulator control \
+            Without --once it runs until Ctrl-C: its page shows days of three minutes each. waterh-emulator control \
             controls the bottle.
             """
     )

@@ -162,7 +162,7 @@ enum DoctorChecks {
             let held =
                 """
                 \(path): \(counted(try store.countedDrinks(), "drink")); \(counted(counts.drinks, "record")) from \
-                bottles, \(counts.quarantined) suspect
+                bottles, \(counts.quarantined) quarantined
                 """
             let words =
                 switch store.found {

@@ -99,7 +99,7 @@ enum ReportParts {
             lines += ((try? found.store.rowCounts()) ?? []).map { "  \($0.rows) in \($0.table)" }
             if let counts = try? found.store.journalCounts() {
                 lines.append(
-                    "journal: \(counts.drinks) drinks, \(counts.notDrinks) others, \(counts.quarantined) suspect")
+                    "journal: \(counts.drinks) drinks, \(counts.notDrinks) others, \(counts.quarantined) quarantined")
             }
             if let quarantine = try? found.store.quarantineCounts() {
                 lines.append("undecodable deliveries: \(quarantine.received), \(quarantine.evicted) no longer kept")

@@ -8,7 +8,7 @@ import Emulator
 struct CloneCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clone",
-        abstract: "Create a peripheral profile",
+        abstract: "Create a device profile",
         discussion: """
             Copies one peripheral from captures: advertisement, GATT table, values, and conversations with their \
             delays. Gaps of the captures are printed and listed in the file. Emulate the profile with: \

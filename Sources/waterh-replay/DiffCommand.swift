@@ -12,7 +12,7 @@ struct DiffCommand: ParsableCommand {
     @Argument(help: "Capture of any format", completion: .file())
     var first: String
 
-    @Argument(help: "Another.", completion: .file())
+    @Argument(help: "Second capture, in any format", completion: .file())
     var second: String
 
     @OptionGroup var filter: FilterArguments

@@ -15,7 +15,7 @@ struct Command: ParsableCommand {
         commandName: "waterh-tracker",
         abstract: "Track the day: drinks, reminders and Waterline sessions",
         discussion: """
-            Every subcommand takes --store FILE, --config FILE, --json, and --now INSTANT --zone ZONE to act at \
+            Most subcommands take --store FILE, --config FILE, --json, and --now INSTANT --zone ZONE to act at \
             another time.
             \(ExitStatus.help)
             """,

@@ -10,8 +10,8 @@ struct Export: WaitingCommand {
         commandName: "export",
         abstract: "Export drinks",
         discussion: """
-            apple-health is XML for importer apps, csv suits these and spreadsheets, and json has every field. A drink \
-            from a bottle carries the bottle's address, wall clock and bytes, so that another store recognises its \
+            apple-health (XML) is for importer apps, csv for importer apps and spreadsheets, and json has every field. \
+            A drink from a bottle has the bottle's address, wall clock and bytes, so that another store recognises its \
             record.
             jsonl and influx (line protocol) have one line for each drink. With --follow, these and csv have one line \
             for each change, by any program: added, corrected (with the uuid of the original), changed or deleted \

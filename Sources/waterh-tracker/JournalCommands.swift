@@ -88,7 +88,7 @@ struct JournalCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "export",
             abstract: "Export all records as JSON Lines",
-            discussion: "Read it there with: waterh-tracker journal import FILE")
+            discussion: "Import it into the other store with: waterh-tracker journal import FILE")
         @OptionGroup var options: StoreOptions
         var access: TrackerStore.Access { .looking }
         @Option(name: .shortAndLong, help: "File to write (default: -, standard output)", completion: .file())

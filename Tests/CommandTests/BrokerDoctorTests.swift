@@ -22,7 +22,7 @@ import Testing
         let good = try #require(try await mqtt(folder, "[mqtt]\nurl = \"\(open.url)\"\n"))
         #expect(
             good.status == "good" && good.found.contains("\(open.url) at hydration")
-                && good.found.contains("lets us in"), "\(good)")
+                && good.found.contains("accepts the connection"), "\(good)")
         #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
         let ear = try await open.listen("#")
         try await open.publish("end", "x")

@@ -77,7 +77,7 @@ import Testing
         service.send(signal: SIGTERM)
         let result = try await service.finish(limit: 20)
         #expect(
-            result.exitCode == 0 && !result.error.contains("clocks disagree") && !result.error.contains("own bottle"),
+            result.exitCode == 0 && !result.error.contains("Clock not trusted") && !result.error.contains("own bottle"),
             "\(result.error)")
         let state = try await Program("waterh-tracker").run(["status", "--json", "--store", store])
         let object = try #require(try JSONSerialization.jsonObject(with: Data(state.outputBytes)) as? [String: Any])

@@ -217,7 +217,7 @@ export default {
     [/^just now$/, 'gerade eben'], [/^(\d+) min ago$/, 'vor $1 min'], [/^(\d+) h ago$/, 'vor $1 h'], [/^1 day ago$/, 'vor 1 Tag'], [/^(\d+) days ago$/, 'vor $1 Tagen'],
     [/^Bottle not found$/, 'Flasche nicht gefunden'], [/^Could not find bottle\. Make sure it's nearby\.$/, 'Die Flasche war nicht zu finden. Ist sie in der Nähe?'], [/^Bluetooth is off$/, 'Bluetooth ist aus'],
     [/^Bluetooth permission denied$/, 'Bluetooth ist nicht erlaubt'], [/^No Bluetooth adapter$/, 'Kein Bluetooth-Adapter'], [/^Failed to connect$/, 'Verbindung gescheitert'], [/^Unexpected bottle response$/, 'Unerwartete Antwort der Flasche'],
-    [/^Bottle did not answer$/, 'Die Flasche hat nicht geantwortet'], [/^Connection lost$/, 'Verbindung verloren'], [/^The clocks disagree$/, 'Die Uhren widersprechen sich'],
+    [/^Bottle did not answer$/, 'Die Flasche hat nicht geantwortet'], [/^Connection lost$/, 'Verbindung verloren'], [/^Clock not trusted$/, 'Der Uhr wird nicht vertraut'],
     [/^Water due in: 1 drink$/, 'Wasser fällig in: 1 Getränk'], [/^Water due in: (\d+) drinks$/, 'Wasser fällig in: $1 Getränken'], [/^Water due now$/, 'Wasser ist jetzt dran'], [/^Drink water to return to center$/, 'Trink Wasser, um zur Mitte zurückzukehren'],
     [/^Hydration Reminder$/, 'Erinnerung ans Trinken'], [/^Time to Drink!$/, 'Zeit zu trinken!'], [/^Goal Reached! 💧$/, 'Ziel erreicht! 💧'], [/^Time for water$/, 'Zeit für Wasser'], [/^Time for a break$/, 'Zeit für eine Pause'],
     [/^Time to hydrate! You're (.+) behind pace\.$/, (_, rest) => `Trink etwas! Du liegst ${menge(rest)} zurück.`],

@@ -114,7 +114,7 @@ extension VirtualBottleMachine {
         send(injector.spoil(log: values, report: report), at: now)
         if plan.endless { session?.isEndless = true }
         let leaving = values.reduce(0) { $0 + $1.records.count }
-        log(leaving == 1 ? "1 record on its way" : "\(leaving) records on their way")
+        log(leaving == 1 ? "send 1 record" : "send \(leaving) records")
     }
 
     /// Drops exactly the acknowledged records, which are the oldest sent ones. With the fault `counts`, the oldest

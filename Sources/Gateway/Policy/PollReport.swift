@@ -98,7 +98,7 @@ package struct PollFailure: Problem, Hashable {
             case .cannotStore: "Cannot store"
             case .interrupted: "Interrupted"
             case .notOurs: "Not this store's bottle"
-            case .clockDoubtful: "The clocks disagree"
+            case .clockDoubtful: "Clock not trusted"
             }
         }
 

@@ -27,7 +27,7 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
         case .noAnswer: "Bottle did not answer"
         case .connectionLost: "Connection lost"
         case .notOurs: "Not this store's bottle"
-        case .clockDoubtful: "The clocks disagree"
+        case .clockDoubtful: "Clock not trusted"
         }
     }
 
