@@ -54,14 +54,14 @@ struct WatchCommand: AsyncParsableCommand {
         let monitor = try openMonitor(isNeeded: !adapters.isEmpty || sources.contains("all"))
         let signals = StopSignals.stream()
         let (stream, continuation) = AsyncStream.makeStream(of: WatchedPart.self, bufferingPolicy: .unbounded)
-        let gate = WatchGate()
-        let followed = FollowedFiles(files, gate, continuation)
+        FollowedFiles.read(files, continuation)
         let listening = monitor.map { monitor in
             let wanted = sources.contains("all") ? nil : Set(adapters.map(\.index))
             return Task {
                 do {
                     for try await packet in monitor.packets where wanted?.contains(packet.adapter) ?? true {
-                        continuation.yield(.monitor(packet))
+                        let made = CapturePacket(packet, number: 0)
+                        continuation.yield(.packet(made, packet.bytes, source: CaptureWatch.ownAdapters))
                     }
                 } catch {
                     continuation.yield(.trouble("\(error)"))
@@ -86,7 +86,6 @@ struct WatchCommand: AsyncParsableCommand {
             ending.cancel()
             listening?.cancel()
             monitor?.close()
-            followed.stop()
         }
         if monitor != nil { Diagnostics.line("watching \(sources.joined(separator: ", ")); Ctrl-C ends it") }
         var status = ExitStatus.done
@@ -95,11 +94,8 @@ struct WatchCommand: AsyncParsableCommand {
             for await part in stream {
                 switch part {
                 case .packet(let packet, let bytes, let source):
-                    gate.done()
+                    if source != CaptureWatch.ownAdapters { FollowedFiles.packetDone() }
                     try watch.take(packet, bytes.span.bytes, from: source)
-                case .monitor(let packet):
-                    let made = CapturePacket(packet, number: 0)
-                    try watch.take(made, packet.bytes.span.bytes, from: CaptureWatch.ownAdapters)
                 case .head(let facts): watch.learn(facts)
                 case .trouble(let sentence): run.report(sentence)
                 case .stop(let reason): (status, left) = (reason, 0)
