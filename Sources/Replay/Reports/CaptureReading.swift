@@ -191,38 +191,27 @@ package struct ReadingComparison {
     private func differences(_ kind: String, _ expected: [Row], _ found: [Row]) -> [Difference] {
         var all: [Difference] = []
         var left = 0, right = 0
-        func missing() {
-            all.append(
-                Difference(
-                    what: Self.title(kind, left, expected[left]), how: "\(names.expected), and is not \(names.found)"))
-            left += 1
-        }
-        func additional() {
-            all.append(
-                Difference(
-                    what: Self.title(kind, right, found[right]), how: "\(names.found), and was not \(names.expected)"))
-            right += 1
+        func isEqual(_ left: Int, _ right: Int) -> Bool {
+            left < expected.count && right < found.count && compare(expected[left], found[right]) == nil
         }
         while left < expected.count || right < found.count {
-            guard right < found.count else {
-                missing()
-                continue
-            }
-            guard left < expected.count else {
-                additional()
-                continue
-            }
-            guard let how = compare(expected[left], found[right]) else {
-                (left, right) = (left + 1, right + 1)
-                continue
-            }
-            // Find the row after which both sides are equal again.
             let (lefts, rights) = (expected.count - left, found.count - right)
-            if rights > lefts, compare(expected[left], found[right + 1]) == nil {
-                additional()
-            } else if lefts > rights, compare(expected[left + 1], found[right]) == nil {
-                missing()
+            if isEqual(left, right) {
+                (left, right) = (left + 1, right + 1)
+            } else if lefts == 0 || rights > lefts && isEqual(left, right + 1) {
+                all.append(
+                    Difference(
+                        what: Self.title(kind, right, found[right]),
+                        how: "\(names.found), and was not \(names.expected)"))
+                right += 1
+            } else if rights == 0 || lefts > rights && isEqual(left + 1, right) {
+                all.append(
+                    Difference(
+                        what: Self.title(kind, left, expected[left]),
+                        how: "\(names.expected), and is not \(names.found)"))
+                left += 1
             } else {
+                let how = compare(expected[left], found[right]) ?? ""
                 all.append(Difference(what: Self.title(kind, left, expected[left]), how: how))
                 (left, right) = (left + 1, right + 1)
             }
