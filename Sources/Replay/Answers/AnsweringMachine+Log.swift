@@ -53,17 +53,13 @@ extension AnsweringMachine {
             due = max(due, now.advanced(by: delay(value.after)))
             send(value.bytes, due: due)
         }
-        finishReading(place)
+        if script.exchanges[place].command.asksForLog { isReadDump = !isSubscribed }
     }
 
     private mutating func send(_ values: [[UInt8]], at now: MonotonicInstant) {
         for index in outbox.indices { outbox[index].due = now }
         for value in values { send(value, due: now) }
         isReadDump = !isSubscribed
-    }
-
-    private mutating func finishReading(_ place: Int) {
-        if script.exchanges[place].command.asksForLog { isReadDump = !isSubscribed }
     }
 
     private mutating func send(_ bytes: [UInt8], due: MonotonicInstant) {

@@ -10,15 +10,8 @@ struct ObservedTable {
         var isSubscription = true
     }
 
-    private struct Declared {
-        var uuid: BluetoothUUID
-        var properties: CharacteristicProperties
-        var value: UInt16
-        var source: PeripheralProfile.Source
-    }
-
     /// The characteristics by the handle of their declaration, like includes and services.
-    private var characteristics: [UInt16: Declared] = [:]
+    private var characteristics: [UInt16: PeripheralProfile.Characteristic] = [:]
     private var includes: [UInt16: PeripheralProfile.Include] = [:]
     private var groups: [UInt16: PeripheralProfile.Service] = [:]
     /// The types from Find Information, and from reads by type.
@@ -34,12 +27,12 @@ struct ObservedTable {
                 guard let declaration = item.little16(at: 0), let value = item.little16(at: 3),
                     let uuid = item.uuid(from: 5), value > declaration, declaration > 0
                 else { return }
-                if let known = characteristics[declaration], known.uuid != uuid || known.value != value {
+                if let known = characteristics[declaration], known.uuid != uuid || known.handle != value {
                     hasChanged = true
                 }
-                characteristics[declaration] = Declared(
-                    uuid: uuid, properties: CharacteristicProperties(rawValue: item.byte(2)), value: value,
-                    source: source)
+                characteristics[declaration] = PeripheralProfile.Characteristic(
+                    uuid: uuid, declaration: declaration, handle: value,
+                    properties: CharacteristicProperties(rawValue: item.byte(2)), source: source)
             }
         case (0x09?, 0x2802?):
             _ = answer.forEachItem(of: [6, 8]) { item in
@@ -80,12 +73,10 @@ struct ObservedTable {
         if hasChanged { builder.gaps = ["the table changed in the capture: each handle has its last meaning"] }
         for (_, group) in groups.sorted(by: { $0.key < $1.key }) { builder.add(group) }
         for (_, include) in includes.sorted(by: { $0.key < $1.key }) { builder.add(include) }
-        for (declaration, declared) in characteristics.sorted(by: { $0.key < $1.key }) {
-            builder.add(
-                PeripheralProfile.Characteristic(
-                    uuid: declared.uuid, declaration: declaration, handle: declared.value,
-                    properties: declared.properties, source: declared.source,
-                    value: uses[declared.value]?.value.map { Octets($0) }))
+        for (_, declared) in characteristics.sorted(by: { $0.key < $1.key }) {
+            var characteristic = declared
+            characteristic.value = uses[declared.handle]?.value.map { Octets($0) }
+            builder.add(characteristic)
         }
         let uuids = types.mapValues(\.uuid)
         for (handle, type) in types.sorted(by: { $0.key < $1.key }) {
