@@ -38,7 +38,8 @@ package enum BrokerCheck: Sendable {
         }
         if let id = other.withLock({ $0.id }) {
             let place = "\(plan.topics.prefix)/…"
-            return .taken("\(plan): accepts the connection, and another store (\(MQTTPlan.client(id))) is published at \(place)")
+            return .taken(
+                "\(plan): accepts the connection, and another store (\(MQTTPlan.client(id))) is published at \(place)")
         }
         // The errors of the running service.
         let trouble = try? store.outletTroubles().first { $0.outlet == MQTTPublisher.name }?.words

@@ -35,8 +35,8 @@ extension TrackerStore {
         }
     }
 
-    /// Deletes the files that the store or its service has written next to it (purge). Also deletes the health directory
-    /// if it is empty. Waits for a running writer.
+    /// Deletes the files that the store or its service has written next to it (purge). Deletes the health directory if
+    /// it is empty. Waits for a running writer.
     /// - Parameter body: runs before other writers continue.
     package func removeWrittenFiles(then body: () throws -> Void = {}) throws {
         guard path != ":memory:" else { return try body() }

@@ -1,9 +1,9 @@
 import Foundation
 import TrackerCore
 
-/// Reads a file of drinks and delivers each sample. Detects the format: the three formats of `export` (tracker spec D4),
-/// Apple Health's export (also as a ZIP archive), and CSV files of spreadsheets. Reads Apple Health's export in chunks,
-/// because it can have gigabytes.
+/// Reads a file of drinks and delivers each sample. Detects the format: the three formats of `export` (tracker spec
+/// D4), Apple Health's export (also as a ZIP archive), and CSV files of spreadsheets. Reads Apple Health's export in
+/// chunks, because it can have gigabytes.
 ///
 /// An incomplete, malformed or other file throws `HealthFileError`. Samples are valid only after `finish` has returned.
 /// Records of other types (steps, heart rate) are ignored.
