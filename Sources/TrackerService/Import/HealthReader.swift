@@ -8,8 +8,8 @@ import TrackerCore
 /// An incomplete, malformed or other file throws `HealthFileError`. Samples are valid only after `finish` has returned.
 /// Records of other types (steps, heart rate) are ignored.
 package final class HealthReader {
-    /// The maximum length of a JSON or CSV file in bytes: about 200,000 drinks.
-    private static let textLimit = 64 << 20
+    /// The maximum length of a JSON or CSV file in bytes: about 80,000 drinks. The service decodes it in 256 MiB.
+    private static let textLimit = 24 << 20
     /// The number of bytes that show the kind of a file.
     private static let headLength = 16
 
@@ -44,7 +44,7 @@ package final class HealthReader {
         }
         guard bytes.count <= Self.textLimit else {
             throw HealthFileError(
-                reason: "The file is longer than \(Self.textLimit >> 20) MB. Split it into several files.")
+                reason: "The file is longer than \(Self.textLimit >> 20) MiB. Split it into several files.")
         }
         if case .undetected = input, bytes.count >= Self.headLength { try detect() }
     }
