@@ -16,7 +16,8 @@ import Testing
         let python = try #require(Program(system: "python3"))
         let result = try await python.run(
             [Program.repository + "/Tests/System/disk_faults.py", Program.products] + arguments,
-            environment: ["PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "utf-8"])
+            environment: ["PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "utf-8"],
+            limit: 300)
         #expect(
             result.exitCode == 0 && result.output.contains("disk faults: 0 bad of "), "\(result.output) \(result.error)"
         )
