@@ -49,7 +49,7 @@ import Testing
         for amount in ["100", "8oz"] { _ = try await Program("waterh-tracker").run(["log", amount, "--store", gone]) }
         let found = checks(try await doctor(folder, []), "store")
         #expect(
-            (found.first?["found"] as? String)?.hasSuffix(": 2 drinks; 0 records from bottles, 0 suspect") == true,
+            (found.first?["found"] as? String)?.hasSuffix(": 2 drinks; 0 records from bottles, 0 quarantined") == true,
             "\(found)")
     }
 
