@@ -114,7 +114,7 @@ class Widgets(PageCase):
         self.open("/widget/large", "main svg")
         lines = self.texts("p")
         self.assertEqual(lines[0], "1.0L / 2.5L")
-        self.assertRegex(lines[1], r"^Next drink in \d+ min$")
+        self.assertRegex(lines[1], r"^Next drink in (\d+ h )?\d+ min$")
         self.assertEqual([line.split("  ")[1] for line in lines[2:]], ["400 ml", "300 ml", "200 ml"])
         self.button("+250 ml")
         self.totals(1250)
