@@ -60,7 +60,7 @@ import Testing
         let words = try String(contentsOf: folder.url("words"), encoding: .utf8).split(separator: "\n")
         #expect(result.exitCode == 0 && words.count == 2, "\(words) \(result.error)")
         #expect(words.last?.contains("--user-mode") == userMode && words.last?.contains("MachineHostTests") == true)
-        #expect(result.error.contains("every machine is emulated") == !userMode, "\(result.error)")
+        #expect(result.error.contains("every VM is emulated") == !userMode, "\(result.error)")
         #expect(
             try await run(folder, failures: 0, userMode: userMode, words: ["--emulated"]).output
                 == (userMode ? "" : "yes\n"))
