@@ -30,7 +30,7 @@ async def connected(device, *needed):
     On a busy machine bluetoothd 5.66 responds to Connect before Connected is true (bleak takes that for a disconnection), and sets
     ServicesResolved before the last objects are added (bleak then misses characteristics). Users of bleak connect again.
     """
-    for attempt in range(5):
+    for attempt in range(10):
         link = BleakClient(device, timeout=LIMIT, bluez={"adapter": "hci0"})
         try:
             await link.connect()
@@ -39,7 +39,7 @@ async def connected(device, *needed):
             await asyncio.sleep(1)
             continue
         missing = [uuid for uuid in needed if link.services.get_characteristic(uuid) is None]
-        if missing and attempt < 4:
+        if missing and attempt < 9:
             print(f"  bleak misses {missing}; again", flush=True)
             await link.disconnect()
             await asyncio.sleep(1)
@@ -50,7 +50,7 @@ async def connected(device, *needed):
         finally:
             await link.disconnect()
         return
-    raise Failure("bleak did not connect in five attempts")
+    raise Failure("bleak did not connect in ten attempts")
 
 
 async def until(condition):
