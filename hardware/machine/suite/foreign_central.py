@@ -44,7 +44,7 @@ async def connected(device, *needed):
             await link.disconnect()
             await asyncio.sleep(1)
             continue
-        expect(not missing, f"five times bleak saw no {missing}")
+        expect(not missing, f"ten times bleak saw no {missing}")
         try:
             yield link
         finally:
