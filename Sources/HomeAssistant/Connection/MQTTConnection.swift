@@ -1,5 +1,6 @@
 import CMosquitto
 import Foundation
+import Glibc
 import Synchronization
 
 /// One connection with a broker, from CONNECT to its end. The broker keeps the session of the client ID, so that the
@@ -34,6 +35,8 @@ package final class MQTTConnection: Sendable {
     /// Whether the broker has the session, from CONNACK.
     private let admission = Once<Result<Bool, MQTTFailure>>()
     private let end = Once<MQTTFailure>()
+    /// Whether the thread has closed the socket; `false` if `close` no longer waits for it.
+    private let released = Once<Bool>()
     /// The last error that the library logged, which has the reason of a TLS failure.
     private let complaint = Mutex<String?>(nil)
     private let options: MQTTOptions
@@ -153,6 +156,12 @@ package final class MQTTConnection: Sendable {
         disconnect()
         fail(after: Self.closingLimit, "did not end the connection") { [end] in end.known == nil }
         _ = await ended()
+        // A thread that resolves a name can take longer.
+        Task { [released] in
+            try? await Task.sleep(for: Self.closingLimit)
+            released.set(false)
+        }
+        _ = await released.value()
     }
 
     // MARK: - Parts
@@ -164,6 +173,9 @@ package final class MQTTConnection: Sendable {
         if code == 0, mosquitto_socket(made) >= Self.descriptorLimit {
             end(with: MQTTFailure(.tooMuch, "The process has too many open files for libmosquitto"))
         }
+        // The library closes its socket with unread messages in it. The kernel would then reset the connection, and the
+        // broker could lose the last PUBACK.
+        let socket = code == 0 ? fcntl(mosquitto_socket(made), F_DUPFD_CLOEXEC, 0) : -1
         if code == 0 { client.withLock { $0 = Int(bitPattern: made) } }
         while code == 0, failure == nil {
             code = mosquitto_loop(made, 1000, 1)
@@ -173,6 +185,21 @@ package final class MQTTConnection: Sendable {
         end(with: failure(code, errno))
         client.withLock { $0 = 0 }
         mosquitto_destroy(made)
+        Self.drain(socket)
+        released.set(true)
+    }
+
+    /// Closes a socket after the broker has closed its side, or after the time limit.
+    private static func drain(_ socket: Int32) {
+        guard socket >= 0 else { return }
+        shutdown(socket, Int32(SHUT_WR))
+        let deadline = ContinuousClock.now + closingLimit
+        var bytes = [UInt8](repeating: 0, count: 1 << 14)
+        var waiting = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        while ContinuousClock.now < deadline, poll(&waiting, 1, 500) >= 0 {
+            guard waiting.revents == 0 || read(socket, &bytes, bytes.count) > 0 else { break }
+        }
+        Glibc.close(socket)
     }
 
     /// Sends packets and waits for the reason codes of their acknowledgements.
