@@ -249,6 +249,41 @@ struct PresentationTests {
         await desktop.stop()
     }
 
+    /// A server that takes seven seconds: the caller times out, and the notification is still shown.
+    @Test func `a slow server and two programs show a notification once`() async throws {
+        let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
+        let first = await fixture.desktop(
+            .init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
+        let second = await fixture.desktop()
+        let notification = try TrackerNotification.test(.pace)
+        #expect(await !first.deliver(notification))
+        #expect(await !second.deliver(notification) && server.notified.items.count == 1)
+        #expect(fixture.lines.items.contains { $0.hasPrefix("Already being shown: hydration-reminder") })
+        server.manner = .rightly
+        await server.release()
+        #expect(await event { fixture.lines.items.contains { $0.hasPrefix("Shown") } ? true : nil } == true)
+        #expect(await second.deliver(notification) && server.notified.items.count == 1)
+        await first.stop()
+        await second.stop()
+    }
+
+    @Test func `a program killed during delivery does not block others`() async throws {
+        let server = try await FakeNotificationServer(fixture.bus, manner: .whenReleased)
+        let first = await fixture.desktop(
+            .init(whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60)))
+        let notification = try TrackerNotification.test(.pace)
+        #expect(await !first.deliver(notification))
+        // Its file remains, as after a kill.
+        let file = fixture.folder.url("notices.json")
+        let left = try Data(contentsOf: file)
+        await first.stop()
+        try left.write(to: file)
+        server.manner = .rightly
+        let second = await fixture.desktop()
+        #expect(await second.deliver(notification) && server.notified.items.count == 2)
+        await second.stop()
+    }
+
     /// A notification of the same day is shown again after a purge, and its text is no longer in the file.
     @Test func `a purge clears delivered notifications`() async throws {
         let server = try await FakeNotificationServer(fixture.bus)

@@ -7,7 +7,7 @@ extension DesktopNotifications {
     package func deliver(_ notification: TrackerNotification) async -> Bool { await show(notification.announcement) }
 
     /// As `deliver`. A notification that any process of this project showed recently counts as shown, because a process
-    /// can end before recording it.
+    /// can end before recording it. If another process waits for the server, that process shows the notification.
     package func show(_ notification: Announcement) async -> Bool {
         guard let server = await readyServer() else { return false }
         guard !memory.hasJustShown(notification) else {
@@ -15,6 +15,11 @@ extension DesktopNotifications {
             return true
         }
         if notification.urgency != .critical, await isUndisturbed(server) { return false }
+        guard await begins(notification, server) else {
+            if memory.hasJustShown(notification) { return true }
+            outlets.log("Already being shown: \(notification.kind.id) (\(notification.id)).")
+            return false
+        }
         let replaced = memory.notice(notification.kind.id, owner: server.owner)?.number ?? 0
         let message = DesktopMessage(capabilities: server.capabilities, acceptsActions: outlets.pressed != nil)
         let call = DBusCall(
@@ -33,6 +38,20 @@ extension DesktopNotifications {
                 timedOut(number, server)
             }
         }
+    }
+
+    /// Whether this process shows the notification now. Another process that waits for its server takes precedence,
+    /// unless it has left the bus.
+    private func begins(_ notification: Announcement, _ server: Server) async -> Bool {
+        let lease = Double(limits.lateAnswer.components.seconds) + 5
+        var gone: String?
+        if let other = memory.shower(of: notification, owner: server.owner, within: lease) {
+            guard await other != server.connection.uniqueName, (try? await server.connection.hasOwner(other)) == false
+            else { return false }
+            gone = other
+        }
+        return memory.begin(
+            notification, by: await server.connection.uniqueName, owner: server.owner, within: lease, insteadOf: gone)
     }
 
     /// Shows resident notifications again after a restart of the server.
@@ -66,6 +85,7 @@ extension DesktopNotifications {
         switch answer {
         case .success(let values):
             guard let shown = values.first?.integer.flatMap(UInt32.init(exactly:)), shown > 0 else {
+                server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
                 rest(DBusFailure(DBusFailure.failed, "the notification server returned no ID"), of: server)
                 wanted?.resume(returning: false)
                 return
@@ -73,11 +93,14 @@ extension DesktopNotifications {
             // A server that has ended shows nothing.
             if self.server?.owner == server.owner || self.server == nil {
                 memory.remember(notification, number: shown, owner: server.owner)
+            } else {
+                server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
             }
             if wanted == nil { wake() }
             outlets.log("Shown on the desktop: \(notification.kind.id) (\(notification.id)).")
             wanted?.resume(returning: true)
         case .failure(let failure):
+            server.connection.assumeIsolated { memory.giveUp(notification, by: $0.uniqueName) }
             // Only an awaited response affects the pause.
             if wanted != nil { rest(failure, of: server) }
             wanted?.resume(returning: false)

@@ -24,7 +24,7 @@ package actor DesktopNotifications: NotificationSink {
         package init() {}
     }
 
-    package struct Limits: Sendable {
+    struct Limits: Sendable {
         /// The time limit for the delivery of one notification.
         var whole = Duration.seconds(10)
         /// The time limit for the first response of a server, which the bus might have to start.
@@ -77,8 +77,12 @@ package actor DesktopNotifications: NotificationSink {
     /// - Parameter bus: called whenever there is no connection.
     package init(
         bus: @escaping @Sendable () -> DBusConnection.Bus? = { SessionBus.find() },
-        memory: ShownNotifications = ShownNotifications(), limits: Limits = Limits()
+        memory: ShownNotifications = ShownNotifications()
     ) {
+        self.init(bus: bus, memory: memory, limits: Limits())
+    }
+
+    init(bus: @escaping @Sendable () -> DBusConnection.Bus?, memory: ShownNotifications, limits: Limits) {
         (self.bus, self.memory, self.limits) = (bus, memory, limits)
     }
 

@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 import TrackerCore
 
-/// The notifications that the processes of the session have shown last, by kind. A new one of a kind replaces the last
-/// one, and a repetition is not shown twice.
+/// The notifications that the processes of the session have shown last or are showing now, by kind. A new one of a kind
+/// replaces the last one, and a repetition is not shown twice.
 ///
 /// A notification id is valid for one `owner` only (bus id and unique name). The processes share a file in
 /// `XDG_RUNTIME_DIR`. If that fails, a notification can appear twice.
@@ -22,25 +22,41 @@ package final class ShownNotifications: Sendable {
         var notificationId: String { announcement.id }
     }
 
+    /// A call of `Notify` without a response so far.
+    private struct Showing: Hashable, Sendable, Codable {
+        var owner: String
+        /// The unique bus name of the process.
+        var by: String
+        var words: String
+        var since: Double
+    }
+
     private struct Contents: Hashable, Sendable, Codable {
         /// The user id of the store (`day`), if known.
         var day: String?
         /// The last notifications by the id of their kind.
         var notices: [String: Notice] = [:]
+        /// The pending calls by the notification id.
+        var showings: [String: Showing] = [:]
     }
 
     /// The seconds for which the same notification with the same text counts as a repetition.
     private static let repetition: Double = 12 * 3600
     private let file: SessionFile?
     private let day: @Sendable () -> String?
+    private let now: @Sendable () -> Double
     private let held = Mutex(Contents())
 
     /// - Parameters:
     ///   - file: `nil` keeps the content in memory only.
     ///   - day: returns the user id of the store, or an empty text without a user; `nil` if unknown. A purge changes
     ///     it, and notifications of another user id are discarded.
-    package init(file: String? = nil, day: @escaping @Sendable () -> String? = { nil }) {
-        (self.file, self.day) = (file.map(SessionFile.init(path:)), day)
+    package convenience init(file: String? = nil, day: @escaping @Sendable () -> String? = { nil }) {
+        self.init(file: file, day: day, now: { Date().timeIntervalSince1970 })
+    }
+
+    init(file: String?, day: @escaping @Sendable () -> String? = { nil }, now: @escaping @Sendable () -> Double) {
+        (self.file, self.day, self.now) = (file.map(SessionFile.init(path:)), day, now)
     }
 
     /// Discards all notifications, after a purge.
@@ -53,17 +69,20 @@ package final class ShownNotifications: Sendable {
     }
 
     /// Whether the notification was shown recently; it might be closed. `false` if its server has ended.
-    package func hasJustShown(_ announcement: Announcement) -> Bool {
-        guard let notice = all().notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost
+    package func hasJustShown(_ announcement: Announcement) -> Bool { hasJustShown(announcement, all()) }
+
+    private func hasJustShown(_ announcement: Announcement, _ held: Contents) -> Bool {
+        guard let notice = held.notices[announcement.kind.id], notice.notificationId == announcement.id, !notice.isLost
         else { return false }
-        return (notice.announcement.title, notice.announcement.body) == (announcement.title, announcement.body)
-            && (Date().timeIntervalSince1970 - notice.shownAt).magnitude < Self.repetition
+        return Self.words(notice.announcement) == Self.words(announcement)
+            && (now() - notice.shownAt).magnitude < Self.repetition
     }
 
     func remember(_ announcement: Announcement, number: UInt32, owner: String) {
         change {
             $0.notices[announcement.kind.id] = Notice(
-                owner: owner, number: number, announcement: announcement, shownAt: Date().timeIntervalSince1970)
+                owner: owner, number: number, announcement: announcement, shownAt: now())
+            $0.showings[announcement.id] = nil
         }
     }
 
@@ -96,7 +115,46 @@ package final class ShownNotifications: Sendable {
     /// Resident notifications to show again.
     var lost: [Announcement] { all().notices.values.filter(\.isLost).map(\.announcement) }
 
+    // MARK: - Who is at it
+
+    /// The process that waits for this server to show the notification.
+    /// - Parameter seconds: the time limit of a server.
+    func shower(of announcement: Announcement, owner: String, within seconds: Double) -> String? {
+        shower(of: announcement, owner, seconds, all())
+    }
+
+    /// Reserves the display of a notification for this process.
+    /// - Parameter gone: the process that left the bus after its reservation.
+    /// - Returns: `false` if another process has reserved or shown it, or if this process already has.
+    func begin(
+        _ announcement: Announcement, by program: String, owner: String, within seconds: Double, insteadOf gone: String?
+    ) -> Bool {
+        change { held in
+            guard !hasJustShown(announcement, held) else { return false }
+            if let other = shower(of: announcement, owner, seconds, held), other != gone { return false }
+            held.showings = held.showings.filter { (now() - $0.value.since).magnitude < seconds }
+            held.showings[announcement.id] = Showing(
+                owner: owner, by: program, words: Self.words(announcement), since: now())
+            return true
+        }
+    }
+
+    /// Ends the reservation after a failure.
+    func giveUp(_ announcement: Announcement, by program: String) {
+        change { held in if held.showings[announcement.id]?.by == program { held.showings[announcement.id] = nil } }
+    }
+
+    private func shower(of announcement: Announcement, _ owner: String, _ seconds: Double, _ held: Contents) -> String?
+    {
+        guard let showing = held.showings[announcement.id], showing.owner == owner,
+            showing.words == Self.words(announcement)
+        else { return nil }
+        return (now() - showing.since).magnitude < seconds ? showing.by : nil
+    }
+
     // MARK: - Parts
+
+    private static func words(_ announcement: Announcement) -> String { announcement.title + "\n" + announcement.body }
 
     private func all() -> Contents {
         let day = day()
@@ -107,21 +165,23 @@ package final class ShownNotifications: Sendable {
         return Contents(day: day)
     }
 
-    private func change(_ body: (inout Contents) -> Void) {
+    private func change<Result: Sendable>(_ body: (inout Contents) -> Result) -> Result {
         let day = day()
-        held.withLock { held in
-            func changed() {
+        return held.withLock { held in
+            func changed() -> Result {
                 let before = read() ?? held
                 held = before
                 if let day, held.day != day {
                     // An unknown or empty user id counts as the same user.
                     let isSame = held.day?.isEmpty ?? true
-                    held = Contents(day: day, notices: isSame ? held.notices : [:])
+                    held =
+                        isSame ? Contents(day: day, notices: held.notices, showings: held.showings) : Contents(day: day)
                 }
-                body(&held)
+                let result = body(&held)
                 if held != before, let data = try? JSONEncoder().encode(held) { file?.write(data) }
+                return result
             }
-            if let file { file.locked(changed) } else { changed() }
+            return file.map { $0.locked(changed) } ?? changed()
         }
     }
 
