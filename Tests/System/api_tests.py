@@ -150,7 +150,7 @@ class Crowd(Service):
             answers = list(pages.map(lambda ml: self.ask("PATCH", f"/api/v1/drinks/d{number}", {"ml": ml}), range(200, 216)))
             done = [answer for status, answer in answers if status == 200]
             refused = [(status, answer["code"]) for status, answer in answers if status != 200]
-            # An edited drink has another number: one page changed it, and the others are told so.
+            # An edited drink has another number: one page changes it, and the others get 404.
             self.assertEqual(len(done), 1, answers)
             self.assertEqual(set(refused), {(404, "noSuchDrink")})
             self.assertEqual(self.total(), before - 100 + done[0]["drink"]["ml"])

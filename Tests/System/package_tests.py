@@ -246,7 +246,7 @@ def walk(system, suite, package, archive, symbols):
     elsewhere = step("a folder that leads to a disk that is not there", """
         ln -s /mnt/elsewhere /var/lib/waterh && cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb && dpkg --audit && apt-get purge -y waterh
         rm /var/lib/waterh && mv /srv/disk/waterh /var/lib/waterh""")
-    check(f"{suite}: is told", "/mnt/elsewhere, which does not exist" in elsewhere.stderr, said(elsewhere))
+    check(f"{suite}: a missing directory is reported", "/mnt/elsewhere, which does not exist" in elsewhere.stderr, said(elsewhere))
     step("installing after a purge", "cd /srv/packages && apt-get install -y --no-install-recommends ./waterh.deb")
     check(f"{suite}: even then the drinks are there", system.drinks() == drinks, "")
     step("purging once more", "apt-get purge -y waterh && rm -r /var/lib/waterh")

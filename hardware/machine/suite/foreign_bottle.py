@@ -243,7 +243,7 @@ async def disconnects_at_every_step():
                 expect(sum(bottle.acknowledged) <= new, f"{step}: acknowledged {bottle.acknowledged} with {new} stored")
                 if code == 0 and answer["complete"] and not bottle.records:
                     break
-            expect(bottle.disconnects is None, f"{step}: the bottle had no chance to hang up")
+            expect(bottle.disconnects is None, f"{step}: the bottle did not disconnect")
             expect(new == 12 and not bottle.records, f"{step}: {new} new, {len(bottle.records)} left: {answer} {said}")
 
 

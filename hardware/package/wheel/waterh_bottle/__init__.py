@@ -1,4 +1,4 @@
-"""An emulated WaterH bottle for tests: `waterh-emulator` with somebody who drinks from it. Needs no Bluetooth.
+"""An emulated WaterH bottle for tests: `waterh-emulator` with methods that add drinks. Needs no Bluetooth.
 
     from waterh_bottle import Bottle
 
