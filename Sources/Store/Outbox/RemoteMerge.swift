@@ -177,7 +177,7 @@ extension TrackerStore {
         -> Bool
     {
         let remote = try RemoteRow(row, entity, now: now, db)
-        guard WriteStamp.wins(remote.stamp, over: remote.storedStamp) else { return false }
+        guard WriteStamp.wins(remote.stamp, over: try remote.storedStamp()) else { return false }
         try remote.check(entity, db)
         let id = remote.id
         // Absent keys keep their value, so that an older server need not support every column.
@@ -249,10 +249,11 @@ struct RemoteRow {
     }
 
     /// The stamp of the stored row; `nil` for a new row.
-    var storedStamp: WriteStamp? {
-        stored.map {
+    func storedStamp() throws -> WriteStamp? {
+        try stored.map {
             WriteStamp(
-                updatedAt: $0["updatedAt"], device: $0["deviceId"], isDeleted: ($0["deleted"] as Bool?) ?? false)
+                updatedAt: try $0.decode(forColumn: "updatedAt"), device: try $0.decode(forColumn: "deviceId"),
+                isDeleted: ($0["deleted"] as DatabaseValue?).flatMap(Bool.fromDatabaseValue) ?? false)
         }
     }
 
