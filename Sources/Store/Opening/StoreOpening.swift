@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 
 enum StoreOpening {
     struct Opened {
@@ -123,10 +124,11 @@ enum StoreOpening {
         var configuration = Configuration()
         configuration.label = "waterh.store"
         // SQLite's own handler waits up to 100 ms between attempts, and rarely succeeds next to a busy writer.
-        let attempts = Int(StoreError.busySeconds / 0.005)
+        let start = Mutex(ContinuousClock.now)
         configuration.busyMode = .callback { tries in
+            if tries == 0 { start.withLock { $0 = .now } }
             usleep(5000)
-            return tries < attempts
+            return start.withLock { .now - $0 } < .seconds(StoreError.busySeconds)
         }
         configuration.foreignKeysEnabled = true
         return configuration
