@@ -138,7 +138,7 @@ import Emulator
         #expect(gadget.gaps.contains("2 of 2 characteristics seen and not discovered"))
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: 0..<4)
+    @Test(.timeLimit(.minutes(20)), arguments: 0..<4)
     func `as many attributes as there are handles take no longer each than a few do`(kind: Int) throws {
         var talk = Talk()
         func low(_ handle: Int) -> [UInt8] { [UInt8(handle & 0xFF), UInt8(handle >> 8)] }

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import TrackerCore
 
-@Suite(.timeLimit(.minutes(2))) struct ConcurrencyTests {
+@Suite(.timeLimit(.minutes(20))) struct ConcurrencyTests {
     @Test func `writes and other reads do not wait while eight exports are open`() async throws {
         let scratch = try ScratchStore()
         let store = try TrackerStore(path: scratch.path)

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import TrackerCore
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(20)))
 struct StoreWatchTests {
     /// Counts the notifications.
     private final class Ear: Sendable {

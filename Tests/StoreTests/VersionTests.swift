@@ -141,7 +141,7 @@ import TrackerCore
 }
 
 /// Random operations on a store, compared with a simple model of its drinks.
-@Suite(.timeLimit(.minutes(5))) struct RandomLifeTests {
+@Suite(.timeLimit(.minutes(20))) struct RandomLifeTests {
     private struct Version: Equatable {
         var ml: Int
         var isDeleted = false
