@@ -8,17 +8,11 @@ enum CSVReader {
         var amount: AmountText?
     }
 
-    /// The columns of the file; `nil` for a column that it does not have.
-    private struct Columns {
-        var count: Int
-        var date: Int
-        var value: Int
-        var uuid, source, original, bottle, raw: Int?
-    }
-
     static func read(_ text: [UInt8], _ deliver: (HealthSample) throws -> Void) throws {
         var file = SeparatedValues(text)
-        guard let columns = columns(try file.next()?.cells ?? []) else {
+        let names = try file.next()?.cells.map { $0.lowercased() } ?? []
+        let columns = Dictionary(zip(names, names.indices), uniquingKeysWith: { first, _ in first })
+        guard columns["startdate"] != nil, let amounts = columns["value_ml"] else {
             throw HealthFileError(
                 line: 1,
                 reason:
@@ -31,37 +25,26 @@ enum CSVReader {
         var rows: [Row] = []
         while let (cells, line) = try file.next() {
             guard cells != [""] else { continue }
-            guard cells.count == columns.count else {
+            guard cells.count == names.count else {
                 throw HealthFileError(
                     line: line,
                     reason:
                         """
-                        It has \(cells.count) columns where the first line has \(columns.count). Is the file \
+                        It has \(cells.count) columns where the first line has \(names.count). Is the file \
                         truncated?
                         """
                 )
             }
-            rows.append(Row(cells: cells, line: line, amount: AmountText(cells[columns.value])))
+            rows.append(Row(cells: cells, line: line, amount: AmountText(cells[amounts])))
         }
-        let decimalSign = try decimalSign(rows, columns)
+        let decimalSign = try decimalSign(rows, amounts)
         for row in rows {
             try deliver(try sample(row, columns, decimalSign, separator: file.separator))
         }
     }
 
-    private static func columns(_ cells: [String]) -> Columns? {
-        let names = cells.map { $0.lowercased() }
-        guard let date = names.firstIndex(of: "startdate"), let value = names.firstIndex(of: "value_ml") else {
-            return nil
-        }
-        return Columns(
-            count: names.count, date: date, value: value, uuid: names.firstIndex(of: "uuid"),
-            source: names.firstIndex(of: "source"), original: names.firstIndex(of: "original"),
-            bottle: names.firstIndex(of: "bottle"), raw: names.firstIndex(of: "raw"))
-    }
-
     /// The decimal sign that the amounts of the file show; `nil` if none shows it.
-    private static func decimalSign(_ rows: [Row], _ columns: Columns) throws(HealthFileError) -> Character? {
+    private static func decimalSign(_ rows: [Row], _ column: Int) throws(HealthFileError) -> Character? {
         var known: Character?
         for row in rows {
             guard case .shows(let sign, _) = row.amount else { continue }
@@ -69,7 +52,7 @@ enum CSVReader {
                 throw HealthFileError(
                     line: row.line,
                     reason: """
-                        The decimal sign in \"\(SampleFields.shown(row.cells[columns.value]))\" differs from the rows \
+                        The decimal sign in \"\(SampleFields.shown(row.cells[column]))\" differs from the rows \
                         before. Use one decimal sign in all amounts.
                         """)
             }
@@ -78,14 +61,14 @@ enum CSVReader {
         return known
     }
 
-    private static func sample(_ row: Row, _ columns: Columns, _ decimalSign: Character?, separator: UInt8)
+    private static func sample(_ row: Row, _ columns: [String: Int], _ decimalSign: Character?, separator: UInt8)
         throws(HealthFileError) -> HealthSample
     {
-        func name(_ column: Int?, _ what: String) throws(HealthFileError) -> String? {
-            guard let column else { return nil }
-            return try SampleFields.name(SpreadsheetCell.read(row.cells[column].utf8), what, line: row.line)
+        func cell(_ name: String) -> String { columns[name].map { row.cells[$0] } ?? "" }
+        func name(_ column: String) throws(HealthFileError) -> String? {
+            try SampleFields.name(SpreadsheetCell.read(cell(column).utf8), column, line: row.line)
         }
-        let shown = row.cells[columns.value]
+        let shown = cell("value_ml")
         var value: Double?
         switch row.amount {
         case nil: break
@@ -102,13 +85,10 @@ enum CSVReader {
             }
             value = sign == decimalSign ? decimal : thousands
         }
-        var sample = try SampleFields.sample(
-            date: row.cells[columns.date], value: value, shown: shown, line: row.line)
-        sample.uuid = try name(columns.uuid, "uuid")
-        sample.sourceName = try name(columns.source, "source")
-        sample.original = try name(columns.original, "original")
-        sample.bottle = try name(columns.bottle, "bottle")
-        if let raw = columns.raw { sample.raw = try SampleFields.bytes(row.cells[raw], line: row.line) }
+        var sample = try SampleFields.sample(date: cell("startdate"), value: value, shown: shown, line: row.line)
+        (sample.uuid, sample.sourceName) = (try name("uuid"), try name("source"))
+        (sample.original, sample.bottle) = (try name("original"), try name("bottle"))
+        sample.raw = try SampleFields.bytes(cell("raw"), line: row.line)
         return sample
     }
 }
