@@ -205,84 +205,66 @@ extension MergeOutcome {
 
 /// Runs the sync exchange independently of polls.
 package struct SyncLoop: Sendable {
-    package enum Word: Hashable, Sendable {
+    package enum Event: Hashable, Sendable {
         /// Sync failed, with the reason. A repeated reason is reported once.
-        case trouble(String)
-        case goesOn
+        case failed(String)
+        case continues
         /// The number of the server's rows that were rejected.
         case refused(Int)
-        /// A task after a commit failed.
-        case afterCommit(String)
     }
 
-    package typealias Exchange = @Sendable (_ store: TrackerStore, _ zone: Zone) async throws -> SyncClient.Pass
-    /// Returns `nil` if the settings have no server.
-    package typealias Connect = @Sendable (_ settings: Settings) throws -> Exchange?
+    /// Exchanges changes; `nil` if the settings have no server.
+    package typealias Exchange = @Sendable (TrackerDesk) async throws -> SyncClient.Pass?
 
-    private let store: TrackerStore
-    private let context: @Sendable () async -> WriteContext
+    private let desk: @Sendable () async -> TrackerDesk
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let connect: Connect
-    private let tell: @Sendable (Word) -> Void
+    private let exchange: Exchange
+    private let report: @Sendable (Event) -> Void
 
     /// The interval between checks for changes to send.
     package static let tick = Duration.seconds(20)
     /// The interval between queries for changes of other devices.
-    package static let askEvery = Duration.seconds(300)
+    package static let queryInterval = Duration.seconds(300)
 
     /// - Parameters:
-    ///   - context: returns the current time and time zone for each write.
-    ///   - now: the clock for `askEvery`.
+    ///   - desk: creates an application API with the current time.
+    ///   - now: the clock for `queryInterval`.
     package init(
-        store: TrackerStore, context: @escaping @Sendable () async -> WriteContext,
+        desk: @escaping @Sendable () async -> TrackerDesk,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
-        connect: @escaping Connect, tell: @escaping @Sendable (Word) -> Void
+        exchange: @escaping Exchange = { try await $0.synchronise() }, report: @escaping @Sendable (Event) -> Void
     ) {
-        self.store = store
-        self.context = context
-        self.now = now
-        self.connect = connect
-        self.tell = tell
-    }
-
-    /// Connects over HTTP. `wall` returns the current time.
-    package static func overHTTP(wall: @escaping @Sendable () -> Instant) -> Connect {
-        { settings in
-            guard let client = try SyncClient.named(by: settings) else { return nil }
-            return { store, zone in try await client.pass(store, now: wall, zone: zone) }
-        }
+        (self.desk, self.now, self.exchange, self.report) = (desk, now, exchange, report)
     }
 
     /// Runs until `pause` returns `false`.
     package func run(pause: @Sendable (Duration) async -> Bool = { (try? await Task.sleep(for: $0)) != nil }) async {
-        var lastTrouble: String?
+        var lastFailure: String?
         var lastPass: ContinuousClock.Instant?
         while !Task.isCancelled {
-            let isDue = lastPass.map { $0.duration(to: now()) >= Self.askEvery } ?? true
-            let trouble = await pass(isDue: isDue, &lastPass)
-            if trouble != lastTrouble { tell(trouble.map(Word.trouble) ?? .goesOn) }
-            lastTrouble = trouble
+            let desk = await desk()
+            let isDue = lastPass.map { $0.duration(to: now()) >= Self.queryInterval } ?? true
+            var failure = lastFailure
+            do {
+                if try isDue || desk.store.outbox().next(at: desk.now) != nil {
+                    let start = now()
+                    let pass = try await pass(desk)
+                    if pass != nil { lastPass = start }
+                    failure = pass?.trouble
+                }
+            } catch {
+                failure = "\(error)"
+            }
+            if failure != lastFailure { report(failure.map(Event.failed) ?? .continues) }
+            lastFailure = failure
             guard await pause(Self.tick) else { return }
         }
     }
 
-    /// One exchange, if there is a server and it is due or changes are waiting.
-    private func pass(isDue: Bool, _ lastPass: inout ContinuousClock.Instant?) async -> String? {
-        do {
-            guard let exchange = try connect(store.settings()) else { return nil }
-            let context = await context()
-            let (_, before) = try store.syncReport()
-            guard try isDue || store.outbox().next(at: context.now) != nil else { return before.trouble }
-            lastPass = now()
-            let pass = try await exchange(store, context.zone)
-            if pass.merged.taken > 0 { for trouble in store.afterCommit(context) { tell(.afterCommit(trouble)) } }
-            if pass.merged.refused > before.refused { tell(.refused(pass.merged.refused)) }
-            return pass.trouble
-        } catch let error as SyncTrouble {
-            try? store.finishSyncPass(MergeOutcome(), trouble: error.description, at: await context().now)
-            return error.description
-        } catch {
-            return "\(error)"
-        }
+    private func pass(_ desk: TrackerDesk) async throws -> SyncClient.Pass? {
+        let refusedBefore = try desk.store.syncReport().report.refused
+        let pass = try await exchange(desk)
+        if let refused = pass?.merged.refused, refused > refusedBefore { report(.refused(refused)) }
+        return pass
     }
 }

@@ -89,9 +89,7 @@ final class Resident: Sendable {
     /// Runs reminders, sync, MQTT, notifications and the state file until cancelled.
     func run(_ page: Person) async {
         let (desk, log) = (desk, log)
-        let sync = SyncLoop(
-            store: store, context: { await desk.desk().context }, connect: SyncLoop.overHTTP(wall: { Machine.now() }),
-            tell: { Self.tell($0, log) })
+        let sync = SyncLoop(desk: { await desk.desk() }, report: { Self.log($0, log) })
         await desktop?.attend()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reminders.run() }
@@ -215,14 +213,13 @@ final class Resident: Sendable {
         return door
     }
 
-    private static func tell(_ word: SyncLoop.Word, _ log: Logger) {
-        switch word {
-        case .trouble(let trouble): log.warning("Sync: \(trouble)")
-        case .goesOn: log.notice("Sync continues.")
+    private static func log(_ event: SyncLoop.Event, _ log: Logger) {
+        switch event {
+        case .failed(let reason): log.warning("Sync: \(reason)")
+        case .continues: log.notice("Sync continues.")
         case .refused(let rows):
             log.warning(
                 "\(counted(rows, "row")) of the sync server were rejected. See: waterh-tracker check --doctor")
-        case .afterCommit(let trouble): log.warning("\(trouble)")
         }
     }
 }

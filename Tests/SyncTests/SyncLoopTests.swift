@@ -1,9 +1,9 @@
 import Foundation
 import Store
-import TrackerService
 import Synchronization
 import Testing
 import TrackerCore
+import TrackerService
 
 @Suite struct SyncLoopTests {
     /// The requests and messages of the loop.
@@ -11,9 +11,8 @@ import TrackerCore
         struct State {
             var passed = Duration.zero
             var passes: [Int] = []
-            var words: [SyncLoop.Word] = []
+            var events: [SyncLoop.Event] = []
             var answer = SyncClient.Pass()
-            var refusal: String?
         }
 
         let state = Mutex(State())
@@ -23,7 +22,7 @@ import TrackerCore
         init() throws { store = try TrackerStore(inMemory: nil) }
 
         var passes: [Int] { state.withLock { $0.passes } }
-        var words: [SyncLoop.Word] { state.withLock { $0.words } }
+        var events: [SyncLoop.Event] { state.withLock { $0.events } }
 
         func context() -> WriteContext {
             let seconds = state.withLock { $0.passed.components.seconds }
@@ -37,20 +36,18 @@ import TrackerCore
         {
             let left = Mutex(ticks)
             let loop = SyncLoop(
-                store: store, context: { self.context() }, now: { self.origin + self.state.withLock { $0.passed } },
-                connect: { _ in
+                desk: { TrackerDesk(self.store, self.context()) },
+                now: { self.origin + self.state.withLock { $0.passed } },
+                exchange: { desk in
                     guard hasServer else { return nil }
-                    return { store, _ in
-                        let answer = try self.state.withLock { state in
-                            state.passes.append(Int(state.passed.components.seconds))
-                            if let refusal = state.refusal { throw SyncTrouble(refusal) }
-                            return state.answer
-                        }
-                        try store.finishSyncPass(answer.merged, trouble: answer.trouble, at: self.context().now)
-                        return answer
+                    let answer = self.state.withLock { state in
+                        state.passes.append(Int(state.passed.components.seconds))
+                        return state.answer
                     }
+                    try desk.store.finishSyncPass(answer.merged, trouble: answer.trouble, at: desk.now)
+                    return answer
                 },
-                tell: { word in self.state.withLock { $0.words.append(word) } })
+                report: { event in self.state.withLock { $0.events.append(event) } })
             await loop.run { pause in
                 #expect(pause == SyncLoop.tick)
                 self.state.withLock { $0.passed += pause }
@@ -68,7 +65,7 @@ import TrackerCore
         let stage = try Stage()
         await stage.run(ticks: 46)
         #expect(stage.passes == [0, 300, 600, 900])
-        #expect(stage.words.isEmpty)
+        #expect(stage.events.isEmpty)
     }
 
     @Test func `changes are reported at the next read`() async throws {
@@ -84,28 +81,28 @@ import TrackerCore
     @Test func `without a server nothing is asked and nothing said`() async throws {
         let stage = try Stage()
         await stage.run(ticks: 30, hasServer: false)
-        #expect(stage.passes.isEmpty && stage.words.isEmpty)
+        #expect(stage.passes.isEmpty && stage.events.isEmpty)
     }
 
     @Test func `an error is reported once until it changes or ends`() async throws {
         let stage = try Stage()
-        stage.state.withLock { $0.refusal = "away" }
+        stage.state.withLock { $0.answer.trouble = "away" }
         await stage.run(ticks: 60) { tick, stage in
             stage.state.withLock { state in
-                if tick == 20 { state.refusal = "it wants a login" }
-                if tick == 40 { state.refusal = nil }
+                if tick == 20 { state.answer.trouble = "it wants a login" }
+                if tick == 40 { state.answer.trouble = nil }
             }
         }
-        let troubles = stage.words.filter { if case .trouble = $0 { true } else { false } }
-        #expect(troubles.first == .trouble("away") && troubles.contains(.trouble("it wants a login")), "\(stage.words)")
-        #expect(stage.words.last == .goesOn && stage.words.count { $0 == .goesOn } <= 2, "\(stage.words)")
-        #expect(zip(stage.words, stage.words.dropFirst()).allSatisfy { $0 != $1 }, "the same twice: \(stage.words)")
+        let failures = stage.events.filter { if case .failed = $0 { true } else { false } }
+        #expect(failures.first == .failed("away") && failures.contains(.failed("it wants a login")), "\(stage.events)")
+        #expect(stage.events.last == .continues && stage.events.count { $0 == .continues } <= 2, "\(stage.events)")
+        #expect(zip(stage.events, stage.events.dropFirst()).allSatisfy { $0 != $1 }, "the same twice: \(stage.events)")
     }
 
     @Test func `rejected rows are reported with their number`() async throws {
         let stage = try Stage()
         stage.state.withLock { $0.answer.merged.refused = 3 }
         await stage.run(ticks: 2)
-        #expect(stage.words == [.refused(3)])
+        #expect(stage.events == [.refused(3)])
     }
 }
