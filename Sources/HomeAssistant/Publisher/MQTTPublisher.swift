@@ -78,8 +78,7 @@ package actor MQTTPublisher {
     nonisolated let denials: Denials
     /// Whether the store has had an id at brokers. If it has none now, it was purged.
     private nonisolated let isKnown = Mutex(false)
-    private var pause: Task<Void, Never>?
-    private var isPoked = false
+    private let pause = Pause()
     private var lastTrouble: String?
     private var otherStore: String?
     private var isOn = false
@@ -108,7 +107,8 @@ package actor MQTTPublisher {
     /// Runs until its task is cancelled.
     package func run() async {
         var backoff = Backoff()
-        let following = follow()
+        let following = DayObserver.waking(around.watch(), settling: DayObserver.settling) { await self.poke() }
+        isFollowing = following != nil
         defer { following?.cancel() }
         while !Task.isCancelled {
             var plan: MQTTPlan?
@@ -133,10 +133,7 @@ package actor MQTTPublisher {
         }
     }
 
-    package func poke() {
-        isPoked = true
-        pause?.cancel()
-    }
+    package func poke() { pause.end() }
 
     /// Checks the broker that the settings name; `nil` if they name none.
     package static func check(_ store: TrackerStore, overlay: (Settings) throws -> Settings, nonce: String) async throws
@@ -233,18 +230,6 @@ package actor MQTTPublisher {
 
     // MARK: - Parts
 
-    private func follow() -> Task<Void, Never>? {
-        guard let watch = around.watch() else { return nil }
-        isFollowing = true
-        return Task {
-            await DayObserver(writes: watch.writes) {
-                await self.poke()
-                return DayObserver.longestPause
-            }.run()
-            withExtendedLifetime(watch) {}
-        }
-    }
-
     private func turnOff() throws {
         lastTrouble = nil
         noteTrouble()
@@ -283,18 +268,5 @@ package actor MQTTPublisher {
     }
 
     /// Waits until the time has passed or `poke` is called.
-    private func rest(_ length: Duration) async {
-        guard !isPoked, !Task.isCancelled else {
-            isPoked = false
-            return
-        }
-        let pause = Task { _ = try? await Task.sleep(for: length) }
-        self.pause = pause
-        await withTaskCancellationHandler {
-            await pause.value
-        } onCancel: {
-            pause.cancel()
-        }
-        isPoked = false
-    }
+    private func rest(_ length: Duration) async { await pause.wait { try? await Task.sleep(for: length) } }
 }

@@ -147,9 +147,10 @@ package actor ReminderLoop {
     private let trouble: @Sendable (String) -> Void
     private let looked: @Sendable (TrackerDesk) async -> Void
     private let sleep: @Sendable (Duration) async -> Void
-    private var pause: Task<Void, Never>?
-    private var isPoked = false
+    private let pause = Pause()
     private var lastTrouble: String?
+    /// The state after the last write of another process.
+    private var followed: (mark: TrackerStore.ChangeMark, snapshot: TrackerSnapshot)?
     private nonisolated let reach = Mutex(false)
 
     /// - Parameters:
@@ -176,28 +177,15 @@ package actor ReminderLoop {
     /// Runs until its task is cancelled. Returns at once without a channel.
     package func run() async {
         guard !sinks.isEmpty else { return }
+        let sleep = sleep
         while !Task.isCancelled {
-            isPoked = false
             let length = await look()
-            guard !isPoked else { continue }
-            let sleep = sleep
-            let pause = Task { await sleep(length) }
-            self.pause = pause
-            await withTaskCancellationHandler {
-                await pause.value
-            } onCancel: {
-                pause.cancel()
-            }
+            await pause.wait { await sleep(length) }
         }
     }
 
     /// Evaluates again at once, after a write.
-    package func poke() {
-        isPoked = true
-        pause?.cancel()
-    }
-
-    func currentDesk() async -> TrackerDesk { await desk() }
+    package func poke() { pause.end() }
 
     /// Evaluates the day, and returns the time until the next change.
     private func look() async -> Duration {
@@ -223,26 +211,20 @@ extension ReminderLoop {
     /// Otherwise two services would trigger each other.
     /// - Parameter writes: one element per write to the store.
     package func follow(_ writes: AsyncStream<Void>) async {
-        let seen = Seen()
         await DayObserver(writes: writes) {
-            let desk = await self.currentDesk()
-            if (try? await seen.isNews(desk)) == true { await self.poke() }
+            if (try? await self.isChangedByOthers()) == true { await self.poke() }
             // `run` handles changes by time.
             return .seconds(3600)
         }.run()
     }
 
-    private actor Seen {
-        private var mark: TrackerStore.ChangeMark?
-        private var snapshot: TrackerSnapshot?
-
-        func isNews(_ desk: TrackerDesk) throws -> Bool {
-            let mark = try desk.store.changeMark()
-            guard mark.others != self.mark?.others else { return false }
-            let snapshot = try desk.state()
-            defer { (self.mark, self.snapshot) = (mark, snapshot) }
-            return self.snapshot.map { !$0.says(theSameAs: snapshot) } ?? false
-        }
+    private func isChangedByOthers() async throws -> Bool {
+        let desk = await desk()
+        let mark = try desk.store.changeMark()
+        guard mark.others != followed?.mark.others else { return false }
+        let snapshot = try desk.state()
+        defer { followed = (mark, snapshot) }
+        return followed.map { !$0.snapshot.says(theSameAs: snapshot) } ?? false
     }
 }
 
@@ -267,8 +249,7 @@ package actor DayObserver {
     private let look: @Sendable () async -> Duration
     private let sleep: @Sendable (Duration) async -> Void
     private var looksSinceWrite: Int
-    private var isPoked = false
-    private var pause: Task<Void, Never>?
+    private let pause = Pause()
 
     /// - Parameters:
     ///   - writes: one element per write.
@@ -289,34 +270,24 @@ package actor DayObserver {
         let writes = writes
         let hearing = Task { for await _ in writes { self.poke() } }
         defer { hearing.cancel() }
+        let sleep = sleep
         while !Task.isCancelled {
-            isPoked = false
             let length = await look()
             let rest = looksSinceWrite < settling.count ? min(length, settling[looksSinceWrite]) : length
             looksSinceWrite = min(looksSinceWrite + 1, settling.count)
-            if isPoked {
-                // Combine frequent writes into one evaluation.
-                await sleep(settling[0])
-                continue
-            }
-            let sleep = sleep
-            let pause = Task { await sleep(rest) }
-            self.pause = pause
-            await withTaskCancellationHandler {
-                await pause.value
-            } onCancel: {
-                pause.cancel()
-            }
+            // Combine frequent writes into one evaluation.
+            if await !pause.wait({ await sleep(rest) }) { await sleep(settling[0]) }
         }
     }
 
     /// Calls `wake` after every write until the task is cancelled. `nil` without file events: the caller must poll.
-    package static func waking(_ watch: StoreWatch?, _ wake: @escaping @Sendable () async -> Void) -> Task<Void, Never>?
-    {
+    package static func waking(
+        _ watch: StoreWatch?, settling: [Duration] = calmly, _ wake: @escaping @Sendable () async -> Void
+    ) -> Task<Void, Never>? {
         guard let watch else { return nil }
         let writes = watch.writes
         return Task {
-            await DayObserver(writes: writes, settling: calmly) {
+            await DayObserver(writes: writes, settling: settling) {
                 await wake()
                 return longestPause
             }.run()
@@ -327,8 +298,49 @@ package actor DayObserver {
 
     private func poke() {
         looksSinceWrite = 0
-        isPoked = true
-        pause?.cancel()
+        pause.end()
+    }
+}
+
+/// A pause that another task can end early.
+package final class Pause: Sendable {
+    private struct State {
+        /// Whether `end` was called since the last pause.
+        var isEnded = false
+        var sleeping: Task<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// Waits, unless `end` was called since the last pause. Cancellation of the calling task ends the pause.
+    /// - Parameter sleep: must return early when its task is cancelled.
+    /// - Returns: whether it waited.
+    @discardableResult
+    package func wait(_ sleep: @escaping @Sendable () async -> Void) async -> Bool {
+        let sleeping: Task<Void, Never>? = state.withLock { state in
+            guard !state.isEnded, !Task.isCancelled else { return nil }
+            let task = Task { await sleep() }
+            state.sleeping = task
+            return task
+        }
+        if let sleeping {
+            await withTaskCancellationHandler {
+                await sleeping.value
+            } onCancel: {
+                sleeping.cancel()
+            }
+        }
+        state.withLock { $0 = State() }
+        return sleeping != nil
+    }
+
+    package func end() {
+        state.withLock { state in
+            state.isEnded = true
+            state.sleeping?.cancel()
+        }
     }
 }
 
