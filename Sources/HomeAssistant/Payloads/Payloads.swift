@@ -33,24 +33,15 @@ struct SipPayload: Encodable {
         !seesWaterline && (change.drink?.source == .session || change.key.hasPrefix(Drink.sessionKeys))
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case id, eventType = "event_type", at, timestamp, zone, day, ml, source, historical, deleted, sequence
-    }
-
     func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        // Use the same id whether sessions are shared or not, so that a receiver finds the drink again.
-        try container.encode(Drink.veiled(change.key), forKey: .id)
-        try container.encode(event.rawValue, forKey: .eventType)
-        try container.encode(change.drink?.at.description, forKey: .at)
-        try container.encode(change.drink?.at.wholeSeconds, forKey: .timestamp)
-        try container.encode(change.drink?.zone, forKey: .zone)
-        try container.encode(change.drink?.localDay.description, forKey: .day)
-        try container.encode(change.drink?.ml, forKey: .ml)
-        try container.encode(isRedacted ? DrinkSource.cli.rawValue : change.drink?.source.rawValue, forKey: .source)
-        try container.encode(isHistorical, forKey: .historical)
-        try container.encode(event == .deleted, forKey: .deleted)
-        try container.encode(change.sequence, forKey: .sequence)
+        let drink = change.drink
+        try encoder.encode([
+            // The same id whether sessions are shared or not, so that a receiver finds the drink again.
+            "id": Drink.veiled(change.key), "event_type": event.rawValue, "at": drink?.at.description,
+            "timestamp": drink?.at.wholeSeconds, "zone": drink?.zone, "day": drink?.localDay.description,
+            "ml": drink?.ml, "source": isRedacted ? DrinkSource.cli.rawValue : drink?.source.rawValue,
+            "historical": isHistorical, "deleted": event == .deleted, "sequence": change.sequence,
+        ])
     }
 }
 
@@ -65,30 +56,17 @@ struct NotifyPayload: Encodable {
 
     private static let historical = "historical"
 
-    private enum CodingKeys: String, CodingKey {
-        case eventType = "event_type", kind, at, timestamp, historical, shouldNotify, title, body, notificationUrgency,
-            actions, sound, haptic
-    }
-
     func encode(to encoder: any Encoder) throws {
-        let at = notification.decidedAt ?? now
+        let (kind, at) = (notification.kind, notification.decidedAt ?? now)
         let isHistorical = at.seconds(to: now) > lateSeconds
         try snapshot.pace.notifying(notification).encode(to: encoder)
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(isHistorical ? Self.historical : notification.kind.id, forKey: .eventType)
-        try container.encode(notification.kind.id, forKey: .kind)
-        try container.encode(at.description, forKey: .at)
-        try container.encode(isHistorical, forKey: .historical)
-        if isHistorical {
-            try container.encode(false, forKey: .shouldNotify)
-            try container.encode(at.wholeSeconds, forKey: .timestamp)
-        }
-        try container.encode(notification.title, forKey: .title)
-        try container.encode(notification.body, forKey: .body)
-        try container.encode(notification.urgency.rawValue, forKey: .notificationUrgency)
-        try container.encode(notification.kind.actions.map(\.rawValue), forKey: .actions)
-        try container.encode(notification.sound, forKey: .sound)
-        try container.encode(notification.haptic, forKey: .haptic)
+        try encoder.encode([
+            "event_type": isHistorical ? Self.historical : kind.id, "kind": kind.id, "at": at.description,
+            "historical": isHistorical, "title": notification.title, "body": notification.body,
+            "notificationUrgency": notification.urgency.rawValue, "actions": kind.actions.map(\.rawValue),
+            "sound": notification.sound, "haptic": notification.haptic,
+        ])
+        if isHistorical { try encoder.encode(["shouldNotify": false, "timestamp": at.wholeSeconds]) }
     }
 }
 
@@ -103,19 +81,13 @@ struct StatePayload: Encodable {
     var remindersEnabled: Bool
     var bottleLight: Bool
 
-    private enum CodingKeys: String, CodingKey {
-        case service, dayStart, lifetimeMl, lifetimeLitres, remindersEnabled, bottleLight
-    }
-
     func encode(to encoder: any Encoder) throws {
         try snapshot.encode(to: encoder)
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(service, forKey: .service)
-        try container.encode(dayStart.description, forKey: .dayStart)
-        try container.encode(lifetimeMl, forKey: .lifetimeMl)
-        try container.encode(Double(lifetimeMl) / 1000, forKey: .lifetimeLitres)
-        try container.encode(remindersEnabled, forKey: .remindersEnabled)
-        try container.encode(bottleLight, forKey: .bottleLight)
+        try encoder.encode([
+            "service": service, "dayStart": dayStart.description, "lifetimeMl": lifetimeMl,
+            "lifetimeLitres": Double(lifetimeMl) / 1000, "remindersEnabled": remindersEnabled,
+            "bottleLight": bottleLight,
+        ])
     }
 
     /// Whether only times differ, so that there is nothing to publish (tracker spec B8).
@@ -135,12 +107,9 @@ struct StatePayload: Encodable {
 struct WaterlinePayload: Encodable {
     var session: WaterlineSnapshot?
 
-    private enum CodingKeys: String, CodingKey { case isActive }
-
     func encode(to encoder: any Encoder) throws {
         try session?.encode(to: encoder)
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(session != nil, forKey: .isActive)
+        try encoder.encode(["isActive": session != nil])
     }
 }
 
@@ -163,13 +132,9 @@ struct BottlePayload: Encodable {
     /// The bottle's part of topics and device ids.
     static func id(of bottle: BottleReport) -> String { PlainName.of(bottle.origin.replacing(":", with: "")) }
 
-    private enum CodingKeys: String, CodingKey { case link, trouble }
-
     func encode(to encoder: any Encoder) throws {
         try bottle.encode(to: encoder)
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(link, forKey: .link)
-        try container.encode(trouble, forKey: .trouble)
+        try encoder.encode(["link": link, "trouble": trouble])
     }
 }
 

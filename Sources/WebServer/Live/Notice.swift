@@ -27,13 +27,9 @@ struct Notice: Sendable {
         var at: Instant
         var isHistorical: Bool
 
-        private enum CodingKeys: String, CodingKey { case at, historical }
-
         func encode(to encoder: any Encoder) throws {
             try report.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(at.wholeSeconds, forKey: .at)
-            try container.encode(isHistorical, forKey: .historical)
+            try encoder.encode(["at": at.wholeSeconds, "historical": isHistorical])
         }
     }
 }

@@ -307,17 +307,19 @@ extension StateFeed.View {
         var service: ServiceStatus?
         var waterlineShown: Bool
 
-        private enum CodingKeys: String, CodingKey { case service }
-        private enum ServiceKeys: String, CodingKey { case waterlineShown }
-
         func encode(to encoder: any Encoder) throws {
             try snapshot.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            guard let service else { return try container.encodeNil(forKey: .service) }
-            let inner = container.superEncoder(forKey: .service)
-            try service.encode(to: inner)
-            var more = inner.container(keyedBy: ServiceKeys.self)
-            try more.encode(waterlineShown, forKey: .waterlineShown)
+            try encoder.encode(["service": service.map { Service(status: $0, waterlineShown: waterlineShown) }])
+        }
+    }
+
+    private struct Service: Encodable {
+        var status: ServiceStatus
+        var waterlineShown: Bool
+
+        func encode(to encoder: any Encoder) throws {
+            try status.encode(to: encoder)
+            try encoder.encode(["waterlineShown": waterlineShown])
         }
     }
 
