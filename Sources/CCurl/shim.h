@@ -27,6 +27,13 @@ static inline CURLcode waterh_curl_set_receiver(CURL *handle, CURLoption option,
     return curl_easy_setopt(handle, option, value);
 }
 
+// Returns 1 to end the transfer. libcurl calls it at each step, and once a second while nothing happens.
+typedef int (*waterh_progress)(void *owner, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
+
+static inline CURLcode waterh_curl_set_progress(CURL *handle, waterh_progress value) {
+    return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, value);
+}
+
 static inline CURLcode waterh_curl_set_size(CURL *handle, CURLoption option, curl_off_t value) {
     return curl_easy_setopt(handle, option, value);
 }

@@ -24,7 +24,7 @@ package struct OutgoingClient: Hashable, Sendable {
         (self.answerLimit, self.cutsAnswers, self.authorities) = (answerLimit, cutsAnswers, authorities)
     }
 
-    /// Returns the response, whatever its status. Cancellation of the task ends the exchange at once.
+    /// Returns the response, whatever its status. Cancellation of the task ends the exchange within a second.
     package func send(_ request: OutgoingRequest) async throws(OutgoingFailure) -> OutgoingAnswer {
         try request.check()
         let exchange = OutgoingExchange(request, self)
@@ -141,8 +141,7 @@ private final class OutgoingExchange: @unchecked Sendable {
     /// Initialises the library once per process, before the first handle is created.
     private static let isReady = curl_global_init(3 /* CURL_GLOBAL_ALL */) == CURLE_OK
 
-    /// `multi` is the pointer of the handle to wake up, used only under the lock.
-    private let shared = Mutex((isCancelled: false, multi: UInt(0)))
+    private let isCancelled = Mutex(false)
     private let request: OutgoingRequest
     private let client: OutgoingClient
 
@@ -153,19 +152,14 @@ private final class OutgoingExchange: @unchecked Sendable {
     init(_ request: OutgoingRequest, _ client: OutgoingClient) { (self.request, self.client) = (request, client) }
 
     /// Cancels the exchange. Thread-safe, also before the exchange begins and after it ends.
-    func cancel() {
-        shared.withLock { shared in
-            shared.isCancelled = true
-            if let multi = UnsafeMutableRawPointer(bitPattern: shared.multi) { _ = curl_multi_wakeup(multi) }
-        }
-    }
+    func cancel() { isCancelled.withLock { $0 = true } }
 
     func run() -> Result<OutgoingAnswer, OutgoingFailure> {
         do throws(OutgoingFailure) { return .success(try exchange()) } catch { return .failure(error) }
     }
 
     private func exchange() throws(OutgoingFailure) -> OutgoingAnswer {
-        guard Self.isReady, let easy = curl_easy_init(), let multi = curl_multi_init() else {
+        guard Self.isReady, let easy = curl_easy_init() else {
             throw OutgoingFailure(.broken, "libcurl cannot be initialised")
         }
         var list: UnsafeMutablePointer<curl_slist>?
@@ -174,9 +168,6 @@ private final class OutgoingExchange: @unchecked Sendable {
         let sent = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, request.body?.count ?? 0))
         _ = sent.initialize(from: request.body ?? [])
         defer {
-            shared.withLock { $0.multi = 0 }
-            _ = curl_multi_remove_handle(multi, easy)
-            _ = curl_multi_cleanup(multi)
             curl_easy_cleanup(easy)
             curl_slist_free_all(list)
             details.deallocate()
@@ -191,34 +182,12 @@ private final class OutgoingExchange: @unchecked Sendable {
             list = longer
         }
         try prepare(easy, list, details, UnsafeBufferPointer(sent))
-        let number = UInt(bitPattern: multi)
-        let isCancelled = shared.withLock { shared in
-            shared.multi = number
-            return shared.isCancelled
-        }
-        guard !isCancelled else { throw Self.cancelled }
-        let code = try perform(multi, easy)
+        guard !isCancelled.withLock({ $0 }) else { throw Self.cancelled }
+        let code = curl_easy_perform(easy)
+        guard code != CURLE_ABORTED_BY_CALLBACK else { throw Self.cancelled }
         guard code == CURLE_OK || isCut else { throw failure(code, String(cString: details)) }
         answer.status = Int(waterh_curl_status(easy))
         return answer
-    }
-
-    private func perform(_ multi: UnsafeMutableRawPointer, _ easy: UnsafeMutableRawPointer) throws(OutgoingFailure)
-        -> CURLcode
-    {
-        var (running, left): (Int32, Int32) = (1, 0)
-        guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
-            throw OutgoingFailure(.broken, "libcurl refuses the request")
-        }
-        while running > 0 {
-            guard curl_multi_perform(multi, &running) == CURLM_OK else { break }
-            guard !shared.withLock({ $0.isCancelled }) else { throw Self.cancelled }
-            if running > 0 { _ = curl_multi_poll(multi, nil, 0, 1000, nil) }
-        }
-        while let message = curl_multi_info_read(multi, &left) {
-            if message.pointee.msg == CURLMSG_DONE { return message.pointee.data.result }
-        }
-        throw OutgoingFailure(.broken, "libcurl returns no result")
     }
 
     private func prepare(
@@ -236,7 +205,7 @@ private final class OutgoingExchange: @unchecked Sendable {
             (CURLOPT_NOSIGNAL, 1), (waterh_curl_option_protocols(), waterh_curl_web()), (CURLOPT_FOLLOWLOCATION, 0),
             (CURLOPT_CONNECTTIMEOUT_MS, client.connectLimit.wholeMilliseconds),
             (CURLOPT_TIMEOUT_MS, client.limit.wholeMilliseconds), (CURLOPT_SSL_VERIFYPEER, 1),
-            (CURLOPT_SSL_VERIFYHOST, 2), (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1),
+            (CURLOPT_SSL_VERIFYHOST, 2), (CURLOPT_SUPPRESS_CONNECT_HEADERS, 1), (CURLOPT_NOPROGRESS, 0),
         ]
         var codes = numbers.map { waterh_curl_set_number(easy, $0.0, $0.1) }
         codes += [
@@ -246,6 +215,7 @@ private final class OutgoingExchange: @unchecked Sendable {
             waterh_curl_set_pointer(easy, CURLOPT_HTTPHEADER, list),
             waterh_curl_set_pointer(easy, CURLOPT_WRITEDATA, me),
             waterh_curl_set_pointer(easy, CURLOPT_HEADERDATA, me),
+            waterh_curl_set_pointer(easy, CURLOPT_XFERINFODATA, me),
             waterh_curl_set_receiver(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, owner in
                 OutgoingExchange.of(owner)?.took(body: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
             },
@@ -253,6 +223,10 @@ private final class OutgoingExchange: @unchecked Sendable {
                 OutgoingExchange.of(owner)?.took(header: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
             },
         ]
+        codes.append(
+            waterh_curl_set_progress(easy) { owner, _, _, _, _ in
+                OutgoingExchange.of(owner)?.isCancelled.withLock { $0 } == true ? 1 : 0
+            })
         if let authorities = client.authorities {
             codes.append(waterh_curl_set_text(easy, CURLOPT_CAINFO, authorities))
         }
