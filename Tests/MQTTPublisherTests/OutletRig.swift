@@ -73,6 +73,33 @@ final class OutletRig: Sendable {
         boxed.rig = self
     }
 
+    /// A publisher that is connected to a new broker.
+    static func connected(_ settings: [(String, String)] = []) async throws -> (Broker, OutletRig) {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker, settings)
+        rig.start()
+        try await rig.connected()
+        return (broker, rig)
+    }
+
+    /// A publisher that is connected to a new broker, and a subscriber that was there before.
+    /// - Parameter client: the subscriber's client ID, for which the broker keeps messages.
+    static func connected(
+        listen topic: String, as client: String? = nil, _ settings: [(String, String)] = []
+    ) async throws -> (Broker, OutletRig, RunningProgram) {
+        let broker = try await Broker()
+        let rig = try OutletRig(broker, settings)
+        let ear = try await broker.listen(topic, as: client)
+        rig.start()
+        try await rig.connected()
+        return (broker, rig, ear)
+    }
+
+    /// Waits for an event of the publisher.
+    func says(_ isMeant: @Sendable (MQTTPublisher.Word) -> Bool) async -> Bool {
+        await event { words.withLock { $0.contains(where: isMeant) } ? true : nil } == true
+    }
+
     private final class Boxed: @unchecked Sendable { weak var rig: OutletRig? }
 
     func desk() -> TrackerDesk {

@@ -9,11 +9,7 @@ import TrackerService
 
 @Suite struct OutletTests {
     @Test func `drinks are published and the state is retained`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker)
-        let ear = try await broker.listen("h/#")
-        rig.start()
-        try await rig.connected()
+        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/#")
         _ = try await ear.line { $0.hasPrefix("0 h/availability online") || $0.hasPrefix("1 h/availability online") }
         let began = ContinuousClock.now
         let drink = try rig.desk().logDrink(.ml(230))
@@ -50,11 +46,7 @@ import TrackerService
     }
 
     @Test func `drinks wait while the broker is away`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker)
-        let ear = try await broker.listen("h/sip", as: "ear")
-        rig.start()
-        try await rig.connected()
+        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/sip", as: "ear")
         _ = try rig.desk().logDrink(.ml(1))
         _ = try #require(await event { ear.payloads(at: "h/sip").first })
         // Entries are resent with the same id if the broker stops before it confirms.
@@ -137,11 +129,7 @@ import TrackerService
     }
 
     @Test func `drinks arrive through a broker that disconnects all the time`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker)
-        let ear = try await broker.listen("h/sip", as: "ear")
-        rig.start()
-        try await rig.connected()
+        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/sip", as: "ear")
         for round in 0..<4 {
             for number in 0..<5 { _ = try rig.desk().logDrink(.ml(100 + round * 5 + number)) }
             // SIGTERM: a killed broker loses confirmed messages that it has not saved yet.
@@ -162,11 +150,7 @@ import TrackerService
     }
 
     @Test func `unconfirmed drinks are published again`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker)
-        let ear = try await broker.listen("h/#", as: "ear")
-        rig.start()
-        try await rig.connected()
+        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/#", as: "ear")
         // All else is published: the drink is next.
         _ = try rig.desk().logDrink(.ml(5))
         let isAtRest: Bool? = await event {
@@ -194,11 +178,7 @@ import TrackerService
     // MARK: - Commands
 
     @Test func `a command runs once per transaction and is answered`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
-        let ear = try await broker.listen("h/response/#")
-        rig.start()
-        try await rig.connected()
+        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
         for _ in 0..<3 { try await broker.publish("h/cmd/log", #"{"ml": 250, "transaction": "t1"}"#) }
         let answers = try #require(
             await event { ear.payloads(at: "h/response/log").count == 3 ? ear.payloads(at: "h/response/log") : nil },
@@ -255,11 +235,7 @@ import TrackerService
     ]
 
     @Test func `every command is answered`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
-        let ear = try await broker.listen("h/response/#")
-        rig.start()
-        try await rig.connected()
+        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
         for (name, payload, code) in Self.commands {
             let before = ear.payloads(at: "h/response/\(name)").count
             try await broker.publish("h/cmd/\(name)", payload)
@@ -311,10 +287,7 @@ import TrackerService
     }
 
     @Test func `commands sent while the service was down run once`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
-        rig.start()
-        try await rig.connected()
+        let (broker, rig) = try await OutletRig.connected([("mqtt.commands", "true")])
         await rig.stop()
         try await broker.publish("h/cmd/log", #"{"ml": 111, "transaction": "away"}"#)
         let again = try OutletRig(broker, [("mqtt.commands", "true")], store: rig.store)
@@ -325,11 +298,7 @@ import TrackerService
     }
 
     @Test func `a button counts at the time when it was pressed`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker, [("mqtt.commands", "true")])
-        let ear = try await broker.listen("h/response/#")
-        rig.start()
-        try await rig.connected()
+        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/response/#", [("mqtt.commands", "true")])
         let pressed = Int(Date().timeIntervalSince1970) - 7200
         for (command, more) in [("log", #", "ml": 130"#), ("light", #", "mode": "calm""#)] {
             try await broker.publish(
@@ -366,10 +335,7 @@ import TrackerService
     }
 
     @Test func `a reminder without a subscriber is not counted`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker)
-        rig.start()
-        try await rig.connected()
+        let (broker, rig) = try await OutletRig.connected()
         let noon = TrackerDesk(
             rig.store,
             WriteContext(
@@ -449,11 +415,8 @@ import TrackerService
 
     /// Notifications of a private session are never published. Those sent after sharing starts are.
     @Test func `notifications of a private session are not published later`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker, [("reminders.enabled", "false"), ("waterline.discreet", "false")])
-        let ear = try await broker.listen("h/notify", as: "ear")
-        rig.start()
-        try await rig.connected()
+        let (broker, rig, ear) = try await OutletRig.connected(
+            listen: "h/notify", as: "ear", [("reminders.enabled", "false"), ("waterline.discreet", "false")])
         try await broker.stop()
         #expect(await event { await rig.channel.canShow() ? nil : true } == true)
         _ = try rig.desk().startSession()
@@ -475,10 +438,7 @@ import TrackerService
     }
 
     @Test func `undelivered notifications reach a later subscriber`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker)
-        rig.start()
-        try await rig.connected()
+        let (broker, rig) = try await OutletRig.connected()
         func desk(_ seconds: Double) throws -> TrackerDesk {
             let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
             return TrackerDesk(
@@ -581,22 +541,15 @@ import TrackerService
     }
 
     @Test func `pending drinks survive a start without a broker`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker)
-        let ear = try await broker.listen("h/sip")
-        rig.start()
-        try await rig.connected()
+        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/sip")
         await rig.stop()
         _ = try rig.desk().logDrink(.ml(77))
         _ = try rig.desk().set([(name: "mqtt.url", text: "")])
         let without = try OutletRig(broker, [("mqtt.url", "")], store: rig.store)
         without.start()
-        let told: Bool? = await event {
-            without.words.withLock {
-                $0.contains { if case .stays(let words) = $0 { words.contains("1 drink wait") } else { false } }
-            } ? true : nil
-        }
-        #expect(told == true, "\(without.words.withLock { $0 })")
+        #expect(
+            await without.says { if case .stays(let words) = $0 { words.contains("1 drink wait") } else { false } },
+            "\(without.words.withLock { $0 })")
         await without.stop()
         let again = try OutletRig(broker, store: rig.store)
         again.start()
@@ -605,11 +558,7 @@ import TrackerService
     }
 
     @Test func `commands need permission`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker)
-        let ear = try await broker.listen("h/#")
-        rig.start()
-        try await rig.connected()
+        let (broker, rig, ear) = try await OutletRig.connected(listen: "h/#")
         try await broker.publish("h/cmd/log", "100")
         _ = try rig.desk().logDrink(.ml(1))
         _ = try #require(await event { ear.payloads(at: "h/sip").first })
@@ -740,26 +689,20 @@ import TrackerService
     }
 
     @Test func `topics that cannot be cleared are reported and cleared later`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker)
-        rig.start()
-        try await rig.connected()
+        let (broker, rig) = try await OutletRig.connected()
         _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
         try await broker.stop()
         _ = await event { await rig.channel.canShow() ? nil : true }
         _ = try rig.desk().set([(name: "mqtt.url", text: "")])
-        let told: Bool? = await event {
-            rig.words.withLock {
-                $0.contains {
-                    if case .stays(let words) = $0 {
-                        words.contains("h/") || words.contains("homeassistant/")
-                    } else {
-                        false
-                    }
+        #expect(
+            await rig.says {
+                if case .stays(let words) = $0 {
+                    words.contains("h/") || words.contains("homeassistant/")
+                } else {
+                    false
                 }
-            } ? true : nil
-        }
-        #expect(told == true, "\(rig.words.withLock { $0 })")
+            },
+            "\(rig.words.withLock { $0 })")
         await rig.stop()
         try await broker.start()
         let again = try OutletRig(broker, [("mqtt.prefix", "new")], store: rig.store)
@@ -811,10 +754,7 @@ import TrackerService
 
     /// The broker disconnects one of two clients with the same id, and it reports the reason.
     @Test func `another client with our id is reported`() async throws {
-        let broker = try await Broker()
-        let rig = try OutletRig(broker)
-        rig.start()
-        try await rig.connected()
+        let (broker, rig) = try await OutletRig.connected()
         let id = try rig.store.openOutlet("mqtt", makeID: { "never" }).id
         for round in 1...2 {
             let other = try MQTTConnection(MQTTOptions(address: MQTTAddress(broker.url), clientID: MQTTPlan.client(id)))
@@ -825,14 +765,11 @@ import TrackerService
             try await rig.connected(round + 1)
             await other.close()
         }
-        let told: Bool? = await event {
-            rig.words.withLock {
-                $0.contains {
-                    if case .nameShared(let words) = $0 { words.contains(MQTTAdvice.otherClient) } else { false }
-                }
-            } ? true : nil
-        }
-        #expect(told == true, "\(rig.words.withLock { $0 })")
+        #expect(
+            await rig.says {
+                if case .nameShared(let words) = $0 { words.contains(MQTTAdvice.otherClient) } else { false }
+            },
+            "\(rig.words.withLock { $0 })")
         await rig.stop()
     }
 
@@ -894,18 +831,15 @@ import TrackerService
         let broker = try await Broker { _ in ["allow_anonymous false"] }
         let rig = try OutletRig(broker)
         rig.start()
-        let told: Bool? = await event {
-            rig.words.withLock {
-                $0.contains {
-                    if case .trouble(let words) = $0 {
-                        words.contains("refuses") && words.contains("mqtt.user")
-                    } else {
-                        false
-                    }
+        #expect(
+            await rig.says {
+                if case .trouble(let words) = $0 {
+                    words.contains("refuses") && words.contains("mqtt.user")
+                } else {
+                    false
                 }
-            } ? true : nil
-        }
-        #expect(told == true)
+            },
+            "\(rig.words.withLock { $0 })")
         _ = await event(within: 3) { rig.words.withLock { $0.count > 1 } ? true : nil }
         #expect(rig.words.withLock { $0.count } == 1)
         await rig.stop()
