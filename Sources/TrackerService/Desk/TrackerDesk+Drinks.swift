@@ -141,7 +141,7 @@ extension TrackerDesk {
     /// Ends the active session.
     /// - Parameter atLastLog: the end is the time of the last entry, not now.
     package func endSession(atLastLog: Bool = false) throws -> SessionReport {
-        try change { SessionReport(try store.endSession(atLastLog: atLastLog, context)) }
+        try change { SessionReport(view: try store.endSession(atLastLog: atLastLog, context)) }
     }
 
     /// Suppresses the question about an abandoned session for 12 hours.
@@ -162,13 +162,13 @@ extension TrackerDesk {
             guard let view = try store.session(named: last.id, at: now) else {
                 throw WaterlineSession.Refusal.noActiveSession
             }
-            return SessionReport(view)
+            return SessionReport(view: view)
         }
     }
 
     package func activeSession() throws -> SessionReport {
         guard let view = try store.activeSession(at: now) else { throw WaterlineSession.Refusal.noActiveSession }
-        return SessionReport(view)
+        return SessionReport(view: view)
     }
 
     /// The session with this id or unambiguous prefix of an id; `nil` means the active session, else the last one.
@@ -180,14 +180,14 @@ extension TrackerDesk {
                 category: .notFound,
                 values: ["given": name])
         }
-        return SessionReport(view)
+        return SessionReport(view: view)
     }
 
     /// The sessions, newest first.
     package func sessions(limit: Int = 5) throws -> SessionList {
         SessionList(
             sessions: try store.pastSessions(limit: limit).compactMap { try store.session(named: $0.id, at: now) }.map(
-                SessionReport.init))
+                SessionReport.init(view:)))
     }
 
     // MARK: - Parts
@@ -203,13 +203,11 @@ extension TrackerDesk {
 
     /// The active session, else the last one, else the one with the id.
     func latestSession(else id: String? = nil) throws -> SessionReport {
-        if let active = try store.activeSession(at: now) { return SessionReport(active) }
-        guard let last = try store.pastSessions(limit: 1).first?.id ?? id,
-            let view = try store.session(named: last, at: now)
-        else {
+        if let session = try sessionIfAny() { return session }
+        guard let id, let view = try store.session(named: id, at: now) else {
             throw WaterlineSession.Refusal.noActiveSession
         }
-        return SessionReport(view)
+        return SessionReport(view: view)
     }
 
     private func outcome(_ log: LogEntry) throws -> LogOutcome {

@@ -8,8 +8,8 @@ extension TrackerDesk {
     package func journal(limit: Int = 100) throws -> JournalReport {
         let junk = try store.quarantineCounts()
         return JournalReport(
-            records: try store.doubtfulRecords(limit: limit).map(RecordReport.init),
-            junk: try store.quarantinedBytes().prefix(limit).map(JunkReport.init),
+            records: try store.doubtfulRecords(limit: limit).map(RecordReport.init(record:)),
+            junk: try store.quarantinedBytes().prefix(limit).map(JunkReport.init(junk:)),
             doubts: try store.doubts().map { JournalReport.Doubt(reason: $0.reason, count: $0.count) },
             junkReceived: junk.received, junkNotKept: junk.evicted)
     }
@@ -23,7 +23,7 @@ extension TrackerDesk {
         guard let record = try store.journalRecord(id) else {
             throw Refusal("noSuchRecord", "There is no record r\(id).", category: .notFound, values: ["given": name])
         }
-        return RecordReport(record)
+        return RecordReport(record: record)
     }
 
     /// Resolves quarantined records again with the current settings and clock. Counted records keep their date. A

@@ -105,13 +105,15 @@ extension TrackerDesk {
 }
 
 extension TrackerDesk {
-    package func presets() throws -> PresetList { PresetList(presets: try store.presets().map(PresetReport.init)) }
+    package func presets() throws -> PresetList {
+        PresetList(presets: try store.presets().map(PresetReport.init(preset:)))
+    }
 
     /// Adds a preset. The estimate defaults to the one by size and strength, else 1.0; the type to cocktail.
     package func addPreset(_ name: String, _ values: PresetValues) throws -> PresetReport {
         try change {
             PresetReport(
-                try store.addPreset(
+                preset: try store.addPreset(
                     name: name, drinkType: values.type ?? .cocktail, sizeOz: values.sizeOz, abv: values.abv,
                     estimate: values.estimate ?? PresetValues.estimate(values.sizeOz, values.abv) ?? 1, context))
         }
@@ -132,7 +134,7 @@ extension TrackerDesk {
                 changed.standardDrinkEstimate = StandardDrinks.rounded(estimate)
             }
             try store.savePreset(changed, context)
-            return PresetReport(changed)
+            return PresetReport(preset: changed)
         }
     }
 
@@ -141,7 +143,7 @@ extension TrackerDesk {
         try change {
             let found = try preset(name)
             try store.deletePreset(found.id, context)
-            return PresetReport(found)
+            return PresetReport(preset: found)
         }
     }
 
@@ -156,7 +158,7 @@ extension TrackerDesk {
 
 extension TrackerDesk {
     /// All tokens, without their secret.
-    package func tokens() throws -> TokenList { TokenList(tokens: try store.tokens().map(TokenReport.init)) }
+    package func tokens() throws -> TokenList { TokenList(tokens: try store.tokens().map(TokenReport.init(record:))) }
 
     /// Returns a valid token, and stores that it was used.
     package func use(token: String) throws -> TokenRecord? { try store.use(token: token, at: now) }

@@ -137,10 +137,10 @@ extension TrackerDesk {
 
     /// The active session, else the last one; `nil` if there is none.
     package func sessionIfAny() throws -> SessionReport? {
-        if let active = try store.activeSession(at: now) { return SessionReport(active) }
+        if let active = try store.activeSession(at: now) { return SessionReport(view: active) }
         guard let last = try store.pastSessions(limit: 1).first, let view = try store.session(named: last.id, at: now)
         else { return nil }
-        return SessionReport(view)
+        return SessionReport(view: view)
     }
 
     /// The entries of the active session, oldest first; empty without one.
@@ -205,7 +205,7 @@ extension TrackerDesk {
     package func day(_ day: LocalDay) throws -> DayDrinksReport {
         let drinks = try store.drinks(on: day, knownAt: context.asked)
         let record = try store.history(from: day, through: day, knownAt: context.asked)[day]
-        return DayDrinksReport(day: DayReport(day, record), drinks: drinks.map(report))
+        return DayDrinksReport(day: DayReport(day: day, record: record), drinks: drinks.map(report))
     }
 
     /// The week that contains a day. `week.firstDay` determines its first day.
@@ -215,7 +215,8 @@ extension TrackerDesk {
         let bars = try store.history(from: week.first ?? day, through: week.last ?? day, knownAt: context.asked).bars(
             week: week, today: today)
         return WeekReport(
-            days: zip(week, bars).map { DayReport($0, $1) }, totalMl: bars.reduce(0) { $0 + ($1?.totalMl ?? 0) },
+            days: zip(week, bars).map { DayReport(day: $0, record: $1) },
+            totalMl: bars.reduce(0) { $0 + ($1?.totalMl ?? 0) },
             streak: try store.streak(today: today, knownAt: context.asked))
     }
 
@@ -225,7 +226,7 @@ extension TrackerDesk {
         let days = try store.history(from: first, through: last, knownAt: context.asked).calendar(
             year: first.year, month: first.month, today: try today())
         return MonthReport(
-            month: String(first.description.prefix(7)), days: days.map { DayReport($0.day, $0.record) },
+            month: String(first.description.prefix(7)), days: days.map { DayReport(day: $0.day, record: $0.record) },
             metDays: days.count { $0.record?.isMet ?? false })
     }
 

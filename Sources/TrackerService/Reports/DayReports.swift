@@ -58,11 +58,6 @@ package struct DayReport: Hashable, Sendable, Encodable {
     /// The record; `nil` for future days.
     package let record: DayRecord?
 
-    package init(_ day: LocalDay, _ record: DayRecord?) {
-        self.day = day
-        self.record = record
-    }
-
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "day": day.description, "totalMl": record?.totalMl, "goalMl": record?.goalMl,
@@ -101,8 +96,6 @@ package struct StreakReport: Hashable, Sendable, Encodable {
 
 package struct SessionReport: Hashable, Sendable, Encodable {
     package let view: SessionView
-
-    package init(_ view: SessionView) { self.view = view }
 
     package func encode(to encoder: any Encoder) throws {
         let (session, state) = (view.session, view.state)
@@ -158,8 +151,6 @@ extension LogEntry {
 
 package struct PresetReport: Hashable, Sendable, Encodable {
     package let preset: DrinkPreset
-
-    package init(_ preset: DrinkPreset) { self.preset = preset }
 
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([

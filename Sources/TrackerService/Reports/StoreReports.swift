@@ -6,8 +6,6 @@ import TrackerCore
 package struct RecordReport: Hashable, Sendable, Encodable {
     package let record: JournalRow
 
-    package init(_ record: JournalRow) { self.record = record }
-
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "id": "r\(record.id)", "bottle": record.bottle, "raw": Self.hex(record.raw), "wall": record.wall,
@@ -22,8 +20,6 @@ package struct RecordReport: Hashable, Sendable, Encodable {
 /// Bytes that are not a record.
 package struct JunkReport: Hashable, Sendable, Encodable {
     package let junk: QuarantinedBytes
-
-    package init(_ junk: QuarantinedBytes) { self.junk = junk }
 
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
@@ -181,8 +177,6 @@ package struct SetupReport: Hashable, Sendable, Encodable {
 /// A token without its secret.
 package struct TokenReport: Hashable, Sendable, Encodable {
     package let record: TokenRecord
-
-    package init(_ record: TokenRecord) { self.record = record }
 
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
