@@ -114,17 +114,18 @@ import TrackerService
     }
 
     @Test func `lists and limits are those of the program`() throws {
-        func fields(_ device: HomeDevice, _ key: String) -> [String: HomeComponent.Value] {
+        func fields(_ device: HomeDevice, _ key: String) -> [String: PlainValue] {
             device.components.first { $0.key == key }?.fields ?? [:]
         }
+        func list(_ texts: [String]) -> PlainValue { .list(texts.map { .text($0) }) }
         let (day, bottle) = (day(), try bottle())
-        #expect(fields(day, "goal_ml")["min"] == .whole(Settings.goals.lowerBound))
-        #expect(fields(day, "goal_ml")["max"] == .whole(Settings.goals.upperBound))
-        #expect(fields(day, "sip")["event_types"] == .texts(SipPayload.Event.allCases.map(\.rawValue)))
-        #expect(fields(day, "reminder")["event_types"] == .texts(NotifyPayload.events))
-        #expect(fields(bottle, "link")["options"] == .texts(BottlePayload.links))
-        #expect(fields(bottle, "light")["options"] == .texts(CommandRequest.lights))
-        #expect(fields(bottle, "bottle_reminder")["options"] == .texts(CommandRequest.bottleReminders))
+        #expect(fields(day, "goal_ml")["min"] == .number(Double(Settings.goals.lowerBound)))
+        #expect(fields(day, "goal_ml")["max"] == .number(Double(Settings.goals.upperBound)))
+        #expect(fields(day, "sip")["event_types"] == list(SipPayload.Event.allCases.map(\.rawValue)))
+        #expect(fields(day, "reminder")["event_types"] == list(NotifyPayload.events))
+        #expect(fields(bottle, "link")["options"] == list(BottlePayload.links))
+        #expect(fields(bottle, "light")["options"] == list(CommandRequest.lights))
+        #expect(fields(bottle, "bottle_reminder")["options"] == list(CommandRequest.bottleReminders))
     }
 
     @Test func `a discovery message fits the broker's limit`() throws {

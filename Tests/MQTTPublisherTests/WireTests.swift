@@ -131,18 +131,19 @@ import TrackerService
             name: "log", payload: Array(#" {"ml": 250, "at": "14:00", "transaction": 7, "x": null}"#.utf8))
         #expect(object.transaction == "7")
         #expect(try object.main("ml") == "250")
-        #expect(try object.text("at") == "14:00")
-        #expect(throws: WrongInput.self) { try object.finish() }
+        #expect(try object.fields.text("at") == "14:00")
+        #expect(throws: WrongInput.self) { try object.fields.finish() }
         var word = try CommandRequest(name: "log", payload: Array(" cup\n".utf8))
         #expect(try word.main("ml") == "cup")
-        try word.finish()
+        try word.fields.finish()
         let nothing = try CommandRequest(name: "undo", payload: [])
-        try nothing.finish()
+        try nothing.fields.finish()
         #expect(nothing.transaction == nil)
     }
 
     @Test(arguments: [
-        "{", "{]", #"{"a": {"b": 1}}"#, #"{"a": [1]}"#, "[1]", "[", #"{"transaction": ""}"#, #"{"transaction": ["a"]}"#,
+        "{", "{]", #"{"a": {"b": 1}}"#, #"{"a": [[1]]}"#, "[1]", "[", #"{"transaction": ""}"#,
+        #"{"transaction": ["a"]}"#,
         #"{"transaction": true, "a": [[]]}"#,
         "{\"transaction\": \"\(String(repeating: "x", count: 129))\"}", String(repeating: "x", count: 257),
         String(repeating: "[", count: 10_000),
@@ -167,8 +168,8 @@ import TrackerService
                 var damaged = whole
                 damaged[index] = value
                 guard var request = try? CommandRequest(name: "log", payload: damaged) else { continue }
-                _ = try? request.whole("ml")
-                _ = try? request.all()
+                _ = try? request.fields.whole("ml")
+                _ = request.fields.all()
             }
         }
     }

@@ -141,10 +141,10 @@ struct CommandHandler: Sendable {
             }
             return try finished(request) { try desk.undo(asOf: pressed) }
         case "edit":
-            guard let name = try request.text("drink") else { throw Self.missing("drink", "which one, as d12") }
+            guard let name = try request.fields.text("drink") else { throw Self.missing("drink", "which one, as d12") }
             let change = EntryChange(
-                ml: try request.whole("ml"), at: try Self.moment(&request, desk),
-                estimate: try request.number("estimate"), oz: try request.number("oz"))
+                ml: try request.fields.whole("ml"), at: try Self.moment(&request, desk),
+                estimate: try request.fields.number("estimate"), oz: try request.fields.number("oz"))
             guard change != EntryChange() else { throw Self.missing("ml", "what it is to be") }
             return try finished(request) { try desk.edit(name, change) }
         case "delete":
@@ -159,12 +159,12 @@ struct CommandHandler: Sendable {
             guard let word = try request.main("enabled") else { throw Self.missing("enabled", "on or off") }
             return try finished(request) { try desk.set([("reminders.enabled", word)]) }
         case "snooze":
-            let (word, until) = (try request.main("minutes"), try request.text("until"))
+            let (word, until) = (try request.main("minutes"), try request.fields.text("until"))
             let length = try Snooze(
                 minutes: word.flatMap(Int.init), until: until ?? word.flatMap { Int($0) == nil ? $0 : nil })
             return try finished(request) { try desk.snooze(length) }
         case "settings":
-            let changes = try request.all()
+            let changes = request.fields.all().sorted { $0.key < $1.key }.map { (name: $0.key, text: $0.value.text) }
             guard !changes.isEmpty else { throw Self.missing("NAME", "a setting with its value") }
             if let own = changes.first(where: { $0.name.isEmpty || SettingReach(of: $0.name) > .day }) {
                 throw Refusal(
@@ -180,10 +180,10 @@ struct CommandHandler: Sendable {
             return try answer(request, try desk.set(changes))
         case "drink":
             let preset = try request.main("preset")
-            let (estimate, at) = (try request.number("estimate"), try Self.moment(&request, desk))
+            let (estimate, at) = (try request.fields.number("estimate"), try Self.moment(&request, desk))
             return try finished(request) { try desk.drink(preset: preset, estimate: estimate, at: at) }
         case "water":
-            let (oz, at) = (try request.number("oz"), try Self.moment(&request, desk))
+            let (oz, at) = (try request.fields.number("oz"), try Self.moment(&request, desk))
             return try finished(request) { try desk.water(oz: oz, at: at) }
         case "start": return try finished(request) { try desk.startSession() }
         case "end": return try finished(request) { try desk.endSession() }
@@ -204,13 +204,13 @@ struct CommandHandler: Sendable {
             )
         }
         func send(_ words: [String]) async throws -> CommandAnswer {
-            try request.finish()
+            try request.fields.finish()
             return try answer(request, ["answer": try await service.send(words)])
         }
         switch request.name {
         case "check":
             _ = try request.main("")
-            try request.finish()
+            try request.fields.finish()
             await service.pollNow()
             return try answer(request, ["asked": true])
         case "flash":
@@ -220,13 +220,13 @@ struct CommandHandler: Sendable {
             guard let mode = try request.main("mode") else {
                 throw Self.missing("mode", "one of \(CommandRequest.lights.joined(separator: ", "))")
             }
-            let colour = try request.text("colour")
+            let colour = try request.fields.text("colour")
             return try await send(["light", mode] + (colour.map { [$0] } ?? []))
         case "bottle-reminder":
             guard let mode = try request.main("mode") else {
                 throw Self.missing("mode", "one of \(CommandRequest.bottleReminders.joined(separator: ", "))")
             }
-            let (hours, minutes) = (try request.text("hours"), try request.word("minutes"))
+            let (hours, minutes) = (try request.fields.text("hours"), try request.fields.word("minutes"))
             return try await send(["reminder", mode] + [hours, minutes].compactMap(\.self))
         default: throw Self.unknown(request.name)
         }
@@ -235,7 +235,7 @@ struct CommandHandler: Sendable {
     // MARK: - Parts
 
     private func finished(_ request: CommandRequest, _ act: () throws -> some Encodable) throws -> CommandAnswer {
-        try request.finish()
+        try request.fields.finish()
         return try answer(request, act())
     }
 
@@ -244,7 +244,7 @@ struct CommandHandler: Sendable {
     }
 
     private static func moment(_ request: inout CommandRequest, _ desk: TrackerDesk) throws -> Instant? {
-        if let text = try request.word("at") { return try desk.moment(text) }
+        if let text = try request.fields.word("at") { return try desk.moment(text) }
         return Self.lateness(of: request, desk.now).map { desk.now.advanced(seconds: -$0) }
     }
 

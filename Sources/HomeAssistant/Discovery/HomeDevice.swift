@@ -21,7 +21,7 @@ struct HomeDevice: Encodable {
     /// The entities of both devices (docs: home-assistant.io/integrations/mqtt).
     private static let entities =
         (try? JSONDecoder().decode(
-            [String: [[String: HomeComponent.Value]]].self, from: Data(PackageResources.entities_json))) ?? [:]
+            [String: [[String: PlainValue]]].self, from: Data(PackageResources.entities_json))) ?? [:]
 
     static func day(id: String, version: String, topics: Topics, commands: Bool, waterline: Bool) -> HomeDevice {
         let offers = [
@@ -66,26 +66,6 @@ struct HomeDevice: Encodable {
         }
     }
 
-    private struct Key: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(_ text: String) { stringValue = text }
-        init?(stringValue: String) { self.init(stringValue) }
-        init?(intValue: Int) { nil }
-    }
-
-    private struct Maker: Encodable {
-        let identifiers: [String]
-        let name, model: String
-        let manufacturer = "WaterH"
-        let sw_version: String
-    }
-
-    private struct Origin: Encodable {
-        let name = "waterh-bench"
-        let sw_version: String
-    }
-
     private struct Single: Encodable {
         let device: HomeDevice
         let component: HomeComponent
@@ -98,19 +78,20 @@ struct HomeDevice: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         try encodeDevice(to: encoder)
-        var container = encoder.container(keyedBy: Key.self)
-        var all = container.nestedContainer(keyedBy: Key.self, forKey: Key("components"))
-        for component in components { try all.encode(complete(component), forKey: Key(component.key)) }
+        let components = Dictionary(components.map { ($0.key, complete($0)) }, uniquingKeysWith: { $1 })
+        try encoder.encode(["components": components])
     }
 
     private func encodeDevice(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode(
-            Maker(identifiers: [id], name: name, model: model, sw_version: version), forKey: Key("device"))
-        try container.encode(Origin(sw_version: version), forKey: Key("origin"))
-        // The availability of the service, because the bottle sleeps.
-        try container.encode(topics.availability, forKey: Key("availability_topic"))
-        try container.encode(1, forKey: Key("qos"))
+        let device: [String: PlainValue] = [
+            "identifiers": .list([.text(id)]), "name": .text(name), "model": .text(model),
+            "manufacturer": .text("WaterH"), "sw_version": .text(version),
+        ]
+        try encoder.encode([
+            "device": device, "origin": ["name": "waterh-bench", "sw_version": version],
+            // The availability of the service, because the bottle sleeps.
+            "availability_topic": topics.availability, "qos": 1,
+        ])
     }
 
     private func complete(_ component: HomeComponent) -> HomeComponent {
@@ -122,5 +103,37 @@ struct HomeDevice: Encodable {
         component.fields["unique_id"] = .text("\(id)_\(component.key)")
         component.fields["default_entity_id"] = .text("\(component.platform).\(slug)_\(component.key)")
         return component
+    }
+}
+
+/// An entity in Home Assistant's discovery message.
+struct HomeComponent: Encodable {
+    let platform: String
+    /// A part of ids that must never change.
+    let key: String
+    /// All other fields. Without fields, Home Assistant removes the entity.
+    var fields: [String: PlainValue]
+
+    /// - Parameters:
+    ///   - entry: an entity of `entities.json`, with `{prefix}` for the prefix of topics.
+    ///   - offers: the values of `if` with which an entity is offered.
+    init?(_ entry: [String: PlainValue], prefix: String, offers: Set<String>) {
+        var fields = entry
+        let condition = fields.removeValue(forKey: "if")?.text
+        guard let platform = fields.removeValue(forKey: "platform"), let key = fields.removeValue(forKey: "key") else {
+            return nil
+        }
+        (self.platform, self.key) = (platform.text, key.text)
+        self.fields =
+            condition.map(offers.contains) ?? true
+            ? fields.mapValues { value in
+                if case .text(let text) = value { .text(text.replacing("{prefix}", with: prefix)) } else { value }
+            } : [:]
+    }
+
+    var isOffered: Bool { !fields.isEmpty }
+
+    func encode(to encoder: any Encoder) throws {
+        try fields.merging(["platform": .text(platform)]) { $1 }.encode(to: encoder)
     }
 }

@@ -37,8 +37,9 @@ enum BottleRoutes {
             .json(try call.person.desk().settings(ofBottle: try call.part("bottle")))
         }
         table.write(.patch, "bottles/:bottle/settings", needs: .control) { call, desk, fields in
-            let changes = try fields.all().sorted { $0.key < $1.key }.map {
-                (name: $0.key, text: try SettingRoutes.textIfAny($0.value, of: $0.key))
+            // `null` removes a bottle's own value.
+            let changes = fields.all().sorted { $0.key < $1.key }.map {
+                (name: $0.key, text: $0.value == .null ? nil : $0.value.text)
             }
             guard !changes.isEmpty else {
                 throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")

@@ -19,7 +19,7 @@ enum SettingRoutes {
             let given = fields.all().sorted { $0.key < $1.key }
             try check(call, given.map(\.key))
             try checkReach(call, given.map(\.key))
-            let changes = try given.map { (name: $0.key, text: try text($0.value, of: $0.key)) }
+            let changes = given.map { (name: $0.key, text: $0.value.text) }
             guard !changes.isEmpty else {
                 throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
             }
@@ -45,7 +45,7 @@ enum SettingRoutes {
                 guard let name = names[key] else {
                     throw HTTPProblem.wrong("unknownField", "Unknown field \"\(key.prefix(64))\".")
                 }
-                return (name: name, text: try text(value, of: key))
+                return (name: name, text: value.text)
             }
             if let notifications {
                 changes.append(("notify.desktop", notifications == .text("enable") ? "true" : "false"))
@@ -75,22 +75,6 @@ enum SettingRoutes {
             .forbidden, "onlyHere",
             "\"\(name.prefix(64))\" names a file or folder of the machine where the service runs: it is set there only."
         )
-    }
-
-    /// A value in the format of the settings.
-    private static func text(_ value: Fields.Value, of name: String) throws -> String {
-        switch value {
-        case .null: return ""
-        case .flag(let flag): return "\(flag)"
-        case .number(let number): return Fields.words(number)
-        case .text(let text): return text
-        case .list(let values): return try values.map { try self.text($0, of: name) }.joined(separator: ",")
-        }
-    }
-
-    /// As `text`; `null` removes a bottle's own value.
-    static func textIfAny(_ value: Fields.Value, of name: String) throws -> String? {
-        value == .null ? nil : try text(value, of: name)
     }
 
     private struct Entry: Encodable {

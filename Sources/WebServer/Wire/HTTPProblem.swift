@@ -1,5 +1,9 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
+import NIOCore
+import TrackerCore
+import TrackerService
 
 /// An error as problem details (RFC 9457), `application/problem+json`.
 struct HTTPProblem: Error, Sendable {
@@ -36,5 +40,19 @@ extension HTTPProblem {
     static func wrong(_ code: String, _ detail: String) -> HTTPProblem {
         HTTPProblem(.unprocessableContent, code, detail)
     }
-    static func unreadable(_ detail: String) -> HTTPProblem { HTTPProblem(.badRequest, "unreadable", detail) }
+}
+
+extension Fields {
+    /// - Throws: an error with status 400 for a body that is not JSON, else with 422.
+    init(_ body: ByteBuffer) throws {
+        guard body.readableBytes > 0 else {
+            self.init()
+            return
+        }
+        do {
+            try self.init(json: Data(body.readableBytesView), of: "body")
+        } catch let error as WrongInput where ["notText", "notJSON"].contains(error.code) {
+            throw HTTPProblem(.badRequest, "unreadable", error.sentence)
+        }
+    }
 }

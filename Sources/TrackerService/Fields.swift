@@ -1,0 +1,199 @@
+import Foundation
+import TrackerCore
+
+/// A JSON value without objects and nested lists.
+package enum PlainValue: Hashable, Sendable, Codable {
+    case null
+    case flag(Bool)
+    case number(Double)
+    case text(String)
+    case list([PlainValue])
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let flag = try? container.decode(Bool.self) {
+            self = .flag(flag)
+        } else if let number = try? container.decode(Double.self) {
+            self = .number(number)
+        } else if let text = try? container.decode(String.self) {
+            self = .text(text)
+        } else {
+            var list: [PlainValue] = []
+            var values = try decoder.unkeyedContainer()
+            while !values.isAtEnd {
+                let value = try values.decode(PlainValue.self)
+                if case .list = value {
+                    throw DecodingError.typeMismatch(
+                        PlainValue.self, .init(codingPath: decoder.codingPath, debugDescription: "too deep"))
+                }
+                list.append(value)
+            }
+            self = .list(list)
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .flag(let flag): try container.encode(flag)
+        case .number(let number): try container.encode(number)
+        case .text(let text): try container.encode(text)
+        case .list(let values): try container.encode(values)
+        }
+    }
+
+    /// The value as a user types it: `250` rather than `250.0`; empty for `null`.
+    package var text: String {
+        switch self {
+        case .null: ""
+        case .flag(let flag): "\(flag)"
+        case .number(let number): Int(exactly: number).map(String.init) ?? "\(number)"
+        case .text(let text): text
+        case .list(let values): values.map(\.text).joined(separator: ",")
+        }
+    }
+}
+
+/// The JSON object of a request, which an interface reads key by key. Unknown keys are rejected, so that a misspelt one
+/// is reported.
+package struct Fields: Hashable, Sendable {
+    private var rest: [String: PlainValue]
+    /// Whether a number may be a text.
+    private var acceptsTextNumbers = false
+
+    package init(_ values: [String: PlainValue] = [:], acceptsTextNumbers: Bool = false) {
+        (rest, self.acceptsTextNumbers) = (values, acceptsTextNumbers)
+    }
+
+    /// - Parameter what: the interface's term for the JSON: `body`.
+    /// - Throws: `WrongInput` for anything but one JSON object of plain values.
+    package init(json: Data, of what: String, acceptsTextNumbers: Bool = false) throws {
+        self.acceptsTextNumbers = acceptsTextNumbers
+        // The decoder would accept UTF-16 and UTF-32, in which the check for repeated keys fails.
+        guard !json.contains(0), let text = String(validating: json, as: UTF8.self) else {
+            throw WrongInput("notText", "The \(what) is not text in UTF-8.")
+        }
+        do {
+            rest = try JSONDecoder().decode([String: PlainValue].self, from: json)
+        } catch DecodingError.typeMismatch(_, let context) where !context.codingPath.isEmpty {
+            let key = context.codingPath.map(\.stringValue).joined(separator: ".").prefix(64)
+            throw WrongInput(
+                "notPlain", "\"\(key)\" must be a text, a number, true, false, null, or a list of those.")
+        } catch DecodingError.typeMismatch, DecodingError.valueNotFound {
+            throw WrongInput("notAnObject", "The \(what) must be one JSON object.")
+        } catch {
+            throw WrongInput(
+                "notJSON",
+                "The \(what) is not JSON, or it holds a number that is too large or half of a surrogate pair.")
+        }
+        if let key = Self.repeatedKey(in: text) {
+            throw WrongInput("repeatedField", "\"\(key.prefix(64))\" is in the \(what) more than once.")
+        }
+    }
+
+    /// The first duplicate key of a JSON object without nested objects. Parsers differ in the value that they use
+    /// (RFC 8259, section 4), so a proxy might have checked another one.
+    package static func repeatedKey(in json: String) -> String? {
+        var seen: Set<String> = []
+        // Each match is a whole string of the JSON, and a key if a colon follows.
+        let strings = /("(?:[^"\\]++|\\.)*+")\s*(:)?/.matchingSemantics(.unicodeScalar)
+        for match in json.matches(of: strings) where match.2 != nil {
+            let key = (try? JSONDecoder().decode(String.self, from: Data(match.1.utf8))) ?? String(match.1)
+            guard seen.insert(key).inserted else { return key }
+        }
+        return nil
+    }
+
+    /// Removes and returns all keys.
+    package mutating func all() -> [String: PlainValue] {
+        defer { rest = [:] }
+        return rest
+    }
+
+    /// Removes and returns a value.
+    package mutating func take(_ key: String) -> PlainValue? { rest.removeValue(forKey: key) }
+
+    /// Whether the key is `null`, for values that can be removed.
+    package mutating func takeNull(_ key: String) -> Bool {
+        guard rest[key] == .null else { return false }
+        rest[key] = nil
+        return true
+    }
+
+    /// Rejects `null`, as the following methods do, because `null` does not remove a value here.
+    package mutating func text(_ key: String) throws -> String? {
+        switch take(key) {
+        case nil: return nil
+        case .text(let text): return text
+        default: throw Self.mismatch(key, "a text")
+        }
+    }
+
+    /// A text, or a number or flag as text.
+    package mutating func word(_ key: String) throws -> String? {
+        switch take(key) {
+        case nil: return nil
+        case .null, .list: throw Self.mismatch(key, "a text")
+        case let value?: return value.text
+        }
+    }
+
+    package mutating func number(_ key: String) throws -> Double? {
+        switch take(key) {
+        case nil: return nil
+        case .number(let number): return number
+        case .text(let text) where acceptsTextNumbers:
+            guard let number = Double(text), number.isFinite else { throw Self.mismatch(key, "a number") }
+            return number
+        default: throw Self.mismatch(key, "a number")
+        }
+    }
+
+    package mutating func whole(_ key: String) throws -> Int? {
+        guard let number = try number(key) else { return nil }
+        guard let whole = Int(exactly: number) else { throw Self.mismatch(key, "a whole number") }
+        return whole
+    }
+
+    package mutating func flag(_ key: String) throws -> Bool? {
+        switch take(key) {
+        case nil: return nil
+        case .flag(let flag): return flag
+        default: throw Self.mismatch(key, "true or false")
+        }
+    }
+
+    package mutating func texts(_ key: String) throws -> [String]? {
+        switch take(key) {
+        case nil, .null: return nil
+        case .list(let values) where !values.contains(.null): return values.map(\.text)
+        default: throw Self.mismatch(key, "a list of texts")
+        }
+    }
+
+    /// One of the values of an enumeration.
+    /// - Parameter code: the error's code.
+    package mutating func choice<Value: RawRepresentable & CaseIterable>(_ key: String, _ code: String) throws -> Value?
+    where Value.RawValue == String {
+        try text(key).map { text in
+            guard let value = Value(rawValue: text) else {
+                let all = Value.allCases.map(\.rawValue).joined(separator: ", ")
+                throw WrongInput(code, "\"\(key)\" must be one of \(all).")
+            }
+            return value
+        }
+    }
+
+    /// Rejects remaining keys. Call it after all known keys.
+    package func finish() throws {
+        guard let key = rest.keys.min() else { return }
+        throw WrongInput("unknownField", "\"\(key.prefix(64))\" is not a known field.")
+    }
+
+    private static func mismatch(_ key: String, _ wanted: String) -> WrongInput {
+        WrongInput("wrongType", "\"\(key.prefix(64))\" must be \(wanted).")
+    }
+}
