@@ -174,7 +174,7 @@ struct Setup: AsyncParsableCommand {
             ["\(answers.isFirst ? "Set up" : "Already set up"):"]
                 + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
                 + [
-                    "  presets                        " + report.presets.map(\.preset.name).joined(separator: ", "), "",
+                    "  presets".padded(33) + (report.presets ?? []).map(\.preset.name).joined(separator: ", "), "",
                     answers.notifications, "",
                     "Next: waterh-tracker log 250, waterh-tracker status, waterh-tracker session start",
                     "A token for writes over HTTP: waterh-tracker token",

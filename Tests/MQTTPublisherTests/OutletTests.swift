@@ -192,6 +192,11 @@ import TrackerService
             await event { ear.payloads(at: "h/response/log").count == 5 ? ear.payloads(at: "h/response/log") : nil })
         #expect(object(more[3])["code"] as? String == "transactionReused")
         #expect(try rig.desk().state().pace.dailyTotalMl == 500)
+        // The stored response is only for the access of the first request.
+        rig.sharesWaterline.withLock { $0 = true }
+        try await broker.publish("h/cmd/log", #"{"ml": 250, "transaction": "t1"}"#)
+        let other = try #require(await event { ear.payloads(at: "h/response/log").dropFirst(5).first })
+        #expect(object(other)["code"] as? String == "transactionReused")
         #expect(try rig.desk().day(rig.desk().today()).drinks.allSatisfy { $0.drink.source == .mqtt })
         await rig.stop()
     }

@@ -84,10 +84,10 @@ import TrackerService
     func `settings are changed all or none`() throws {
         let desk = try fixture.desk()
         let setUp = try desk.setUp([("hydration.goalMl", "2000")], notifications: "skipped")
-        #expect(setUp.isFirst && setUp.presets.count == 5)
+        #expect(setUp.isFirst && setUp.presets?.count == 5)
         let set = try desk.set([("hydration.glassMl", "250"), ("waterline.defaultPreset", "shot")])
         #expect(set.lines.map(\.name) == ["hydration.glassMl", "waterline.defaultPreset"])
-        #expect(set.lines[1].value.text == setUp.presets.first { $0.preset.name == "Shot" }?.preset.id)
+        #expect(set.lines[1].value.text == setUp.presets?.first { $0.preset.name == "Shot" }?.preset.id)
         #expect(throws: SettingRefusal.self) {
             try desk.set([("hydration.glassMl", "300"), ("hydration.goalMl", "9000")])
         }

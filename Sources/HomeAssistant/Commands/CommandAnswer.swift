@@ -1,4 +1,3 @@
-import Foundation
 import TrackerCore
 import TrackerService
 
@@ -7,41 +6,30 @@ struct CommandAnswer: Hashable {
     /// The answer as JSON.
     var text: String
 
-    init(_ report: some Encodable, transaction: String?, seesWaterline: Bool) throws {
-        let data = try JSONSerialization.jsonObject(with: Data(TrackerDesk.json(report).utf8))
-        text = Self.json(["status": "ok", "data": seesWaterline ? data : Self.redacted(data)], transaction)
+    init(stored body: [UInt8]) { text = String(decoding: body, as: UTF8.self) }
+
+    init(_ report: some Encodable, transaction: String?) throws {
+        text = try TrackerDesk.json(Success(data: report, transaction: transaction))
     }
 
-    init(_ error: any Error, transaction: String?) {
+    init(error: any Error, transaction: String?) {
         let problem = error as? any Problem
-        text = Self.json(
-            [
-                "status": "error", "data": [String: Any](), "error": problem?.sentence ?? "\(error)",
-                "code": problem?.code ?? "failed",
-            ], transaction)
+        let failure = Failure(
+            code: problem?.code ?? "failed", error: problem?.sentence ?? "\(error)", transaction: transaction)
+        text = (try? TrackerDesk.json(failure)) ?? #"{"status":"error"}"#
     }
 
-    /// The stored answer of an earlier request, without the session if Waterline is no longer shared.
-    init(kept body: [UInt8], seesWaterline: Bool) {
-        text = String(decoding: body, as: UTF8.self)
-        guard !seesWaterline, var object = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any],
-            let data = object["data"]
-        else { return }
-        object["data"] = Self.redacted(data)
-        text = Self.json(object, nil)
+    private struct Success<Report: Encodable>: Encodable {
+        var status = "ok"
+        var data: Report
+        var transaction: String?
     }
 
-    private static func redacted(_ data: Any) -> Any {
-        guard var object = data as? [String: Any], var state = object["state"] as? [String: Any] else { return data }
-        state["waterline"] = NSNull()
-        object["state"] = state
-        return object
-    }
-
-    private static func json(_ object: [String: Any], _ transaction: String?) -> String {
-        var object = object
-        if let transaction { object["transaction"] = transaction }
-        let data = try? JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
-        return data.map { String(decoding: $0, as: UTF8.self) } ?? #"{"status":"error"}"#
+    private struct Failure: Encodable {
+        var status = "error"
+        var data: [String: String] = [:]
+        var code: String
+        var error: String
+        var transaction: String?
     }
 }

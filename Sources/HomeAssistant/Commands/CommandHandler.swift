@@ -1,5 +1,4 @@
 import Store
-import Synchronization
 import TrackerCore
 import TrackerService
 
@@ -20,109 +19,66 @@ struct CommandHandler: Sendable {
     /// - Throws: an error if the store is locked, because the command can succeed later.
     func perform(_ request: CommandRequest) throws -> CommandAnswer {
         do {
-            return try once(request, try desk().seeing(waterline: sharesWaterline())) { desk in
-                var request = request
-                return try act(&request, desk)
-            }
+            let desk = try accessibleDesk(for: request)
+            guard let execution = execution(of: request, desk, .withWrite) else { return try act(request, desk) }
+            return try answer(request, desk, execution.run({ try act(request, $0) }, stored: Self.storedResponse))
         } catch let error as any Problem where error.category == .busy {
             throw error
         } catch {
-            return CommandAnswer(error, transaction: request.transaction)
+            return CommandAnswer(error: error, transaction: request.transaction)
         }
     }
 
     /// Executes a command on the service or the bottle, once for each transaction.
     func performOutside(_ request: CommandRequest) async -> CommandAnswer {
         do {
-            let desk = try desk()
-            guard let errand = errand(request, desk) else {
-                return try await reach(request)
-            }
-            let name = [desk.store.path, errand.key]
-            guard Self.running.withLock({ $0.insert(name).inserted }) else { throw Self.isRunning }
-            defer { Self.running.withLock { _ = $0.remove(name) } }
-            if let known = try known(errand, desk, request, isNotedBefore: true) { return known }
-            do {
-                try desk.store.begin(errand)
-            } catch is IdempotentRequest.Repeated {
-                throw Self.isRunning
-            }
-            do {
-                let answer = try await reach(request)
-                keep(answer, errand, desk)
-                return answer
-            } catch {
-                // The sender receives the error and can retry.
-                try? desk.store.forget(errand)
-                throw error
-            }
+            let desk = try accessibleDesk(for: request)
+            guard let execution = execution(of: request, desk, .beforeAction) else { return try await reach(request) }
+            let outcome = try await execution.run({ _ in try await reach(request) }, stored: Self.storedResponse)
+            return try answer(request, desk, outcome)
         } catch {
-            return CommandAnswer(error, transaction: request.transaction)
+            return CommandAnswer(error: error, transaction: request.transaction)
         }
     }
 
-    // MARK: - Once
+    private func accessibleDesk(for request: CommandRequest) throws -> TrackerDesk {
+        let isShared = sharesWaterline()
+        if !isShared, Self.waterline.contains(request.name) { throw Self.notShared }
+        return try desk().seeing(waterline: isShared)
+    }
 
-    private func errand(_ request: CommandRequest, _ desk: TrackerDesk) -> IdempotentRequest? {
-        request.transaction.map {
-            IdempotentRequest(key: "mqtt/\($0)", asking: Array("\(request.name) ".utf8) + request.payload, at: desk.now)
+    private func execution(
+        of request: CommandRequest, _ desk: TrackerDesk, _ recording: IdempotentExecution.Recording
+    ) -> IdempotentExecution? {
+        request.transaction.map { transaction in
+            // A stored response with a session is not for the time after sharing.
+            let access = desk.seesWaterline ? " with Waterline" : ""
+            return IdempotentExecution(
+                IdempotentRequest(
+                    key: "mqtt/\(transaction)",
+                    asking: Array("\(request.name) ".utf8) + request.payload + access.utf8, at: desk.now),
+                on: desk, recording, keyName: "transaction", reusedCode: "transactionReused")
         }
     }
 
-    private func once(_ request: CommandRequest, _ desk: TrackerDesk, _ act: (TrackerDesk) throws -> CommandAnswer)
-        throws -> CommandAnswer
-    {
-        guard let errand = errand(request, desk) else { return try act(desk) }
-        if let known = try known(errand, desk, request) { return known }
-        do {
-            let answer = try act(desk.running(errand))
-            keep(answer, errand, desk)
-            return answer
-        } catch is IdempotentRequest.Repeated {
-            // The process has just executed the same request.
-            guard let known = try known(errand, desk, request) else { throw Self.isRunning }
-            return known
+    private func answer(
+        _ request: CommandRequest, _ desk: TrackerDesk, _ outcome: IdempotentExecution.Outcome<CommandAnswer>
+    ) throws -> CommandAnswer {
+        switch outcome {
+        case .executed(let answer): answer
+        case .repeated(let stored?): CommandAnswer(stored: stored.body)
+        case .repeated(nil): try CommandAnswer(["state": try desk.state()], transaction: request.transaction)
         }
     }
 
-    /// The answer of an earlier request with the same transaction.
-    /// - Parameter isNotedBefore: whether the transaction is stored before its execution, which can then be missing.
-    private func known(
-        _ errand: IdempotentRequest, _ desk: TrackerDesk, _ request: CommandRequest, isNotedBefore: Bool = false
-    )
-        throws -> CommandAnswer?
-    {
-        guard let known = try desk.store.request(errand.key) else { return nil }
-        if Self.waterline.contains(request.name), !sharesWaterline() { throw Self.notShared }
-        guard known.fingerprint == errand.fingerprint else {
-            throw Refusal("transactionReused", "This transaction was used for something else before.")
-        }
-        if let body = known.answer?.body {
-            return CommandAnswer(kept: body, seesWaterline: sharesWaterline())
-        }
-        guard !isNotedBefore else {
-            throw Refusal(
-                "outcomeUnknown",
-                """
-                The service ended while it executed this request. Check the state. To repeat the request, send \
-                another transaction.
-                """
-            )
-        }
-        // The process ended after the action, but before it stored the answer.
-        return try CommandAnswer(
-            ["state": try desk.state()], transaction: request.transaction, seesWaterline: sharesWaterline())
-    }
-
-    private func keep(_ answer: CommandAnswer, _ errand: IdempotentRequest, _ desk: TrackerDesk) {
-        // If the answer cannot be stored, a repetition receives only the state.
-        try? desk.store.keep(.init(status: 200, body: Array(answer.text.utf8)), to: errand)
+    private static func storedResponse(_ answer: CommandAnswer) -> IdempotentExecution.StoredResponse {
+        .init(status: 200, body: Array(answer.text.utf8))
     }
 
     // MARK: - Commands
 
-    private func act(_ request: inout CommandRequest, _ desk: TrackerDesk) throws -> CommandAnswer {
-        if Self.waterline.contains(request.name), !sharesWaterline() { throw Self.notShared }
+    private func act(_ given: CommandRequest, _ desk: TrackerDesk) throws -> CommandAnswer {
+        var request = given
         switch request.name {
         case "log":
             guard let word = try request.main("ml") else {
@@ -174,7 +130,7 @@ struct CommandHandler: Sendable {
                     """
                 )
             }
-            if !sharesWaterline(), changes.contains(where: { SettingReach.isOfWaterline($0.name) }) {
+            if !desk.seesWaterline, changes.contains(where: { SettingReach.isOfWaterline($0.name) }) {
                 throw Self.notShared
             }
             return try answer(request, try desk.set(changes))
@@ -240,7 +196,7 @@ struct CommandHandler: Sendable {
     }
 
     private func answer(_ request: CommandRequest, _ report: some Encodable) throws -> CommandAnswer {
-        try CommandAnswer(report, transaction: request.transaction, seesWaterline: sharesWaterline())
+        try CommandAnswer(report, transaction: request.transaction)
     }
 
     private static func moment(_ request: inout CommandRequest, _ desk: TrackerDesk) throws -> Instant? {
@@ -257,10 +213,6 @@ struct CommandHandler: Sendable {
         let seconds = (Double(now.milliseconds) / 1000 - pressed).rounded()
         return seconds >= 60 && seconds <= longest ? seconds : nil
     }
-
-    /// Requests that this process executes now, by store and transaction.
-    private static let running = Mutex(Set<[String]>())
-    private static let isRunning = Refusal("underWay", "The same request is being executed.")
 
     private static let notShared = Refusal(
         "waterlineNotShared",

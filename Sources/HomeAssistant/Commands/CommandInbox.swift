@@ -90,19 +90,19 @@ final class CommandInbox: Sendable {
         }
         let request: CommandRequest
         do { request = try CommandRequest(name: name, payload: message.payload) } catch {
-            return answer(name, CommandAnswer(error, transaction: nil))
+            return answer(name, CommandAnswer(error: error, transaction: nil))
         }
         guard CommandHandler.outside.contains(name) else {
             do { answer(name, try handler.perform(request)) } catch {
                 // Only the sender of a message with QoS 0 receives this answer, because other messages are sent again.
-                answer(name, CommandAnswer(error, transaction: request.transaction))
+                answer(name, CommandAnswer(error: error, transaction: request.transaction))
                 throw error
             }
             return changed()
         }
         guard case .dropped = queue.yield(request) else { return }
         let refusal = Refusal("busy", "Too many commands wait for the bottle.", category: .busy)
-        answer(name, CommandAnswer(refusal, transaction: request.transaction))
+        answer(name, CommandAnswer(error: refusal, transaction: request.transaction))
     }
 
     func answer(_ name: String, _ answer: CommandAnswer) {

@@ -2,9 +2,10 @@ import Store
 import TrackerCore
 
 extension TrackerDesk {
+    /// All settings, without those of Waterline if the caller has no access to it.
     package func settings() throws -> SettingsReport {
         let (settings, refused) = try store.settingsAndRefused()
-        return SettingsReport(Settings.catalogue.map { Self.line($0.name, settings) }, refused: refused)
+        return SettingsReport(shown(Settings.catalogue.map(\.name), settings), refused: refused)
     }
 
     package func settingsInForce() throws -> Settings { try store.settings() }
@@ -85,13 +86,16 @@ extension TrackerDesk {
             let settings = try store.changeSettings(changes, isFirstChoice: isFirst, context)
             _ = try store.finishOnboarding(context)
             return SetupReport(
-                isFirst: isFirst, settings: SettingsReport(Self.setupNames.map { Self.line($0, settings) }),
-                presets: try presets().presets,
-                notifications: notifications)
+                isFirst: isFirst, settings: SettingsReport(shown(Self.setupNames, settings)),
+                presets: seesWaterline ? try presets().presets : nil, notifications: notifications)
         }
     }
 
     // MARK: - Parts
+
+    private func shown(_ names: [String], _ settings: Settings) -> [SettingsReport.Line] {
+        names.filter { seesWaterline || !SettingReach.isOfWaterline($0) }.map { Self.line($0, settings) }
+    }
 
     private static func line(_ name: String, _ settings: Settings) -> SettingsReport.Line {
         SettingsReport.Line(name: name, value: settings.value(of: name) ?? .unset)

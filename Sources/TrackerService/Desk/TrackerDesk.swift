@@ -8,7 +8,7 @@ import TrackerCore
 /// returns a report, which is the JSON of every interface, or throws a `Problem`. Each method that writes also runs the
 /// tasks after a commit (tracker spec B8).
 package struct TrackerDesk: Sendable {
-    package let store: TrackerStore
+    package private(set) var store: TrackerStore
     package var context: WriteContext
     /// Whether a notification channel is available: `notifications` in the state.
     package let canNotify: Bool
@@ -84,16 +84,17 @@ package struct TrackerDesk: Sendable {
 
 extension TrackerDesk {
     /// A copy whose first write executes this request once.
-    package func running(_ errand: IdempotentRequest) -> TrackerDesk {
-        TrackerDesk(store.running(errand), context, canNotify: canNotify, remark: remark).seeing(
-            waterline: seesWaterline)
+    package func running(_ request: IdempotentRequest) -> TrackerDesk {
+        var desk = self
+        desk.store = store.running(request)
+        return desk
     }
 
     /// A copy with another `WriteContext.source`.
-    package func by(_ surface: String) -> TrackerDesk {
-        var context = context
-        context.source = surface
-        return TrackerDesk(store, context, canNotify: canNotify, remark: remark).seeing(waterline: seesWaterline)
+    package func by(_ source: String) -> TrackerDesk {
+        var desk = self
+        desk.context.source = source
+        return desk
     }
 
     /// A copy with or without access to Waterline.
@@ -243,11 +244,14 @@ extension TrackerDesk {
     /// - Parameter moment: `14:00` means the current day, also in the future; `nil` means now. Past notifications of
     ///   the day are known also for an earlier moment.
     package func why(at moment: String? = nil) throws -> WhyReport {
-        var context = context
-        if let moment { (context.now, context.isAsked) = (try timeOfToday(moment) ?? self.moment(moment), true) }
-        let then = TrackerDesk(store, context, canNotify: canNotify, remark: remark)
-        return WhyReport(
-            explanation: Tracker.explain(try store.facts(context), now: context.now), state: try then.state())
+        var then = self
+        if let moment {
+            then.context.now = try timeOfToday(moment) ?? self.moment(moment)
+            then.context.isAsked = true
+        }
+        var explanation = Tracker.explain(try store.facts(then.context), now: then.now)
+        if !seesWaterline { explanation.reminders.removeAll { $0.kind.isWaterline } }
+        return WhyReport(explanation: explanation, state: try then.state())
     }
 
     /// The time on the tracker's current day. A time before the boundary hour is on the next date. `nil` if invalid.

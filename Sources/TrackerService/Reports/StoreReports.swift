@@ -155,6 +155,15 @@ package struct SettingsReport: Hashable, Sendable, Encodable {
         self.refused = refused
     }
 
+    /// The settings with a placeholder for addresses that can contain credentials.
+    package var withoutSecretPlaces: SettingsReport {
+        SettingsReport(
+            lines.map { line in
+                let isSecret = SettingReach.isSecretPlace(line.name) && line.value != .unset
+                return isSecret ? Line(name: line.name, value: .text("(set)")) : line
+            }, refused: refused)
+    }
+
     package func encode(to encoder: any Encoder) throws {
         try Dictionary(lines.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last }).encode(to: encoder)
     }
@@ -169,7 +178,8 @@ package struct BottleSettingsReport: Hashable, Sendable, Encodable {
 package struct SetupReport: Hashable, Sendable, Encodable {
     /// `isFirst` shows whether setup had not been completed before.
     package let isFirst: Bool, settings: SettingsReport
-    package let presets: [PresetReport]
+    /// `nil` for a caller without access to Waterline.
+    package let presets: [PresetReport]?
     /// The result of the request for notification permission, as text of the interface.
     package let notifications: String
 }

@@ -89,6 +89,7 @@ extension HTTPProblem {
         case let problem as any TrackerCore.Problem:
             self.init(HTTPProblem.status(problem), problem.code, problem.sentence)
             if problem.category == .busy { headers[.retryAfter] = "2" }
+            if problem.code == "underWay" { headers[.retryAfter] = "5" }
         case let error as any HTTPResponseError:
             let (code, words) = HTTPProblem.words(error.status)
             self.init(error.status, code, words)
@@ -101,7 +102,8 @@ extension HTTPProblem {
 
     /// The codes of errors of valid requests that conflict with the current state.
     private static let conflicts: Set<String> = [
-        "noActiveSession", "noService", "noSuchAmount", "notMeantAnyMore", "nothingToUndo",
+        "idempotencyKeyReused", "noActiveSession", "noService", "noSuchAmount", "notMeantAnyMore", "nothingToUndo",
+        "outcomeUnknown", "secretGivenOnce", "underWay",
     ]
 
     private static func status(_ problem: any TrackerCore.Problem) -> HTTPResponse.Status {

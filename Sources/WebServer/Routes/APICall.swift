@@ -129,62 +129,6 @@ struct APICall: Sendable {
     /// Whether addresses that contain credentials are shown.
     var seesPlaces: Bool { context.caller.isAdministrator }
 
-    /// The response for this caller: without Waterline if the caller has no access, and with placeholders for secret
-    /// addresses.
-    func redacted(_ answer: Answer) -> Answer { withoutPlaces(withoutWaterline(answer)) }
-
-    private func withoutPlaces(_ answer: Answer) -> Answer {
-        guard !seesPlaces else { return answer }
-        return changed(answer) { object in
-            func redact(_ settings: inout [String: Any]) {
-                for (name, value) in settings where SettingReach.isSecretPlace(name) && value is String {
-                    settings[name] = "(set)"
-                }
-            }
-            redact(&object)
-            guard var settings = object["settings"] as? [String: Any] else { return }
-            redact(&settings)
-            object["settings"] = settings
-        }
-    }
-
-    private func withoutWaterline(_ answer: Answer) -> Answer {
-        guard !seesWaterline else { return answer }
-        return changed(answer) { object in
-            if var state = object["state"] as? [String: Any] {
-                state["waterline"] = NSNull()
-                // As `TrackerSnapshot.withoutWaterline`, for a response that was stored while the caller had access.
-                if state["sync"] as? String == "pending" { state["sync"] = "idle" }
-                if var report = state["syncReport"] as? [String: Any] {
-                    report["waiting"] = 0
-                    (state["syncReport"], state["pendingSync"]) = (report, report["trouble"] is String)
-                }
-                object["state"] = state
-            }
-            object = object.filter { !SettingReach.isOfWaterline($0.key) && $0.key != "presets" }
-            if let settings = object["settings"] as? [String: Any] {
-                object["settings"] = settings.filter { !SettingReach.isOfWaterline($0.key) }
-            }
-            if let reminders = object["reminders"] as? [[String: Any]] {
-                object["reminders"] = reminders.filter { ($0["kind"] as? String)?.hasPrefix("waterline") != true }
-            }
-        }
-    }
-
-    private func changed(_ answer: Answer, _ change: (inout [String: Any]) -> Void) -> Answer {
-        guard answer.type == "application/json",
-            var object = try? JSONSerialization.jsonObject(with: Data(answer.bytes.readableBytesView)) as? [String: Any]
-        else { return answer }
-        change(&object)
-        guard
-            let data = try? JSONSerialization.data(
-                withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes])
-        else { return answer }
-        var redacted = answer
-        redacted.bytes = ByteBuffer(bytes: data)
-        return redacted
-    }
-
     private static func tooLarge(_ limit: Int) -> HTTPProblem {
         HTTPProblem(
             .contentTooLarge, "tooLarge", "The body is limited to \(limit) bytes.", headers: [.connection: "close"])

@@ -16,7 +16,7 @@ enum AccountRoutes {
             return .json(CallerReport(scope: caller.scope?.rawValue, token: caller.token?.id))
         }
         table.get("tokens", needs: .admin) { call in .json(try call.person.desk().tokens()) }
-        table.write(.post, "tokens", needs: .admin, way: .secret) { call, desk, fields in
+        table.write(.post, "tokens", needs: .admin, recording: .beforeSecret) { call, desk, fields in
             let label = try fields.text("label") ?? "http"
             let scope: Scope = try fields.choice("scope", "notAScope") ?? .log
             try fields.finish()
@@ -54,7 +54,7 @@ enum AccountRoutes {
             log.notice("Everything deleted by \(call.context.caller.name).")
             return .json(report)
         }
-        table.write(.post, "access-codes", needs: .admin, way: .secret) { call, _, fields in
+        table.write(.post, "access-codes", needs: .admin, recording: .beforeSecret) { call, _, fields in
             let grant = AccessCodes.Grant(
                 scope: try fields.choice("scope", "notAScope") ?? .control, label: try fields.text("label") ?? "browser"
             )

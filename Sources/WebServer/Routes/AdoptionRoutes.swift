@@ -6,17 +6,18 @@ enum AdoptionRoutes {
         table.get("bottles-in-range", needs: .admin) { call in
             .json(["bottles": try await call.service().status().bottlesInRange ?? []])
         }
-        table.action(.post, "bottles-in-range/scan", needs: .admin, way: .repeatable) { call, _ in
+        table.action(.post, "bottles-in-range/scan", needs: .admin, recording: .withResponse) { call, _ in
             .json(["bottles": try await call.service().scan()])
         }
-        table.action(.post, "bottles-in-range/:bottle/look", needs: .admin, way: .repeatable) { call, _ in
+        table.action(.post, "bottles-in-range/:bottle/look", needs: .admin, recording: .withResponse) { call, _ in
             .json(try await call.service().lookInside(try call.part("bottle")))
         }
-        table.action(.post, "bottles-in-range/:bottle/hide", needs: .admin, way: .repeatable) { call, desk in
+        table.action(.post, "bottles-in-range/:bottle/hide", needs: .admin, recording: .withResponse) { call, desk in
             try desk.store.hideInRange(try call.part("bottle"))
             return .json(["hidden": true])
         }
-        table.write(.post, "bottles-in-range/:bottle/adopt", needs: .admin, way: .repeatable) { call, desk, fields in
+        table.write(.post, "bottles-in-range/:bottle/adopt", needs: .admin, recording: .withResponse) {
+            call, desk, fields in
             let mode = try fields.text("mode").map { text in
                 guard let mode = BottleMode(rawValue: text) else {
                     throw HTTPProblem.wrong("wrongMode", "invalid mode '\(text)': expected take-over or share")

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import TrackerCore
+import TrackerService
 
 /// Routes for a program in the user's session that shows and confirms notifications of a service without a session.
 enum AgentRoutes {

@@ -5,7 +5,7 @@ import TrackerService
 
 enum BottleRoutes {
     static func add(to table: RouteTable) {
-        table.action(.post, "poll", needs: .log, way: .repeatable) { call, _ in
+        table.action(.post, "poll", needs: .log, recording: .withResponse) { call, _ in
             await (try call.service()).pollNow()
             return .json(["asked": true], status: .accepted)
         }
@@ -21,7 +21,7 @@ enum BottleRoutes {
                     .contentDisposition: "attachment; filename=\"poll-\(id).btsnoop\"", .cacheControl: "no-store",
                 ])
         }
-        table.write(.post, "bottle/commands", needs: .control, way: .outside) { call, _, fields in
+        table.write(.post, "bottle/commands", needs: .control, recording: .beforeAction) { call, _, fields in
             guard let command = try fields.text("command") else {
                 throw HTTPProblem.wrong("missingField", "\"command\" is missing.")
             }

@@ -48,25 +48,27 @@ final class RouteTable {
     /// A writing route, executed once per `Idempotency-Key`.
     /// - Parameter check: whether the caller has access; also checked before a stored response is repeated.
     func write(
-        _ method: HTTPRequest.Method, _ path: String, needs scope: Scope, way: IdempotentWrite.Way = .stored,
+        _ method: HTTPRequest.Method, _ path: String, needs scope: Scope,
+        recording: IdempotentExecution.Recording = .withWrite,
         check: @escaping @Sendable (APICall) throws -> Void = { _ in },
         _ act: @escaping @Sendable (APICall, TrackerDesk, inout Fields) async throws -> Answer
     ) {
         enter(method, path, scope) { call in
             try check(call)
-            let answer = try await IdempotentWrite.answer(call, way, act)
+            let answer = try await IdempotentWrite.answer(call, recording, act)
             await call.person.wrote()
-            return call.redacted(answer).response
+            return answer.response
         }
     }
 
     /// As `write`, for a request without fields.
     func action(
-        _ method: HTTPRequest.Method, _ path: String, needs scope: Scope, way: IdempotentWrite.Way = .stored,
+        _ method: HTTPRequest.Method, _ path: String, needs scope: Scope,
+        recording: IdempotentExecution.Recording = .withWrite,
         check: @escaping @Sendable (APICall) throws -> Void = { _ in },
         _ act: @escaping @Sendable (APICall, TrackerDesk) async throws -> Answer
     ) {
-        write(method, path, needs: scope, way: way, check: check) { call, desk, fields in
+        write(method, path, needs: scope, recording: recording, check: check) { call, desk, fields in
             try fields.finish()
             return try await act(call, desk)
         }
@@ -80,11 +82,11 @@ final class RouteTable {
         enter(.post, path, scope) { call in
             try call.allowQuery([])
             let spool = try await UploadFile(of: call.request, besideStore: call.person.desk().store.path)
-            let answer = try await IdempotentWrite.answer(call, .stored, asking: Array(spool.fingerprint.utf8)) {
+            let answer = try await IdempotentWrite.answer(call, .withWrite, asking: Array(spool.fingerprint.utf8)) {
                 try await act($0, spool)
             }
             await call.person.wrote()
-            return call.redacted(answer).response
+            return answer.response
         }
     }
 

@@ -6,7 +6,7 @@ import TrackerService
 enum SettingRoutes {
     static func add(to table: RouteTable, _ log: Logger) {
         table.get("settings") { call in
-            call.redacted(.json(try call.person.desk().settings()))
+            .json(try shown(to: call, call.desk()))
         }
         table.get("settings/catalogue") { call in .json(Settings.catalogue.map(Entry.init)) }
         table.get("settings/:name") { call in
@@ -28,7 +28,7 @@ enum SettingRoutes {
             if !reaching.isEmpty {
                 log.notice("Settings changed by \(call.context.caller.name): \(reaching.joined(separator: ", ")).")
             }
-            return call.redacted(.json(try desk.settings()))
+            return .json(try shown(to: call, desk))
         }
         table.write(.post, "setup", needs: .control) { call, desk, fields in
             let names = [
@@ -51,12 +51,16 @@ enum SettingRoutes {
                 changes.append(("notify.desktop", notifications == .text("enable") ? "true" : "false"))
             }
             try check(call, changes.map(\.name))
-            return call.redacted(
-                .json(
-                    try desk.setUp(
-                        changes,
-                        notifications: notifications == .text("enable") ? "The browser was asked." : "Not asked for.")))
+            return .json(
+                try desk.setUp(
+                    changes,
+                    notifications: notifications == .text("enable") ? "The browser was asked." : "Not asked for."))
         }
+    }
+
+    private static func shown(to call: APICall, _ desk: TrackerDesk) throws -> SettingsReport {
+        let report = try desk.settings()
+        return call.seesPlaces ? report : report.withoutSecretPlaces
     }
 
     /// Settings of Waterline require access to Waterline.

@@ -96,7 +96,7 @@ enum WidgetRoutes {
         head.headerFields[.idempotencyKey] = key.uuidString
         let keyed = APICall(
             request: Request(head: head, body: .init(buffer: body)), context: call.context, person: call.person)
-        _ = try await IdempotentWrite.answer(keyed, .stored, asking: Array(button.rawValue.utf8)) { desk in
+        _ = try await IdempotentWrite.answer(keyed, .withWrite, asking: Array(button.rawValue.utf8)) { desk in
             switch button {
             case .cup: .json(try desk.logDrink(.cup))
             case .drink: .json(try desk.drink())

@@ -1,0 +1,137 @@
+import Store
+import Synchronization
+import TrackerCore
+
+/// One execution of a request with an idempotency key. A repeated request gets the first response, also after a lost
+/// response or a restart of the service.
+package struct IdempotentExecution: Sendable {
+    package typealias StoredResponse = TrackerStore.KnownRequest.Answer
+
+    /// When a request records its key.
+    package enum Recording: Sendable {
+        /// With its first write to the store.
+        case withWrite
+        /// Before the action, which does not write to the store.
+        case beforeAction
+        /// As `beforeAction`; the response contains a secret and is not stored.
+        case beforeSecret
+        /// With the response, because the action is idempotent.
+        case withResponse
+    }
+
+    package enum Outcome<Response> {
+        case executed(Response)
+        /// The response of an earlier execution; `nil` if the process ended before it stored one.
+        case repeated(StoredResponse?)
+    }
+
+    private let request: IdempotentRequest
+    private let desk: TrackerDesk
+    private let recording: Recording
+    private let keyName: String
+    private let reusedCode: String
+
+    /// The executions of this process in progress, by store and key.
+    private static let running = Mutex(Set<[String]>())
+
+    /// - Parameters:
+    ///   - desk: limited to the caller's access.
+    ///   - keyName: the interface's term for the key.
+    ///   - reusedCode: the code of the error if another request had the key.
+    package init(
+        _ request: IdempotentRequest, on desk: TrackerDesk, _ recording: Recording, keyName: String, reusedCode: String
+    ) {
+        (self.request, self.desk, self.recording) = (request, desk, recording)
+        (self.keyName, self.reusedCode) = (keyName, reusedCode)
+    }
+
+    /// Executes the request, unless it was executed before.
+    /// - Parameters:
+    ///   - act: the action; its first write to the store records the key.
+    ///   - stored: the form in which a response is stored.
+    package func run<Response>(
+        _ act: (TrackerDesk) throws -> Response, stored: (Response) -> StoredResponse
+    ) throws -> Outcome<Response> {
+        try claim()
+        defer { release() }
+        if let earlier: Outcome<Response> = try begin() { return earlier }
+        return try finish(Result { try act(executingDesk) }, stored)
+    }
+
+    package func run<Response>(
+        _ act: (TrackerDesk) async throws -> Response, stored: (Response) -> StoredResponse
+    ) async throws -> Outcome<Response> {
+        try claim()
+        defer { release() }
+        if let earlier: Outcome<Response> = try begin() { return earlier }
+        let result: Result<Response, any Error>
+        do { result = .success(try await act(executingDesk)) } catch { result = .failure(error) }
+        return try finish(result, stored)
+    }
+
+    // MARK: - Parts
+
+    private var executingDesk: TrackerDesk { recording == .withResponse ? desk : desk.running(request) }
+    private var name: [String] { [desk.store.path, request.key] }
+
+    /// The store serialises requests that record their key with a write. Others run once at a time.
+    private func claim() throws {
+        guard recording == .withWrite || Self.running.withLock({ $0.insert(name).inserted }) else { throw isRunning }
+    }
+
+    private func release() {
+        if recording != .withWrite { Self.running.withLock { _ = $0.remove(name) } }
+    }
+
+    private func begin<Response>() throws -> Outcome<Response>? {
+        if let earlier: Outcome<Response> = try earlier() { return earlier }
+        guard recording == .beforeAction || recording == .beforeSecret else { return nil }
+        do { try desk.store.begin(request) } catch is IdempotentRequest.Repeated { throw isRunning }
+        return nil
+    }
+
+    private func earlier<Response>() throws -> Outcome<Response>? {
+        guard let known = try desk.store.request(request.key) else { return nil }
+        guard known.fingerprint == request.fingerprint else {
+            throw Refusal(reusedCode, "This \(keyName) was used for another request.")
+        }
+        if recording == .beforeSecret {
+            throw Refusal(
+                "secretGivenOnce",
+                """
+                This request was done. Its response had a secret, which is not stored. If the response was lost, use \
+                another \(keyName), and revoke the unused token in the list of tokens.
+                """)
+        }
+        if recording == .beforeAction, known.answer == nil {
+            throw Refusal(
+                "outcomeUnknown",
+                """
+                Outcome unknown: the service stopped during this request. Check the state; to repeat it, use another \
+                \(keyName).
+                """)
+        }
+        return .repeated(known.answer)
+    }
+
+    private func finish<Response>(_ result: Result<Response, any Error>, _ stored: (Response) -> StoredResponse) throws
+        -> Outcome<Response>
+    {
+        switch result {
+        case .success(let response):
+            // The action is done. If its response cannot be stored, a repeated request gets only the state.
+            try? desk.store.keep(recording == .beforeSecret ? nil : stored(response), to: request)
+            return .executed(response)
+        case .failure(is IdempotentRequest.Repeated):
+            // Another process or task has executed the same request in the meantime.
+            guard let earlier: Outcome<Response> = try earlier() else { throw isRunning }
+            return earlier
+        case .failure(let error):
+            // The client gets the error and can retry with the same key.
+            if recording != .withWrite { try? desk.store.forget(request) }
+            throw error
+        }
+    }
+
+    private var isRunning: Refusal { Refusal("underWay", "The same request is in progress.") }
+}
