@@ -55,8 +55,8 @@ import Testing
 
     /// With a low limit of open files, connections must not use all descriptors.
     @Test(arguments: [(64, 8), (256, 64), (1024, 448), (4096, 1984), (65_536, 2500), (0, 8)])
-    func `the number of connections follows the limit of open files`(files: Int, places: Int) {
-        #expect(HTTPListener.places(2500, files: files) == places)
+    func `the number of connections follows the limit of open files`(files: Int, connectionCount: Int) {
+        #expect(HTTPListener.connectionCount(2500, files: files) == connectionCount)
     }
 
     @Test(

@@ -38,7 +38,7 @@ package final class MQTTConnection: Sendable {
     /// Whether the thread has closed the socket; `false` if `close` no longer waits for it.
     private let released = Once<Bool>()
     /// The last error that the library logged, which has the reason of a TLS failure.
-    private let complaint = Mutex<String?>(nil)
+    private let libraryError = Mutex<String?>(nil)
     private let options: MQTTOptions
     private let receive: @Sendable (MQTTMessage) throws -> Void
 
@@ -116,7 +116,7 @@ package final class MQTTConnection: Sendable {
             for message in messages {
                 var number: Int32 = 0
                 guard send(message, client, &number) == 0 else { continue }
-                let answer = expect(number)
+                let answer = acknowledgement(number)
                 Task {
                     guard case .success(let code) = await answer.value() else { return }
                     answered(message.topic, MQTTDelivery(code: code))
@@ -212,7 +212,7 @@ package final class MQTTConnection: Sendable {
             return (0..<count).map { index in
                 var number: Int32 = 0
                 let code = send(client, index, &number)
-                guard code != 0 else { return expect(number) }
+                guard code != 0 else { return acknowledgement(number) }
                 let isLost = code == MOSQ_ERR_NO_CONN.rawValue || code == MOSQ_ERR_CONN_LOST.rawValue
                 return Answer(isLost ? .failure(failure(code, errno)) : .success(-code))
             }
@@ -236,7 +236,7 @@ package final class MQTTConnection: Sendable {
     }
 
     /// The reason code of the acknowledgement with this packet identifier.
-    private func expect(_ number: Int32) -> Answer {
+    private func acknowledgement(_ number: Int32) -> Answer {
         state.withLock { state in
             if let early = state.early.removeValue(forKey: number) { return Answer(.success(early)) }
             if let end = state.end { return Answer(.failure(end)) }
@@ -354,7 +354,7 @@ extension MQTTConnection {
         mosquitto_log_callback_set(client) { _, owner, level, text in
             guard level == 0x08 /* MOSQ_LOG_ERR */, let text else { return }
             let words = String(cString: text)
-            MQTTConnection.of(owner)?.complaint.withLock { known in
+            MQTTConnection.of(owner)?.libraryError.withLock { known in
                 guard let old = known else { return known = words }
                 if !old.contains(words), old.utf8.count < 400 { known = "\(old); \(words)" }
             }
@@ -389,7 +389,7 @@ extension MQTTConnection {
 
     private func failure(_ code: Int32, _ errno: Int32) -> MQTTFailure {
         let place = "The broker at \(options.address)"
-        let (words, isAdmitted) = (complaint.withLock { $0 }, admission.known != nil)
+        let (words, isAdmitted) = (libraryError.withLock { $0 }, admission.known != nil)
         let system = String(cString: strerror(errno))
         if code == MOSQ_ERR_SUCCESS.rawValue { return MQTTFailure(.closed, "The connection was closed.") }
         if code >= 128 {

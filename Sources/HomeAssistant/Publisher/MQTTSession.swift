@@ -8,8 +8,8 @@ struct MQTTSession {
     private static let tick = Duration.seconds(60)
     /// The maximum interval between publications of the state, because values expire in Home Assistant.
     private static let heartbeat = Duration.seconds(300)
-    private static let healthEvery = Duration.seconds(600)
-    private static let settingsEvery = Duration.seconds(1)
+    private static let healthInterval = Duration.seconds(600)
+    private static let settingsInterval = Duration.seconds(1)
     /// The maximum number of drinks per publication.
     private static let batch = 200
 
@@ -34,7 +34,7 @@ struct MQTTSession {
     private var kept: Set<String>
     private var basis: Basis?
     private var lastTick = ContinuousClock.now
-    private var lastBeat = ContinuousClock.now
+    private var lastHeartbeat = ContinuousClock.now
     private var lastHealth: ContinuousClock.Instant?
     private var lastSettings = ContinuousClock.now
 
@@ -77,21 +77,21 @@ struct MQTTSession {
                 MQTTChannel.Link(
                     connection: connection, topics: plan.topics, denials: owner.denials, around: around))
             let name = await owner.connected(plan, connection)
-            var visit = MQTTSession(
+            var session = MQTTSession(
                 owner, plan, outlet, connection, inbox, name, kept: try store.keptTopics(of: outlet.name))
             let offline = [
                 MQTTMessage(plan.topics.bridgeState, #"{"state":"offline"}"#),
                 MQTTMessage(plan.topics.availability, "offline", isRetained: true),
             ]
             try await withTaskCancellationHandler {
-                try await visit.publishUntilTheEnd()
+                try await session.publishUntilTheEnd()
             } onCancel: {
                 // Post this at once: commands that wait at the broker are for the next connection.
                 connection.post(offline)
                 connection.disconnect()
             }
-            if try owner.isDone(with: plan) || !visit.isStillOurs() {
-                try await visit.clear()
+            if try owner.isDone(with: plan) || !session.isStillOurs() {
+                try await session.clear()
             } else {
                 connection.post(offline)
             }
@@ -131,7 +131,7 @@ struct MQTTSession {
             // Publish notifications after the devices, whose entities show them.
             await owner.channel.catchUp(atOnce: news.isHomeBack)
             try await publishHealth()
-            if ContinuousClock.now - lastSettings > Self.settingsEvery {
+            if ContinuousClock.now - lastSettings > Self.settingsInterval {
                 lastSettings = .now
                 guard try owner.plan() == plan else { return }
             }
@@ -186,15 +186,15 @@ struct MQTTSession {
     // MARK: - Retained messages
 
     private mutating func publishDay() async throws {
-        let isBeat = ContinuousClock.now - lastBeat >= Self.heartbeat
-        let isTick = isBeat || ContinuousClock.now - lastTick >= Self.tick
+        let isHeartbeat = ContinuousClock.now - lastHeartbeat >= Self.heartbeat
+        let isTick = isHeartbeat || ContinuousClock.now - lastTick >= Self.tick
         let status = await around.service?.status()
         let desk = try around.desk()
         let sharesWaterline = around.sharesWaterline()
         let now = Basis(mark: try desk.store.changeMark(), service: status, sharesWaterline: sharesWaterline)
         guard isTick || now != basis || denials.isDue(kept) else { return }
         if isTick { lastTick = .now }
-        if isBeat { lastBeat = .now }
+        if isHeartbeat { lastHeartbeat = .now }
         let settings = try desk.store.settings()
         var state = StatePayload(
             snapshot: try desk.state(), service: status,
@@ -203,7 +203,7 @@ struct MQTTSession {
             bottleLight: settings.bottle.light)
         let waterline = WaterlinePayload(session: state.snapshot.waterline)
         if !sharesWaterline { state.snapshot = state.snapshot.withoutWaterline }
-        let isNews = isBeat || lastState.map { !$0.says(theSameAs: state) } ?? true
+        let isNews = isHeartbeat || lastState.map { !$0.says(theSameAs: state) } ?? true
         if isNews { lastState = state }
         func text(_ topic: String, _ payload: some Encodable) throws -> String {
             if !isNews, let known = sentTexts[topic] { return known }
@@ -221,7 +221,7 @@ struct MQTTSession {
         if sharesWaterline { all.append((topics.waterline, try text(topics.waterline, waterline))) }
         all.append((topics.availability, "online"))
         all.append((topics.bridgeInfo, try TrackerDesk.json(info(bottles, sharesWaterline))))
-        try await keep(all, again: isBeat, devices: devices.whole, desk.store)
+        try await keep(all, again: isHeartbeat, devices: devices.whole, desk.store)
         basis = now
         // Split a device's message that was too long.
         if devices.whole.contains(where: denials.isTooLong) {
@@ -292,7 +292,7 @@ struct MQTTSession {
     }
 
     private mutating func publishHealth() async throws {
-        let isDue = lastHealth.map { ContinuousClock.now - $0 >= Self.healthEvery } ?? true
+        let isDue = lastHealth.map { ContinuousClock.now - $0 >= Self.healthInterval } ?? true
         guard isDue || denials.isDue([topics.bridgeState, topics.bridgeHealth]) else { return }
         let saysOnline = lastHealth == nil || denials.isDenied(topics.bridgeState)
         lastHealth = .now

@@ -390,23 +390,23 @@ package final class BufferedSink: NotificationSink {
 
     package func recorded() async { await place.recorded() }
 
-    package func catchUp() async { _ = await turns.take { await self.bring() } }
+    package func catchUp() async { _ = await turns.take { await self.deliverMissed() } }
 
     /// Delivers missed notifications first. An urgent one is delivered even if they fail ("do not disturb").
     package func deliver(_ notification: TrackerNotification) async -> Bool {
         await turns.take { [self] in
-            let isComplete = await bring(before: notification)
+            let isComplete = await deliverMissed(before: notification)
             guard isComplete || notification.urgency == .critical, await place.deliver(notification) else {
                 return false
             }
-            if !isComplete { await giveUp(before: notification) }
+            if !isComplete { await noteOvertaken(before: notification) }
             return true
         }
     }
 
     /// - Parameter next: the notification to deliver; it replaces missed ones of its kind.
     /// - Returns: whether no missed notification is left.
-    private func bring(before next: TrackerNotification? = nil) async -> Bool {
+    private func deliverMissed(before next: TrackerNotification? = nil) async -> Bool {
         guard await canShow(), let desk = try? await desk(), let through = try? desk.store.toldThrough(name),
             let told = try? desk.store.told(after: through)
         else { return false }
@@ -460,7 +460,7 @@ package final class BufferedSink: NotificationSink {
     }
 
     /// Records held-back notifications as overtaken, so that they do not appear after an urgent one.
-    private func giveUp(before notification: TrackerNotification) async {
+    private func noteOvertaken(before notification: TrackerNotification) async {
         guard let desk = try? await desk(), let through = try? desk.store.toldThrough(name),
             let told = try? desk.store.told(after: through)
         else { return }

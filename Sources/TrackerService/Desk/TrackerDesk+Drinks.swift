@@ -222,8 +222,8 @@ extension TrackerDesk {
     @discardableResult
     package func press(_ action: NotificationAction, key: String, at instant: Instant? = nil) throws -> Bool {
         if [.logWater, .logDrink, .endSession, .keepGoing].contains(action) { try needWaterline() }
-        let errand = IdempotentRequest(key: "press " + key, asking: action.rawValue.utf8, at: now)
-        let desk = running(errand)
+        let request = IdempotentRequest(key: "press " + key, asking: action.rawValue.utf8, at: now)
+        let desk = running(request)
         do {
             switch action {
             case .logCup: _ = try desk.logDrink(.cup, at: instant)

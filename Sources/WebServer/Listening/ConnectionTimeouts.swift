@@ -11,79 +11,79 @@ final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPConnectionStateHandler.OutboundIn
 
     /// The time limit for the head of the first request.
-    static let firstRequest = TimeAmount.seconds(10)
+    static let firstRequestLimit = TimeAmount.seconds(10)
     /// The time limit for the client to read available data.
-    static let reading = TimeAmount.seconds(60)
+    static let readLimit = TimeAmount.seconds(60)
     /// The time for which a connection stays open after its last response. Closing with unread bytes would discard it.
-    static let lingering = TimeAmount.seconds(1)
+    static let closeDelay = TimeAmount.seconds(1)
 
     /// The time limit of a response after the server was stopped.
-    static let courtesy = TimeAmount.milliseconds(250)
+    static let stopDelay = TimeAmount.milliseconds(250)
 
     /// The number of requests that have started, and of those that are complete.
-    private var (begun, whole) = (0, 0)
-    private var answered = 0
+    private var (startedRequests, completeRequests) = (0, 0)
+    private var responses = 0
     /// Whether the client has sent `Connection: close`.
     private var isClosing = false
     /// Whether the current response is the last one.
     private var isLast = false
     /// Whether the last response is complete.
-    private var isOver = false
-    private var patience: Scheduled<Void>?
+    private var isFinished = false
+    private var timer: Scheduled<Void>?
 
-    func handlerAdded(context: ChannelHandlerContext) { expect(Self.firstRequest, context) }
+    func handlerAdded(context: ChannelHandlerContext) { startTimer(Self.firstRequestLimit, context) }
 
-    func handlerRemoved(context: ChannelHandlerContext) { patience?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
 
     func channelInactive(context: ChannelHandlerContext) {
-        patience?.cancel()
+        timer?.cancel()
         context.fireChannelInactive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
-            begun += 1
-            if begun == 1 { patience?.cancel() }
+            startedRequests += 1
+            if startedRequests == 1 { timer?.cancel() }
             if head.headerFields[.connection]?.lowercased() == "close" { isClosing = true }
         case .body: break
-        case .end: whole += 1
+        case .end: completeRequests += 1
         }
-        guard isOver else { return context.fireChannelRead(data) }
+        guard isFinished else { return context.fireChannelRead(data) }
         // All bytes of the requests have been read.
-        if whole >= begun { context.close(promise: nil) }
+        if completeRequests >= startedRequests { context.close(promise: nil) }
     }
 
     /// Handles the stop of the server: the current response may end, and a stream is closed.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent {
             let channel = context.channel
-            channel.eventLoop.scheduleTask(in: Self.courtesy) { channel.close(promise: nil) }
+            channel.eventLoop.scheduleTask(in: Self.stopDelay) { channel.close(promise: nil) }
         }
         context.fireUserInboundEventTriggered(event)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        patience?.cancel()
-        if !context.channel.isWritable { expect(Self.reading, context) }
+        timer?.cancel()
+        if !context.channel.isWritable { startTimer(Self.readLimit, context) }
         context.fireChannelWritabilityChanged()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(var head) where head.status.kind != .informational:
-            answered += 1
+            responses += 1
             isLast =
-                whole < answered || (isClosing && answered == begun)
+                completeRequests < responses || (isClosing && responses == startedRequests)
                 || head.headerFields[.connection]?.lowercased() == "close"
             if isLast { head.headerFields[.connection] = "close" }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .end where isLast:
-            isOver = true
+            isFinished = true
             let (channel, written) = (context.channel, promise ?? context.eventLoop.makePromise())
             written.futureResult.whenComplete { _ in
                 channel.close(mode: .output, promise: nil)
-                channel.eventLoop.scheduleTask(in: Self.lingering) { channel.close(promise: nil) }
+                channel.eventLoop.scheduleTask(in: Self.closeDelay) { channel.close(promise: nil) }
             }
             context.writeAndFlush(data, promise: written)
         default: context.write(data, promise: promise)
@@ -91,8 +91,8 @@ final class ConnectionTimeouts: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// Starts the idle timer, which closes the connection after `limit`.
-    private func expect(_ limit: TimeAmount, _ context: ChannelHandlerContext) {
+    private func startTimer(_ limit: TimeAmount, _ context: ChannelHandlerContext) {
         let channel = context.channel
-        patience = channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
+        timer = channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
     }
 }

@@ -75,7 +75,7 @@ package struct HTTPListener: Sendable {
             configuration: ServerConfiguration(
                 address: address,
                 availableConnectionsDelegate: MaximumAvailableConnections(
-                    Self.places(connectionLimit, files: Self.fileLimit), logger: quiet)),
+                    Self.connectionCount(connectionLimit, files: Self.fileLimit), logger: quiet)),
             onServerRunning: { channel in
                 listener.withLock { $0 = channel }
                 await ready(channel.localAddress?.port)
@@ -101,7 +101,7 @@ package struct HTTPListener: Sendable {
 
     /// The number of connections that the limit of open files allows: half of the files that stores, buses and brokers
     /// leave, because there may be a second address.
-    static func places(_ wanted: Int, files: Int) -> Int { max(8, min(wanted, (files - 128) / 2)) }
+    static func connectionCount(_ wanted: Int, files: Int) -> Int { max(8, min(wanted, (files - 128) / 2)) }
 
     private static var fileLimit: Int {
         var limit = rlimit()

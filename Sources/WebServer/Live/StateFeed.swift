@@ -72,13 +72,13 @@ actor StateFeed {
         /// The ID up to which the client has received all events.
         var has: Int64
         var stream: AsyncStream<Event>.Continuation
-        var hangUp: @Sendable () -> Void
+        var disconnectClient: @Sendable () -> Void
 
         func send(_ event: Event) {
             if case .notify(let notice) = event, notice.place <= has { return }
             if case .dropped = stream.yield(event) {
                 stream.finish()
-                hangUp()
+                disconnectClient()
             }
         }
     }
@@ -101,7 +101,7 @@ actor StateFeed {
     private var followed: (mark: TrackerStore.ChangeMark, status: ServiceStatus?, tag: String, at: Instant)?
     private var sentSession: ByteBuffer?
     /// The start time in milliseconds since 1970, by a clock that may be wrong.
-    private let born = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
+    private let startTime = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
 
     init(
         desk: @escaping @Sendable () throws -> TrackerDesk, service: ServiceClient?,
@@ -126,8 +126,8 @@ actor StateFeed {
         whole.update(snapshot, status)
         shared.update(limited, status)
         let text = Text(
-            whole: View(snapshot, status, isWhole: true, tag: "W/\"\(born)-\(whole.number)\""),
-            shared: View(limited, status, isWhole: false, tag: "W/\"\(born)-s\(shared.number)\""))
+            whole: View(snapshot, status, isWhole: true, tag: "W/\"\(startTime)-\(whole.number)\""),
+            shared: View(limited, status, isWhole: false, tag: "W/\"\(startTime)-s\(shared.number)\""))
         known = (mark, second, status, text)
         return text
     }
@@ -139,11 +139,11 @@ actor StateFeed {
     /// - Parameters:
     ///   - seesWaterline: whether this caller has access to Waterline, evaluated for each event.
     ///   - looks: whether a user has the page open and visible, so that the data must be fresh.
-    ///   - hangUp: disconnects a client that does not read.
+    ///   - disconnectClient: disconnects a client that does not read.
     func watch(
         after lastID: Int64?, token: String?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool,
         looks: Bool,
-        hangUp: @escaping @Sendable () -> Void
+        disconnectClient: @escaping @Sendable () -> Void
     ) async throws -> (id: UInt64, events: AsyncStream<Event>) {
         try checkPlace(token)
         if looks { await wakeService() }
@@ -154,10 +154,10 @@ actor StateFeed {
         let state = try await current()
         // No suspension until the registration, so that no event is sent twice or lost.
         try sendRecorded()
-        let said = sentThrough ?? 0
-        let (missed, session) = (try lastID.map { try self.missed(after: $0, through: said) }, try session())
+        let sent = sentThrough ?? 0
+        let (missed, session) = (try lastID.map { try self.missed(after: $0, through: sent) }, try session())
         // An ID that this store has never issued is ignored.
-        let known = missed?.gap?.reason == .unknown ? said : lastID ?? said
+        let known = missed?.gap?.reason == .unknown ? sent : lastID ?? sent
         let (stream, continuation) = AsyncStream.makeStream(
             of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit + (missed?.notices.count ?? 0)))
         continuation.yield(.state(state, id: known))
@@ -166,7 +166,7 @@ actor StateFeed {
         for notice in missed?.notices ?? [] { continuation.yield(.notify(notice)) }
         watchers[id] = Watcher(
             token: token, looks: looks, showsNotifications: showsNotifications, seesWaterline: seesWaterline,
-            has: max(known, said), stream: continuation, hangUp: hangUp)
+            has: max(known, sent), stream: continuation, disconnectClient: disconnectClient)
         if looks { await service?.look(.begins) }
         if watching == nil { watching = Task(executorPreference: BlockingThreads.shared) { await self.follow() } }
         if showsNotifications { await opened() }
@@ -223,11 +223,11 @@ actor StateFeed {
     /// Sends the notifications that other channels have shown, in order.
     func sendRecorded() throws {
         let store = try desk().store
-        guard let said = sentThrough else {
+        guard let sent = sentThrough else {
             sentThrough = try store.told(after: 0).last?.place ?? 0
             return
         }
-        let told = try store.told(after: said)
+        let told = try store.told(after: sent)
         guard !told.isEmpty else { return }
         let now = try desk().now
         for one in told { send(Notice(one.decision, now: now)) }
@@ -242,12 +242,12 @@ actor StateFeed {
     }
 
     /// The notifications after `lastID` for a reconnecting client, and the gap if some are not stored.
-    private func missed(after lastID: Int64, through said: Int64) throws -> (notices: [Notice], gap: Gap?) {
+    private func missed(after lastID: Int64, through sent: Int64) throws -> (notices: [Notice], gap: Gap?) {
         let desk = try desk()
         let (newest, forgotten) = try desk.store.toldPlaces()
         // The ID belongs to another store that this one has replaced.
-        guard 0...max(newest, said, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
-        let recorded = try desk.store.told(after: lastID, through: said).map { Notice($0.decision, now: desk.now) }
+        guard 0...max(newest, sent, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
+        let recorded = try desk.store.told(after: lastID, through: sent).map { Notice($0.decision, now: desk.now) }
         let known = Set(recorded.map(\.place))
         let all = (recorded + recentNotices.filter { $0.place > lastID && !known.contains($0.place) }).sorted {
             $0.place < $1.place

@@ -21,7 +21,7 @@ package actor AgentSink: NotificationSink {
     private struct Agent {
         var name: String
         var events: AsyncStream<Event>.Continuation
-        var hangUp: @Sendable () -> Void
+        var disconnectClient: @Sendable () -> Void
     }
 
     private struct PendingRequest {
@@ -51,13 +51,13 @@ package actor AgentSink: NotificationSink {
     // MARK: - Agents
 
     /// Adds an agent. Returns `nil` if there are too many.
-    func attach(hangUp: @escaping @Sendable () -> Void) -> (agent: String, events: AsyncStream<Event>)? {
+    func attach(disconnectClient: @escaping @Sendable () -> Void) -> (agent: String, events: AsyncStream<Event>)? {
         guard agents.count < Self.agentLimit else { return nil }
         lastNumber += 1
         let agent = "agent-\(lastNumber)"
         let (events, continuation) = AsyncStream.makeStream(
             of: Event.self, bufferingPolicy: .bufferingNewest(Self.queueLimit))
-        agents.append(Agent(name: agent, events: continuation, hangUp: hangUp))
+        agents.append(Agent(name: agent, events: continuation, disconnectClient: disconnectClient))
         continuation.yield(.hello(agent: agent))
         return (agent, events)
     }
@@ -101,7 +101,7 @@ package actor AgentSink: NotificationSink {
     }
 
     private func disconnect(_ agent: Agent) {
-        agent.hangUp()
+        agent.disconnectClient()
         leave(agent.name)
     }
 

@@ -14,7 +14,7 @@ enum AgentRoutes {
                 throw HTTPProblem.missing("This service does not use desktop agents.")
             }
             let body = ResponseBody { writer in
-                guard let (agent, events) = await sink.attach(hangUp: { channel.close(promise: nil) }) else {
+                guard let (agent, events) = await sink.attach(disconnectClient: { channel.close(promise: nil) }) else {
                     return try await writer.finish(nil)
                 }
                 // Notifications that had no channel so far can be shown now.

@@ -11,32 +11,32 @@ final class UploadFile: Sendable {
     /// The maximum size in bytes. Larger files require the command line.
     static let limit = 64 << 20
     /// The maximum pause of a client in seconds.
-    static let silence = 10
+    static let idleLimit = 10
     /// The minimum average rate after the first minute in bytes per second, so that slow clients do not block others.
-    static let slowest = 4096
+    static let minimumRate = 4096
     /// The maximum number of simultaneous uploads. Above it, clients get an error and retry later.
-    static let most = 2
-    private static let coming = Mutex(0)
+    static let concurrentLimit = 2
+    private static let uploads = Mutex(0)
 
     private let scratch: ScratchFolder
     private let count: Int
-    private let mark: UInt64
+    private let hash: UInt64
 
     var path: String { scratch.file("body") }
     /// Distinguishes this body from another one with the same key.
-    var fingerprint: String { "\(count) \(mark)" }
+    var fingerprint: String { "\(count) \(hash)" }
 
     init(of request: Request, besideStore store: String, limit: Int = UploadFile.limit) async throws {
         if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
-        try Self.enter()
-        defer { Self.coming.withLock { $0 -= 1 } }
+        try Self.reserve()
+        defer { Self.uploads.withLock { $0 -= 1 } }
         scratch = try ScratchFolder(besideStore: store)
-        let (place, body, last) = (scratch.file("body"), request.body, Last())
-        (count, mark) = try await withThrowingTaskGroup(of: (Int, UInt64)?.self) { group in
-            group.addTask { try await Self.write(body, to: place, upTo: limit, last) }
+        let (place, body, progress) = (scratch.file("body"), request.body, Progress())
+        (count, hash) = try await withThrowingTaskGroup(of: (Int, UInt64)?.self) { group in
+            group.addTask { try await Self.write(body, to: place, upTo: limit, progress) }
             group.addTask {
                 while true {
-                    let rest = ContinuousClock.now.duration(to: last.limit)
+                    let rest = ContinuousClock.now.duration(to: progress.limit)
                     guard rest > .zero else { return nil }
                     try await Task.sleep(for: rest)
                 }
@@ -46,8 +46,8 @@ final class UploadFile: Sendable {
                 throw HTTPProblem(
                     .requestTimeout, "slowBody",
                     """
-                    The body arrived too slowly: nothing for \(Self.silence) seconds, or less than \(Self.slowest) \
-                    bytes per second.
+                    The body arrived too slowly: nothing for \(Self.idleLimit) seconds, or less than \
+                    \(Self.minimumRate) bytes per second.
                     """,
                     headers: [.connection: "close"])
             }
@@ -65,53 +65,57 @@ final class UploadFile: Sendable {
     }
 
     /// Writes the body. Returns the number of bytes and their FNV-1a hash, to detect another file with the same key.
-    private static func write(_ body: RequestBody, to place: String, upTo limit: Int, _ last: Last) async throws -> (
-        Int, UInt64
-    ) {
+    private static func write(_ body: RequestBody, to place: String, upTo limit: Int, _ progress: Progress) async throws
+        -> (
+            Int, UInt64
+        )
+    {
         guard FileManager.default.createFile(atPath: place, contents: nil, attributes: [.posixPermissions: 0o600]),
             let file = FileHandle(forWritingAtPath: place)
         else { throw Refusal("noScratch", "Creating a temporary file for the upload failed.") }
         defer { try? file.close() }
-        var (count, mark) = (0, UInt64(0xCBF2_9CE4_8422_2325))
+        var (count, hash) = (0, UInt64(0xCBF2_9CE4_8422_2325))
         try await body.forEachPart { part in
-            last.came(part.readableBytes)
+            progress.received(part.readableBytes)
             count += part.readableBytes
             guard count <= limit else { throw tooLarge(limit) }
-            for byte in part.readableBytesView { mark = (mark ^ UInt64(byte)) &* 0x100_0000_01B3 }
+            for byte in part.readableBytesView { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
             do {
                 try file.write(contentsOf: Data(part.readableBytesView))
             } catch {
                 throw Refusal("noScratch", "No space is left for the upload.", category: .diskFull)
             }
         }
-        return (count, mark)
+        return (count, hash)
     }
 
     /// The progress of the upload and the time of the last bytes.
-    private final class Last: Sendable {
-        private let state = Mutex((began: ContinuousClock.now, last: ContinuousClock.now, bytes: 0))
+    private final class Progress: Sendable {
+        private let state = Mutex((began: ContinuousClock.now, lastReceived: ContinuousClock.now, bytes: 0))
 
         var limit: ContinuousClock.Instant {
             state.withLock {
-                min($0.last + .seconds(UploadFile.silence), $0.began + .seconds(60 + $0.bytes / UploadFile.slowest))
+                min(
+                    $0.lastReceived + .seconds(UploadFile.idleLimit),
+                    $0.began + .seconds(60 + $0.bytes / UploadFile.minimumRate))
             }
         }
 
-        func came(_ bytes: Int) {
+        func received(_ bytes: Int) {
             state.withLock {
-                $0.last = .now
+                $0.lastReceived = .now
                 $0.bytes += bytes
             }
         }
     }
 
-    private static func enter() throws {
-        let isIn = coming.withLock { coming in
-            guard coming < most else { return false }
-            coming += 1
+    private static func reserve() throws {
+        let isReserved = uploads.withLock { uploads in
+            guard uploads < concurrentLimit else { return false }
+            uploads += 1
             return true
         }
-        guard isIn else {
+        guard isReserved else {
             throw HTTPProblem(
                 .serviceUnavailable, "manyFiles",
                 "Two uploads are in progress. Try again in a minute.",
