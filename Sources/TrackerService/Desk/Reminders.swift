@@ -407,67 +407,52 @@ package final class BufferedSink: NotificationSink {
     /// - Parameter next: the notification to deliver; it replaces missed ones of its kind.
     /// - Returns: whether no missed notification is left.
     private func deliverMissed(before next: TrackerNotification? = nil) async -> Bool {
-        guard await canShow(), let desk = try? await desk(), let through = try? desk.store.toldThrough(name),
-            let told = try? desk.store.told(after: through)
-        else { return false }
-        guard let last = told.last else { return true }
+        guard await canShow(), let desk = try? await desk(), let told = try? recorded(desk) else { return false }
         do {
             let stillTrue = NotificationValidity(try desk.store.facts(desk.context), now: desk.now)
-            var done: [DeliveredNotification] = []
-            var missed: [Int64: MissedReason] = [:]
             for one in told {
-                done.append(one)
-                guard !one.sinks.contains(name) else { continue }
-                let isReplaced =
-                    next?.kind.id == one.decision.kind.id
-                    || told.contains { $0.place > one.place && $0.decision.kind.id == one.decision.kind.id }
-                if let reason = isReplaced ? .replaced : stillTrue.reasonToMiss(one.decision) {
-                    missed[one.place] = await wasShown(one.decision) ? nil : reason
-                } else {
-                    guard await place.deliver(one.decision) else {
-                        done.removeLast()
-                        try note(done, missed, desk, through: done.last?.place ?? through)
-                        return false
+                var missed: MissedReason?
+                if !one.sinks.contains(name) {
+                    let isReplaced =
+                        next?.kind.id == one.decision.kind.id
+                        || told.contains { $0.place > one.place && $0.decision.kind.id == one.decision.kind.id }
+                    missed = isReplaced ? .replaced : stillTrue.reasonToMiss(one.decision)
+                    if missed == nil {
+                        guard await place.deliver(one.decision) else { return false }
+                    } else if await wasShown(one.decision) {
+                        missed = nil
                     }
-                    // Record the result at once. Otherwise, after a crash, the notification would be shown twice.
-                    try note(done, missed, desk, through: one.place)
-                    (done, missed) = ([], [:])
                 }
+                // Record the result at once. Otherwise, after a crash, the notification would be shown twice.
+                try note(one, missed, desk)
             }
-            try note(done, missed, desk, through: last.place)
             return true
         } catch {
             return false
         }
     }
 
-    private func note(
-        _ done: [DeliveredNotification], _ missed: [Int64: MissedReason], _ desk: TrackerDesk, through place: Int64
-    ) throws {
-        let changed = done.filter { missed[$0.place] != nil || !$0.sinks.contains(name) }
-        guard !done.isEmpty else { return }
-        try desk.store.hasHeard(changed, name, missed: missed, through: place)
-        for one in changed {
-            if let reason = missed[one.place] {
-                say(
-                    """
-                    Notification \(one.decision.kind.id) (\(one.decision.notificationId)) skipped while the desktop \
-                    was unavailable: \(reason.rawValue).
-                    """
-                )
-            }
-        }
+    /// The notifications of all channels since the last one that this channel has dealt with.
+    private func recorded(_ desk: TrackerDesk) throws -> [DeliveredNotification] {
+        try desk.store.told(after: desk.store.toldThrough(name))
+    }
+
+    private func note(_ one: DeliveredNotification, _ missed: MissedReason?, _ desk: TrackerDesk) throws {
+        try desk.store.hasHeard([one], name, missed: missed.map { [one.place: $0] } ?? [:], through: one.place)
+        guard let missed else { return }
+        say(
+            """
+            Notification \(one.decision.kind.id) (\(one.decision.notificationId)) skipped while the desktop was \
+            unavailable: \(missed.rawValue).
+            """)
     }
 
     /// Records held-back notifications as overtaken, so that they do not appear after an urgent one.
     private func noteOvertaken(before notification: TrackerNotification) async {
-        guard let desk = try? await desk(), let through = try? desk.store.toldThrough(name),
-            let told = try? desk.store.told(after: through)
-        else { return }
-        let waiting = told.filter { $0.place < notification.place && !$0.sinks.contains(name) }
-        try? note(
-            waiting, Dictionary(waiting.map { ($0.place, .overtaken) }, uniquingKeysWith: { $1 }), desk,
-            through: notification.place - 1)
+        guard let desk = try? await desk(), let told = try? recorded(desk) else { return }
+        for one in told where one.place < notification.place && !one.sinks.contains(name) {
+            try? note(one, .overtaken, desk)
+        }
     }
 }
 
