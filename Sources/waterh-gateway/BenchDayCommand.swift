@@ -66,7 +66,6 @@ struct BenchDayCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .wrongUse, "a capture is not a bottle", advice: "List its contents: waterh-replay info FILE")
         }
-        let control = rehearse?.path
         try await Self.checkMachine(link)
         let zone = try StoreProvider.choice(file.zone(flag: zone)).host
         let folder = try BenchDayFolder(folder, link, at: zone.wall(at: Machine.now()))
@@ -76,10 +75,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         let session = BenchDaySession(
             BenchDaySession.Setup(
                 hasRadio: hasRadio, folder: folder,
-                answer: { prompt in
-                    if let control { return BenchDayUser.rehearsing(prompt, control: control) }
-                    return await BenchDayUser.atTerminal(prompt)
-                },
+                user: BenchDayUser(control: rehearse?.path),
                 store: { [link] in try await Self.storeLog(link, file, place, zone: zone.id, folder) },
                 isWanted: { seen in
                     // Without a radio, the only peer is the bottle.
@@ -90,8 +86,7 @@ struct BenchDayCommand: AsyncParsableCommand {
                 wall: {
                     BottleClock(zone.wall(at: Machine.now()))
                         ?? BottleClock(yearByte: 0, month: 1, day: 1, hour: 0, minute: 0, second: 0)
-                },
-                pace: control == nil ? 1 : 0.2))
+                }))
         Diagnostics.line("Recording to \(folder.path).")
         let (outcome, stopped) = await Interruptible.stoppable { () -> (any Error)? in
             do {

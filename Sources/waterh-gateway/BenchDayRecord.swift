@@ -17,7 +17,8 @@ struct BenchDayRecord: Sendable {
     var snapshots: [(step: BenchDayRecordedStep, snapshot: Snapshot)] {
         steps.compactMap { step in step.name == "snapshot" ? step.snapshot.map { (step, $0) } : nil }
     }
-    var logs: [BenchDayRecordedStep] { steps.filter { $0.request == .log } }
+    /// The steps that read the log.
+    var logs: [BenchDayRecordedStep] { steps.filter { $0.name.hasPrefix("log") } }
     var model: BottleModel? {
         snapshots.lazy.compactMap(\.snapshot.model).first ?? name.flatMap(BottleModel.init(advertisedName:))
     }
@@ -38,7 +39,6 @@ struct BenchDayRecordedStep: Sendable {
 
     let part: String
     let name: String
-    let request: BenchDayStep.Request
     let at: BottleClock
     var sent: [UInt8]?
     var values: [Value] = []

@@ -1,91 +1,121 @@
 import Bluetooth
 import BottleProtocol
 import CommandSupport
-import Emulator
 
-/// Runs the parts of a hardware session in order. `record` has all data recorded so far.
+/// Runs the parts of a hardware session in order, each on its own connection.
+///
+/// The order prevents data loss: first the log is read and recorded, then the manufacturer's app syncs, and only stored
+/// records are acknowledged.
 actor BenchDaySession {
-    private(set) var record: BenchDayRecord
-    private let setup: Setup
-    private var peer: PeerID?
-    /// The records in the store.
-    private var stored: Set<[UInt8]> = []
-    /// Whether the bottle's clock is set to next year and must be set back.
-    private var isClockAhead = false
-
     struct Setup: Sendable {
         let hasRadio: Bool
         let folder: BenchDayFolder
-        /// See `BenchDayUser`.
-        let answer: @Sendable (BenchDayPrompt) async -> Int?
+        let user: BenchDayUser
         /// Stores the bottle's log and returns its records.
         let store: @Sendable () async throws -> Set<[UInt8]>
         let isWanted: @Sendable (Advertisement) -> Bool
         /// Returns the local time.
         let wall: @Sendable () -> BottleClock
-        /// The factor of waiting times; 1 with a real bottle.
-        let pace: Double
     }
+
+    /// The data recorded so far.
+    private(set) var record: BenchDayRecord
+    private let setup: Setup
+    private var peer: PeerID?
+    private var part = ""
 
     /// Ends a part with a reason.
     private struct Skip: Error { let reason: String }
-
-    private static let firstAttempts = 3
 
     init(_ setup: Setup) { (self.setup, record) = (setup, BenchDayRecord(hasRadio: setup.hasRadio)) }
 
     /// - Throws: `LinkError` without a bottle, `CancellationError`, and errors of recording and storing.
     func run() async throws {
-        for part in BenchDayPart.all {
-            var isAllowed = true
-            if let prompt = part.prompt { isAllowed = await setup.answer(prompt) != nil }
-            try Task.checkCancellation()
-            let isAcknowledging = part.name == BenchDayPart.acknowledgementsName
-            guard isAllowed else {
-                record.omissions.append("\(part.name): it was left out.")
-                // Without consent, nothing is acknowledged, also in the next part.
-                if isAcknowledging { return }
-                continue
+        try await perform("1-first-connection", attempts: 3) { bottle in
+            try await step("unasked", on: bottle) { try await listen(.seconds(12), from: $1, to: bottle) }
+            try await ask("snapshot", .snapshot, of: bottle)
+            try await readLog("log", of: bottle)
+            try await step("read", on: bottle) { step, _ in
+                step.values = [.init(after: .zero, bytes: try await bottle.readResponse())]
             }
-            if isAcknowledging {
-                do {
-                    stored = try await setup.store()
-                } catch  where !(error is CancellationError) {
-                    return record.omissions.append("\(part.name): the log could not be stored (\(error)).")
+            try await step("scan", on: bottle) { step, _ in
+                guard let peer, setup.hasRadio else { return }
+                step.advertisements = try await bottle.scan(.seconds(10) * setup.user.pace, for: peer)
+            }
+        }
+        if try await answer("2-after-the-app", .app) != nil {
+            try await perform("2-after-the-app") { try await readLog("log-after-app", of: $0) }
+        }
+        try await perform("3-known-sips") { bottle in
+            try await ask("snapshot", .snapshot, of: bottle)
+            for ml in [100, 200, 300] {
+                try await step("sip-\(ml)", on: bottle) {
+                    guard let amount = try await answer("sip-\(ml)", .sip(ml: ml)) else { return }
+                    record.sips.append(amount)
+                    try await listen(.seconds(3), from: $1, to: bottle)
                 }
             }
-            try await play(part)
+            try await readLog("log-after-sips", of: bottle)
+            try await ask("snapshot", .snapshot, of: bottle)
+            try await readLog("log-again", of: bottle)
+        }
+        try await perform("4-requests") { bottle in
+            try await ask("snapshot", .snapshot, of: bottle)
+            for number: UInt8 in [3, 4, 1] { try await ask("bare-0\(number)", .draftDump(number), of: bottle) }
+            for type: EntryType in [
+                .temperature, .battery, .clock, .amount, .goal, .level, .charging, .language, .reminder, .tds,
+            ] { try await ask("get-0x" + String(type.rawValue, radix: 16), .get(type), of: bottle) }
+        }
+        try await acknowledgeLog("5-acknowledgements")
+    }
+
+    private func acknowledgeLog(_ name: String) async throws {
+        guard try await answer(name, .acknowledge) != nil else { return }
+        let stored: Set<[UInt8]>
+        do {
+            stored = try await setup.store()
+        } catch  where !(error is CancellationError) {
+            return record.omissions.append("\(name): the log could not be stored (\(error)).")
+        }
+        try await perform(name) { bottle in
+            try await acknowledge("acknowledge-without-log", .one, of: stored, on: bottle)
+            try await readLog("log-after-acknowledgement-without-log", of: bottle)
+            try await acknowledge("acknowledge-one", .one, of: stored, on: bottle)
+            try await readLog("log-after-one", of: bottle)
+            try await acknowledge("acknowledge-all", .all, of: stored, on: bottle)
+            try await readLog("log-after-all", of: bottle)
         }
     }
 
     // MARK: - One connection
 
-    /// Runs a part. A lost connection ends the part; the first part is repeated.
-    private func play(_ part: BenchDayPart) async throws {
-        let attempts = part.name == BenchDayPart.firstName ? Self.firstAttempts : 1
+    /// Performs a part. A lost connection ends the part, which is then repeated if attempts are left.
+    private func perform(
+        _ part: String, attempts: Int = 1, _ steps: (BenchDayConnection) async throws -> Void
+    ) async throws {
+        self.part = part
         for attempt in 1...attempts {
             do {
-                return try await once(part, attempt == 1 ? part.name : "\(part.name)-\(attempt)")
+                return try await connect(attempt == 1 ? part : "\(part)-\(attempt)", steps)
             } catch let skip as Skip {
-                return record.omissions.append("\(part.name): \(skip.reason).")
+                return record.omissions.append("\(part): \(skip.reason).")
             } catch let error as LinkError {
-                Diagnostics.line("\(part.name): \(error)")
+                Diagnostics.line("\(part): \(error)")
                 guard attempt == attempts else { continue }
                 if record.profile == nil { throw error }
-                record.omissions.append("\(part.name): it broke off (\(error.sentence)).")
+                record.omissions.append("\(part): it broke off (\(error.sentence)).")
             }
         }
     }
 
-    private func once(_ part: BenchDayPart, _ capture: String) async throws {
+    private func connect(_ capture: String, _ steps: (BenchDayConnection) async throws -> Void) async throws {
         try Task.checkCancellation()
         Diagnostics.line("Part \(capture)")
         let bottle = BenchDayConnection(try await setup.folder.open(capture))
         do {
-            try await connect(bottle)
-            for step in part.steps { try await perform(step, of: part, on: bottle) }
+            try await identify(bottle)
+            try await steps(bottle)
         } catch {
-            await setClockBack(on: bottle)
             await bottle.close()
             try? await setup.folder.finish()
             throw error
@@ -94,9 +124,9 @@ actor BenchDaySession {
         try await setup.folder.finish()
     }
 
-    private func connect(_ bottle: BenchDayConnection) async throws {
+    private func identify(_ bottle: BenchDayConnection) async throws {
         let (known, isWanted) = (peer, setup.isWanted)
-        let found = try await bottle.connect(find: .seconds(setup.pace < 1 ? 5 : 60)) {
+        let found = try await bottle.connect(find: .seconds(setup.user.isEmulated ? 5 : 60)) {
             seen in known.map { $0 == seen.peer } ?? isWanted(seen)
         }
         let (serial, name) = try await bottle.prepare()
@@ -107,138 +137,76 @@ actor BenchDaySession {
         (record.profile, record.mtu) = (await bottle.profile, await bottle.mtu)
     }
 
-    /// Sets the clock back, because a clock that is ahead would date the next drinks wrongly.
-    private func setClockBack(on bottle: BenchDayConnection) async {
-        guard isClockAhead else { return }
-        let clock = setup.wall()
-        // Set the clock back also after a cancellation.
-        isClockAhead = await Task { (try? await bottle.write(HostCommand.clock(clock).encoded)) == nil }.value
-        if isClockAhead {
-            record.omissions.append("The bottle's clock is in the next year: a poll with a trusted clock sets it.")
-        }
-    }
-
     // MARK: - One step
 
-    private func perform(_ step: BenchDayStep, of part: BenchDayPart, on bottle: BenchDayConnection) async throws {
+    /// Performs a step and records it. Writes its records to the directory before the next step.
+    private func step(
+        _ name: String, sending command: HostCommand? = nil, on bottle: BenchDayConnection,
+        _ body: (_ step: inout BenchDayRecordedStep, _ start: MonotonicInstant) async throws -> Void
+    ) async throws {
         let start = MonotonicClock.system.now()
-        var recorded = BenchDayRecordedStep(
-            part: part.name, name: step.name, request: step.request, at: setup.wall())
-        if let prompt = step.prompt {
-            guard let answer = await setup.answer(prompt) else {
-                try Task.checkCancellation()
-                if isClockAhead { throw Skip(reason: "\(step.name) was left out") }
-                return record.omissions.append("\(step.name): it was left out.")
-            }
-            if case .sip(_, isMeasured: true) = prompt.kind { record.sips.append(answer) }
-        }
+        var step = BenchDayRecordedStep(part: part, name: name, at: setup.wall(), sent: command?.encoded)
+        var failure: LinkError?
         do {
-            try await request(step.request, into: &recorded, from: start, on: bottle)
-            if step.request != .read { recorded.values = await bottle.values(since: start) }
-            try await add(recorded)
+            try await body(&step, start)
         } catch let error as LinkError {
-            (recorded.failure, recorded.values) = (error.sentence, await bottle.values(since: start))
-            try await add(recorded)
-            // A rejection ends its step only.
-            if error.code == .disconnected { throw error }
+            failure = error
         }
-    }
-
-    /// Writes the records to the directory first.
-    private func add(_ step: BenchDayRecordedStep) async throws {
+        step.values += await bottle.values(since: start)
+        step.failure = failure?.sentence
         record.steps.append(step)
         if !step.records.isEmpty { try await setup.folder.append(step.records) }
+        // A rejection ends its step only.
+        if let failure, failure.code == .disconnected { throw failure }
     }
 
-    private func request(
-        _ request: BenchDayStep.Request, into step: inout BenchDayRecordedStep, from start: MonotonicInstant,
-        on bottle: BenchDayConnection
-    ) async throws {
-        switch request {
-        case .listen(let span):
-            try await bottle.listen(from: start, within: span * setup.pace)
-        case .read:
-            step.values = [.init(after: .zero, bytes: try await bottle.readResponse())]
-        case .scan(let span):
-            guard let peer, setup.hasRadio else { return }
-            step.advertisements = try await bottle.scan(span * setup.pace, for: peer)
-        case .requireEmptyLog:
-            guard let log = record.logs.last, log.isWholeLog, log.records.isEmpty else {
-                throw Skip(reason: "the log is not empty, and a record of a wrong year must not stay among others")
-            }
-        case .ask(let command):
-            step.sent = command.encoded
-            try await ask(command, from: start, on: bottle)
-        case .log:
-            let command: HostCommand = record.profile == .draft ? .draftDump(1) : .drinkLog
-            step.sent = command.encoded
-            try await ask(command, from: start, on: bottle)
-        case .acknowledge(let what):
-            let command = HostCommand.acknowledge(bytes: try bytes(of: what))
-            step.sent = command.encoded
-            try await bottle.write(command.encoded)
-        case .setClock(let isNextYear):
-            guard await maySetClock() else { throw Skip(reason: "the clock must not be set") }
-            let command = HostCommand.clock(isNextYear ? nextYear : setup.wall())
-            step.sent = command.encoded
-            try await bottle.write(command.encoded)
-            isClockAhead = isNextYear
-        }
+    private func listen(_ span: Duration, from start: MonotonicInstant, to bottle: BenchDayConnection) async throws {
+        try await bottle.listen(from: start, within: span * setup.user.pace)
+    }
+
+    private func readLog(_ name: String, of bottle: BenchDayConnection) async throws {
+        try await ask(name, record.profile == .draft ? .draftDump(1) : .drinkLog, of: bottle)
     }
 
     /// Writes a command and waits for values.
-    private func ask(_ command: HostCommand, from start: MonotonicInstant, on bottle: BenchDayConnection) async throws {
+    private func ask(_ name: String, _ command: HostCommand, of bottle: BenchDayConnection) async throws {
         // A log has many values, and a bottle can ignore a request directly after the subscription.
         let isLog = [.drinkLog, .draftDump(1), .draftDump(3), .draftDump(4)].contains(command)
-        for _ in 1...(isLog || command == .snapshot ? 3 : 1) {
-            try await bottle.write(command.encoded)
-            try await bottle.listen(
-                from: start, within: .seconds(3) * setup.pace, quiet: .seconds(isLog ? 2 : 0.5) * setup.pace
-            ) { $0.contains(BottleMessage.logEmpty.frame.encoded) }
-            if await !bottle.values(since: start).isEmpty { return }
+        let pace = setup.user.pace
+        try await step(name, sending: command, on: bottle) { _, start in
+            for _ in 1...(isLog || command == .snapshot ? 3 : 1) {
+                try await bottle.write(command.encoded)
+                try await bottle.listen(
+                    from: start, within: .seconds(3) * pace, quiet: .seconds(isLog ? 2 : 0.5) * pace
+                ) { $0.contains(BottleMessage.logEmpty.frame.encoded) }
+                if await !bottle.values(since: start).isEmpty { return }
+            }
         }
     }
 
-    // MARK: - Safety of drinks and clock
+    private enum Acknowledgement { case one, all }
 
-    /// The number of bytes to acknowledge. Only stored records of a completely read log are acknowledged.
-    private func bytes(of what: BenchDayStep.Acknowledgement) throws -> UInt16 {
+    /// Acknowledges records. Only stored records of a completely read log are acknowledged.
+    private func acknowledge(
+        _ name: String, _ what: Acknowledgement, of stored: Set<[UInt8]>, on bottle: BenchDayConnection
+    ) async throws {
         guard let log = record.logs.last, log.isWholeLog, !log.records.isEmpty else {
             throw Skip(reason: "the log was empty or not read to its end, so nothing was acknowledged")
         }
-        switch what {
-        case .one, .all:
-            guard stored.isSuperset(of: log.records) else {
-                throw Skip(reason: "the bottle has records that are not stored yet, so nothing was acknowledged")
-            }
-        case .nextYear:
-            // The record is in the directory and does not count.
-            guard log.records.count == 1, log.records[0][1...2].elementsEqual([nextYear.month, nextYear.day]) else {
-                throw Skip(reason: "the log has other records, so the sip of the next year stays in the bottle")
-            }
+        guard stored.isSuperset(of: log.records) else {
+            throw Skip(reason: "the bottle has records that are not stored yet, so nothing was acknowledged")
         }
         let count = what == .all ? log.records.count : 1
         guard let bytes = UInt16(exactly: count * DrinkRecord.size) else { throw Skip(reason: "the log is too long") }
-        return bytes
+        let command = HostCommand.acknowledge(bytes: bytes)
+        try await step(name, sending: command, on: bottle) { _, _ in try await bottle.write(command.encoded) }
     }
 
-    /// The date of the next year's step. Its month and day identify the record, even if byte 0 is not the year.
-    private var nextYear: BottleClock {
-        let now = setup.wall()
-        let date: UInt8 = now.month == 2 ? 3 : 2
-        return BottleClock(yearByte: now.yearByte + 1, month: date, day: date, hour: 12, minute: 0, second: 0)
-    }
-
-    /// Asks the user which of two contradicting clocks is right.
-    private func maySetClock() async -> Bool {
-        guard !isClockAhead, let last = record.snapshots.last(where: { $0.snapshot.clock != nil }),
-            let clock = last.snapshot.clock, let shown = LocalTime(clock), let host = LocalTime(last.step.at),
-            (shown.milliseconds - host.milliseconds).magnitude > 86_400_000
-        else { return true }
-        let text = """
-            The bottle's clock says \(clock), this computer's \(last.step.at). Set the bottle's clock to this \
-            computer's time?
-            """
-        return await setup.answer(BenchDayPrompt(text, .confirm(byDefault: false))) != nil
+    /// The user's answer. If it is `nil`, the step or part is left out.
+    private func answer(_ name: String, _ prompt: BenchDayPrompt) async throws -> Int? {
+        let answer = await setup.user.answer(prompt)
+        try Task.checkCancellation()
+        if answer == nil { record.omissions.append("\(name): it was left out.") }
+        return answer
     }
 }

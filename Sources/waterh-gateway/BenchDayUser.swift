@@ -14,46 +14,73 @@ enum StandardInput {
     }()
 }
 
-/// The user of a hardware session. Answers are the amount of a sip in ml, or 0; `nil` skips the step.
-enum BenchDayUser {
-    /// Asks a user at a terminal, or reads the lines of a pipe.
-    static func atTerminal(_ prompt: BenchDayPrompt) async -> Int? {
+/// A prompt for the user of a hardware session.
+enum BenchDayPrompt: Sendable {
+    /// Sync with the manufacturer's app.
+    case app
+    /// Drink about this amount. The answer is the measured amount in ml.
+    case sip(ml: Int)
+    case acknowledge
+
+    var text: String {
+        switch self {
+        case .app:
+            """
+            Sync with the maker's app: switch on the phone's "Bluetooth HCI snoop log", let the app sync, and keep the \
+            log (adb bugreport). Nothing is acknowledged yet.
+            """
+        case .sip(let ml): "Drink \(ml) ml by a measuring cup, wait until it is counted, type the amount."
+        case .acknowledge: "The log is stored now and then acknowledged, so that the bottle deletes it. Continue?"
+        }
+    }
+
+    fileprivate var hint: String {
+        switch self {
+        case .app: "[Enter: done, s: leave out]"
+        case .sip(let ml): "[Enter: \(ml) ml, or 250ml, 0.25l, 8oz; s: leave out]"
+        case .acknowledge: "[Y/n]"
+        }
+    }
+}
+
+/// The user of a hardware session, or an emulator in the user's place.
+struct BenchDayUser: Sendable {
+    /// The control socket of the emulator that answers; `nil` for a user at a terminal or a pipe.
+    let control: String?
+
+    var isEmulated: Bool { control != nil }
+
+    /// The factor of waiting times; 1 with a real bottle.
+    var pace: Double { isEmulated ? 0.2 : 1 }
+
+    /// - Returns: the amount of a sip in ml, or 0; `nil` skips the step.
+    func answer(_ prompt: BenchDayPrompt) async -> Int? {
+        if let control { return Self.emulated(prompt, control) }
         while !Task.isCancelled {
-            Diagnostics.line("? \(prompt.text) \(hint(prompt.kind))")
+            Diagnostics.line("? \(prompt.text) \(prompt.hint)")
             guard let line = await StandardInput.lines.first(where: { _ in true }) else { return nil }
             let text = line.trimmingCharacters(in: .whitespaces).lowercased()
-            switch (prompt.kind, text.first) {
+            switch (prompt, text.first) {
             case (_, _) where text == "s": return nil
-            case (.confirm(let isYes), nil): return isYes ? 0 : nil
-            case (.confirm, "y"): return 0
-            case (.confirm, "n"): return nil
-            case (.sip(let ml, true), nil): return ml
-            case (.sip(_, true), _): if let ml = Amounts.typed(text), (1...2000).contains(ml) { return ml }
-            case (.sip(_, false), _), (.app, _): return 0
-            case (.confirm, _): break
+            case (.app, _), (.acknowledge, nil), (.acknowledge, "y"): return 0
+            case (.acknowledge, "n"): return nil
+            case (.acknowledge, _): break
+            case (.sip(let ml), nil): return ml
+            case (.sip, _): if let ml = Amounts.typed(text), (1...2000).contains(ml) { return ml }
             }
             Diagnostics.line("invalid answer '\(text)'")
         }
         return nil
     }
 
-    private static func hint(_ kind: BenchDayPrompt.Kind) -> String {
-        switch kind {
-        case .app, .sip(_, false): "[Enter: done, s: leave out]"
-        case .sip(let ml, true): "[Enter: \(ml) ml, or 250ml, 0.25l, 8oz; s: leave out]"
-        case .confirm(let isYes): isYes ? "[Y/n]" : "[y/N]"
-        }
-    }
-
     /// Drinks from an emulated bottle, skips the manufacturer's app, and answers with the defaults.
-    /// - Parameter control: the emulator's control socket.
-    static func rehearsing(_ prompt: BenchDayPrompt, control: String) -> Int? {
-        switch prompt.kind {
+    private static func emulated(_ prompt: BenchDayPrompt, _ control: String) -> Int? {
+        switch prompt {
         case .app: return nil
-        case .confirm(let isYes):
-            Diagnostics.line("? \(prompt.text) \(isYes ? "y" : "n")")
-            return isYes ? 0 : nil
-        case .sip(let ml, _):
+        case .acknowledge:
+            Diagnostics.line("? \(prompt.text) y")
+            return 0
+        case .sip(let ml):
             do {
                 let answer = try ControlSocket.ask(control, ControlMessages.request("sip", "\(ml)").text)
                 let object = try JSONSerialization.jsonObject(with: answer) as? [String: Any]
