@@ -52,9 +52,7 @@ extension Poll {
     private mutating func discovered(_ services: [RemoteService], _ session: Session) throws {
         var session = session
         do {
-            let tables = try BottleTable.all(in: services)
-            session.table = tables[candidate % tables.count]
-            session.candidates = tables.count
+            session.table = try BottleTable.find(in: services)
         } catch {
             return try rejectServices(error)
         }
@@ -234,7 +232,7 @@ extension Poll {
 
     mutating func resume(_ held: Poll) {
         state = held.state
-        (seen, serialNumber, candidate) = (held.seen, held.serialNumber, held.candidate)
+        (seen, serialNumber) = (held.seen, held.serialNumber)
         (report.name, report.model, report.profile) = (held.report.name, held.report.model, held.report.profile)
         (report.identity, report.bottle) = (held.report.identity, held.report.bottle)
     }
