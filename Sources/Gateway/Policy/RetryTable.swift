@@ -31,62 +31,45 @@ package struct RecoveryStep: Hashable, Sendable {
 
 /// The recovery from one class of link error: the n-th error takes the n-th step; after the last step the poll fails.
 struct RetryRule: Sendable {
-    var code: LinkError.Code
-    var rungs: [RecoveryAction]
-    var pause: Duration
-    var failure: PollFailure.Kind
-    var reason: String
+    let code: LinkError.Code
+    let rungs: [RecoveryAction]
+    let pause: Duration
+    let failure: PollFailure.Kind
+
+    init(
+        _ code: LinkError.Code, _ rungs: [RecoveryAction], pause: Duration = .milliseconds(300),
+        failure: PollFailure.Kind
+    ) {
+        (self.code, self.rungs, self.pause, self.failure) = (code, rungs, pause, failure)
+    }
 }
 
 /// The retry policy as data. Final errors (`isTransient` is false) are not retried if the rule says so.
 package enum RetryTable {
     static let rules: [RetryRule] = [
+        RetryRule(.noAdapter, [], failure: .noAdapter),
+        RetryRule(.poweredOff, [.powerCycle], pause: .seconds(1), failure: .bluetoothOff),
+        RetryRule(.permissionDenied, [], failure: .permissionDenied),
+        // Discovery stalls without an error, and a stale connection keeps a bottle from advertising.
         RetryRule(
-            code: .noAdapter, rungs: [], pause: .zero, failure: .noAdapter,
-            reason: "nothing of ours brings an adapter"),
+            .notFound, [.restartDiscovery, .forget, .powerCycle], pause: .milliseconds(200), failure: .notFound),
+        RetryRule(.connectFailed, [.retry, .disconnect, .forget, .powerCycle], failure: .connectFailed),
+        // Another attempt, perhaps of an ended process, can last minutes.
         RetryRule(
-            code: .poweredOff, rungs: [.powerCycle], pause: .seconds(1), failure: .bluetoothOff,
-            reason: "switching it on is the owner's decision, unless power-cycling was allowed"),
-        RetryRule(
-            code: .permissionDenied, rungs: [], pause: .zero, failure: .permissionDenied,
-            reason: "the same question gets the same answer"),
-        RetryRule(
-            code: .notFound, rungs: [.restartDiscovery, .forget, .powerCycle], pause: .milliseconds(200),
-            failure: .notFound,
-            reason: "discovery stalls silently, and a zombie link keeps a bottle from advertising"),
-        RetryRule(
-            code: .connectFailed, rungs: [.retry, .disconnect, .forget, .powerCycle], pause: .milliseconds(300),
-            failure: .connectFailed,
-            reason: "an attempt cut off by the controller mostly works the second time; a Wi-Fi burst passes"),
-        RetryRule(
-            code: .inProgress, rungs: [.disconnect, .forget, .powerCycle], pause: .milliseconds(500),
-            failure: .connectFailed,
-            reason: "another attempt, perhaps of a dead process, can last minutes"),
-        RetryRule(
-            code: .disconnected, rungs: [.retry, .retry, .forget], pause: .milliseconds(300), failure: .connectionLost,
-            reason: "a log that is not acknowledged comes again, so a new connection only costs time"),
-        RetryRule(
-            code: .timeout, rungs: [.disconnect, .forget], pause: .milliseconds(300), failure: .didNotAnswer,
-            reason: "a link without answers may be dead: only a new connection shows it"),
-        RetryRule(
-            code: .refused, rungs: [], pause: .zero, failure: .unexpectedResponse,
-            reason: "a bottle needs no pairing and refuses nothing that it offers: a no stays a no"),
-        RetryRule(
-            code: .protocolViolation, rungs: [.forget], pause: .milliseconds(300), failure: .unexpectedResponse,
-            reason: "a stale attribute cache looks like a lying peer"),
-        RetryRule(
-            code: .outOfStep, rungs: [.disconnect], pause: .milliseconds(200), failure: .connectionLost,
-            reason: "we and the link disagree about what is connected: start from nothing"),
-        RetryRule(
-            code: .serviceLost, rungs: [.retry, .retry, .retry], pause: .seconds(2), failure: .noAdapter,
-            reason: "bluetoothd is restarted by its service manager, never by us"),
+            .inProgress, [.disconnect, .forget, .powerCycle], pause: .milliseconds(500), failure: .connectFailed),
+        RetryRule(.disconnected, [.retry, .retry, .forget], failure: .connectionLost),
+        RetryRule(.timeout, [.disconnect, .forget], failure: .didNotAnswer),
+        RetryRule(.refused, [], failure: .unexpectedResponse),
+        // A stale attribute cache looks like a peer that violates the protocol.
+        RetryRule(.protocolViolation, [.forget], failure: .unexpectedResponse),
+        RetryRule(.outOfStep, [.disconnect], pause: .milliseconds(200), failure: .connectionLost),
+        // The service manager restarts bluetoothd within seconds.
+        RetryRule(.serviceLost, [.retry, .retry, .retry], pause: .seconds(2), failure: .noAdapter),
         system,
     ]
 
-    /// The rule for errors of the operating system.
-    static let system = RetryRule(
-        code: .system, rungs: [.retry, .disconnect, .forget], pause: .milliseconds(300), failure: .connectFailed,
-        reason: "unknown errors are mostly passing ones")
+    /// The rule for errors of the operating system, and for unknown ones.
+    static let system = RetryRule(.system, [.retry, .disconnect, .forget], failure: .connectFailed)
 
     static func rule(for code: LinkError.Code) -> RetryRule { rules.first { $0.code == code } ?? system }
 
