@@ -10,7 +10,7 @@ actor BottleScanner {
     /// The time in range without adoption after which a notification is sent.
     private static let secondsUntilNotification: Double = 7 * 86_400
 
-    private let adapter: Adapter
+    private let polls: PollService
     private let desk: ServiceStore
     private let log: Logger
     private let notify: @Sendable (TrackerNotification) async -> Bool
@@ -20,10 +20,10 @@ actor BottleScanner {
     private var lastError: String?
 
     init(
-        _ adapter: Adapter, _ desk: ServiceStore, log: Logger,
+        _ polls: PollService, _ desk: ServiceStore, log: Logger,
         notify: @escaping @Sendable (TrackerNotification) async -> Bool
     ) {
-        (self.adapter, self.desk, self.log, self.notify) = (adapter, desk, log, notify)
+        (self.polls, self.desk, self.log, self.notify) = (polls, desk, log, notify)
     }
 
     /// Scans once a minute until the task is cancelled.
@@ -50,7 +50,7 @@ actor BottleScanner {
         var options = try await desk.scanOptions()
         options.job = .scan
         let own = options.own.reduce(into: Set<String>()) { $0.formUnion($1.identities) }
-        let report = await adapter.service.run(options)
+        let report = await polls.run(options)
         if let failure = report.failure { throw Refusal("scan", failure.sentence, category: failure.category) }
         let others = await desk.bottlesElsewhere().union(own)
         let list = BottleInRange.list(report.inRange).filter { !others.contains($0.address) }
@@ -60,14 +60,13 @@ actor BottleScanner {
     func lookInside(_ address: String) async throws -> BottleContents {
         var options = try await desk.scanOptions()
         (options.job, options.bottle, options.own) = (.look, address, [])
-        let report = await adapter.service.run(options)
-        let records = adapter.takeRecords(of: address)
-        if let failure = report.failure, records.isEmpty {
+        let report = await polls.run(options)
+        if let failure = report.failure, report.records.isEmpty {
             throw Refusal("bottle", "\(failure.kind.text): \(sentence(failure.sentence))", category: failure.category)
         }
-        let newest = records.max { ($0.wall?.description ?? "") < ($1.wall?.description ?? "") }
+        let newest = report.records.max { ($0.wall?.description ?? "") < ($1.wall?.description ?? "") }
         return BottleContents(
-            address: address, name: report.name, records: records.count,
+            address: address, name: report.name, records: report.records.count,
             newest: newest.map { BottleContents.Record(wall: $0.wall?.description, ml: $0.amountMl) })
     }
 

@@ -1,17 +1,19 @@
 import Bluetooth
 import CommandSupport
 import Gateway
-import WebServer
 import Logging
 import Store
+import TrackerCore
 import TrackerService
+import WebServer
 
 /// The running service: one store, one link, and everything that follows a poll.
 final class ServiceHost: Sendable {
     let resident: Resident
     let page: Person
     let address = PageAddress()
-    private let adapter: Adapter
+    private let polls: PollService
+    private let driver: GatewayDriver
     private let work: [Task<Void, Never>]
 
     /// Opens the store and the link, and starts polling.
@@ -42,14 +44,43 @@ final class ServiceHost: Sendable {
                 """
             )
         }
-        let adapter = Adapter(central, resident, clock: clock)
-        let scanner = BottleScanner(adapter, resident.desk, log: log) { await resident.notify($0) }
-        let page = resident.page(adapter.service, scanner)
-        (self.resident, self.adapter, self.page) = (resident, adapter, page)
-        work = [Task { await adapter.run() }, Task { await resident.run(page) }, Task { await scanner.run() }]
+        let (news, newsReceiver) = AsyncStream.makeStream(
+            of: ConnectionNews.self, bufferingPolicy: .bufferingNewest(16))
+        let recorder = PollRecorder()
+        let driver = GatewayDriver(link: central, clock: clock) { recorder.note($0) }
+        let polls = PollService(
+            PollService.Surroundings(
+                look: { await resident.desk.look() },
+                options: { await resident.desk.options($0) },
+                poll: { options in
+                    if options.job == .disconnect, await !driver.isHolding { return PollReport() }
+                    resident.board.begin()
+                    let journal: any Journal = options.job == .look ? NoJournal() : resident.store
+                    let report = await driver.poll(
+                        options, for: .init(journal: journal, outlets: resident.outlets(newsReceiver)))
+                    if let problem = recorder.end(report, keptBeside: resident.store.path, clock) {
+                        log.warning("Saving the capture of this poll failed: \(problem)")
+                    }
+                    await resident.board.end(report, isPoll: options.job == .poll, at: Machine.now())
+                    return report
+                },
+                isConnected: { await driver.isHolding },
+                isPollOnTime: { await driver.isOnTime(grace: $0) },
+                afterPoll: { await resident.afterPoll($0, $1) },
+                say: { await resident.desk.tell($0) }), clock: clock)
+        let scanner = BottleScanner(polls, resident.desk, log: log) { await resident.notify($0) }
+        let page = resident.page(polls, scanner)
+        (self.resident, self.page, self.polls, self.driver) = (resident, page, polls, driver)
+        work = [
+            Task { await polls.run() },
+            Task {
+                for await event in news { await event == .lost ? polls.connectionLost() : polls.bottleStirred() }
+            },
+            Task { await resident.run(page) }, Task { await scanner.run() },
+        ]
     }
 
-    func pollNow() async { await adapter.service.pollNow() }
+    func pollNow() async { await polls.pollNow() }
 
     func metrics() async -> String {
         let store = resident.store
@@ -58,10 +89,12 @@ final class ServiceHost: Sendable {
     }
 
     /// Whether polls meet their deadlines.
-    var isOnTime: Bool { get async { await adapter.service.isOnTime() } }
+    var isOnTime: Bool { get async { await polls.isOnTime() } }
 
     func close() async {
         for task in work { task.cancel() }
         for task in work { await task.value }
+        // Close in a task that cannot be cancelled.
+        await Task { await driver.close() }.value
     }
 }

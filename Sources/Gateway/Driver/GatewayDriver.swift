@@ -11,7 +11,6 @@ package actor GatewayDriver {
         package var progress: @Sendable (PollProgress) -> Void = { _ in }
         /// Entries that were appended to the journal, each with its outcome.
         package var journaled: @Sendable ([JournalEntry], [JournalOutcome]) -> Void = { _, _ in }
-        package var report: @Sendable (Frame) -> Void = { _ in }
         /// Called when the bottle sends data without a request, in a poll or on a kept connection.
         package var stirred: @Sendable () -> Void = {}
         /// Called when a kept connection is lost.
@@ -147,9 +146,7 @@ package actor GatewayDriver {
         case .lit(let bottle, let light):
             outlets.attempt("Saving the bottle's light failed") { try outlets.lit(bottle, light) }
         case .journaled(let entries, let outcomes): outlets.journaled(entries, outcomes)
-        case .report(let frame):
-            outlets.report(frame)
-            outlets.stirred()
+        case .report: outlets.stirred()
         case .diagnostic(let diagnostic): outlets.diagnostic(diagnostic)
         case .progress(let progress): outlets.progress(progress)
         case .done(let report): finish(report)

@@ -53,6 +53,8 @@ package struct PollReport: Hashable, Sendable {
     /// The end by the host's clock; `nil` while the poll runs.
     package var endedAt: Instant?
     package var recovery: [RecoveryStep] = []
+    /// The records that `Job.look` read.
+    package var records: [JournalEntry] = []
     /// Responses to the commands of `Job.send`, in order.
     package var answers: [CommandAnswer] = []
     /// The reason why the poll is incomplete; `nil` if it is complete.

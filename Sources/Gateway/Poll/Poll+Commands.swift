@@ -175,7 +175,7 @@ extension Poll {
         guard let message = try? BottleMessage(decoding: frame) else {
             return try quarantine(frame.encoded, "a response that is not a sequence of entries")
         }
-        if frame.operation == .report { emit(.report(frame)) }
+        if frame.operation == .report { emit(.report) }
         note(message)
         switch (state, message) {
         case (.commanding(let session, let step, var exchange), _):

@@ -313,6 +313,7 @@ extension Poll {
         let entries = new.map(\.1)
         let outcomes = try journal.append(entries)
         stored.formUnion(new.map(\.0))
+        if options.job == .look { report.records += entries }
         for (entry, outcome) in zip(entries, outcomes) {
             if outcome.isNew { report.new += 1 } else { report.duplicates += 1 }
             // A record that is already stored keeps its date.

@@ -29,7 +29,7 @@ package enum PollEffect: Hashable, Sendable {
     /// Entries that were appended to the journal, each with its outcome: for live views and reminders.
     case journaled([JournalEntry], [JournalOutcome])
     /// An unsolicited report frame, outside a log transfer or within one.
-    case report(Frame)
+    case report
     case diagnostic(Diagnostic)
     case progress(PollProgress)
     /// The last effect.
