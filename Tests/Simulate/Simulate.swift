@@ -3,8 +3,7 @@ import Simulation
 import Synchronization
 
 /// `simulate [SEEDS] [--from SEED]`: the simulation without the test runner, for long runs in a release build.
-/// `simulate --seed SEED` replays one seed and prints every event. The first seed that breaks an invariant is shrunk to
-/// the fewest steps, which are printed.
+/// `simulate --seed SEED` replays one seed and prints every event.
 @main enum Simulate {
     static func main() async throws {
         var count: UInt64 = 100_000
@@ -26,7 +25,6 @@ import Synchronization
         if let single {
             let outcome = try Campaign.run(seed: single, isTracing: true)
             for violation in outcome.violations { say(violation) }
-            try shrink(outcome)
             exit(outcome.violations.isEmpty ? 0 : 1)
         }
         guard !from.addingReportingOverflow(count).overflow else {
@@ -53,18 +51,11 @@ import Synchronization
             violations, \(outcome.swallowed) records lost on the air in every reading, \(start.duration(to: .now))
             \(outcome.shares)
             """)
-        try shrink(outcome)
         exit(outcome.violations.isEmpty ? 0 : 1)
     }
 
     /// The number of broken invariants that are printed.
     private static let most = 100
-
-    /// Prints the fewest steps of the first failed seed that still break the same invariant.
-    private static func shrink(_ outcome: Campaign.Outcome) throws {
-        guard let seed = outcome.failed, let scenario = try Campaign.shrunk(seed: seed) else { return }
-        say("seed \(seed) with \(scenario.steps.count) of its steps still breaks it:\n\(scenario)")
-    }
 
     private static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 }

@@ -9,8 +9,6 @@ package struct Campaign: Sendable {
         package var shares = PollShares()
         /// The first broken invariants, each with its seed.
         package var violations: [String] = []
-        /// The lowest seed that broke an invariant.
-        package var failed: UInt64?
 
         mutating func add(_ other: Outcome) {
             seeds += other.seeds
@@ -18,7 +16,6 @@ package struct Campaign: Sendable {
             swallowed += other.swallowed
             shares.add(other.shares)
             violations += other.violations
-            if let seed = other.failed { failed = min(failed ?? seed, seed) }
         }
     }
 
@@ -68,8 +65,7 @@ package struct Campaign: Sendable {
         }
         return Outcome(
             seeds: 1, polls: world.reports.count, swallowed: world.swallowedForGood.count,
-            shares: world.shares, violations: world.violations.map { "seed \(seed): \($0)" },
-            failed: world.violations.isEmpty ? nil : seed)
+            shares: world.shares, violations: world.violations.map { "seed \(seed): \($0)" })
     }
 
     /// Runs one day with journals in memory.
@@ -82,13 +78,6 @@ package struct Campaign: Sendable {
         world.trace = trace
         world.run()
         return world
-    }
-
-    /// The failing day of a seed with the fewest steps that break the same invariant; `nil` if it breaks none.
-    package static func shrunk(seed: UInt64, spoiled: @escaping (MemoryJournal) -> any ScenarioJournal = { $0 }) throws
-        -> Scenario?
-    {
-        try ScenarioShrinker { try play($0, spoiled: spoiled).violations }.shrunk(Scenario(seed: seed))
     }
 }
 
