@@ -13,11 +13,7 @@ extension Resident {
     ) -> MQTTPublisher {
         let (store, plan, watch, log, place) = (store, plan, watch, log, store.path)
         let around = MQTTPublisher.Surroundings(
-            desk: {
-                try TrackerDesk(
-                    store, now: Machine.now(), zone: StoreProvider.choice(plan.zone), source: "mqtt",
-                    canNotify: canNotify())
-            },
+            desk: { try plan.desk(of: store, source: "mqtt", canNotify: canNotify()) },
             overlay: { try plan.file.mqttSettings(over: $0) }, service: service,
             sharesWaterline: { plan.sharesWaterline(store) }, version: ProgramVersion.text, wrote: wrote,
             claim: { client in

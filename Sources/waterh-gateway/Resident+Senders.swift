@@ -14,10 +14,7 @@ extension Resident {
             return NotificationSender(
                 channel,
                 .init(
-                    desk: {
-                        try TrackerDesk(
-                            store, now: Machine.now(), zone: StoreProvider.choice(plan.zone), source: "pocket")
-                    },
+                    desk: { try plan.desk(of: store, source: "pocket") },
                     overlay: { try plan.file.notificationSettings(over: $0) }, person: plan.instance,
                     sharesWaterline: { plan.sharesWaterline(store) }, watch: watch,
                     say: { word in

@@ -115,10 +115,7 @@ final class Resident: Sendable {
     /// The receivers of a poll's messages and metrics.
     func outlets(_ stir: AsyncStream<ConnectionNews>.Continuation) -> GatewayDriver.Outlets {
         let (board, mark, log) = (board, mark, log)
-        var outlets = GatewayDriver.Outlets()
-        outlets.todayTotal = { [self] in try Self.desk(store, plan.zone, "gateway").state().pace.dailyTotalMl }
-        outlets.light = { [self] in try Self.desk(store, plan.zone, "gateway").light(ofBottle: $0) }
-        outlets.lit = { [self] in try Self.desk(store, plan.zone, "gateway").noteLight($1, ofBottle: $0) }
+        var outlets = GatewayDriver.Outlets(desk: { [plan, store] in try plan.desk(of: store, source: "gateway") })
         outlets.diagnostic = {
             board.show($0)
             log.log(
@@ -160,17 +157,10 @@ final class Resident: Sendable {
             sharesWaterline: { [plan] in plan.sharesWaterline(store) },
             wrote: { await reminders.poke() }
         ) { [self] in
-            try Self.desk(store, plan.zone, "http", canNotify: reminders.reachesSomebody)
+            try plan.desk(of: store, source: "http", canNotify: reminders.reachesSomebody)
         }
         screen.show(to: person)
         return person
-    }
-
-    private static func desk(_ store: TrackerStore, _ zone: String?, _ source: String, canNotify: Bool = false) throws
-        -> TrackerDesk
-    {
-        try TrackerDesk(
-            store, now: Machine.now(), zone: StoreProvider.choice(zone), source: source, canNotify: canNotify)
     }
 
     private func door(_ service: PollService, _ scanner: BottleScanner) -> ServiceClient {

@@ -32,6 +32,12 @@ struct ServicePlan: Sendable {
         file.shareWaterline == true || (try? store.settings().isWaterlineShared) == true
     }
 
+    /// The service layer of a store with the current time and time zone.
+    func desk(of store: TrackerStore, source: String, canNotify: Bool = false) throws -> TrackerDesk {
+        try TrackerDesk(
+            store, now: Machine.now(), zone: StoreProvider.choice(zone), source: source, canNotify: canNotify)
+    }
+
     init(_ link: LinkOptions, _ place: StoreOptions, keep: Bool, listen: String?) throws {
         let file = try Configuration.load(place.config)
         self.file = file

@@ -76,21 +76,13 @@ struct StoreProvider: Sendable {
         progress: @escaping @Sendable (PollProgress) -> Void = { _ in }
     ) async -> (report: PollReport, journaled: [(entry: JournalEntry, outcome: JournalOutcome)]) {
         let journaled = Mutex<[(entry: JournalEntry, outcome: JournalOutcome)]>([])
-        var outlets = outlets()
+        var outlets = GatewayDriver.Outlets(desk: { desk() })
         (outlets.diagnostic, outlets.progress) = (show, progress)
         outlets.journaled = { entries, outcomes in
             journaled.withLock { $0 += zip(entries, outcomes).map { (entry: $0, outcome: $1) } }
         }
         let report = await driver.poll(options, for: GatewayDriver.Context(journal: store, outlets: outlets))
         return (report, journaled.withLock { $0 })
-    }
-
-    private func outlets() -> GatewayDriver.Outlets {
-        var outlets = GatewayDriver.Outlets()
-        outlets.todayTotal = { try desk().totalToday() }
-        outlets.light = { try desk().light(ofBottle: $0) }
-        outlets.lit = { try desk().noteLight($1, ofBottle: $0) }
-        return outlets
     }
 
     /// Adds exit codes and advice to problems.
@@ -100,5 +92,16 @@ struct StoreProvider: Sendable {
         } catch let problem as any Problem {
             throw CommandFailure(problem)
         }
+    }
+}
+
+extension GatewayDriver.Outlets {
+    /// Answers the questions of a poll from the store.
+    /// - Parameter desk: returns the service layer with the current time.
+    init(desk: @escaping @Sendable () throws -> TrackerDesk) {
+        self.init()
+        todayTotal = { try desk().totalToday() }
+        light = { try desk().light(ofBottle: $0) }
+        lit = { try desk().noteLight($1, ofBottle: $0) }
     }
 }
