@@ -140,7 +140,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         var options = try await provider.pollOptions(dialect: nil)
         options.mean(link.wantedBottle, file)
         // This poll only reads, so disable all writes.
-        (options.keep, options.correctClockBeyond, options.settings, options.managesTodayAmount, options.managesLight) =
+        (options.keep, options.correctClockBeyond, options.goalMl, options.managesTodayAmount, options.managesLight) =
             (true, nil, nil, false, false)
         let driver = GatewayDriver(
             link: try await folder.open("5-storing"), clock: .system(wall: { Machine.now() }))

@@ -122,7 +122,7 @@ import TrackerCore
                 return [(.milliseconds(1), .wrote(handle: handle))]
             }
         }
-        let wanted = options { $0.settings = ManagedSettings(goalMl: 2500) }
+        let wanted = options { $0.goalMl = 2500 }
         var rig = EngineRig(options: wanted, peer: Stubborn(bottle: Self.bottle()), start: evening)
         let first = try rig.run()
         #expect(first.failure == nil && rig.written.contains(.goal(ml: 2500)))
@@ -132,7 +132,7 @@ import TrackerCore
         try second.run()
         #expect(!second.written.contains(.goal(ml: 2500)))
         // Another goal is written once.
-        next.settings = ManagedSettings(goalMl: 2600)
+        next.goalMl = 2600
         var third = EngineRig(options: next, peer: Stubborn(bottle: Self.bottle()), start: evening)
         try third.run()
         #expect(third.written.contains(.goal(ml: 2600)))

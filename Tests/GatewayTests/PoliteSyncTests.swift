@@ -134,11 +134,11 @@ import TrackerCore
     @Test func `managed settings are written only if they differ`() throws {
         var bottle = ScriptedBottle()
         bottle.snapshot = boostSnapshot(goal: 2000)
-        let same = options { $0.settings = ManagedSettings(goalMl: 2000) }
+        let same = options { $0.goalMl = 2000 }
         var rig = EngineRig(options: same, peer: bottle, start: evening)
         try rig.run()
         #expect(rig.written == [.snapshot, .drinkLog])
-        let other = options { $0.settings = ManagedSettings(goalMl: 2500) }
+        let other = options { $0.goalMl = 2500 }
         rig = EngineRig(options: other, peer: bottle, start: evening)
         try rig.run()
         // No other write is pending, and the log comes first.
@@ -148,9 +148,7 @@ import TrackerCore
         try rig.run()
         let clock = BottleClock(yearByte: 0x1A, month: 2, day: 2, hour: 22, minute: 30, second: 0)
         #expect(
-            rig.written.filter { $0 != .snapshot && $0 != .drinkLog } == [
-                .settings(goalMl: 2500, clock: clock, reminder: .standard)
-            ])
+            rig.written.filter { $0 != .snapshot && $0 != .drinkLog } == [.clock(clock), .goal(ml: 2500)])
     }
 
     @Test func `a new store never lowers the amount on the display`() throws {

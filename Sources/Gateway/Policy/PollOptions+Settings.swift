@@ -27,9 +27,7 @@ extension PollOptions {
         if settings.trustsClock { isClockSynchronised = true }
         maxRecordAgeDays = settings.maxRecordAgeDays
         limits.beforeRead = .seconds(settings.readDelaySeconds)
-        if let dayGoalMl {
-            self.settings = settings.showsGoal ? ManagedSettings(goalMl: UInt16(clamping: dayGoalMl)) : nil
-        }
+        if let dayGoalMl { goalMl = settings.showsGoal ? UInt16(clamping: dayGoalMl) : nil }
     }
 
     package func following(_ bottle: OwnBottle?) -> PollOptions {

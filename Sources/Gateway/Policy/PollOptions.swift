@@ -56,8 +56,8 @@ package struct PollOptions: Sendable {
     /// Whether the responses come from a recording of another day; see `answeredByRecording`.
     package private(set) var isRecording = false
     package var keepsConnection = false
-    /// The goal and reminder to write; `nil` if the gateway does not manage them.
-    package var settings: ManagedSettings?
+    /// The daily goal in ml, which is written to the bottle if it has another one.
+    package var goalMl: UInt16?
     package var managesTodayAmount = true
     /// Whether to show reminders with the bottle's light.
     package var managesLight = true
@@ -79,7 +79,7 @@ package struct PollOptions: Sendable {
         isRecording = true
         (isClockSynchronised, correctClockBeyond) = (true, nil)
         (own, others, alias) = ([], [], nil)
-        (settings, dayGoalMl, managesLight) = (nil, nil, false)
+        (goalMl, dayGoalMl, managesLight) = (nil, nil, false)
     }
 
     var keepsLog: Bool { keep || writesNothing }
@@ -125,18 +125,6 @@ package struct OwnBottle: Hashable, Sendable {
 
     func answers(to identity: String, alias: String?) -> Bool {
         identities.contains(identity) || identities.isEmpty && alias.map(aliases.contains) == true
-    }
-}
-
-/// Settings that the gateway writes to the bottle when they differ from the bottle's own.
-package struct ManagedSettings: Hashable, Sendable {
-    /// The daily goal in ml.
-    package var goalMl: UInt16
-    package var reminder: ReminderSetting?
-
-    package init(goalMl: UInt16, reminder: ReminderSetting? = nil) {
-        self.goalMl = goalMl
-        self.reminder = reminder
     }
 }
 

@@ -13,9 +13,12 @@ extension Poll {
         case .snapshot:
             show(.polling)
             start(.snapshot, step, session)
-        case .settings:
-            guard let command = settingsCommand else { return try advance(session) }
-            announce(command)
+        case .clock:
+            guard let command = clockCommand else { return try advance(session) }
+            warnOfDrift()
+            start(command, step, session)
+        case .goal:
+            guard let command = goalCommand else { return try advance(session) }
             start(command, step, session)
         case .total:
             state = .consulting(session)
@@ -164,8 +167,8 @@ extension Poll {
         switch step {
         case .send(let command): report.answers.append(CommandAnswer(command: command, answer: frame, sent: true))
         case .set(_, shows: let light?): emit(.lit(bottle: bottle, light))
-        case .settings: noteGoal(exchange.command, answer: frame)
-        case .snapshot, .log, .total, .light, .set: break
+        case .goal: noteGoal(exchange.command, answer: frame)
+        case .snapshot, .log, .clock, .total, .light, .set: break
         }
         try advance(session)
     }

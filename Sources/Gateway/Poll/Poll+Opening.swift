@@ -224,7 +224,7 @@ extension Poll {
     private func steps(_ session: Session) -> [Session.Step] {
         if case .send(let commands) = options.job { return commands.map { .send($0) } }
         guard session.table?.profile == .retail, !options.writesNothing else { return [.log] }
-        return [.snapshot, .log, .settings] + (options.managesTodayAmount ? [.total] : [])
+        return [.snapshot, .log, .clock, .goal] + (options.managesTodayAmount ? [.total] : [])
             + (options.managesLight ? [.light] : [])
     }
 

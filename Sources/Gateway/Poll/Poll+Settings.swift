@@ -4,22 +4,15 @@ import TrackerCore
 // The writes of settings that differ from the snapshot. Each write makes the light blink, so equal values are not
 // written.
 extension Poll {
-    /// The command for goal, clock and reminder if they differ, or for the clock or the goal alone. Only a synchronised
-    /// host's clock sets the bottle's clock.
-    var settingsCommand: HostCommand? {
-        guard let snapshot = report.snapshot, let clock = BottleClock(options.zone.wall(at: wall)) else { return nil }
-        let isOff = trust == .synchronised && isClockOff
-        if trust == .synchronised, let wanted = options.settings, let reminder = wanted.reminder ?? snapshot.reminder,
-            snapshot.reminder != reminder || goalCommand != nil && isOff
-        {
-            return .settings(goalMl: wanted.goalMl, clock: clock, reminder: reminder)
-        }
-        return isOff ? .clock(clock) : goalCommand
+    /// The command that sets the bottle's clock if it is off. Only a synchronised host's clock sets it.
+    var clockCommand: HostCommand? {
+        guard trust == .synchronised, isClockOff else { return nil }
+        return BottleClock(options.zone.wall(at: wall)).map { .clock($0) }
     }
 
-    /// The command for the goal alone, if the bottle has another goal and has not rejected this one.
-    private var goalCommand: HostCommand? {
-        guard let wanted = options.settings?.goalMl, let shown = report.snapshot?.goalMl, shown != Int(wanted),
+    /// The command that sets the goal if the bottle has another one and has not rejected this one.
+    var goalCommand: HostCommand? {
+        guard let wanted = options.goalMl, let shown = report.snapshot?.goalMl, shown != Int(wanted),
             report.history.unheededGoalMl != Int(wanted)
         else { return nil }
         return .goal(ml: wanted)
@@ -32,8 +25,9 @@ extension Poll {
         return Int64(drift.magnitude) > limit.components.seconds
     }
 
-    mutating func announce(_ command: HostCommand) {
-        guard command.setsClock, isClockOff, let drift = report.clockDriftSeconds else { return }
+    /// Warns before the clock is set. The bottle's clock may have been lost, so that there is no drift.
+    mutating func warnOfDrift() {
+        guard let drift = report.clockDriftSeconds else { return }
         say(.warning, "The bottle's clock is \(drift.magnitude) s \(drift < 0 ? "slow" : "fast") and is set.")
     }
 
@@ -48,11 +42,7 @@ extension Poll {
 
     /// Records a rejected goal. The same goal is not sent again, because each write makes the light blink.
     mutating func noteGoal(_ command: HostCommand, answer: Frame?) {
-        let wanted: UInt16
-        switch command {
-        case .goal(let ml), .settings(let ml, _, _): wanted = ml
-        default: return
-        }
+        guard case .goal(let wanted) = command else { return }
         let taken = (try? answer?.entries())?.first { $0.type == .goal }?.number
         guard taken != wanted else {
             report.snapshot?.goalMl = Int(wanted)
@@ -110,14 +100,5 @@ extension BottleClock {
         guard case .once(let theirs) = Zone.utc.moments(of: shown), case .once(let ours) = Zone.utc.moments(of: wall)
         else { return nil }
         return Int((theirs.milliseconds - ours.milliseconds) / 1000)
-    }
-}
-
-extension HostCommand {
-    var setsClock: Bool {
-        switch self {
-        case .clock, .settings: true
-        default: false
-        }
     }
 }

@@ -9,8 +9,10 @@ struct Session: Sendable {
         case snapshot
         /// Read the log, and acknowledge it, until it is empty.
         case log
-        /// Set goal, reminder and clock where they differ.
-        case settings
+        /// Set the clock if it is off.
+        case clock
+        /// Set the goal if it differs.
+        case goal
         case total
         case light
         /// Write a setting. The light that the bottle shows afterwards is stored.
