@@ -54,8 +54,7 @@ enum Adoption {
         var options = try await provider.pollOptions(dialect: nil)
         options.job = .scan
         Diagnostics.line("Scanning for \(Int(options.limits.scan / .seconds(1))) s…")
-        let context = GatewayDriver.Context(journal: NoJournal())
-        let report = await Interruptible.run { [options] in await driver.poll(options, for: context) }
+        let report = await Interruptible.run { [options] in await driver.poll(options) }
         if let failure = report.commandFailure { throw failure }
         let elsewhere = elsewhere(besides: provider.store.path)
         let found = BottleInRange.list(report.inRange).filter { !elsewhere.contains($0.address) }
@@ -140,14 +139,4 @@ extension PollOptions {
             return known ?? BluetoothAddress(meant).map { OwnBottle(identities: [$0.description]) }
         }
     }
-}
-
-/// A journal for jobs that store nothing: it accepts and drops every record.
-struct NoJournal: Journal {
-    func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { entries.map { _ in .stored } }
-    func recall(_ names: BottleNames) throws -> BottleMemory { BottleMemory() }
-    func adopt(_ names: BottleNames) throws {}
-    func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] { [] }
-    func finishPoll(_ report: PollRecord) throws {}
-    func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {}
 }

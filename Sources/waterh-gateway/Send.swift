@@ -55,8 +55,7 @@ struct Send: AsyncParsableCommand {
         outlets.diagnostic = { watcher.show($0) }
         outlets.progress = { watcher.show($0) }
         let driver = GatewayDriver(link: central, clock: .system(wall: { Machine.now() }))
-        let context = GatewayDriver.Context(journal: NoJournal(), outlets: outlets)
-        let report = await Interruptible.run { [options] in await driver.poll(options, for: context) }
+        let report = await Interruptible.run { [options, outlets] in await driver.poll(options, outlets: outlets) }
         await driver.close()
         watcher.clear()
         let units = (try? place.open(hostZone: nil, for: .looking).settings().amountUnits) ?? file.units ?? .ml

@@ -20,10 +20,10 @@ struct Sighting {
     private static func meet(_ options: LinkOptions, _ limit: Duration) async -> (identity: String, name: String?)? {
         guard let link = try? options.open() else { return nil }
         var meeting = PollOptions(zone: .utc)
-        meeting.job = .meet
+        meeting.job = .send([])
         (meeting.limits.poll, meeting.limits.connect, meeting.limits.closing) = (limit, limit, .milliseconds(500))
         let driver = GatewayDriver(link: link, clock: .system(wall: { Machine.now() }))
-        let report = await driver.poll(meeting, for: GatewayDriver.Context(journal: NoJournal()))
+        let report = await driver.poll(meeting)
         await driver.close()
         guard report.failure == nil, let identity = report.identity else { return nil }
         return (identity, report.name)

@@ -81,7 +81,7 @@ struct StoreProvider: Sendable {
         outlets.journaled = { entries, outcomes in
             journaled.withLock { $0 += zip(entries, outcomes).map { (entry: $0, outcome: $1) } }
         }
-        let report = await driver.poll(options, for: GatewayDriver.Context(journal: store, outlets: outlets))
+        let report = await driver.poll(options, journal: store, outlets: outlets)
         return (report, journaled.withLock { $0 })
     }
 

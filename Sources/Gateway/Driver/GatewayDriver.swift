@@ -25,23 +25,12 @@ package actor GatewayDriver {
         package init() {}
     }
 
-    /// The journal and the receivers of one poll.
-    package struct Context: Sendable {
-        package var journal: any Journal
-        package var outlets: Outlets
-
-        package init(journal: any Journal, outlets: Outlets = Outlets()) {
-            self.journal = journal
-            self.outlets = outlets
-        }
-    }
-
     private let link: any CentralLink
     private let clock: DriverClock
     private let observe: (@Sendable (LinkObservation) -> Void)?
     private var transcript = CentralTranscript()
-    /// The recipient of events of the current poll, or of the kept connection.
-    private var context: Context?
+    /// The journal and the callbacks of the current poll, or of the kept connection.
+    private var context: (journal: any Journal, outlets: Outlets)?
     /// The current poll, or the poll that kept its connection.
     private var current: Poll?
     private var waiter: CheckedContinuation<PollReport, Never>?
@@ -62,9 +51,11 @@ package actor GatewayDriver {
     ///
     /// Never throws: the report contains the error. Cancelling the task stops the poll: it disconnects, stores the
     /// records received and acknowledges nothing more. Polls of one driver never overlap.
-    package func poll(_ options: PollOptions, for context: Context) async -> PollReport {
+    package func poll(
+        _ options: PollOptions, journal: any Journal = NoJournal(), outlets: Outlets = Outlets()
+    ) async -> PollReport {
         precondition(current?.isOver ?? true, "polls of one driver never overlap")
-        self.context = context
+        context = (journal, outlets)
         startPump()
         current = Poll(options: options, linkName: link.name, hasRadio: link.hasRadio, held: current)
         return await withTaskCancellationHandler {
@@ -205,4 +196,16 @@ extension GatewayDriver.Outlets {
             return nil
         }
     }
+}
+
+/// A journal for jobs that store nothing: it accepts and drops every record.
+package struct NoJournal: Journal {
+    package init() {}
+
+    package func append(_ entries: [JournalEntry]) throws -> [JournalOutcome] { entries.map { _ in .stored } }
+    package func recall(_ names: BottleNames) throws -> BottleMemory { BottleMemory() }
+    package func adopt(_ names: BottleNames) throws {}
+    package func unsettled(of bottle: String, reading: String, after id: Int64, limit: Int) throws -> [UnsettledRecord] { [] }
+    package func finishPoll(_ report: PollRecord) throws {}
+    package func quarantine(bottle: String, bytes: [UInt8], reason: String, received: Instant) throws {}
 }

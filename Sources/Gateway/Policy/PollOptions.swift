@@ -7,10 +7,8 @@ package struct PollOptions: Sendable {
     package enum Job: Hashable, Sendable {
         /// The sync of protocol spec P4.
         case poll
-        /// Connect, send these commands one at a time, report the responses and disconnect.
+        /// Connect, identify the bottle, send these commands one at a time, report the responses and disconnect.
         case send([HostCommand])
-        /// Connect, identify the bottle and disconnect. Any bottle is accepted, and nothing else is read or written.
-        case meet
         /// Only end the connection that an earlier poll kept.
         case disconnect
         /// Scan for the whole scan time and report the bottles in range, without a connection.

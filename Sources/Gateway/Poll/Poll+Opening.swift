@@ -119,12 +119,8 @@ extension Poll {
                     .notFound, "the bottle at \(linkName) is \(identity)\(name), not \(options.bottle ?? "").",
                     code: "otherBottleThanNamed"))
         }
-        guard options.job == .meet || Ownership(options).allows(identity: identity) else {
+        guard Ownership(options).allows(identity: identity) else {
             return reject(Ownership(options).refusal(name: report.name, identity: identity))
-        }
-        guard options.job != .meet else {
-            call(identity)
-            return finishSession(session)
         }
         if address == nil, serialNumber == nil, isFirstLook { warnOfStandIn(identity) }
         call(identity)
