@@ -23,7 +23,9 @@ import TrackerCore
         return (rig, report)
     }
 
-    private func setsClock(_ rig: EngineRig<ScriptedBottle>) -> Bool { rig.written.contains { if case .clock = $0 { true } else { false } } }
+    private func setsClock(_ rig: EngineRig<ScriptedBottle>) -> Bool {
+        rig.written.contains { if case .clock = $0 { true } else { false } }
+    }
 
     private func counted(_ journal: MemoryJournal) -> [Instant] {
         journal.entries.compactMap { if case .drink(let at, _) = $0.verdict { at } else { nil } }

@@ -53,7 +53,7 @@ extension Poll {
     mutating func showLight(_ light: BottleLight?) throws {
         guard case .consulting(var session) = state else { return }
         if let light {
-            let commands = LightPlan.commands(for: light)
+            let commands = light.commands
             session.steps = commands.enumerated().map { index, command in
                 .set(command, shows: index == commands.count - 1 ? light : nil)
             }
@@ -200,4 +200,15 @@ extension Poll {
 
 extension Session.Step {
     fileprivate var isSend: Bool { if case .send = self { true } else { false } }
+}
+
+extension BottleLight {
+    /// The pattern of a reminder: steady amber, then breathing red and a flash, then dark.
+    fileprivate var commands: [HostCommand] {
+        switch self {
+        case .off: [.light(ReminderLight(mode: 0, red: 0, green: 0, blue: 0))]
+        case .gentle: [.light(ReminderLight(mode: 2, red: 0xFF, green: 0xB3, blue: 0))]
+        case .strong: [.light(ReminderLight(mode: 1, red: 0xE5, green: 0x39, blue: 0x35)), .flash]
+        }
+    }
 }

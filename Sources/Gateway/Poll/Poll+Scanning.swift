@@ -2,13 +2,6 @@ import BottleProtocol
 import Bluetooth
 import TrackerCore
 
-/// Other peers that a scan has found.
-struct Neighbours: Sendable {
-    var heard = HeardPeers()
-    var others: [PeerID: Advertisement] = [:]
-    var rejected: Set<PeerID> = []
-}
-
 // The part from the scan to a connection, with the recovery steps.
 extension Poll {
     mutating func scan() {
@@ -20,7 +13,7 @@ extension Poll {
 
     mutating func consider(_ advertisement: Advertisement) {
         guard !neighbours.rejected.contains(advertisement.peer) else { return }
-        neighbours.heard.note(advertisement)
+        neighbours.note(advertisement)
         guard options.job != .scan else { return noteInRange(advertisement) }
         guard isWanted(advertisement) else { return }
         seen = advertisement
@@ -72,8 +65,8 @@ extension Poll {
     private var notFound: LinkError {
         let seconds = Int((began?.now.duration(to: now) ?? limits.scan) / .seconds(1))
         var facts = ["looked for \(options.bottle ?? "a WaterH bottle") on \(linkName) for \(seconds) s"]
-        if hasRadio { facts.append(neighbours.heard.words(limit: 6)) }
-        if let remark = neighbours.heard.remark { facts.append(remark) }
+        if hasRadio { facts.append(neighbours.words(limit: 6)) }
+        if let remark = neighbours.remark { facts.append(remark) }
         return LinkError(
             .notFound, "Could not find bottle. Make sure it's nearby. (\(facts.joined(separator: "; ")))\(othersSeen)",
             isTransient: true)
@@ -99,7 +92,7 @@ extension Poll {
     /// Records an anomaly that the link reports. The message of a scan that finds nothing mentions it.
     mutating func remark(_ sentence: String) {
         guard case .scanning = state else { return say(.warning, sentence) }
-        neighbours.heard.remark = sentence
+        neighbours.remark = sentence
         say(.info, sentence)
     }
 

@@ -38,12 +38,7 @@ package enum PollEffect: Hashable, Sendable {
 
 /// A message for the user, with its severity.
 package struct Diagnostic: Hashable, Sendable {
-    package enum Severity: String, Hashable, Sendable, Comparable {
-        case info
-        case warning
-
-        package static func < (left: Severity, right: Severity) -> Bool { left == .info && right == .warning }
-    }
+    package enum Severity: Hashable, Sendable { case info, warning }
 
     package var severity: Severity
     /// The problem in one sentence, with the remedy if there is one.

@@ -2,7 +2,12 @@ import Bluetooth
 import BottleProtocol
 
 /// The other peers that a scan has received, for the message when the bottle is not found.
-struct HeardPeers: Hashable, Sendable {
+struct Neighbours: Sendable {
+    /// Bottles in range that the poll must not use.
+    var others: [PeerID: Advertisement] = [:]
+    /// Peers that were connected and are not the requested bottle.
+    var rejected: Set<PeerID> = []
+    /// An anomaly that the link reported.
     var remark: String?
     private var names: [PeerID: String?] = [:]
 
