@@ -40,19 +40,15 @@ private struct Shelf {
                 losses.removeFirst()
                 _ = machine.handle(.connectionLost, at: at(now))
             }
-            let wishes = Dictionary(
-                uniqueKeysWithValues: plans.compactMap { plan -> (BottlePlan.ID, HoldRequest)? in
-                    var until: MonotonicInstant?
-                    if let look = watched[plan.id], look.lowerBound <= now {
-                        until = at(min(look.upperBound, now) + 60)
-                    }
-                    return HoldRequest(isAlways ? .always : .watching, onlookers: until, rhythm: rhythm, now: at(now))
-                        .map { (plan.id, $0) }
-                })
-            for effect in machine.handle(
-                .plans(plans, Dictionary(uniqueKeysWithValues: plans.map { ($0.id, rhythm) }), wishes: wishes),
-                at: at(now))
-            {
+            let days = plans.map { plan in
+                var until: MonotonicInstant?
+                if let look = watched[plan.id], look.lowerBound <= now {
+                    until = at(min(look.upperBound, now) + 60)
+                }
+                let wish = HoldRequest(isAlways ? .always : .watching, onlookers: until, rhythm: rhythm, now: at(now))
+                return BottleDay(plan, rhythm: rhythm, wish: wish)
+            }
+            for effect in machine.handle(.plans(days), at: at(now)) {
                 switch effect {
                 case .disconnect: disconnect.append(now)
                 case .say: break

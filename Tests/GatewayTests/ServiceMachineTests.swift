@@ -13,6 +13,10 @@ private func at(_ seconds: Int64) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(seconds))
 }
 
+private func plans(_ plans: [BottlePlan], _ rhythm: PollSchedule? = nil) -> ServiceMachine.Event {
+    .plans(plans.map { BottleDay($0, rhythm: rhythm) })
+}
+
 private func polled(_ effects: [ServiceMachine.Effect]) -> BottlePlan.ID? {
     effects.compactMap { if case .poll(let plan, _, _) = $0 { plan.id } else { nil } }.first
 }
@@ -25,7 +29,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
     @Test(arguments: [60.0, 120, 300, 600])
     func `a poll is due at the start and then after an interval`(interval: Double) {
         var machine = ServiceMachine()
-        let look = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .every(seconds: interval)])
+        let look = plans([bottle(1)], .every(seconds: interval))
         #expect(polled(machine.handle(look, at: at(0))) == bottle(1).id)
         #expect(machine.nextDeadline == nil, "Nothing is due while it is polled.")
         #expect(polled(machine.handle(.pollOver(PollReport()), at: at(20))) == nil)
@@ -36,20 +40,20 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
 
     @Test func `an idle bottle is polled when the drinking hours begin`() {
         var machine = ServiceMachine()
-        _ = machine.handle(.plans([bottle(1)], [:]), at: at(0))
+        _ = machine.handle(plans([bottle(1)]), at: at(0))
         _ = machine.handle(.pollOver(PollReport()), at: at(10))
         #expect(
-            polled(machine.handle(.plans([bottle(1)], [bottle(1).id: .resting(seconds: 3600)]), at: at(100))) == nil)
+            polled(machine.handle(plans([bottle(1)], .resting(seconds: 3600)), at: at(100))) == nil)
         #expect(machine.nextDeadline == at(160), "Somebody may change the hours.")
         #expect(
-            polled(machine.handle(.plans([bottle(1)], [bottle(1).id: .resting(seconds: 0)]), at: at(3700)))
+            polled(machine.handle(plans([bottle(1)], .resting(seconds: 0)), at: at(3700)))
                 == bottle(1).id)
     }
 
     /// Tracker spec A7: one poll at the start shows that the service works. Then the bottle rests.
     @Test func `a service that starts at night polls once`() {
         var machine = ServiceMachine()
-        let night = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .resting(seconds: 3600)])
+        let night = plans([bottle(1)], .resting(seconds: 3600))
         #expect(polled(machine.handle(night, at: at(0))) == bottle(1).id)
         #expect(
             polled(machine.handle(.pollOver(PollReport()), at: at(10))) == nil
@@ -58,7 +62,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
 
     @Test func `a request during a poll is served after it`() {
         var machine = ServiceMachine()
-        let look = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .every(seconds: 600)])
+        let look = plans([bottle(1)], .every(seconds: 600))
         _ = machine.handle(look, at: at(0))
         _ = machine.handle(.poke(nil), at: at(5))
         _ = machine.handle(.pollOver(PollReport()), at: at(10))
@@ -74,32 +78,32 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         var machine = ServiceMachine()
         let any = BottlePlan.plans(wanted: [], own: [])
         #expect(any.count == 1)
-        _ = machine.handle(.plans(any, [:]), at: at(0))
+        _ = machine.handle(plans(any), at: at(0))
         var report = PollReport()
         report.identity = bottle(1).id
         report.isAdopted = true
         let news = said(machine.handle(.pollOver(report), at: at(10)))
         #expect(news.contains { if case .adopted = $0 { true } else { false } })
         let own = BottlePlan.plans(wanted: [], own: [OwnBottle(identities: [bottle(1).id])])
-        #expect(polled(machine.handle(.plans(own, [bottle(1).id: .every(seconds: 60)]), at: at(10))) == nil)
-        #expect(polled(machine.handle(.plans(own, [bottle(1).id: .every(seconds: 60)]), at: at(70))) == bottle(1).id)
+        #expect(polled(machine.handle(plans(own, .every(seconds: 60)), at: at(10))) == nil)
+        #expect(polled(machine.handle(plans(own, .every(seconds: 60)), at: at(70))) == bottle(1).id)
     }
 
     @Test func `a bottle adopted later is polled at once`() {
         var machine = ServiceMachine()
         let alone = BottlePlan.plans(wanted: [], own: [OwnBottle(identities: [bottle(2).id])])
-        _ = machine.handle(.plans(alone, [:]), at: at(0))
+        _ = machine.handle(plans(alone), at: at(0))
         var report = PollReport(failure: PollFailure(.notOurs, "so."))
         report.identity = bottle(1).id
         _ = machine.handle(.pollOver(report), at: at(10))
         let both = BottlePlan.plans(wanted: [], own: [bottle(1).id, bottle(2).id].map { OwnBottle(identities: [$0]) })
         #expect(both.map(\.others.count) == [1, 1])
-        #expect(polled(machine.handle(.plans(both, [:]), at: at(20))) == bottle(1).id)
+        #expect(polled(machine.handle(plans(both), at: at(20))) == bottle(1).id)
     }
 
     @Test func `an error is reported once until it changes`() {
         var machine = ServiceMachine()
-        let look = ServiceMachine.Event.plans([bottle(1)], [bottle(1).id: .every(seconds: 60)])
+        let look = plans([bottle(1)], .every(seconds: 60))
         var news: [String] = []
         for (poll, kind)
             in ([.notFound, .notFound, .bluetoothOff, .interrupted, .bluetoothOff, nil, nil, .notFound]
@@ -121,7 +125,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
 
     @Test func `a stopped service starts no poll`() {
         var machine = ServiceMachine()
-        let look = ServiceMachine.Event.plans([bottle(1), bottle(2)], [:])
+        let look = plans([bottle(1), bottle(2)])
         _ = machine.handle(look, at: at(0))
         _ = machine.handle(.stop, at: at(1))
         _ = machine.handle(.pollOver(PollReport()), at: at(2))
@@ -159,7 +163,8 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
                 lastEnded[done] = now
                 polling = nil
             }
-            if let next = polled(machine.handle(.plans(bottles, rhythms), at: now)) {
+            if let next = polled(machine.handle(.plans(bottles.map { BottleDay($0, rhythm: rhythms[$0.id]) }), at: now))
+            {
                 #expect(polling == nil, "seed \(seed): two polls at once")
                 polling = next
                 polls += 1

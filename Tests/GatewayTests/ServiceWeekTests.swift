@@ -93,7 +93,7 @@ private struct Person {
         while now < end {
             let present = facts.map { PollPlan.rhythm($0, now: wall()) }
             let effects = machine.handle(
-                .plans(plans, Dictionary(uniqueKeysWithValues: zip(plans.map(\.id), present))), at: now)
+                .plans(zip(plans, present).map { BottleDay($0, rhythm: $1) }), at: now)
             var polls = effects.compactMap {
                 if case .poll(let plan, let history, _) = $0 { (plan, history) } else { nil }
             }

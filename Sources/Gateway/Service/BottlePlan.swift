@@ -1,3 +1,5 @@
+import TrackerCore
+
 /// One bottle that the service polls.
 package struct BottlePlan: Hashable, Sendable, Identifiable {
     /// The identifier, which is the same after a reload.
@@ -53,4 +55,19 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     }
 
     func has(_ identity: String) -> Bool { own.contains { $0.identities.contains(identity) } }
+}
+
+/// A plan with the poll interval and the connection that it needs now.
+package struct BottleDay: Sendable {
+    package var plan: BottlePlan
+    /// The poll interval; `nil` if it is unknown.
+    package var rhythm: PollSchedule?
+    /// Whether the connection of the bottle is kept between polls.
+    package var wish: HoldRequest?
+
+    package init(_ plan: BottlePlan, rhythm: PollSchedule? = nil, wish: HoldRequest? = nil) {
+        self.plan = plan
+        self.rhythm = rhythm
+        self.wish = wish
+    }
 }

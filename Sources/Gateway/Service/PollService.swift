@@ -67,7 +67,6 @@ package actor PollService {
             await runJobs()
             isStirred = false
             let found = await surroundings.look()
-            let rhythms = found.reduce(into: [:]) { $0[$1.plan.id] = $1.rhythm }
             if wall.hasJumped(clock) {
                 wall = WallClock(clock)
                 isPoked = true
@@ -75,8 +74,7 @@ package actor PollService {
             // Handle the request before the plans, in which a newly adopted bottle has another ID.
             if isPoked { _ = machine.handle(.poke(nil), at: clock.now()) }
             isPoked = false
-            let wishes = found.reduce(into: [:]) { $0[$1.plan.id] = $1.wish }
-            await perform(machine.handle(.plans(found.map(\.plan), rhythms, wishes: wishes), at: clock.now()))
+            await perform(machine.handle(.plans(found), at: clock.now()))
             if !isPoked, !isStirred, jobs.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline {
                 await rest(until: deadline, wall)
             }
@@ -199,20 +197,6 @@ package actor PollService {
         }
         self.pause = nil
         pauseEnds = nil
-    }
-}
-
-package struct BottleDay: Sendable {
-    package var plan: BottlePlan
-    /// The poll interval; `nil` if it is unknown.
-    package var rhythm: PollSchedule?
-    /// Whether the connection of the bottle is kept between polls.
-    package var wish: HoldRequest?
-
-    package init(_ plan: BottlePlan, rhythm: PollSchedule?, wish: HoldRequest? = nil) {
-        self.plan = plan
-        self.rhythm = rhythm
-        self.wish = wish
     }
 }
 

@@ -12,7 +12,7 @@ package struct ServiceMachine: Sendable {
     package enum Event: Sendable {
         /// The bottles and their poll intervals, as far as known. Required at `nextDeadline`, and accepted at any time:
         /// this starts the next poll if one is due.
-        case plans([BottlePlan], [BottlePlan.ID: PollSchedule], wishes: [BottlePlan.ID: HoldRequest] = [:])
+        case plans([BottleDay])
         /// Poll at once: a user's request, changed settings, or a change of the clock. `nil`: every bottle.
         case poke(BottlePlan.ID?)
         case liveReport
@@ -99,8 +99,8 @@ package struct ServiceMachine: Sendable {
     package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
         var effects: [Effect] = []
         switch event {
-        case .plans(let plans, let rhythms, let wishes):
-            take(plans, rhythms, wishes, now)
+        case .plans(let days):
+            take(days, now)
             if let due = disconnectDue, due <= now, polling == nil {
                 disconnect(now)
                 effects.append(.disconnect)
@@ -122,24 +122,22 @@ package struct ServiceMachine: Sendable {
         return effects
     }
 
-    private mutating func take(
-        _ plans: [BottlePlan], _ rhythms: [BottlePlan.ID: PollSchedule], _ wishes: [BottlePlan.ID: HoldRequest],
-        _ now: MonotonicInstant
-    ) {
+    private mutating func take(_ days: [BottleDay], _ now: MonotonicInstant) {
         lookedAt = now
         let before = standings
-        standings = plans.map { plan in
+        standings = days.map { day in
+            let plan = day.plan
             // A newly adopted bottle was polled under the plan of the first bottle that responds.
             let known =
                 before.first { $0.plan.id == plan.id }
                 ?? before.first { old in
-                    old.met.map(plan.has) == true && !plans.contains { $0.id == old.plan.id }
+                    old.met.map(plan.has) == true && !days.contains { $0.plan.id == old.plan.id }
                 }
             if let known, known.plan.id != plan.id, kept?.id == known.plan.id { kept?.id = plan.id }
             var standing = known ?? Standing(plan: plan, asOf: now)
             standing.plan = plan
-            standing.rhythm = rhythms[plan.id]
-            standing.hold.take(wishes[plan.id])
+            standing.rhythm = day.rhythm
+            standing.hold.take(day.wish)
             // A bottle without a poll has been due since it was first seen.
             if standing.lastEnded != nil { standing.asOf = now }
             return standing
