@@ -63,7 +63,10 @@ struct Demo: AsyncParsableCommand {
             do {
                 try await show(bottle, store)
                 if !once {
-                    try await DemoService(bottle, store, port: port, speed: speed, control: control?.path).run()
+                    try await DemoService(
+                        bottle: bottle, store: store, port: port, speed: speed, control: control?.path
+                    )
+                    .run()
                 }
                 return .success(())
             } catch {
@@ -77,18 +80,8 @@ struct Demo: AsyncParsableCommand {
 
     /// Runs two polls: the second one finds nothing new. Closes the store at the end.
     private func show(_ bottle: DemoBottle, _ place: StorePlace) async throws {
+        let provider = try StoreProvider(place, zone: nil)
         let driver = GatewayDriver(link: bottle.central, clock: .system(wall: { Machine.now() }))
-        do {
-            try await show(bottle, try StoreProvider(place, zone: nil), driver)
-        } catch {
-            await driver.close()
-            throw error
-        }
-        TextOutput.standard.flush()
-        await driver.close()
-    }
-
-    private func show(_ bottle: DemoBottle, _ provider: StoreProvider, _ driver: GatewayDriver) async throws {
         let out = TextOutput.standard
         func poll() async throws -> [String] {
             let (report, journaled) = await provider.poll(
@@ -107,5 +100,6 @@ struct Demo: AsyncParsableCommand {
         out.line("The day:")
         out.line("  " + PollText.day(state))
         out.line("  " + (state.lastDrinkAge.map { "Last drink: \($0)." } ?? "Nothing was drunk today yet."))
+        out.flush()
     }
 }

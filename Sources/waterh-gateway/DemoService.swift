@@ -17,15 +17,11 @@ struct DemoService: Sendable {
     private static let pauses = 20.0...55.0
     private static let amounts = 60...220
 
-    private let bottle: DemoBottle
-    private let store: StorePlace
-    private let port: UInt16?
-    private let speed: Double
-    private let control: String?
-
-    init(_ bottle: DemoBottle, _ store: StorePlace, port: UInt16?, speed: Double, control: String?) {
-        (self.bottle, self.store, self.port, self.speed, self.control) = (bottle, store, port, speed, control)
-    }
+    let bottle: DemoBottle
+    let store: StorePlace
+    let port: UInt16?
+    let speed: Double
+    let control: String?
 
     func run() async throws {
         let bottle = try await DemoBottle.emptied(bottle)
