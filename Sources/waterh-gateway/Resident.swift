@@ -19,7 +19,7 @@ final class Resident: Sendable {
     /// Reports writes to the store; `nil` if inotify is unavailable.
     let watch: StoreWatch?
     private let mark = PollMark()
-    private let onlookers: ActiveViewers
+    private let viewers: ActiveViewers
     /// The open pages as a notification channel. The service log is not one.
     private let screen = EventSink()
     private let broker = MQTTChannel()
@@ -42,10 +42,10 @@ final class Resident: Sendable {
         (self.plan, store, self.log) = (plan, provider.store, log)
         let watch = provider.store.path == ":memory:" ? nil : StoreWatch(provider.store.path)
         self.watch = watch
-        let onlookers = ActiveViewers(now: clock.now)
-        self.onlookers = onlookers
+        let viewers = ActiveViewers(now: clock.now)
+        self.viewers = viewers
         let desk = ServiceStore(
-            provider: provider, plan: plan, supervisor: supervisor, log: log, mark: mark, onlookers: onlookers,
+            provider: provider, plan: plan, supervisor: supervisor, log: log, mark: mark, viewers: viewers,
             now: clock.now
         )
         self.desk = desk
@@ -113,7 +113,7 @@ final class Resident: Sendable {
     }
 
     /// The receivers of a poll's messages and metrics.
-    func outlets(_ stir: AsyncStream<ConnectionNews>.Continuation) -> GatewayDriver.Outlets {
+    func outlets(_ stir: AsyncStream<ConnectionEvent>.Continuation) -> GatewayDriver.Outlets {
         let (board, mark, log) = (board, mark, log)
         var outlets = GatewayDriver.Outlets(desk: { [plan, store] in try plan.desk(of: store, source: "gateway") })
         outlets.diagnostic = {
@@ -122,7 +122,7 @@ final class Resident: Sendable {
                 level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.words($0))", metadata: mark.metadata)
         }
         outlets.progress = { board.show($0) }
-        outlets.stirred = { stir.yield(.stirred) }
+        outlets.reported = { stir.yield(.reported) }
         outlets.lost = {
             board.lost()
             stir.yield(.lost)
@@ -164,7 +164,7 @@ final class Resident: Sendable {
     }
 
     private func door(_ service: PollService, _ scanner: BottleScanner) -> ServiceClient {
-        let (board, desk, store, onlookers) = (board, desk, store, onlookers)
+        let (board, desk, store, viewers) = (board, desk, store, viewers)
         var door = ServiceClient(
             status: {
                 let isWelcome = (try? store.profile()?.onboardedAt) ?? nil
@@ -193,9 +193,9 @@ final class Resident: Sendable {
             },
             look: { look in
                 switch look {
-                case .begins: if onlookers.begin() { await service.wake() }
-                case .once: if onlookers.glance() { await service.wake() }
-                case .ends: onlookers.end()
+                case .begins: if viewers.begin() { await service.wake() }
+                case .once: if viewers.glance() { await service.wake() }
+                case .ends: viewers.end()
                 }
             })
         door.scan = { try await scanner.scan() }

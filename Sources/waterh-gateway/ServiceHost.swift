@@ -45,7 +45,7 @@ final class ServiceHost: Sendable {
             )
         }
         let (news, newsReceiver) = AsyncStream.makeStream(
-            of: ConnectionNews.self, bufferingPolicy: .bufferingNewest(16))
+            of: ConnectionEvent.self, bufferingPolicy: .bufferingNewest(16))
         let recorder = PollRecorder()
         let driver = GatewayDriver(link: central, clock: clock) { recorder.note($0) }
         let polls = PollService(
@@ -74,7 +74,7 @@ final class ServiceHost: Sendable {
         work = [
             Task { await polls.run() },
             Task {
-                for await event in news { await event == .lost ? polls.connectionLost() : polls.bottleStirred() }
+                for await event in news { await event == .lost ? polls.connectionLost() : polls.bottleReported() }
             },
             Task { await resident.run(page) }, Task { await scanner.run() },
         ]

@@ -15,7 +15,7 @@ actor ServiceStore {
     private let supervisor: Supervisor
     private let log: Logger
     private let mark: PollMark
-    private let onlookers: ActiveViewers
+    private let viewers: ActiveViewers
     private let now: @Sendable () -> MonotonicInstant
     private var settingsTrouble: String?
     /// The last failure of each plan.
@@ -28,7 +28,7 @@ actor ServiceStore {
 
     init(
         provider: StoreProvider, plan: ServicePlan, supervisor: Supervisor, log: Logger, mark: PollMark,
-        onlookers: ActiveViewers,
+        viewers: ActiveViewers,
         now: @escaping @Sendable () -> MonotonicInstant
     ) {
         self.provider = provider
@@ -36,7 +36,7 @@ actor ServiceStore {
         self.supervisor = supervisor
         self.log = log
         self.mark = mark
-        self.onlookers = onlookers
+        self.viewers = viewers
         self.now = now
     }
 
@@ -60,7 +60,7 @@ actor ServiceStore {
         return options
     }
 
-    func look() -> [BottleDay] {
+    func look() -> [ScheduledBottle] {
         reread()
         if let found = try? provider.desk().ownBottles() { own = found }
         // A capture is not a bottle of the store.
@@ -70,8 +70,8 @@ actor ServiceStore {
             mayMeet: !plan.hasNeighbours)
         logAdoption(isMissing: plans.isEmpty)
         if plans.isEmpty { isFirstPollOver = true }
-        let rhythm = try? provider.desk().pollRhythm()
-        return plans.map { BottleDay($0, rhythm: rhythm, wish: wish($0, rhythm)) }
+        let interval = try? provider.desk().pollRhythm()
+        return plans.map { ScheduledBottle($0, interval: interval, holdRequest: holdRequest($0, interval)) }
     }
 
     private func logAdoption(isMissing: Bool) {
@@ -94,12 +94,12 @@ actor ServiceStore {
     func bottlesElsewhere() -> Set<String> { Adoption.elsewhere(besides: provider.store.path) }
 
     /// Whether a connection is kept after its poll (`bottle.hold`).
-    private func wish(_ bottle: BottlePlan, _ rhythm: PollSchedule?) -> HoldRequest? {
+    private func holdRequest(_ bottle: BottlePlan, _ interval: PollSchedule?) -> HoldRequest? {
         let own = bottle.own.count == 1 ? bottle.own[0].settings : nil
         guard !isRecording, (own?.mode ?? (try? provider.store.settings().bottle.mode)) != .share,
             let hold = own?.hold ?? (try? provider.store.settings().bottle.hold)
         else { return nil }
-        return HoldRequest(hold, onlookers: onlookers.until, rhythm: rhythm, now: now())
+        return HoldRequest(hold, viewers: viewers.until, interval: interval, now: now())
     }
 
     /// The poll options; `nil` if the store is unreadable, because the poll could empty another owner's bottle.

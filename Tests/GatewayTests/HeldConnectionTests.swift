@@ -114,7 +114,7 @@ import TrackerCore
         var held = try #require(try polled(keeping, bottle()).rig.held)
         #expect(
             held.note(.notification(handle: ScriptedBottle.responseHandle, value: [0x52, 0x54, 0, 4, 3, 8, 1, 0]))
-                == .stirred)
+                == .reported)
         #expect(
             held.note(.notification(handle: 0x99, value: [1])) == nil,
             "A keep-alive elsewhere is none of the log's business.")

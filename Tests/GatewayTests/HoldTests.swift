@@ -16,7 +16,7 @@ private struct Shelf {
     var machine = ServiceMachine()
     var now = 0.0
     var plans = [one]
-    var rhythm = PollSchedule.every(seconds: 600)
+    var interval = PollSchedule.every(seconds: 600)
     /// The time ranges with a viewer, by bottle.
     var watched: [BottlePlan.ID: ClosedRange<Double>] = [:]
     var isAlways = false
@@ -45,8 +45,9 @@ private struct Shelf {
                 if let look = watched[plan.id], look.lowerBound <= now {
                     until = at(min(look.upperBound, now) + 60)
                 }
-                let wish = HoldRequest(isAlways ? .always : .watching, onlookers: until, rhythm: rhythm, now: at(now))
-                return BottleDay(plan, rhythm: rhythm, wish: wish)
+                let holdRequest = HoldRequest(
+                    isAlways ? .always : .watching, viewers: until, interval: interval, now: at(now))
+                return ScheduledBottle(plan, interval: interval, holdRequest: holdRequest)
             }
             for effect in machine.handle(.plans(days), at: at(now)) {
                 switch effect {
@@ -149,14 +150,14 @@ private struct Shelf {
         shelf.watched[one.id] = 0...2000
         shelf.run(until: 305)
         #expect(!shelf.machine.isHolding)
-        _ = shelf.machine.handle(.poke(nil), at: at(shelf.now))
+        _ = shelf.machine.handle(.pollNow(nil), at: at(shelf.now))
         shelf.run(until: 307)
         #expect(shelf.machine.isHolding)
     }
 
     @Test func `a lost connection is reopened with growing pauses`() {
         var shelf = Shelf()
-        shelf.rhythm = .every(seconds: 600)
+        shelf.interval = .every(seconds: 600)
         shelf.watched[one.id] = 100...2000
         shelf.run(until: 101)
         var pauses: [Double] = []
@@ -208,7 +209,7 @@ private struct Shelf {
         shelf.run(until: 250)
         #expect(shelf.machine.isHolding && shelf.seen.allSatisfy { $0 < 1.2 })
         #expect(shelf.polls(of: one).count < 8, "\(shelf.polls)")
-        shelf.rhythm = .resting(seconds: 20_000)
+        shelf.interval = .resting(seconds: 20_000)
         shelf.run(until: 1000)
         #expect(!shelf.machine.isHolding)
     }
@@ -217,16 +218,16 @@ private struct Shelf {
         final class Clock: Sendable { let now = Mutex(at(0)) }
         let clock = Clock()
         func pass(to seconds: Double) { clock.now.withLock { $0 = at(seconds) } }
-        let onlookers = ActiveViewers { clock.now.withLock { $0 } }
-        #expect(onlookers.until == nil)
-        #expect(onlookers.glance())
-        #expect(!onlookers.begin())
+        let viewers = ActiveViewers { clock.now.withLock { $0 } }
+        #expect(viewers.until == nil)
+        #expect(viewers.glance())
+        #expect(!viewers.begin())
         pass(to: 100)
-        #expect(onlookers.until == at(160))
-        onlookers.end()
+        #expect(viewers.until == at(160))
+        viewers.end()
         pass(to: 150)
-        #expect(onlookers.until == at(160) && !onlookers.glance())
+        #expect(viewers.until == at(160) && !viewers.glance())
         pass(to: 300)
-        #expect(onlookers.until == at(210) && onlookers.begin())
+        #expect(viewers.until == at(210) && viewers.begin())
     }
 }

@@ -34,7 +34,7 @@ import TrackerCore
         let moments = Mutex<[Double]>([])
         let (stream, done) = AsyncStream.makeStream(of: Void.self)
         let surroundings = PollService.Surroundings(
-            look: { [BottleDay(BottlePlan(id: "b1"), rhythm: .every(seconds: 600))] },
+            look: { [ScheduledBottle(BottlePlan(id: "b1"), interval: .every(seconds: 600))] },
             options: { _ in PollOptions(zone: .utc) },
             poll: { _ in
                 let seen = moments.withLock { moments in
@@ -60,7 +60,7 @@ import TrackerCore
             PollService.Surroundings(
                 look: {
                     BottlePlan.plans(wanted: [], own: polls.withLock { $0 } == 0 ? [] : red).map {
-                        BottleDay($0, rhythm: .every(seconds: 600))
+                        ScheduledBottle($0, interval: .every(seconds: 600))
                     }
                 },
                 options: { _ in PollOptions(zone: .utc) },

@@ -13,8 +13,8 @@ private func at(_ seconds: Int64) -> MonotonicInstant {
     MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(seconds))
 }
 
-private func plans(_ plans: [BottlePlan], _ rhythm: PollSchedule? = nil) -> ServiceMachine.Event {
-    .plans(plans.map { BottleDay($0, rhythm: rhythm) })
+private func plans(_ plans: [BottlePlan], _ interval: PollSchedule? = nil) -> ServiceMachine.Event {
+    .plans(plans.map { ScheduledBottle($0, interval: interval) })
 }
 
 private func polled(_ effects: [ServiceMachine.Effect]) -> BottlePlan.ID? {
@@ -64,12 +64,12 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         var machine = ServiceMachine()
         let look = plans([bottle(1)], .every(seconds: 600))
         _ = machine.handle(look, at: at(0))
-        _ = machine.handle(.poke(nil), at: at(5))
+        _ = machine.handle(.pollNow(nil), at: at(5))
         _ = machine.handle(.pollOver(PollReport()), at: at(10))
         #expect(polled(machine.handle(look, at: at(10))) == bottle(1).id)
         _ = machine.handle(.pollOver(PollReport()), at: at(20))
         #expect(polled(machine.handle(look, at: at(20))) == nil, "Once.")
-        _ = machine.handle(.poke(bottle(1).id), at: at(30))
+        _ = machine.handle(.pollNow(bottle(1).id), at: at(30))
         #expect(machine.nextDeadline == at(30))
         #expect(polled(machine.handle(look, at: at(30))) == bottle(1).id)
     }
@@ -148,13 +148,13 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         var poked: Set<BottlePlan.ID> = []
         var lastEnded: [BottlePlan.ID: MonotonicInstant] = [:]
         var polls = 0
-        var rhythms = Dictionary(uniqueKeysWithValues: bottles.map { ($0.id, PollSchedule.every(seconds: 60)) })
+        var intervals = Dictionary(uniqueKeysWithValues: bottles.map { ($0.id, PollSchedule.every(seconds: 60)) })
         while polls < 400 {
             if Int.random(in: 0..<10, using: &random) == 0, let one = bottles.randomElement(using: &random) {
-                rhythms[one.id] = .every(seconds: [60, 120, 300, 600].randomElement(using: &random) ?? 60)
+                intervals[one.id] = .every(seconds: [60, 120, 300, 600].randomElement(using: &random) ?? 60)
             }
             if Int.random(in: 0..<6, using: &random) == 0, let one = bottles.randomElement(using: &random) {
-                _ = machine.handle(.poke(one.id), at: now)
+                _ = machine.handle(.pollNow(one.id), at: now)
                 poked.insert(one.id)
             }
             let effects = polling != nil && pollEnds <= now ? machine.handle(.pollOver(PollReport()), at: now) : []
@@ -163,7 +163,8 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
                 lastEnded[done] = now
                 polling = nil
             }
-            if let next = polled(machine.handle(.plans(bottles.map { BottleDay($0, rhythm: rhythms[$0.id]) }), at: now))
+            if let next = polled(
+                machine.handle(.plans(bottles.map { ScheduledBottle($0, interval: intervals[$0.id]) }), at: now))
             {
                 #expect(polling == nil, "seed \(seed): two polls at once")
                 polling = next
@@ -177,7 +178,7 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
                 for id in waiting.keys { waiting[id]? += 1 }
             }
             for one in bottles where one.id != polling {
-                guard case .every(let seconds) = rhythms[one.id] else { continue }
+                guard case .every(let seconds) = intervals[one.id] else { continue }
                 let isDue =
                     poked.contains(one.id)
                     || lastEnded[one.id].map { $0.advanced(by: .seconds(seconds)) <= now } ?? true

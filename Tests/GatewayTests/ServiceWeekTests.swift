@@ -88,12 +88,12 @@ private struct Person {
         var now = MonotonicInstant(nanoseconds: 0)
         func wall() -> Instant { Instant(milliseconds: monday.milliseconds + now.nanoseconds / 1_000_000) }
         let end = MonotonicInstant(nanoseconds: 0).advanced(by: .seconds(7 * 86_400))
-        var rhythms: [[PollSchedule]] = [[], []]
+        var intervals: [[PollSchedule]] = [[], []]
         var facts = people.map { $0.facts(.utc) }
         while now < end {
             let present = facts.map { PollPlan.rhythm($0, now: wall()) }
             let effects = machine.handle(
-                .plans(zip(plans, present).map { BottleDay($0, rhythm: $1) }), at: now)
+                .plans(zip(plans, present).map { ScheduledBottle($0, interval: $1) }), at: now)
             var polls = effects.compactMap {
                 if case .poll(let plan, let history, _) = $0 { (plan, history) } else { nil }
             }
@@ -125,7 +125,7 @@ private struct Person {
             now = now.advanced(by: MonotonicInstant(nanoseconds: 0).duration(to: rig.now))
             air = rig.peer
             people[index].polls.append((start, wall()))
-            rhythms[index].append(present[index])
+            intervals[index].append(present[index])
             if report.new > 0 { facts[index] = people[index].facts(.utc) }
             _ = machine.handle(.pollOver(report), at: now)
         }
@@ -143,9 +143,9 @@ private struct Person {
             // later.
             for (number, (before, next)) in zip(person.polls, person.polls.dropFirst()).enumerated() {
                 let pause = before.end.seconds(to: next.start)
-                guard case .every(let seconds) = rhythms[index][number + 1] else { continue }
+                guard case .every(let seconds) = intervals[index][number + 1] else { continue }
                 #expect(
-                    pause >= seconds - 0.001 || rhythms[index][number + 1] != rhythms[index][number],
+                    pause >= seconds - 0.001 || intervals[index][number + 1] != intervals[index][number],
                     "seed \(seed): polled after \(pause) s, not \(seconds) s")
                 // The second user's quiet hours are 23:00 to 09:00. The first is polled around the clock.
                 let longest = index == 1 && before.end.seconds(to: next.start) > 700 ? 36_600.0 : 600

@@ -12,7 +12,7 @@ package actor GatewayDriver {
         /// Entries that were appended to the journal, each with its outcome.
         package var journaled: @Sendable ([JournalEntry], [JournalOutcome]) -> Void = { _, _ in }
         /// Called when the bottle sends data without a request, in a poll or on a kept connection.
-        package var stirred: @Sendable () -> Void = {}
+        package var reported: @Sendable () -> Void = {}
         /// Called when a kept connection is lost.
         package var lost: @Sendable () -> Void = {}
         /// Today's total in ml; `nil` if there is none.
@@ -137,7 +137,7 @@ package actor GatewayDriver {
         case .lit(let bottle, let light):
             outlets.attempt("Saving the bottle's light failed") { try outlets.lit(bottle, light) }
         case .journaled(let entries, let outcomes): outlets.journaled(entries, outcomes)
-        case .report: outlets.stirred()
+        case .report: outlets.reported()
         case .diagnostic(let diagnostic): outlets.diagnostic(diagnostic)
         case .progress(let progress): outlets.progress(progress)
         case .done(let report): finish(report)
@@ -149,7 +149,7 @@ package actor GatewayDriver {
     private func between(_ event: PollEvent) {
         guard case .link(let event) = event else { return }
         switch current?.note(event) {
-        case .stirred: context?.outlets.stirred()
+        case .reported: context?.outlets.reported()
         case .lost:
             current = nil
             context?.outlets.lost()

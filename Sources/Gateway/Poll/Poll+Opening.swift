@@ -16,8 +16,8 @@ enum Opening: Hashable, Sendable {
     }
 }
 
-package enum ConnectionNews: Hashable, Sendable {
-    case stirred
+package enum ConnectionEvent: Hashable, Sendable {
+    case reported
     case lost
 }
 
@@ -262,7 +262,7 @@ extension Poll {
     package var isHolding: Bool { if case .held = state { true } else { false } }
 
     /// Handles a link event while no poll is running.
-    package mutating func note(_ event: CentralEvent) -> ConnectionNews? {
+    package mutating func note(_ event: CentralEvent) -> ConnectionEvent? {
         guard case .held(var session) = state else { return nil }
         switch event {
         case .disconnected, .unavailable:
@@ -273,7 +273,7 @@ extension Poll {
             // Log bytes without a current request belong to an earlier request.
             if (try? Frame(decoding: value))?.operation != .report { session.log.isBehind = true }
             state = .held(session)
-            return .stirred
+            return .reported
         default: break
         }
         state = .held(session)

@@ -58,16 +58,16 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
 }
 
 /// A plan with the poll interval and the connection that it needs now.
-package struct BottleDay: Sendable {
+package struct ScheduledBottle: Sendable {
     package var plan: BottlePlan
     /// The poll interval; `nil` if it is unknown.
-    package var rhythm: PollSchedule?
+    package var interval: PollSchedule?
     /// Whether the connection of the bottle is kept between polls.
-    package var wish: HoldRequest?
+    package var holdRequest: HoldRequest?
 
-    package init(_ plan: BottlePlan, rhythm: PollSchedule? = nil, wish: HoldRequest? = nil) {
+    package init(_ plan: BottlePlan, interval: PollSchedule? = nil, holdRequest: HoldRequest? = nil) {
         self.plan = plan
-        self.rhythm = rhythm
-        self.wish = wish
+        self.interval = interval
+        self.holdRequest = holdRequest
     }
 }

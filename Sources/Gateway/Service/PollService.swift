@@ -6,7 +6,7 @@ package actor PollService {
     /// The dependencies of the service. All but `poll` must return soon.
     package struct Surroundings: Sendable {
         /// Reads the bottles and their poll intervals, which other programs may have changed.
-        package var look: @Sendable () async -> [BottleDay]
+        package var look: @Sendable () async -> [ScheduledBottle]
         /// The options for a poll of this bottle; `nil` if they are unknown. Then no bottle may be drained.
         package var options: @Sendable (BottlePlan) async -> PollOptions?
         /// Performs one poll. Polls of one service never overlap.
@@ -19,7 +19,7 @@ package actor PollService {
         package var say: @Sendable (ServiceNews) async -> Void
 
         package init(
-            look: @escaping @Sendable () async -> [BottleDay],
+            look: @escaping @Sendable () async -> [ScheduledBottle],
             options: @escaping @Sendable (BottlePlan) async -> PollOptions?,
             poll: @escaping @Sendable (PollOptions) async -> PollReport,
             isConnected: @escaping @Sendable () async -> Bool = { false },
@@ -48,9 +48,9 @@ package actor PollService {
     private var pause: Task<Void, Never>?
     /// The latest end of the current pause.
     private var pauseEnds: MonotonicInstant?
-    private var isPoked = false
+    private var isPollRequested = false
     /// Whether an event since the last check may have made another check due.
-    private var isStirred = false
+    private var isCheckRequested = false
     private var jobs: [(options: PollOptions, done: CheckedContinuation<PollReport, Never>)] = []
     private var isOver = false
     private static let jobLimit = 8
@@ -65,17 +65,18 @@ package actor PollService {
         var wall = WallClock(clock)
         while !Task.isCancelled {
             await runJobs()
-            isStirred = false
+            isCheckRequested = false
             let found = await surroundings.look()
             if wall.hasJumped(clock) {
                 wall = WallClock(clock)
-                isPoked = true
+                isPollRequested = true
             }
             // Handle the request before the plans, in which a newly adopted bottle has another ID.
-            if isPoked { _ = machine.handle(.poke(nil), at: clock.now()) }
-            isPoked = false
+            if isPollRequested { _ = machine.handle(.pollNow(nil), at: clock.now()) }
+            isPollRequested = false
             await perform(machine.handle(.plans(found), at: clock.now()))
-            if !isPoked, !isStirred, jobs.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline {
+            if !isPollRequested, !isCheckRequested, jobs.isEmpty, !Task.isCancelled, let deadline = machine.nextDeadline
+            {
                 await rest(until: deadline, wall)
             }
         }
@@ -113,17 +114,17 @@ package actor PollService {
 
     /// Polls every bottle as soon as possible, after a change of settings or on a user's request.
     package func pollNow() {
-        isPoked = true
+        isPollRequested = true
         pause?.cancel()
     }
 
     /// Records that a client has connected, so that a connection may have to be kept.
     package func wake() {
-        isStirred = true
+        isCheckRequested = true
         pause?.cancel()
     }
 
-    package func bottleStirred() {
+    package func bottleReported() {
         _ = machine.handle(.liveReport, at: clock.now())
         wake()
     }

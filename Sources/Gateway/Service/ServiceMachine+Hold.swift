@@ -15,12 +15,12 @@ package struct HoldRequest: Hashable, Sendable {
 
     /// The effect of the setting `bottle.hold` at a moment.
     /// - Parameters:
-    ///   - onlookers: the deadline of the clients that watch; `nil`: none.
-    ///   - rhythm: a resting bottle is not kept connected, unless a client watches.
-    package init?(_ hold: BottleHold, onlookers: MonotonicInstant?, rhythm: PollSchedule?, now: MonotonicInstant) {
-        if hold != .never, let onlookers, onlookers > now {
-            self.init(until: onlookers, isWatched: true)
-        } else if hold == .always, case .every = rhythm {
+    ///   - viewers: the deadline of the clients that watch; `nil`: none.
+    ///   - interval: a resting bottle is not kept connected, unless a client watches.
+    package init?(_ hold: BottleHold, viewers: MonotonicInstant?, interval: PollSchedule?, now: MonotonicInstant) {
+        if hold != .never, let viewers, viewers > now {
+            self.init(until: viewers, isWatched: true)
+        } else if hold == .always, case .every = interval {
             self.init(until: now.advanced(by: HoldTimes.stretch), isWatched: false)
         } else {
             return nil
@@ -49,15 +49,15 @@ package enum HoldTimes {
 
     static func gap(_ emptyPolls: Int) -> Duration { min(gap * (1 << min(emptyPolls, 4)), unreported) }
 
-    static func pause(_ troubles: Int) -> Duration { min(pauses.first * (1 << min(troubles, 4)), pauses.last) }
+    static func pause(_ failures: Int) -> Duration { min(pauses.first * (1 << min(failures, 4)), pauses.last) }
 }
 
 // The kept connection: its deadline, its read interval, and the next attempt.
 extension ServiceMachine {
     struct Hold {
-        var wish: HoldRequest?
+        var holdRequest: HoldRequest?
         /// The number of consecutive failed polls and short connections.
-        var troubles = 0
+        var failures = 0
         var lostAt: MonotonicInstant?
         var freeUntil: MonotonicInstant?
         /// Whether the bottle reported its last drink.
@@ -65,85 +65,86 @@ extension ServiceMachine {
         /// The number of consecutive reports without a drink.
         var emptyPolls = 0
 
-        mutating func take(_ wish: HoldRequest?) {
-            if self.wish == nil { troubles = 0 }
-            self.wish = wish
+        mutating func take(_ holdRequest: HoldRequest?) {
+            if self.holdRequest == nil { failures = 0 }
+            self.holdRequest = holdRequest
         }
     }
 
-    func due(_ standing: Standing) -> MonotonicInstant {
-        if let urgent = standing.urgentSince { return urgent }
-        let byDay = standing.dueByDay
-        guard standing.failure != .cannotStore, let ended = standing.lastEnded else { return byDay }
-        guard let wish = standing.hold.wish, let now = lookedAt, wish.until > now else {
-            return max(byDay, standing.hold.freeUntil ?? byDay)
+    func due(_ bottle: BottleState) -> MonotonicInstant {
+        if let urgent = bottle.urgentSince { return urgent }
+        let byDay = bottle.dueByDay
+        guard bottle.failure != .cannotStore, let ended = bottle.lastEnded else { return byDay }
+        guard let holdRequest = bottle.hold.holdRequest, let now = updatedAt, holdRequest.until > now else {
+            return max(byDay, bottle.hold.freeUntil ?? byDay)
         }
-        if kept?.id == standing.plan.id {
-            if let stirredAt {
-                return min(byDay, max(stirredAt, ended.advanced(by: HoldTimes.gap(standing.hold.emptyPolls))))
+        if kept?.id == bottle.plan.id {
+            if let reportedAt {
+                return min(byDay, max(reportedAt, ended.advanced(by: HoldTimes.gap(bottle.hold.emptyPolls))))
             }
-            let isQuick = wish.isWatched && !standing.hold.reportsDrinks
+            let isQuick = holdRequest.isWatched && !bottle.hold.reportsDrinks
             return min(byDay, ended.advanced(by: isQuick ? HoldTimes.unreported : HoldTimes.reported))
         }
-        let start = max(ended, standing.hold.lostAt ?? ended)
-        let isShared = kept.map { kept in standings.contains { $0.plan.id == kept.id && $0.isWanted(now) } } ?? false
+        let start = max(ended, bottle.hold.lostAt ?? ended)
+        let isShared = kept.map { kept in bottles.contains { $0.plan.id == kept.id && $0.isWanted(now) } } ?? false
         let wanted =
-            switch (isShared, standing.failure == nil) {
+            switch (isShared, bottle.failure == nil) {
             case (true, true): start.advanced(by: HoldTimes.share)
             // A bottle that does not respond takes no time from one that does.
             case (true, false): byDay
-            case (false, _): start.advanced(by: HoldTimes.pause(standing.hold.troubles))
+            case (false, _): start.advanced(by: HoldTimes.pause(bottle.hold.failures))
             }
-        return max(min(byDay, wanted), standing.hold.freeUntil ?? ended)
+        return max(min(byDay, wanted), bottle.hold.freeUntil ?? ended)
     }
 
     var disconnectDue: MonotonicInstant? {
         guard let kept else { return nil }
-        guard let wish = standings.first(where: { $0.plan.id == kept.id })?.hold.wish else { return kept.since }
-        return min(wish.until, kept.since.advanced(by: HoldTimes.stretch))
+        guard let holdRequest = bottles.first(where: { $0.plan.id == kept.id })?.hold.holdRequest else {
+            return kept.since
+        }
+        return min(holdRequest.until, kept.since.advanced(by: HoldTimes.stretch))
     }
 
     mutating func disconnect(_ now: MonotonicInstant) {
-        if let kept, let index = standings.firstIndex(where: { $0.plan.id == kept.id }), standings[index].isWanted(now)
-        {
-            standings[index].hold.freeUntil = now.advanced(by: HoldTimes.turn)
+        if let kept, let index = bottles.firstIndex(where: { $0.plan.id == kept.id }), bottles[index].isWanted(now) {
+            bottles[index].hold.freeUntil = now.advanced(by: HoldTimes.turn)
         }
-        (kept, stirredAt) = (nil, nil)
+        (kept, reportedAt) = (nil, nil)
     }
 
     mutating func loseConnection(_ now: MonotonicInstant) {
         guard let lost = kept else { return }
-        (kept, stirredAt) = (nil, nil)
-        guard let index = standings.firstIndex(where: { $0.plan.id == lost.id }) else { return }
-        standings[index].hold.lostAt = now
+        (kept, reportedAt) = (nil, nil)
+        guard let index = bottles.firstIndex(where: { $0.plan.id == lost.id }) else { return }
+        bottles[index].hold.lostAt = now
         let isStable = lost.since.duration(to: now) >= HoldTimes.pauses.last
-        standings[index].hold.troubles = isStable ? 0 : standings[index].hold.troubles + 1
+        bottles[index].hold.failures = isStable ? 0 : bottles[index].hold.failures + 1
     }
 
     mutating func beginPoll(_ index: Int) {
-        isCausedByReport = stirredAt != nil && kept?.id == standings[index].plan.id
-        stirredAt = nil
-        standings[index].hold.freeUntil = nil
+        isCausedByReport = reportedAt != nil && kept?.id == bottles[index].plan.id
+        reportedAt = nil
+        bottles[index].hold.freeUntil = nil
     }
 
     mutating func noteConnection(_ index: Int, _ report: PollReport, _ now: MonotonicInstant) {
-        let id = standings[index].plan.id
+        let id = bottles[index].plan.id
         let wasKept = kept?.id == id
-        if wasKept, report.new > 0 { standings[index].hold.reportsDrinks = isCausedByReport }
+        if wasKept, report.new > 0 { bottles[index].hold.reportsDrinks = isCausedByReport }
         if report.new > 0 {
-            standings[index].hold.emptyPolls = 0
+            bottles[index].hold.emptyPolls = 0
         } else if isCausedByReport {
-            standings[index].hold.emptyPolls += 1
+            bottles[index].hold.emptyPolls += 1
         }
-        if report.failure != nil { standings[index].hold.troubles += 1 }
+        if report.failure != nil { bottles[index].hold.failures += 1 }
         guard report.isConnected else {
-            (kept, stirredAt) = (nil, nil)
+            (kept, reportedAt) = (nil, nil)
             return
         }
         if !wasKept { kept = (id, now) }
     }
 }
 
-extension ServiceMachine.Standing {
-    func isWanted(_ now: MonotonicInstant) -> Bool { hold.wish.map { $0.until > now } ?? false }
+extension ServiceMachine.BottleState {
+    func isWanted(_ now: MonotonicInstant) -> Bool { hold.holdRequest.map { $0.until > now } ?? false }
 }

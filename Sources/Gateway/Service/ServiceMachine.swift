@@ -12,9 +12,9 @@ package struct ServiceMachine: Sendable {
     package enum Event: Sendable {
         /// The bottles and their poll intervals, as far as known. Required at `nextDeadline`, and accepted at any time:
         /// this starts the next poll if one is due.
-        case plans([BottleDay])
+        case plans([ScheduledBottle])
         /// Poll at once: a user's request, changed settings, or a change of the clock. `nil`: every bottle.
-        case poke(BottlePlan.ID?)
+        case pollNow(BottlePlan.ID?)
         case liveReport
         case connectionLost
         /// Start no other poll.
@@ -33,9 +33,9 @@ package struct ServiceMachine: Sendable {
         case say(ServiceNews)
     }
 
-    struct Standing {
+    struct BottleState {
         var plan: BottlePlan
-        var rhythm: PollSchedule?
+        var interval: PollSchedule?
         var asOf: MonotonicInstant
         /// The time of a request for an immediate poll.
         var urgentSince: MonotonicInstant?
@@ -50,11 +50,11 @@ package struct ServiceMachine: Sendable {
         var dueByDay: MonotonicInstant {
             // Poll once when the service starts, at any hour, to show that it works (A7).
             guard let lastEnded else { return asOf }
-            if failure == .cannotStore { return lastEnded.advanced(by: ServiceMachine.patience) }
-            switch rhythm {
+            if failure == .cannotStore { return lastEnded.advanced(by: ServiceMachine.fallbackInterval) }
+            switch interval {
             case .every(let seconds): return lastEnded.advanced(by: .seconds(seconds))
             case .resting(let seconds): return asOf.advanced(by: .seconds(seconds))
-            case nil: return lastEnded.advanced(by: ServiceMachine.patience)
+            case nil: return lastEnded.advanced(by: ServiceMachine.fallbackInterval)
             }
         }
 
@@ -63,19 +63,19 @@ package struct ServiceMachine: Sendable {
     }
 
     /// The wait for a bottle whose interval is unknown, or whose drinks cannot be stored.
-    static let patience = Duration.seconds(600)
+    static let fallbackInterval = Duration.seconds(600)
     /// The interval of queries for the poll interval, which a drink, a setting or another zone may change.
-    private static let lookEvery = Duration.seconds(60)
+    private static let updateInterval = Duration.seconds(60)
 
-    var standings: [Standing] = []
+    var bottles: [BottleState] = []
     /// The bottle of the kept connection, and its start.
     var kept: (id: BottlePlan.ID, since: MonotonicInstant)?
     /// When the connected bottle first sent data that has not been read.
-    var stirredAt: MonotonicInstant?
+    var reportedAt: MonotonicInstant?
     /// Whether the current poll was caused by a report of the bottle.
     var isCausedByReport = false
     private var polling: BottlePlan.ID?
-    var lookedAt: MonotonicInstant?
+    var updatedAt: MonotonicInstant?
     private var isStopped = false
 
     package init() {}
@@ -83,12 +83,12 @@ package struct ServiceMachine: Sendable {
     /// The time at which `plans` is required; `nil` during a poll, and after `stop`.
     package var nextDeadline: MonotonicInstant? {
         guard polling == nil, !isStopped else { return nil }
-        let look = lookedAt?.advanced(by: Self.lookEvery)
-        return (standings.map(due) + [look, disconnectDue].compactMap { $0 }).min()
+        let look = updatedAt?.advanced(by: Self.updateInterval)
+        return (bottles.map(due) + [look, disconnectDue].compactMap { $0 }).min()
     }
 
     /// The time at which the next poll is due; `nil` during a poll, and without a bottle.
-    package var nextPoll: MonotonicInstant? { polling == nil && !isStopped ? standings.map(due).min() : nil }
+    package var nextPoll: MonotonicInstant? { polling == nil && !isStopped ? bottles.map(due).min() : nil }
 
     package var isHolding: Bool { kept != nil }
 
@@ -106,14 +106,14 @@ package struct ServiceMachine: Sendable {
                 effects.append(.disconnect)
             }
             if let next = next(now) { effects.append(next) }
-        case .poke(let id):
-            for index in standings.indices where id == nil || standings[index].plan.id == id { makeUrgent(index, now) }
+        case .pollNow(let id):
+            for index in bottles.indices where id == nil || bottles[index].plan.id == id { makeUrgent(index, now) }
         case .liveReport:
-            if kept != nil || polling != nil { stirredAt = stirredAt ?? now }
+            if kept != nil || polling != nil { reportedAt = reportedAt ?? now }
         case .connectionLost:
             if polling == nil { loseConnection(now) }
         case .jobOver(let report):
-            if !report.isConnected { (kept, stirredAt) = (nil, nil) }
+            if !report.isConnected { (kept, reportedAt) = (nil, nil) }
         case .pollOver(let report):
             effects += over(report, now)
         case .stop:
@@ -122,10 +122,10 @@ package struct ServiceMachine: Sendable {
         return effects
     }
 
-    private mutating func take(_ days: [BottleDay], _ now: MonotonicInstant) {
-        lookedAt = now
-        let before = standings
-        standings = days.map { day in
+    private mutating func take(_ days: [ScheduledBottle], _ now: MonotonicInstant) {
+        updatedAt = now
+        let before = bottles
+        bottles = days.map { day in
             let plan = day.plan
             // A newly adopted bottle was polled under the plan of the first bottle that responds.
             let known =
@@ -134,43 +134,43 @@ package struct ServiceMachine: Sendable {
                     old.met.map(plan.has) == true && !days.contains { $0.plan.id == old.plan.id }
                 }
             if let known, known.plan.id != plan.id, kept?.id == known.plan.id { kept?.id = plan.id }
-            var standing = known ?? Standing(plan: plan, asOf: now)
-            standing.plan = plan
-            standing.rhythm = day.rhythm
-            standing.hold.take(day.wish)
+            var bottle = known ?? BottleState(plan: plan, asOf: now)
+            bottle.plan = plan
+            bottle.interval = day.interval
+            bottle.hold.take(day.holdRequest)
             // A bottle without a poll has been due since it was first seen.
-            if standing.lastEnded != nil { standing.asOf = now }
-            return standing
+            if bottle.lastEnded != nil { bottle.asOf = now }
+            return bottle
         }
     }
 
     private mutating func makeUrgent(_ index: Int, _ now: MonotonicInstant) {
-        guard standings[index].urgentSince == nil else { return }
+        guard bottles[index].urgentSince == nil else { return }
         // A due bottle keeps its position; the polled bottle has just had its turn.
-        standings[index].urgentSince = standings[index].plan.id == polling ? now : min(now, due(standings[index]))
+        bottles[index].urgentSince = bottles[index].plan.id == polling ? now : min(now, due(bottles[index]))
     }
 
     /// Handles the end of a poll. A request during the poll stays open, because it may have come too late for this one.
     private mutating func over(_ report: PollReport, _ now: MonotonicInstant) -> [Effect] {
         guard let id = polling else { return [] }
         polling = nil
-        guard let index = standings.firstIndex(where: { $0.plan.id == id }) else {
+        guard let index = bottles.firstIndex(where: { $0.plan.id == id }) else {
             kept = report.isConnected ? (id, now) : nil
             return []
         }
-        let before = standings[index].failure
-        standings[index].lastEnded = now
-        standings[index].history = report.history
+        let before = bottles[index].failure
+        bottles[index].lastEnded = now
+        bottles[index].history = report.history
         noteConnection(index, report, now)
-        if report.failure?.kind != .notOurs, let met = report.identity { standings[index].met = met }
+        if report.failure?.kind != .notOurs, let met = report.identity { bottles[index].met = met }
         if let failure = report.failure {
             guard failure.kind != .interrupted else { return [] }
-            standings[index].failure = failure.kind
-            return [.say(.failed(standings[index].plan, failure, isNew: failure.kind != before))]
+            bottles[index].failure = failure.kind
+            return [.say(.failed(bottles[index].plan, failure, isNew: failure.kind != before))]
         }
-        standings[index].failure = nil
+        bottles[index].failure = nil
         var news: [Effect] = []
-        let plan = standings[index].plan
+        let plan = bottles[index].plan
         if report.isAdopted { news.append(.say(.adopted(plan, report))) }
         if before != nil { news.append(.say(.answersAgain(plan))) }
         if report.received > 0 || report.quarantined > 0 { news.append(.say(.brought(plan, report))) }
@@ -179,14 +179,14 @@ package struct ServiceMachine: Sendable {
 
     private mutating func next(_ now: MonotonicInstant) -> Effect? {
         guard polling == nil, !isStopped else { return nil }
-        let first = standings.indices.filter { due(standings[$0]) <= now }.min { left, right in
-            (due(standings[left]), standings[left].before) < (due(standings[right]), standings[right].before)
+        let first = bottles.indices.filter { due(bottles[$0]) <= now }.min { left, right in
+            (due(bottles[left]), bottles[left].before) < (due(bottles[right]), bottles[right].before)
         }
         guard let first else { return nil }
-        polling = standings[first].plan.id
-        standings[first].urgentSince = nil
+        polling = bottles[first].plan.id
+        bottles[first].urgentSince = nil
         beginPoll(first)
-        return .poll(standings[first].plan, standings[first].history, keeps: standings[first].isWanted(now))
+        return .poll(bottles[first].plan, bottles[first].history, keeps: bottles[first].isWanted(now))
     }
 }
 
