@@ -46,7 +46,7 @@ struct PollJSON: Encodable {
         if report.isAdopted { try keys.encode(true, forKey: .adopted) }
         if !report.recovery.isEmpty {
             try keys.encode(
-                report.recovery.map { Step(rung: $0.rung.rawValue, reason: $0.reason, outcome: $0.outcome) },
+                report.recovery.map { Step(rung: $0.action.rawValue, reason: $0.reason, outcome: $0.outcome) },
                 forKey: .recovery)
         }
         if let failure = report.failure {

@@ -95,7 +95,7 @@ final class PollRecorder: Sendable {
             """
         )
         lines += report.recovery.map {
-            "recovery: \($0.rung.rawValue): \($0.reason)\($0.outcome.map { ": \($0)" } ?? "")"
+            "recovery: \($0.action.rawValue): \($0.reason)\($0.outcome.map { ": \($0)" } ?? "")"
         }
         if isTruncated { lines.append("The capture is truncated.") }
         return lines.joined(separator: "\n")

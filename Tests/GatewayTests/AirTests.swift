@@ -88,7 +88,7 @@ private struct Air: ScriptedPeer {
         var rig = EngineRig(options: options(), peer: air, start: evening, hasRadio: true)
         let report = try rig.run()
         #expect(report.failure == nil && report.new == 4, "\(String(describing: report.failure))")
-        #expect(report.recovery.map(\.rung) == [.forget])
+        #expect(report.recovery.map(\.action) == [.forget])
         #expect(rig.peer.discoveries == 2)
     }
 

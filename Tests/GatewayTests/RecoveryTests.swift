@@ -10,21 +10,21 @@ import TrackerCore
         var error: LinkError
         var kind: PollFailure.Kind
         /// Recovery steps over a radio, without permission to power-cycle.
-        var rungs: [RecoveryAction]
+        var actions: [RecoveryAction]
         var testDescription: String { error.code.rawValue }
     }
 
     static let classes: [Class] = [
-        Class(error: LinkError(.noAdapter, "No adapter."), kind: .noAdapter, rungs: []),
-        Class(error: LinkError(.poweredOff, "Off."), kind: .bluetoothOff, rungs: []),
-        Class(error: LinkError(.permissionDenied, "No."), kind: .permissionDenied, rungs: []),
+        Class(error: LinkError(.noAdapter, "No adapter."), kind: .noAdapter, actions: []),
+        Class(error: LinkError(.poweredOff, "Off."), kind: .bluetoothOff, actions: []),
+        Class(error: LinkError(.permissionDenied, "No."), kind: .permissionDenied, actions: []),
         Class(
             error: LinkError(.connectFailed, "Abort.", isTransient: true), kind: .connectFailed,
-            rungs: [.retry, .disconnect, .forget]),
+            actions: [.retry, .disconnect, .forget]),
         Class(
             error: LinkError(.inProgress, "Busy.", isTransient: true), kind: .connectFailed,
-            rungs: [.disconnect, .forget]),
-        Class(error: LinkError(.system, "Odd."), kind: .connectFailed, rungs: [.retry, .disconnect, .forget]),
+            actions: [.disconnect, .forget]),
+        Class(error: LinkError(.system, "Odd."), kind: .connectFailed, actions: [.retry, .disconnect, .forget]),
     ]
 
     @Test(arguments: classes) func `each error class has its recovery steps`(_ kind: Class) throws {
@@ -35,12 +35,12 @@ import TrackerCore
         var rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: true)
         let report = try rig.run()
         #expect(report.failure?.kind == kind.kind)
-        #expect(report.recovery.map(\.rung) == kind.rungs)
+        #expect(report.recovery.map(\.action) == kind.actions)
         #expect(report.recovery.allSatisfy { !$0.reason.isEmpty })
         #expect(report.history.suspectPeer == "unix:test.sock")
         // With one failure fewer the poll succeeds.
-        guard !kind.rungs.isEmpty else { return }
-        bottle.connectFailures = Array(repeating: kind.error, count: kind.rungs.count)
+        guard !kind.actions.isEmpty else { return }
+        bottle.connectFailures = Array(repeating: kind.error, count: kind.actions.count)
         rig = EngineRig(options: options(), peer: bottle, start: evening, hasRadio: true)
         #expect(try rig.run().new == 1)
     }
@@ -54,7 +54,7 @@ import TrackerCore
         rig = EngineRig(options: options { $0.allowPowerCycle = true }, peer: bottle, start: evening, hasRadio: true)
         let report = try rig.run()
         #expect(report.new == 1)
-        #expect(report.recovery == [RecoveryStep(rung: .powerCycle, reason: "Off.", outcome: "done")])
+        #expect(report.recovery == [RecoveryStep(action: .powerCycle, reason: "Off.", outcome: "done")])
     }
 
     @Test func `a missing socket is not retried`() throws {
@@ -92,7 +92,7 @@ import TrackerCore
             let report = try rig.run()
             #expect(report.failure == nil, "before notification \(place)")
             #expect([report.received, report.new, journal.entries.count, rig.peer.records.count] == [40, 40, 40, 0])
-            #expect(report.recovery.map(\.rung).allSatisfy { $0 == .retry })
+            #expect(report.recovery.map(\.action).allSatisfy { $0 == .retry })
         }
     }
 

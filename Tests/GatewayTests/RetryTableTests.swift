@@ -11,11 +11,11 @@ import Testing
         let rule = try #require(rules.first)
         #expect(rules.count == 1)
         // A poll has 30 s (tracker spec A8) for attempts: pauses take at most a fifth.
-        #expect(rule.pause * rule.rungs.count <= PollLimits().poll / 5)
+        #expect(rule.pause * rule.actions.count <= PollLimits().poll / 5)
         // Power-cycling disturbs other connections most, so it is the last step. A gentler step precedes `forget`.
-        #expect(rule.rungs.dropLast().allSatisfy { $0 != .powerCycle })
-        if let first = rule.rungs.firstIndex(of: .forget) {
-            #expect(!rule.rungs[first...].contains { $0 == .retry || $0 == .disconnect })
+        #expect(rule.actions.dropLast().allSatisfy { $0 != .powerCycle })
+        if let first = rule.actions.firstIndex(of: .forget) {
+            #expect(!rule.actions[first...].contains { $0 == .retry || $0 == .disconnect })
         }
     }
 

@@ -18,12 +18,12 @@ package enum RecoveryAction: String, Hashable, Sendable, CaseIterable {
 }
 
 package struct RecoveryStep: Hashable, Sendable {
-    package var rung: RecoveryAction
+    package var action: RecoveryAction
     package var reason: String
     package var outcome: String?
 
-    package init(rung: RecoveryAction, reason: String, outcome: String? = nil) {
-        self.rung = rung
+    package init(action: RecoveryAction, reason: String, outcome: String? = nil) {
+        self.action = action
         self.reason = reason
         self.outcome = outcome
     }
@@ -32,15 +32,15 @@ package struct RecoveryStep: Hashable, Sendable {
 /// The recovery from one class of link error: the n-th error takes the n-th step; after the last step the poll fails.
 struct RetryRule: Sendable {
     let code: LinkError.Code
-    let rungs: [RecoveryAction]
+    let actions: [RecoveryAction]
     let pause: Duration
     let failure: PollFailure.Kind
 
     init(
-        _ code: LinkError.Code, _ rungs: [RecoveryAction], pause: Duration = .milliseconds(300),
+        _ code: LinkError.Code, _ actions: [RecoveryAction], pause: Duration = .milliseconds(300),
         failure: PollFailure.Kind
     ) {
-        (self.code, self.rungs, self.pause, self.failure) = (code, rungs, pause, failure)
+        (self.code, self.actions, self.pause, self.failure) = (code, actions, pause, failure)
     }
 }
 
@@ -74,12 +74,12 @@ package enum RetryTable {
     static func rule(for code: LinkError.Code) -> RetryRule { rules.first { $0.code == code } ?? system }
 
     /// The step for the `count`-th error (from 0) of this class; `nil` when none is left.
-    static func rung(for error: LinkError, count: Int, hasRadio: Bool, allowPowerCycle: Bool) -> RecoveryAction? {
+    static func action(for error: LinkError, count: Int, hasRadio: Bool, allowPowerCycle: Bool) -> RecoveryAction? {
         // A missing socket is a final error. Only over the air can a missing response have another cause.
         guard hasRadio || error.isTransient else { return nil }
-        let rungs = rule(for: error.code).rungs.filter { rung in
-            (hasRadio || !rung.needsRadio) && (allowPowerCycle || rung != .powerCycle)
+        let actions = rule(for: error.code).actions.filter { action in
+            (hasRadio || !action.needsRadio) && (allowPowerCycle || action != .powerCycle)
         }
-        return rungs.indices.contains(count) ? rungs[count] : nil
+        return actions.indices.contains(count) ? actions[count] : nil
     }
 }

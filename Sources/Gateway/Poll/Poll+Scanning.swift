@@ -122,23 +122,25 @@ extension Poll {
         let count = failures[error.code, default: 0]
         failures[error.code] = count + 1
         let isOver = now >= end || connections >= limits.sessions
-        let rung =
+        let action =
             isOver
             ? nil
-            : RetryTable.rung(for: error, count: count, hasRadio: hasRadio, allowPowerCycle: options.allowPowerCycle)
+            : RetryTable.action(for: error, count: count, hasRadio: hasRadio, allowPowerCycle: options.allowPowerCycle)
         let rule = RetryTable.rule(for: error.code)
-        guard let rung else {
+        guard let action else {
             if hasRadio, let peer = seen?.peer { report.history.suspectPeer = peer.text }
             return close(PollFailure(rule.failure, error.description, linkError: error.code))
         }
-        climb(rung, seen?.peer, because: error.description, pause: rule.pause)
+        startRecovery(action, seen?.peer, because: error.description, pause: rule.pause)
     }
 
-    mutating func climb(_ rung: RecoveryAction, _ peer: PeerID?, because reason: String, pause: Duration = .zero) {
-        report.recovery.append(RecoveryStep(rung: rung, reason: reason))
-        say(.info, "Recovery: \(rung.words). Reason: \(reason)", code: "recovery")
+    mutating func startRecovery(
+        _ action: RecoveryAction, _ peer: PeerID?, because reason: String, pause: Duration = .zero
+    ) {
+        report.recovery.append(RecoveryStep(action: action, reason: reason))
+        say(.info, "Recovery: \(action.words). Reason: \(reason)", code: "recovery")
         let limit = now.advanced(by: limits.connect)
-        switch (rung, peer) {
+        switch (action, peer) {
         case (.forget, let peer?):
             state = .recovering(peer, until: limit)
             perform(.forget(peer))

@@ -143,7 +143,7 @@ package struct Poll: Sendable {
             finish()
         case .idle:
             if hasRadio, let stale = options.history.suspectPeer {
-                climb(.forget, PeerID(stale), because: "the last session with it ended badly")
+                startRecovery(.forget, PeerID(stale), because: "the last session with it ended badly")
             } else {
                 scan()
             }
