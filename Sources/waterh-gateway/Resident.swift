@@ -113,21 +113,21 @@ final class Resident: Sendable {
     }
 
     /// The receivers of a poll's messages and metrics.
-    func outlets(_ stir: AsyncStream<ConnectionEvent>.Continuation) -> GatewayDriver.Outlets {
+    func callbacks(_ stir: AsyncStream<ConnectionEvent>.Continuation) -> GatewayDriver.Callbacks {
         let (board, mark, log) = (board, mark, log)
-        var outlets = GatewayDriver.Outlets(desk: { [plan, store] in try plan.desk(of: store, source: "gateway") })
-        outlets.diagnostic = {
+        var callbacks = GatewayDriver.Callbacks(desk: { [plan, store] in try plan.desk(of: store, source: "gateway") })
+        callbacks.diagnostic = {
             board.show($0)
             log.log(
                 level: $0.severity == .warning ? .warning : .debug, "\(PollAdvice.words($0))", metadata: mark.metadata)
         }
-        outlets.progress = { board.show($0) }
-        outlets.reported = { stir.yield(.reported) }
-        outlets.lost = {
+        callbacks.progress = { board.show($0) }
+        callbacks.reported = { stir.yield(.reported) }
+        callbacks.lost = {
             board.lost()
             stir.yield(.lost)
         }
-        return outlets
+        return callbacks
     }
 
     /// Shows a notification that is not a reminder.

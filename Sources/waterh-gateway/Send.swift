@@ -51,11 +51,12 @@ struct Send: AsyncParsableCommand {
         if try options.bottle == nil && options.own.isEmpty && link.name.hasNeighbours { throw Adoption.missing }
         let central = try link.open()
         let watcher = Watcher(verbose: link.verbose)
-        var outlets = GatewayDriver.Outlets()
-        outlets.diagnostic = { watcher.show($0) }
-        outlets.progress = { watcher.show($0) }
+        var callbacks = GatewayDriver.Callbacks()
+        callbacks.diagnostic = { watcher.show($0) }
+        callbacks.progress = { watcher.show($0) }
         let driver = GatewayDriver(link: central, clock: .system(wall: { Machine.now() }))
-        let report = await Interruptible.run { [options, outlets] in await driver.poll(options, outlets: outlets) }
+        let report = await Interruptible.run { [options, callbacks] in await driver.poll(options, callbacks: callbacks)
+        }
         await driver.close()
         watcher.clear()
         let units = (try? place.open(hostZone: nil, for: .looking).settings().amountUnits) ?? file.units ?? .ml

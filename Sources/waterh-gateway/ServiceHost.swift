@@ -57,7 +57,7 @@ final class ServiceHost: Sendable {
                     resident.board.begin()
                     let journal: any Journal = options.job == .look ? NoJournal() : resident.store
                     let report = await driver.poll(
-                        options, journal: journal, outlets: resident.outlets(newsReceiver))
+                        options, journal: journal, callbacks: resident.callbacks(newsReceiver))
                     if let problem = recorder.end(report, keptBeside: resident.store.path, clock) {
                         log.warning("Saving the capture of this poll failed: \(problem)")
                     }

@@ -76,12 +76,12 @@ struct StoreProvider: Sendable {
         progress: @escaping @Sendable (PollProgress) -> Void = { _ in }
     ) async -> (report: PollReport, journaled: [(entry: JournalEntry, outcome: JournalOutcome)]) {
         let journaled = Mutex<[(entry: JournalEntry, outcome: JournalOutcome)]>([])
-        var outlets = GatewayDriver.Outlets(desk: { desk() })
-        (outlets.diagnostic, outlets.progress) = (show, progress)
-        outlets.journaled = { entries, outcomes in
+        var callbacks = GatewayDriver.Callbacks(desk: { desk() })
+        (callbacks.diagnostic, callbacks.progress) = (show, progress)
+        callbacks.journaled = { entries, outcomes in
             journaled.withLock { $0 += zip(entries, outcomes).map { (entry: $0, outcome: $1) } }
         }
-        let report = await driver.poll(options, journal: store, outlets: outlets)
+        let report = await driver.poll(options, journal: store, callbacks: callbacks)
         return (report, journaled.withLock { $0 })
     }
 
@@ -95,7 +95,7 @@ struct StoreProvider: Sendable {
     }
 }
 
-extension GatewayDriver.Outlets {
+extension GatewayDriver.Callbacks {
     /// Answers the questions of a poll from the store.
     /// - Parameter desk: returns the service layer with the current time.
     init(desk: @escaping @Sendable () throws -> TrackerDesk) {

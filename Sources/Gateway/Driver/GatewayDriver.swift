@@ -6,7 +6,7 @@ import TrackerCore
 /// peer that floods the link cannot fill the memory.
 package actor GatewayDriver {
     /// Callbacks of a poll. They are called between events and must return soon.
-    package struct Outlets: Sendable {
+    package struct Callbacks: Sendable {
         package var diagnostic: @Sendable (Diagnostic) -> Void = { _ in }
         package var progress: @Sendable (PollProgress) -> Void = { _ in }
         /// Entries that were appended to the journal, each with its outcome.
@@ -30,7 +30,7 @@ package actor GatewayDriver {
     private let observe: (@Sendable (LinkObservation) -> Void)?
     private var transcript = CentralTranscript()
     /// The journal and the callbacks of the current poll, or of the kept connection.
-    private var context: (journal: any Journal, outlets: Outlets)?
+    private var context: (journal: any Journal, callbacks: Callbacks)?
     /// The current poll, or the poll that kept its connection.
     private var current: Poll?
     private var waiter: CheckedContinuation<PollReport, Never>?
@@ -52,10 +52,10 @@ package actor GatewayDriver {
     /// Never throws: the report contains the error. Cancelling the task stops the poll: it disconnects, stores the
     /// records received and acknowledges nothing more. Polls of one driver never overlap.
     package func poll(
-        _ options: PollOptions, journal: any Journal = NoJournal(), outlets: Outlets = Outlets()
+        _ options: PollOptions, journal: any Journal = NoJournal(), callbacks: Callbacks = Callbacks()
     ) async -> PollReport {
         precondition(current?.isOver ?? true, "polls of one driver never overlap")
-        context = (journal, outlets)
+        context = (journal, callbacks)
         startPump()
         current = Poll(options: options, linkName: link.name, hasRadio: link.hasRadio, held: current)
         return await withTaskCancellationHandler {
@@ -109,19 +109,19 @@ package actor GatewayDriver {
             for observation in transcript.note(event, at: clock.now()) { observe(observation) }
         }
         guard var poll = current, let context, !poll.isOver || event == .start else { return between(event) }
-        let outlets = context.outlets
+        let callbacks = context.callbacks
         var events = [event][...]
         while let event = events.popFirst() {
             let effects = poll.handle(event, at: clock.now(), wall: clock.wall(), journal: context.journal)
             // Store the poll before executing its effects, because an effect may call this method again.
             current = poll
-            for effect in effects { if let answer = perform(effect, outlets) { events.append(answer) } }
+            for effect in effects { if let answer = perform(effect, callbacks) { events.append(answer) } }
         }
         if !poll.isOver { arm(poll.nextDeadline) }
     }
 
     /// Executes an effect, and returns the response if the effect has one.
-    private func perform(_ effect: PollEffect, _ outlets: Outlets) -> PollEvent? {
+    private func perform(_ effect: PollEffect, _ callbacks: Callbacks) -> PollEvent? {
         switch effect {
         case .link(let request):
             if let observe {
@@ -129,17 +129,17 @@ package actor GatewayDriver {
             }
             link.perform(request)
         case .askTodayTotal:
-            return .todayTotal(outlets.attempt("Reading today's total failed") { try outlets.todayTotal() } ?? nil)
+            return .todayTotal(callbacks.attempt("Reading today's total failed") { try callbacks.todayTotal() } ?? nil)
         case .askLight(let bottle):
             return .light(
-                outlets.attempt("Reading the bottle's light failed") { try outlets.light(bottle) }
+                callbacks.attempt("Reading the bottle's light failed") { try callbacks.light(bottle) }
                     ?? nil)
         case .lit(let bottle, let light):
-            outlets.attempt("Saving the bottle's light failed") { try outlets.lit(bottle, light) }
-        case .journaled(let entries, let outcomes): outlets.journaled(entries, outcomes)
-        case .report: outlets.reported()
-        case .diagnostic(let diagnostic): outlets.diagnostic(diagnostic)
-        case .progress(let progress): outlets.progress(progress)
+            callbacks.attempt("Saving the bottle's light failed") { try callbacks.lit(bottle, light) }
+        case .journaled(let entries, let outcomes): callbacks.journaled(entries, outcomes)
+        case .report: callbacks.reported()
+        case .diagnostic(let diagnostic): callbacks.diagnostic(diagnostic)
+        case .progress(let progress): callbacks.progress(progress)
         case .done(let report): finish(report)
         }
         return nil
@@ -149,10 +149,10 @@ package actor GatewayDriver {
     private func between(_ event: PollEvent) {
         guard case .link(let event) = event else { return }
         switch current?.note(event) {
-        case .reported: context?.outlets.reported()
+        case .reported: context?.callbacks.reported()
         case .lost:
             current = nil
-            context?.outlets.lost()
+            context?.callbacks.lost()
             context = nil
         case nil: break
         }
@@ -185,7 +185,7 @@ package actor GatewayDriver {
     }
 }
 
-extension GatewayDriver.Outlets {
+extension GatewayDriver.Callbacks {
     /// Runs `body`. An error is reported as a warning and does not fail the poll.
     @discardableResult
     fileprivate func attempt<Answer>(_ trouble: String, _ body: () throws -> Answer) -> Answer? {
