@@ -29,108 +29,97 @@ struct HexTextParser: LineParser {
     private var start = Duration.zero
     private var clock = DayClock()
     private var peer: BluetoothAddress?
-    private var value: [UInt8] = []
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-        if head.has("# waterh", at: TextLine.start(head)) { return .mine }
+        if head.has("# waterh", at: head.textStart) { return .mine }
         return sniffLines(head, isLast: isLast) { line, _ in
             var line = line
-            guard let first = line.word(head) else { return nil }
-            if HeadKey(head, first) != nil || Verb(head, first) != nil { return true }
-            guard TextTime(head, first) != nil, let second = line.word(head) else { return false }
-            return Verb(head, second) != nil
+            guard let first = line.takeWord() else { return nil }
+            if HeadKey(first) != nil || event(first) != nil { return true }
+            guard TextTime(first) != nil, let second = line.takeWord() else { return false }
+            return event(second) != nil
         }
     }
 
-    mutating func take(
-        _ line: TextLine, _ bytes: RawSpan, place: Int, isComplete: Bool, facts: inout CaptureFileFacts,
-        _ body: PacketBody
+    mutating func parse(
+        _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
-        var line = line
-        guard let first = line.word(bytes) else { return }
-        if let key = HeadKey(bytes, first) { return try readHead(key, first, &line, bytes, facts: &facts) }
-        var verb = Verb(bytes, first), time: Duration?
-        if verb == nil {
-            guard let written = TextTime(bytes, first) else {
+        var rest = line
+        guard let first = rest.takeWord() else { return }
+        // `name:WaterH` without a space is one word.
+        if let key = HeadKey(first) {
+            return try parseHead(key, line.drop { $0 != UInt8(ascii: ":") }.dropFirst().trimmed, facts: &facts)
+        }
+        var event = Self.event(first), time: Duration?
+        if event == nil {
+            guard let written = TextTime(first) else {
                 throw MalformedLine(
                     what: """
-                        '\(bytes.quotation(first))' is neither a time (12.5, 2026-02-02T22:21:15Z, 22:21:15, -) nor \
+                        '\(first.quotation)' is neither a time (12.5, 2026-02-02T22:21:15Z, 22:21:15, -) nor \
                         a direction nor a head word
                         """)
             }
-            guard let second = line.word(bytes) else {
+            guard let second = rest.takeWord() else {
                 throw MalformedLine(what: "after the time a direction is missing (> < >> << =)")
             }
-            verb = Verb(bytes, second)
-            guard verb != nil else {
+            event = Self.event(second)
+            guard event != nil else {
                 throw MalformedLine(
                     what: """
-                        '\(bytes.quotation(second))' is not a direction: use > (write), >> (write with response), \
+                        '\(second.quotation)' is not a direction: use > (write), >> (write with response), \
                         < (notification), << (indication), = (read), connected or disconnected
                         """)
             }
             time = resolve(written)
         }
-        let content: PacketContent, direction: TrafficDirection?
-        value.removeAll(keepingCapacity: true)
-        switch verb {
-        case .event(let isBegin):
-            if let word = line.word(bytes) { noteAddress(try Self.address(bytes, word), facts: &facts) }
-            (content, direction) = (.connection(isBegin: isBegin, peer: peer), nil)
-        case .travel(let travel):
-            guard let word = line.word(bytes), let (uuid, handle) = bytes.characteristic(word) else {
+        var packet = CapturePacket(number: 0, time: time, direction: nil, content: .unknown), value: [UInt8] = []
+        switch event {
+        case .connection(let isBegin):
+            if let word = rest.takeWord() { noteAddress(try Self.address(word), facts: &facts) }
+            packet.content = .connection(isBegin: isBegin, peer: peer)
+        case .value(let travel):
+            guard let (uuid, handle) = rest.takeWord()?.characteristic else {
                 throw MalformedLine(
                     what: "after the direction a characteristic is missing (FFE4, a full UUID, or handle:0025)")
             }
-            guard bytes.hexBytes(Self.withoutComment(line.rest(bytes), bytes), into: &value) else {
+            guard let bytes = rest.withoutComment.hexBytes else {
                 throw MalformedLine(what: "the bytes are not pairs of hex digits")
             }
-            content = .value(ValueFacts(travel: travel, characteristic: uuid, handle: handle, peer: peer))
-            direction = travel.direction
+            value = bytes
+            packet.content = .value(ValueFacts(travel: travel, characteristic: uuid, handle: handle, peer: peer))
+            packet.direction = travel.direction
         case nil: return
         }
         facts.packets += 1
-        try body(
-            CapturePacket(number: facts.packets, time: time, direction: direction, content: content), value.span.bytes)
+        packet.number = facts.packets
+        try body(packet, value.span.bytes)
     }
 
-    private mutating func readHead(
-        _ key: HeadKey, _ word: Range<Int>, _ line: inout TextLine, _ bytes: RawSpan, facts: inout CaptureFileFacts
-    ) throws {
-        // `name:WaterH` without a space is one word: continue after its colon.
-        line.at = (word.first { bytes.u8($0) == UInt8(ascii: ":") } ?? word.upperBound - 1) + 1
-        var text = line.rest(bytes)
-        if key != .name { text = Self.withoutComment(text, bytes) }
+    private mutating func parseHead(_ key: HeadKey, _ text: Text, facts: inout CaptureFileFacts) throws {
+        let word = text.withoutComment
         switch key {
         case .name:
-            let name = bytes.text(text.prefix(255))
+            let name = text.prefix(255).string
             if facts.name == nil { facts.name = name }
             if let peer { facts.learn(name: name, of: peer) }
-        case .profile: facts.profile = bytes.text(text.prefix(64))
-        case .address: noteAddress(try Self.address(bytes, text), facts: &facts)
+        case .profile: facts.profile = word.prefix(64).string
+        case .address: noteAddress(try Self.address(word), facts: &facts)
         case .start:
-            switch TextTime(bytes, text) {
+            switch TextTime(word) {
             case .absolute(let time), .relative(let time): start = time
-            default:
-                throw MalformedLine(what: "'\(bytes.quotation(text))' is not a start such as 2026-02-02T22:21:15Z")
+            default: throw MalformedLine(what: "'\(word.quotation)' is not a start such as 2026-02-02T22:21:15Z")
             }
         case .date:
-            guard let day = TextTime.date(bytes, text) else {
-                throw MalformedLine(what: "'\(bytes.quotation(text))' is not a date such as 2026-02-02")
+            guard let day = TextTime.date(word) else {
+                throw MalformedLine(what: "'\(word.quotation)' is not a date such as 2026-02-02")
             }
             clock = DayClock(day)
         }
     }
 
-    private static func withoutComment(_ range: Range<Int>, _ bytes: RawSpan) -> Range<Int> {
-        guard let comment = range.first(where: { bytes.u8($0) == UInt8(ascii: "#") }) else { return range }
-        var line = TextLine(at: range.lowerBound, end: comment)
-        return line.rest(bytes)
-    }
-
-    private static func address(_ bytes: RawSpan, _ word: Range<Int>) throws -> BluetoothAddress {
-        guard let address = bytes.address(word) else {
-            throw MalformedLine(what: "'\(bytes.quotation(word))' is not an address such as A4:C1:38:01:02:03")
+    private static func address(_ word: Text) throws -> BluetoothAddress {
+        guard let address = word.address else {
+            throw MalformedLine(what: "'\(word.quotation)' is not an address such as A4:C1:38:01:02:03")
         }
         return address
     }
@@ -154,30 +143,27 @@ struct HexTextParser: LineParser {
     private enum HeadKey: String {
         case name, address, profile, start, date
 
-        init?(_ bytes: RawSpan, _ word: Range<Int>) {
-            guard let colon = word.prefix(8).first(where: { bytes.u8($0) == UInt8(ascii: ":") }) else { return nil }
-            self.init(rawValue: bytes.text(word.lowerBound..<colon).lowercased())
+        init?(_ word: Text) {
+            guard let colon = word.prefix(8).firstIndex(of: UInt8(ascii: ":")) else { return nil }
+            self.init(rawValue: word[..<colon].string.lowercased())
         }
     }
 
-    private enum Verb {
-        case travel(ValueFacts.Travel)
-        case event(isBegin: Bool)
-
-        private static let words: [(StaticString, Verb)] = [
-            (">", .travel(.writeCommand)), ("<", .travel(.notification)), (">>", .travel(.writeRequest)),
-            ("<<", .travel(.indication)), ("=", .travel(.read)), ("write", .travel(.writeCommand)),
-            ("sent", .travel(.writeCommand)), ("request", .travel(.writeRequest)), ("notify", .travel(.notification)),
-            ("notification", .travel(.notification)), ("received", .travel(.notification)),
-            ("indicate", .travel(.indication)), ("indication", .travel(.indication)), ("read", .travel(.read)),
-            ("connected", .event(isBegin: true)), ("disconnected", .event(isBegin: false)),
-        ]
-
-        init?(_ bytes: RawSpan, _ word: Range<Int>) {
-            guard let found = Self.words.first(where: { bytes.equals(word, $0.0) }) else { return nil }
-            self = found.1
-        }
+    private enum Event {
+        case value(ValueFacts.Travel)
+        case connection(isBegin: Bool)
     }
+
+    private static let events: [String: Event] = [
+        ">": .value(.writeCommand), "write": .value(.writeCommand), "sent": .value(.writeCommand),
+        ">>": .value(.writeRequest), "request": .value(.writeRequest), "<": .value(.notification),
+        "notify": .value(.notification), "notification": .value(.notification), "received": .value(.notification),
+        "<<": .value(.indication), "indicate": .value(.indication), "indication": .value(.indication),
+        "=": .value(.read), "read": .value(.read), "connected": .connection(isBegin: true),
+        "disconnected": .connection(isBegin: false),
+    ]
+
+    private static func event(_ word: Text) -> Event? { events[word.string.lowercased()] }
 }
 
 /// A clock for times of day after a date. A time more than half a day before the previous one is on the next day.

@@ -96,7 +96,7 @@ struct MonitorTextParser: LineParser {
         var isFirst = true
         return sniffLines(head, isLast: isLast, most: 40) { line, _ in
             defer { isFirst = false }
-            let text = plain(line, head)
+            let text = plain(line)
             if text.utf8.count < 200, text.contains("Bluetooth monitor ver ") { return true }
             if let first = Head(text) {
                 if first.time == nil { return nil }
@@ -112,9 +112,9 @@ struct MonitorTextParser: LineParser {
     }
 
     /// A line without its colours (`ESC [ 0;36 m`); empty if it is longer than any line of btmon.
-    private static func plain(_ line: TextLine, _ bytes: RawSpan) -> Substring {
-        guard line.end - line.at <= 8192 else { return "" }
-        let text = Substring(bytes.text(line.at..<line.end))
+    private static func plain(_ line: Text) -> Substring {
+        guard line.count <= 8192 else { return "" }
+        let text = Substring(line.string)
         guard text.utf8.contains(0x1B) else { return text }
         var kept = "", rest = text.unicodeScalars
         while let scalar = rest.popFirst() {
@@ -144,12 +144,11 @@ struct MonitorTextParser: LineParser {
         return (end.map { text[...$0] } ?? "", start != nil)
     }
 
-    mutating func take(
-        _ line: TextLine, _ window: RawSpan, place: Int, isComplete: Bool, facts: inout CaptureFileFacts,
-        _ body: PacketBody
+    mutating func parse(
+        _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
         isWhole = isComplete
-        let plain = Self.plain(line, window), field = Self.field(plain)
+        let plain = Self.plain(line), field = Self.field(plain)
         if let first = Head(plain) {
             try deliver(facts: &facts, body)
             (head, start, fields) = (first, place, MonitorFields())
@@ -358,8 +357,6 @@ private struct MonitorFields {
     }
 
     private static func bytes(_ text: Substring) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        var bytes: [UInt8] = []
-        return !text.contains(" ") && digits.span.bytes.hexBytes(0..<digits.count, into: &bytes) ? bytes : nil
+        text.contains(" ") ? nil : Array(text.utf8)[...].hexBytes
     }
 }

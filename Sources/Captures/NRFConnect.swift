@@ -29,14 +29,12 @@ struct NRFConnectParser: LineParser {
     private var isWriteRequest = false
     /// The bytes of the last I line, for its A line.
     private var repeated: [UInt8]?
-    private var value: [UInt8] = []
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
         sniffLines(head, isLast: isLast) { line, _ in
             var line = line
-            line.skipQuotes(head)
-            return head.has("nRF Connect", at: line.at) || head.has("nRF Toolbox", at: line.at)
-                || Entry(line, head) != nil
+            line.skipQuotes()
+            return line.hasPrefix("nRF Connect") || line.hasPrefix("nRF Toolbox") || Entry(line) != nil
         }
     }
 
@@ -45,24 +43,14 @@ struct NRFConnectParser: LineParser {
         facts.remark("the log's times have no zone: they are taken as UTC")
     }
 
-    private static let received: [(StaticString, ValueFacts.Travel)] = [
-        ("Notification received from ", .notification), ("Indication received from ", .indication),
-        ("Read Response received from ", .read),
-    ]
-    private static let requests: [StaticString] = [
-        "Writing request to characteristic ", "Writing to characteristic ",
-    ]
-
-    mutating func take(
-        _ line: TextLine, _ bytes: RawSpan, place: Int, isComplete: Bool, facts: inout CaptureFileFacts,
-        _ body: PacketBody
+    mutating func parse(
+        _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
-        guard let entry = Entry(line, bytes) else { return readHead(line, bytes, facts: &facts) }
+        guard let entry = Entry(line) else { return parseHead(line, facts: &facts) }
         expectsDevice = false
         if !hasDate { facts.remark("the log names no date: its times are taken as of 1970-01-01") }
         let time = clock.take(entry.timeOfDay)
-        var message = entry.message
-        guard let content = try content(&message, entry, bytes, facts: &facts) else { return }
+        guard let (content, value) = try content(of: entry, facts: &facts) else { return }
         var direction: TrafficDirection?
         if case .value(let facts) = content { direction = facts.travel.direction }
         facts.packets += 1
@@ -70,85 +58,84 @@ struct NRFConnectParser: LineParser {
             CapturePacket(number: facts.packets, time: time, direction: direction, content: content), value.span.bytes)
     }
 
-    private mutating func content(
-        _ message: inout TextLine, _ entry: Entry, _ bytes: RawSpan, facts: inout CaptureFileFacts
-    ) throws -> PacketContent? {
-        // Other lines can be between an I line and its A line.
-        let repeated = repeated
-        if entry.isApplication {
-            guard message.take("\"(0x) ", bytes) else { return nil }
-            self.repeated = nil
-            let rest = message.rest(bytes)
-            guard let quote = rest.last(where: { bytes.u8($0) == UInt8(ascii: "\"") }),
-                bytes.hexBytes(rest.lowerBound..<quote, into: &value)
-            else { throw Self.malformed }
-            guard value != repeated else { return nil }
-            let travel: ValueFacts.Travel = bytes.has("\" sent", at: quote) ? .writeCommand : .notification
-            return .value(ValueFacts(travel: travel, characteristic: nil, handle: 0, peer: peer))
-        }
-        for (text, travel) in Self.received where message.take(text, bytes) {
-            return try readValue(travel, &message, bytes)
-        }
-        if message.take("Updated Value of Characteristic ", bytes) { return try readUpdate(&message, bytes) }
-        if message.take("Data written to descr.", bytes) {
-            self.repeated = nil
-        } else if message.take("Data written to ", bytes) {
-            return try readValue(isWriteRequest ? .writeRequest : .writeCommand, &message, bytes)
-        } else if message.take("Writing command to characteristic ", bytes) {
+    private typealias Content = (PacketContent, value: [UInt8])
+
+    private static let received: [(String, ValueFacts.Travel)] = [
+        ("Notification received from ", .notification), ("Indication received from ", .indication),
+        ("Read Response received from ", .read),
+    ]
+
+    private mutating func content(of entry: Entry, facts: inout CaptureFileFacts) throws -> Content? {
+        if entry.isApplication { return try repeatedValue(entry.message) }
+        var message = entry.message
+        for (text, travel) in Self.received where message.take(text) { return try value(travel, message) }
+        if message.take("Updated Value of Characteristic ") { return try update(message) }
+        if message.take("Data written to descr.") {
+            repeated = nil
+        } else if message.take("Data written to ") {
+            return try value(isWriteRequest ? .writeRequest : .writeCommand, message)
+        } else if message.hasPrefix("Writing command to characteristic ") {
             isWriteRequest = false
-        } else if Self.requests.contains(where: { message.take($0, bytes) }) {
+        } else if message.hasPrefix("Writing request to characteristic ")
+            || message.hasPrefix("Writing to characteristic ")
+        {
             isWriteRequest = true
-        } else if message.take("Connected to ", bytes) || message.take("Connecting to ", bytes) {
-            if let word = message.word(bytes), let address = bytes.address(word.prefix(17)) {
-                note(address, facts: &facts)
-            }
-            guard bytes.has("Connected", at: entry.message.at) else { return nil }
-            value.removeAll(keepingCapacity: true)
-            return .connection(isBegin: true, peer: peer)
-        } else if message.take("Disconnected", bytes) {
-            value.removeAll(keepingCapacity: true)
-            return .connection(isBegin: false, peer: peer)
+        } else if message.take("Connected to ") || message.take("Connecting to ") {
+            if let address = message.takeWord()?.prefix(17).address { note(address, facts: &facts) }
+            if entry.message.hasPrefix("Connected") { return (.connection(isBegin: true, peer: peer), []) }
+        } else if message.hasPrefix("Disconnected") {
+            return (.connection(isBegin: false, peer: peer), [])
         }
         return nil
     }
 
     private static let malformed = MalformedLine(what: "a value is not pairs of hex digits")
 
+    /// Parses the message of an A line: `"(0x) 50-54-…" received`. Other lines can be between an I line and its A line.
+    private mutating func repeatedValue(_ message: Text) throws -> Content? {
+        var message = message
+        guard message.take("\"(0x) ") else { return nil }
+        let known = repeated
+        repeated = nil
+        guard let quote = message.lastIndex(of: UInt8(ascii: "\"")), let value = message[..<quote].hexBytes else {
+            throw Self.malformed
+        }
+        guard value != known else { return nil }
+        let travel: ValueFacts.Travel = message[quote...].hasPrefix("\" sent") ? .writeCommand : .notification
+        return (.value(ValueFacts(travel: travel, characteristic: nil, handle: 0, peer: peer)), value)
+    }
+
     /// Parses `UUID, value: (0x) 50-54-…` or `UUID, value: 0 bytes`.
-    private mutating func readValue(_ travel: ValueFacts.Travel, _ message: inout TextLine, _ bytes: RawSpan) throws
-        -> PacketContent
-    {
-        guard var word = message.word(bytes) else { throw Self.malformed }
-        if let last = word.last, bytes.u8(last) == UInt8(ascii: ",") { word.removeLast() }
-        guard let (uuid, handle) = bytes.characteristic(word) else { throw Self.malformed }
-        message.skipBlanks(bytes)
-        guard message.take("value: ", bytes) else { throw Self.malformed }
-        value.removeAll(keepingCapacity: true)
-        if !message.take("0 bytes", bytes) {
-            guard message.take("(0x)", bytes), bytes.hexBytes(message.rest(bytes), into: &value) else {
-                throw Self.malformed
-            }
+    private mutating func value(_ travel: ValueFacts.Travel, _ message: Text) throws -> Content {
+        var message = message
+        guard var word = message.takeWord() else { throw Self.malformed }
+        if word.hasSuffix(",") { word.removeLast() }
+        message.skipBlanks()
+        guard let (uuid, handle) = word.characteristic, message.take("value: ") else { throw Self.malformed }
+        var value: [UInt8] = []
+        if !message.hasPrefix("0 bytes") {
+            guard message.take("(0x)"), let bytes = message.hexBytes else { throw Self.malformed }
+            value = bytes
         }
         repeated = value
-        return .value(ValueFacts(travel: travel, characteristic: uuid, handle: handle, peer: peer))
+        return (.value(ValueFacts(travel: travel, characteristic: uuid, handle: handle, peer: peer)), value)
     }
 
     /// Parses an update of the iOS format: `FFE4 to 5054 000F 0E06.`
-    private mutating func readUpdate(_ message: inout TextLine, _ bytes: RawSpan) throws -> PacketContent {
-        guard let word = message.word(bytes), let (uuid, handle) = bytes.characteristic(word) else {
-            throw Self.malformed
-        }
-        message.skipBlanks(bytes)
-        guard message.take("to ", bytes) else { throw Self.malformed }
-        var rest = message.rest(bytes)
-        if let last = rest.last, bytes.u8(last) == UInt8(ascii: ".") { rest.removeLast() }
-        guard bytes.hexBytes(rest, into: &value) else { throw Self.malformed }
+    private mutating func update(_ message: Text) throws -> Content {
+        var message = message
+        guard let (uuid, handle) = message.takeWord()?.characteristic else { throw Self.malformed }
+        message.skipBlanks()
+        guard message.take("to ") else { throw Self.malformed }
+        var digits = message.trimmed
+        if digits.hasSuffix(".") { digits.removeLast() }
+        guard let value = digits.hexBytes else { throw Self.malformed }
         repeated = nil
-        return .value(ValueFacts(travel: .notification, characteristic: uuid, handle: handle, peer: peer))
+        return (.value(ValueFacts(travel: .notification, characteristic: uuid, handle: handle, peer: peer)), value)
     }
 
-    private mutating func readHead(_ line: TextLine, _ bytes: RawSpan, facts: inout CaptureFileFacts) {
-        if let head = HeadLine(line, bytes) {
+    private mutating func parseHead(_ line: Text, facts: inout CaptureFileFacts) {
+        if let head = HeadLine(line) {
             expectsDevice = true
             if let day = head.day { (clock, hasDate) = (DayClock(day), true) }
             return
@@ -156,17 +143,15 @@ struct NRFConnectParser: LineParser {
         guard expectsDevice else { return }
         expectsDevice = false
         var line = line
-        line.skipQuotes(bytes)
-        let rest = line.rest(bytes)
-        guard let open = rest.last(where: { bytes.u8($0) == UInt8(ascii: "(") }), rest.upperBound - open >= 19,
-            let address = bytes.address(open + 1..<open + 18)
+        line.skipQuotes()
+        guard let open = line.lastIndex(of: UInt8(ascii: "(")), line[open...].dropFirst(18).hasPrefix(")"),
+            let address = line[open...].dropFirst().prefix(17).address
         else { return }
         note(address, facts: &facts)
-        var name = TextLine(at: rest.lowerBound, end: open)
-        let text = bytes.text(name.rest(bytes).prefix(255))
-        guard !text.isEmpty else { return }
-        if facts.name == nil { facts.name = text }
-        facts.learn(name: text, of: address)
+        let name = line[..<open].trimmed.prefix(255).string
+        guard !name.isEmpty else { return }
+        if facts.name == nil { facts.name = name }
+        facts.learn(name: name, of: address)
     }
 
     private mutating func note(_ address: BluetoothAddress, facts: inout CaptureFileFacts) {
@@ -179,46 +164,43 @@ struct NRFConnectParser: LineParser {
         /// The time since 1970; `nil` if the line has no date.
         var day: Duration?
 
-        init?(_ line: TextLine, _ bytes: RawSpan) {
+        init?(_ line: Text) {
             var line = line
-            line.skipQuotes(bytes)
-            guard line.take("nRF Connect, ", bytes) || line.take("nRF Toolbox, ", bytes) else { return nil }
-            day = TextTime.date(bytes, line.rest(bytes).prefix(10))
+            line.skipQuotes()
+            guard line.take("nRF Connect, ") || line.take("nRF Toolbox, ") else { return nil }
+            day = TextTime.date(line.trimmed.prefix(10))
         }
     }
 
     /// A log entry: level, time, message.
     struct Entry {
         var timeOfDay: Duration
-        var message: TextLine
+        var message: Text
         var isApplication: Bool
 
-        init?(_ line: TextLine, _ bytes: RawSpan) {
+        init?(_ line: Text) {
             var line = line
-            line.skipQuotes(bytes)
-            if line.take("[", bytes) {
-                guard let bracket = (line.at..<line.end).first(where: { bytes.u8($0) == UInt8(ascii: "]") }),
-                    let time = TextTime.clock(bytes, line.at..<bracket)
+            line.skipQuotes()
+            if line.take("[") {
+                guard let bracket = line.firstIndex(of: UInt8(ascii: "]")),
+                    let time = TextTime.clock(line[..<bracket])
                 else { return nil }
-                line.at = bracket + 1
-                guard let level = line.word(bytes), bytes.u8(level.upperBound - 1) == UInt8(ascii: ":") else {
-                    return nil
-                }
+                line = line[bracket...].dropFirst()
+                guard let level = line.takeWord(), level.hasSuffix(":") else { return nil }
                 (timeOfDay, isApplication) = (time, false)
             } else {
-                guard let level = line.word(bytes), level.count == 1,
-                    "DVIAWE".utf8.contains(bytes.u8(level.lowerBound)),
-                    let word = line.word(bytes), let time = TextTime.clock(bytes, word)
+                guard let level = line.takeWord(), level.count == 1, "DVIAWE".utf8.contains(level[level.startIndex]),
+                    let time = line.takeWord().flatMap({ TextTime.clock($0) })
                 else { return nil }
-                (timeOfDay, isApplication) = (time, bytes.u8(level.lowerBound) == UInt8(ascii: "A"))
+                (timeOfDay, isApplication) = (time, level.hasPrefix("A"))
             }
-            line.skipBlanks(bytes)
+            line.skipBlanks()
             message = line
         }
 
-        func holdsValue(_ bytes: RawSpan) -> Bool {
-            (message.at..<message.end).contains { bytes.has("(0x) ", at: $0) }
-                || bytes.has("Updated Value of Characteristic ", at: message.at)
+        var hasValue: Bool {
+            message.hasPrefix("Updated Value of Characteristic ")
+                || message.indices.contains { message[$0...].hasPrefix("(0x) ") }
         }
     }
 }
@@ -231,8 +213,8 @@ struct EmbeddedLogParser: FormatParser {
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
         var values = 0
         return NRFConnectParser.sniffLines(head, isLast: isLast) { line, _ in
-            if NRFConnectParser.HeadLine(line, head) != nil { return true }
-            if let entry = NRFConnectParser.Entry(line, head), entry.holdsValue(head) { values += 1 }
+            if NRFConnectParser.HeadLine(line) != nil { return true }
+            if let entry = NRFConnectParser.Entry(line), entry.hasValue { values += 1 }
             return values == 2 ? true : nil
         }
     }

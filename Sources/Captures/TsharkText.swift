@@ -27,9 +27,9 @@ struct HexDumpParser: LineParser {
 
     private enum Line {
         /// A packet's bytes from an offset.
-        case offset(Int, Range<Int>)
-        case first(TrafficDirection, Duration?, Range<Int>)
-        case further(Range<Int>)
+        case offset(Int, Text)
+        case first(TrafficDirection, Duration?, Text)
+        case further(Text)
         /// `Frame (67 bytes):`, or another source of bytes.
         case source(isPacket: Bool)
         /// The first lines can name the program. With -V, tshark prints more lines before the link type.
@@ -38,99 +38,90 @@ struct HexDumpParser: LineParser {
         case epoch(Duration)
         case other
 
-        init(_ line: TextLine, _ bytes: RawSpan) {
+        init(_ line: Text) {
             self = .other
-            let begin = line.at
-            var line = line
-            guard let word = line.word(bytes) else { return }
-            if let detail = Self.detail(
-                TextLine(at: word.lowerBound, end: line.end), indent: word.lowerBound - begin, bytes)
-            {
+            var rest = line
+            guard let word = rest.takeWord() else { return }
+            let indent = word.startIndex - line.startIndex
+            if let detail = Self.detail(line[word.startIndex...], indent: indent) {
                 self = detail
-            } else if word.lowerBound == begin, (4...8).contains(word.count), bytes.has("  ", at: word.upperBound),
-                let offset = Int(bytes.text(word), radix: 16)
+            } else if indent == 0, (4...8).contains(word.count), rest.hasPrefix("  "),
+                let offset = Int(word.string, radix: 16)
             {
-                guard Self.isPair(bytes, word.upperBound + 2, line.end) else { return }
-                self = .offset(offset, word.upperBound + 2..<line.end)
-            } else if let direction = Self.arrow(bytes, word) {
-                self.begin(direction, nil, line, bytes)
-            } else if let date = TextTime.date(bytes, word), let clock = line.word(bytes),
-                let time = TextTime.clock(bytes, clock), let arrow = line.word(bytes),
-                let direction = Self.arrow(bytes, arrow)
+                if Self.isDump(rest.dropFirst(2)) { self = .offset(offset, rest.dropFirst(2)) }
+            } else if let direction = Self.arrow(word) {
+                self = .first(direction, nil, rest)
+            } else if let date = TextTime.date(word), let time = rest.takeWord().flatMap({ TextTime.clock($0) }),
+                let direction = rest.takeWord().flatMap(Self.arrow)
             {
-                self.begin(direction, date + time, line, bytes)
-            } else if word.lowerBound == begin + 2, word.count == 2, Self.isPair(bytes, word.lowerBound, line.end) {
-                self = .further(word.lowerBound..<line.end)
+                self = .first(direction, date + time, rest)
+            } else if indent == 2, word.count == 2, Self.isDump(line[word.startIndex...]) {
+                self = .further(line[word.startIndex...])
+            }
+            // The bytes of a packet follow after one space.
+            if case .first(let direction, let time, var packet) = self {
+                let isPacket = packet.take(" ") && Self.isDump(packet) && HexDumpParser.isType(packet)
+                self = isPacket ? .first(direction, time, packet) : .other
             }
         }
 
-        private static func detail(_ line: TextLine, indent: Int, _ bytes: RawSpan) -> Line? {
-            var line = line
+        private static func detail(_ text: Text, indent: Int) -> Line? {
+            var text = text
             switch indent {
             case 0:
-                let isFrame = line.take("Frame ", bytes)
-                if line.end - line.at > 8, bytes.has(" bytes):", at: line.end - 8) { return .source(isPacket: isFrame) }
+                let isFrame = text.take("Frame ")
+                if text.hasSuffix(" bytes):") { return .source(isPacket: isFrame) }
                 return isFrame ? .details : nil
             case 4:
-                if line.take("Epoch Time: ", bytes) {
-                    return line.word(bytes).flatMap { TextTime.seconds(bytes, $0) }.map { .epoch($0) }
+                if text.take("Epoch Time: ") {
+                    return text.takeWord().flatMap { TextTime.seconds($0) }.map { .epoch($0) }
                 }
-                guard line.take("Point-to-Point Direction: ", bytes) else { return nil }
-                return line.take("Sent", bytes)
-                    ? .direction(.sent) : line.take("Received", bytes) ? .direction(.received) : nil
+                guard text.take("Point-to-Point Direction: ") else { return nil }
+                return text.hasPrefix("Sent")
+                    ? .direction(.sent) : text.hasPrefix("Received") ? .direction(.received) : nil
             default: return nil
             }
         }
 
-        private mutating func begin(
-            _ direction: TrafficDirection, _ time: Duration?, _ line: TextLine, _ bytes: RawSpan
-        ) {
-            guard bytes.has(" ", at: line.at), Self.isPair(bytes, line.at + 1, line.end),
-                HexDumpParser.isType(bytes, line.at + 1)
-            else { return }
-            self = .first(direction, time, line.at + 1..<line.end)
+        private static func arrow(_ word: Text) -> TrafficDirection? {
+            switch word.string {
+            case "<": .sent
+            case ">": .received
+            default: nil
+            }
         }
 
-        private static func arrow(_ bytes: RawSpan, _ word: Range<Int>) -> TrafficDirection? {
-            bytes.equals(word, "<") ? .sent : bytes.equals(word, ">") ? .received : nil
-        }
-
-        /// Whether two hex digits are followed by a space or the end.
-        static func isPair(_ bytes: RawSpan, _ at: Int, _ end: Int) -> Bool {
-            at + 2 <= end && bytes.nibble(at) != nil && bytes.nibble(at + 1) != nil
-                && (at + 2 == end || bytes.u8(at + 2) == 0x20)
+        /// Whether the text starts with two hex digits, followed by a space or the end.
+        static func isDump(_ text: Text) -> Bool {
+            text.firstHexPair != nil && (text.count == 2 || text.dropFirst(2).hasPrefix(" "))
         }
     }
 
-    private static func isType(_ bytes: RawSpan, _ at: Int) -> Bool {
-        bytes.nibble(at) == 0 && bytes.nibble(at + 1).map { (1...5).contains($0) } ?? false
-    }
+    private static func isType(_ text: Text) -> Bool { text.firstHexPair.map { (1...5).contains($0) } ?? false }
 
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
         // The first lines can name the program. With -V, tshark prints more of them before the link type.
         var count = 0, hasDetails = false
         return sniffLines(head, isLast: isLast) { line, isWhole in
-            switch Line(line, head) {
+            switch Line(line) {
             case .first where isWhole: return true
-            case .offset(0, let range) where Self.isType(head, range.lowerBound): return true
+            case .offset(0, let dump) where isType(dump): return true
             case .details: hasDetails = true
             default: break
             }
-            var rest = line
-            rest.skipBlanks(head)
-            if hasDetails, rest.take("Encapsulation type: ", head) { return rest.take("Bluetooth H4", head) }
+            var rest = line.trimmed
+            if hasDetails, rest.take("Encapsulation type: ") { return rest.hasPrefix("Bluetooth H4") }
             count += 1
             return count == (hasDetails ? 16 : 4) ? false : nil
         }
     }
 
-    mutating func take(
-        _ line: TextLine, _ window: RawSpan, place: Int, isComplete: Bool, facts: inout CaptureFileFacts,
-        _ body: PacketBody
+    mutating func parse(
+        _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
-        switch Line(line, window) {
+        switch Line(line) {
         case .offset where isReassembled: break
-        case .offset(let offset, let range):
+        case .offset(let offset, let dump):
             if offset == 0 {
                 try begin(stated.direction, stated.time, place, facts: &facts, body)
                 stated = (nil, nil)
@@ -143,12 +134,12 @@ struct HexDumpParser: LineParser {
                     missing here; everything before it was read
                     """)
             }
-            append(range, window)
-        case .first(let direction, let time, let range):
+            append(dump)
+        case .first(let direction, let time, let dump):
             try begin(direction, time, place, facts: &facts, body)
-            append(range, window)
-        case .further(let range):
-            if direction != nil, !packet.isEmpty { append(range, window) }
+            append(dump)
+        case .further(let dump):
+            if direction != nil, !packet.isEmpty { append(dump) }
         case .source(let isPacket):
             try deliver(facts: &facts, body)
             isReassembled = !isPacket
@@ -183,11 +174,11 @@ struct HexDumpParser: LineParser {
         (self.direction, self.time, start) = (direction, time, place)
     }
 
-    private mutating func append(_ range: Range<Int>, _ bytes: RawSpan) {
-        var at = range.lowerBound
-        while Line.isPair(bytes, at, range.upperBound), let high = bytes.nibble(at), let low = bytes.nibble(at + 1) {
-            packet.append(high << 4 | low)
-            at += 3
+    private mutating func append(_ dump: Text) {
+        var rest = dump
+        while Line.isDump(rest), let byte = rest.firstHexPair {
+            packet.append(byte)
+            rest = rest.dropFirst(3)
         }
     }
 
@@ -247,9 +238,7 @@ struct TsharkJSONParser: LineParser {
     static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
         var lines = 0
         return sniffLines(head, isLast: isLast) { line, _ in
-            var line = line
-            line.skipBlanks(head)
-            guard head.has(lines == 0 ? "[" : lines == 1 ? "{" : "\"_index\": ", at: line.at) else { return false }
+            guard line.trimmed.hasPrefix(lines == 0 ? "[" : lines == 1 ? "{" : "\"_index\": ") else { return false }
             lines += 1
             return lines == 3 ? true : nil
         }
@@ -273,45 +262,44 @@ struct TsharkJSONParser: LineParser {
         }
     }
 
-    mutating func take(
-        _ line: TextLine, _ window: RawSpan, place: Int, isComplete: Bool, facts: inout CaptureFileFacts,
-        _ body: PacketBody
+    mutating func parse(
+        _ line: Text, place: Int, isComplete: Bool, facts: inout CaptureFileFacts, _ body: PacketBody
     ) throws {
-        var line = line
-        let isOutermost = line.at < line.end && window.u8(line.at) == UInt8(ascii: "]")
-        line.skipBlanks(window)
         if expectsRaw {
             expectsRaw = false
-            var bytes: [UInt8] = []
-            guard let text = Self.quoted(line, window), window.hexBytes(text, into: &bytes) else {
+            guard let bytes = Self.quoted(line)?.hexBytes else {
                 throw MalformedLine(what: "a packet's bytes are not pairs of hex digits")
             }
             raw = bytes
-        } else if isOutermost {
-            isClosed = true
-        } else if line.take("\"_index\": ", window) {
+            return
+        }
+        if line.hasPrefix("]") { isClosed = true }
+        var value = line.trimmed
+        guard value.take("\"") else { return }
+        let key = value.prefix { $0 != UInt8(ascii: "\"") }
+        value.removeFirst(key.count)
+        guard value.take("\": ") else { return }
+        let text = Self.quoted(value), number = text?.decimal
+        switch key.string {
+        case "_index":
             frames += 1
-            (raw, packet, number, monitored, adapter) = (nil, Self.none, 0, nil, 0)
-        } else if line.take("\"frame_raw\": [", window) {
-            expectsRaw = true
-        } else if line.take("\"frame.time_epoch\": ", window) {
-            packet.time = Self.quoted(line, window).flatMap { TextTime.seconds(window, $0) }
-        } else if line.take("\"frame.number\": ", window) {
-            number = Self.quoted(line, window).flatMap { window.decimal($0) }.map { Int($0) } ?? 0
-        } else if line.take("\"frame.p2p_dir\": ", window), let text = Self.quoted(line, window) {
-            packet.direction = window.equals(text, "0") ? .sent : window.equals(text, "1") ? .received : nil
-        } else if line.take("\"frame.protocols\": ", window), let protocols = Self.quoted(line, window), let raw {
+            (raw, packet, self.number, monitored, adapter) = (nil, Self.none, 0, nil, 0)
+        case "frame_raw": expectsRaw = value.hasPrefix("[")
+        case "frame.time_epoch": packet.time = text.flatMap { TextTime.seconds($0) }
+        case "frame.number": self.number = Int(number ?? 0)
+        case "frame.p2p_dir": packet.direction = number == 0 ? .sent : number == 1 ? .received : nil
+        case "frame.protocols":
+            guard let text, let raw else { break }
             self.raw = nil
-            try deliver(raw, window.text(protocols), facts: &facts, body)
-        } else if line.take("\"hci_mon.adapter_id\": ", window) {
-            adapter = Self.quoted(line, window).flatMap { window.decimal($0) }.flatMap { UInt16(exactly: $0) } ?? 0
-        } else if line.take("\"hci_mon.opcode\": ", window), let record = monitored {
+            try deliver(raw, text.string, facts: &facts, body)
+        case "hci_mon.adapter_id": adapter = number.flatMap { UInt16(exactly: $0) } ?? 0
+        case "hci_mon.opcode":
+            guard let record = monitored else { break }
             monitored = nil
-            guard
-                let opcode = Self.quoted(line, window).flatMap({ window.decimal($0) }).flatMap({ UInt16(exactly: $0) })
-            else { return }
+            guard let opcode = number.flatMap({ UInt16(exactly: $0) }) else { break }
             packet.setMonitor(opcode: opcode, adapter: adapter)
             try body(packet, record.span.bytes)
+        default: break
         }
     }
 
@@ -352,12 +340,9 @@ struct TsharkJSONParser: LineParser {
         }
     }
 
-    private static func quoted(_ line: TextLine, _ bytes: RawSpan) -> Range<Int>? {
-        var line = line
-        line.skipBlanks(bytes)
-        guard line.take("\"", bytes),
-            let end = (line.at..<line.end).first(where: { bytes.u8($0) == UInt8(ascii: "\"") })
-        else { return nil }
-        return line.at..<end
+    private static func quoted(_ text: Text) -> Text? {
+        var text = text.trimmed
+        guard text.take("\""), let end = text.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
+        return text[..<end]
     }
 }
