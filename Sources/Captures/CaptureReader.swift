@@ -19,9 +19,8 @@ package struct CaptureReader {
 
     /// The formats in the order in which they are tried: magic numbers first, text last.
     private static let formats: [any FormatParser.Type] = [
-        BtsnoopParser.self, PcapParser.self, PcapngParser.self, ForeignFile.self, PacketLoggerParser.self,
-        TsharkJSONParser.self, HexDumpParser.self, MonitorTextParser.self, NRFConnectParser.self, HexTextParser.self,
-        EmbeddedLogParser.self,
+        BtsnoopParser.self, PcapParser.self, PcapngParser.self, PacketLoggerParser.self, TsharkJSONParser.self,
+        HexDumpParser.self, MonitorTextParser.self, NRFConnectParser.self, HexTextParser.self, EmbeddedLogParser.self,
     ]
 
     /// Reads the whole records at the beginning of `window`.
@@ -52,6 +51,7 @@ package struct CaptureReader {
     private static func sniff(_ window: RawSpan, isLast: Bool) throws -> (any FormatParser)? {
         let head = window.extracting(0..<min(window.byteCount, longestRecord))
         let canWait = !isLast && head.byteCount < longestRecord
+        if let error = ForeignFile.error(head, isLast: !canWait) { throw error }
         for format in formats {
             switch format.sniff(head, isLast: !canWait) {
             case .mine: return format.init()
@@ -83,9 +83,7 @@ enum Sniff: Hashable {
 }
 
 /// Recognises other files that users pass as captures. The error names the kind of file and what to do.
-struct ForeignFile: FormatParser {
-    mutating func read(_ window: RawSpan, isLast: Bool, facts: inout CaptureFileFacts, _ body: PacketBody) -> Int { 0 }
-
+enum ForeignFile {
     private static let kinds: [(magic: [UInt8], at: Int, sentence: String)] = [
         ([0x1F, 0x8B], 0, "this is a gzip file: unpack it first (gunzip -c FILE)"),
         (
@@ -118,13 +116,14 @@ struct ForeignFile: FormatParser {
         ([0xFE, 0xFF], 0, "this is text in UTF-16: convert it first (iconv -f UTF-16 -t UTF-8 FILE)"),
     ]
 
-    static func sniff(_ head: RawSpan, isLast: Bool) -> Sniff {
-        if head.byteCount == 0, isLast { return .broken(error("the file is empty")) }
+    /// The error for a known kind of file that is not a capture, and for an empty one.
+    static func error(_ head: RawSpan, isLast: Bool) -> CaptureError? {
+        if head.byteCount == 0, isLast { return error("the file is empty") }
         let found = kinds.first { kind in
             head.byteCount >= kind.at + kind.magic.count
                 && kind.magic.indices.allSatisfy { head.u8(kind.at + $0) == kind.magic[$0] }
         }
-        return found.map { .broken(error($0.sentence)) } ?? .notMine
+        return found.map { error($0.sentence) }
     }
 
     static func unrecognised(_ head: RawSpan) -> CaptureError {
