@@ -101,15 +101,8 @@ private struct LinkRecord {
         case (.h4WithDirection, .hci(let type)):
             header = [0, 0, 0, packet.statedDirection == .received ? 1 : 0, type.rawValue]
         case (.monitor, .hci(let type)):
-            let received: UInt16 = packet.statedDirection == .received ? 1 : 0
-            switch type {
-            case .command: header = Self.monitorHeader(packet.adapter, 2)
-            case .event: header = Self.monitorHeader(packet.adapter, 3)
-            case .acl: header = Self.monitorHeader(packet.adapter, 4 + received)
-            case .sco: header = Self.monitorHeader(packet.adapter, 6 + received)
-            case .iso: header = Self.monitorHeader(packet.adapter, 18 + received)
-            default: return nil
-            }
+            guard let opcode = PacketKind.monitor.number(of: type, packet.statedDirection) else { return nil }
+            header = Self.monitorHeader(packet.adapter, opcode)
         case (.monitor, .note(.monitor(let opcode))):
             header = Self.monitorHeader(packet.adapter, opcode)
         case (.linkLayer, .linkLayer(let facts)), (.linkLayerWithRadio, .linkLayer(let facts)):
@@ -349,14 +342,11 @@ private struct PacketLoggerEncoder: FormatEncoder {
     func begin(_ output: inout [UInt8]) {}
 
     func write(_ packet: CapturePacket, _ bytes: RawSpan, _ output: inout [UInt8]) throws(CaptureError) -> Bool {
-        let received: UInt8 = packet.statedDirection == .received ? 1 : 0
         let type: UInt8
         switch packet.content {
-        case .hci(.command): type = 0
-        case .hci(.event): type = 1
-        case .hci(.acl): type = 2 + received
-        case .hci(.sco): type = 8 + received
-        case .hci: return false
+        case .hci(let kind):
+            guard let number = PacketKind.packetLogger.number(of: kind, packet.statedDirection) else { return false }
+            type = UInt8(number)
         case .note(.packetLogger(let note)): type = note
         case .note, .unknown: return false
         default: throw .cannotCarry("PacketLogger has no place for \(packet.content.kindInWords)")

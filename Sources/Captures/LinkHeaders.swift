@@ -13,32 +13,22 @@ extension CapturePacket {
         try body(packet, data.extracting(1..<data.byteCount))
     }
 
-    /// Linux monitor opcodes (BlueZ `monitor/bt.h`). The data have no type byte.
+    /// Sets kind and direction from the monitor's opcode. The data have no type byte.
     package mutating func setMonitor(opcode: UInt16, adapter: UInt16) {
         self.adapter = UInt32(adapter)
-        switch opcode {
-        case 2: (content, direction) = (.hci(.command), .sent)
-        case 3: (content, direction) = (.hci(.event), .received)
-        case 4: (content, direction) = (.hci(.acl), .sent)
-        case 5: (content, direction) = (.hci(.acl), .received)
-        case 6: (content, direction) = (.hci(.sco), .sent)
-        case 7: (content, direction) = (.hci(.sco), .received)
-        case 18: (content, direction) = (.hci(.iso), .sent)
-        case 19: (content, direction) = (.hci(.iso), .received)
-        default: (content, direction) = (.note(.monitor(opcode)), nil)
+        if let kind = PacketKind.monitor.first(where: { $0.number == opcode }) {
+            (content, direction) = (.hci(kind.type), kind.direction)
+        } else {
+            (content, direction) = (.note(.monitor(opcode)), nil)
         }
     }
 
     /// Sets kind and direction from PacketLogger's type byte.
     mutating func setPacketLogger(type: UInt8) {
-        switch type {
-        case 0: (content, direction) = (.hci(.command), .sent)
-        case 1: (content, direction) = (.hci(.event), .received)
-        case 2: (content, direction) = (.hci(.acl), .sent)
-        case 3: (content, direction) = (.hci(.acl), .received)
-        case 8: (content, direction) = (.hci(.sco), .sent)
-        case 9: (content, direction) = (.hci(.sco), .received)
-        default: content = .note(.packetLogger(type))
+        if let kind = PacketKind.packetLogger.first(where: { $0.number == type }) {
+            (content, direction) = (.hci(kind.type), kind.direction)
+        } else {
+            content = .note(.packetLogger(type))
         }
     }
 
@@ -77,6 +67,35 @@ extension CapturePacket {
     func deliverUnread(_ data: RawSpan, facts: inout CaptureFileFacts, _ body: PacketBody) throws {
         facts.unreadable += 1
         try body(self, data)
+    }
+}
+
+/// The number of a packet type and direction in a format.
+struct PacketKind {
+    var number: UInt16
+    var type: HCIPacketType
+    var direction: TrafficDirection
+
+    /// Linux monitor opcodes (BlueZ `monitor/bt.h`).
+    static let monitor = [
+        Self(number: 2, type: .command, direction: .sent), Self(number: 3, type: .event, direction: .received),
+        Self(number: 4, type: .acl, direction: .sent), Self(number: 5, type: .acl, direction: .received),
+        Self(number: 6, type: .sco, direction: .sent), Self(number: 7, type: .sco, direction: .received),
+        Self(number: 18, type: .iso, direction: .sent), Self(number: 19, type: .iso, direction: .received),
+    ]
+
+    /// The type bytes of PacketLogger.
+    static let packetLogger = [
+        Self(number: 0, type: .command, direction: .sent), Self(number: 1, type: .event, direction: .received),
+        Self(number: 2, type: .acl, direction: .sent), Self(number: 3, type: .acl, direction: .received),
+        Self(number: 8, type: .sco, direction: .sent), Self(number: 9, type: .sco, direction: .received),
+    ]
+}
+
+extension [PacketKind] {
+    /// The number of an HCI packet; `nil` if the format has none.
+    func number(of type: HCIPacketType, _ direction: TrafficDirection) -> UInt16? {
+        first { $0.type == type && $0.direction == direction }?.number
     }
 }
 
