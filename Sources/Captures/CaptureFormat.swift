@@ -117,37 +117,27 @@ package struct LinkType: RawRepresentable, Sendable, Hashable, CustomStringConve
     package static let packetLogger = Self(rawValue: 0x1_0001)
     package static let text = Self(rawValue: 0x1_0002)
 
-    package var level: CaptureFormat.Level {
-        switch self {
-        case .linkLayer, .linkLayerWithRadio, .nordic, .ppi: .linkLayer
-        case .text: .text
-        default: .hci
-        }
-    }
+    private typealias Properties = (title: String, level: CaptureFormat.Level, isReadInPcap: Bool)
+
+    private static let known: [LinkType: Properties] = [
+        .h4: ("Bluetooth HCI H4", .hci, true),
+        .h4WithDirection: ("Bluetooth HCI H4 with direction", .hci, true),
+        .monitor: ("Bluetooth Linux monitor", .hci, true),
+        .linkLayer: ("Bluetooth LE link layer", .linkLayer, true),
+        .linkLayerWithRadio: ("Bluetooth LE link layer with radio header", .linkLayer, true),
+        .nordic: ("Nordic BLE sniffer", .linkLayer, true),
+        .ppi: ("Bluetooth LE link layer after PPI", .linkLayer, true),
+        .h1: ("Bluetooth HCI H1", .hci, false),
+        .packetLogger: ("Apple PacketLogger", .hci, false),
+        .text: ("characteristic values", .text, false),
+    ]
+
+    package var level: CaptureFormat.Level { Self.known[self]?.level ?? .hci }
 
     /// Whether `PcapParser` and `PcapngParser` read packets of this link type.
-    var isReadInPcap: Bool {
-        switch self {
-        case .h4, .h4WithDirection, .monitor, .linkLayer, .linkLayerWithRadio, .nordic, .ppi: true
-        default: false
-        }
-    }
+    var isReadInPcap: Bool { Self.known[self]?.isReadInPcap ?? false }
 
-    package var description: String {
-        switch self {
-        case .h4: "Bluetooth HCI H4"
-        case .h4WithDirection: "Bluetooth HCI H4 with direction"
-        case .monitor: "Bluetooth Linux monitor"
-        case .linkLayer: "Bluetooth LE link layer"
-        case .linkLayerWithRadio: "Bluetooth LE link layer with radio header"
-        case .nordic: "Nordic BLE sniffer"
-        case .ppi: "Bluetooth LE link layer after PPI"
-        case .h1: "Bluetooth HCI H1"
-        case .packetLogger: "Apple PacketLogger"
-        case .text: "characteristic values"
-        default: nameOfUnread ?? "link type \(rawValue)"
-        }
-    }
+    package var description: String { Self.known[self]?.title ?? nameOfUnread ?? "link type \(rawValue)" }
 
     /// The name of other link types that users try.
     var nameOfUnread: String? {
