@@ -69,114 +69,126 @@ struct ObservedTable {
 
     /// The attributes in order, each handle once, and a sentence for each dropped or guessed one.
     func services() -> (services: [PeripheralProfile.Service], gaps: [String]) {
-        var builder = TableBuilder()
-        if hasChanged { builder.gaps = ["the table changed in the capture: each handle has its last meaning"] }
-        for (_, group) in groups.sorted(by: { $0.key < $1.key }) { builder.add(group) }
-        for (_, include) in includes.sorted(by: { $0.key < $1.key }) { builder.add(include) }
-        for (_, declared) in characteristics.sorted(by: { $0.key < $1.key }) {
-            var characteristic = declared
-            characteristic.value = uses[declared.handle]?.value.map { Octets($0) }
-            builder.add(characteristic)
+        var builder = TableBuilder(groups.values.sorted { $0.handle < $1.handle })
+        if hasChanged {
+            builder.gaps.insert("the table changed in the capture: each handle has its last meaning", at: 0)
         }
-        let uuids = types.mapValues(\.uuid)
-        for (handle, type) in types.sorted(by: { $0.key < $1.key }) {
-            builder.add(type.uuid, type.source, at: handle, types: uuids, uses[handle])
-        }
-        for (handle, use) in uses.sorted(by: { $0.key < $1.key }) {
-            let before = uses[handle - (handle > 0 ? 1 : 0)]?.properties
-            builder.add(use, at: handle, isAfterNotifying: before?.isDisjoint(with: [.notify, .indicate]) == false)
+        let handles = Set(groups.keys).union(includes.keys).union(characteristics.keys).union(types.keys)
+            .union(uses.keys)
+        for handle in handles.sorted() {
+            if groups[handle] != nil {
+                builder.addDiscoveredService()
+            } else if let include = includes[handle] {
+                builder.add(include)
+            } else if var characteristic = characteristics[handle] {
+                characteristic.value = uses[characteristic.handle]?.value.map { Octets($0) }
+                builder.add(characteristic)
+            } else {
+                add(handle, to: &builder)
+            }
         }
         return builder.finish()
     }
+
+    /// Adds an attribute that is not a discovered service, include or characteristic.
+    private func add(_ handle: UInt16, to builder: inout TableBuilder) {
+        guard handle > 0, !builder.taken.contains(handle) else { return }
+        let use = uses[handle]
+        if let (uuid, source) = types[handle] {
+            if Self.declarations.contains(uuid) { return }
+            if isValue(handle) {
+                builder.addValue(uuid, at: handle, use)
+            } else {
+                builder.addDescriptor(uuid, source, at: handle, use)
+            }
+            return
+        }
+        // A value has its declaration directly before it.
+        guard let use, !isValue(handle &+ 1) else { return }
+        // A subscription descriptor follows its value, which has notified or is known.
+        let owner = builder.owner(of: handle)
+        let isAfterNotifying = uses[handle &- 1]?.properties.isDisjoint(with: [.notify, .indicate]) == false
+        if use.isSubscription, use.properties.contains(.write), isAfterNotifying || owner?.isNotifying == true,
+            builder.addDescriptor(GATTTable.clientConfiguration, .seen, at: handle, use)
+        {
+            return
+        }
+        if owner?.isDiscovered == true {
+            builder.addDescriptor(nil, .seen, at: handle, use)
+        } else {
+            builder.addValue(nil, at: handle, use)
+        }
+    }
+
+    private static let declarations: Set<BluetoothUUID> = [
+        GATTTable.primaryService, GATTTable.secondaryService, 0x2802, GATTTable.characteristic,
+    ]
+
+    /// Whether an attribute of known type is a value: its declaration is known, or its type is not that of a
+    /// descriptor (29xx).
+    private func isValue(_ handle: UInt16) -> Bool {
+        guard let (uuid, source) = types[handle], !Self.declarations.contains(uuid) else { return false }
+        return types[handle &- 1]?.uuid == GATTTable.characteristic
+            || source == .seen && uuid.short.map { !(0x2900...0x29FF).contains($0) } ?? true
+    }
 }
 
-/// Arranges attributes in the table: services, their attributes, then those only in the traffic. Handles are unique.
+/// Arranges attributes in services. Attributes are added in the order of their handles.
 private struct TableBuilder {
     var gaps: [String] = []
     private var services: [PeripheralProfile.Service] = []
-    private var taken: Set<UInt16> = []
+    /// The discovered services that are not added yet.
+    private var discovered: ArraySlice<PeripheralProfile.Service>
+    private(set) var taken: Set<UInt16> = []
     private var leftOut: [UInt16] = []
 
-    // MARK: discovered, in order of their handles
-
-    mutating func add(_ service: PeripheralProfile.Service) {
-        if let last = services.indices.last, services[last].end >= service.handle {
+    init(_ discovered: [PeripheralProfile.Service]) {
+        self.discovered = discovered[...]
+        for (index, next) in discovered.enumerated().dropFirst() where discovered[index - 1].end >= next.handle {
             // An end of 65535 means the last attribute.
-            if services[last].end != .max {
+            if discovered[index - 1].end != .max {
                 gaps.append(
                     """
-                    the services at \(services[last].handle) and \(service.handle) overlap: the first one ends \
+                    the services at \(discovered[index - 1].handle) and \(next.handle) overlap: the first one ends \
                     before the second
                     """)
             }
-            services[last].end = service.handle - 1
+            self.discovered[index - 1].end = next.handle - 1
         }
+    }
+
+    mutating func addDiscoveredService() { append(discovered.removeFirst()) }
+
+    private mutating func append(_ service: PeripheralProfile.Service) {
         services.append(service)
         taken.insert(service.handle)
     }
 
     mutating func add(_ include: PeripheralProfile.Include) {
-        guard let place = service(at: include.handle), taken.insert(include.handle).inserted else {
+        // Includes are before the first characteristic.
+        guard let service = service(at: include.handle), services[service].characteristics.isEmpty else {
             return leftOut.append(include.handle)
         }
-        services[place].includes.append(include)
+        taken.insert(include.handle)
+        services[service].includes.append(include)
     }
 
-    mutating func add(_ new: PeripheralProfile.Characteristic) {
-        guard taken.isDisjoint(with: [new.declaration, new.handle]), let place = home(of: new),
-            new.handle <= services[place].end
-        else { return leftOut.append(new.handle) }
-        let index = services[place].characteristics.countInOrder { $0.declaration <= new.declaration }
+    mutating func add(_ characteristic: PeripheralProfile.Characteristic) {
+        let handles = [characteristic.declaration, characteristic.handle]
         // Characteristics do not overlap.
-        guard index == 0 || services[place].characteristics[index - 1].handle < new.declaration,
-            index == services[place].characteristics.count
-                || services[place].characteristics[index].declaration > new.handle
-        else { return leftOut.append(new.handle) }
-        taken.formUnion([new.declaration, new.handle])
-        services[place].characteristics.insert(new, at: index)
+        guard taken.isDisjoint(with: handles), let service = home(of: characteristic),
+            characteristic.handle <= services[service].end,
+            services[service].characteristics.last.map({ $0.handle < characteristic.declaration }) ?? true
+        else { return leftOut.append(characteristic.handle) }
+        taken.formUnion(handles)
+        services[service].characteristics.append(characteristic)
     }
 
-    /// Adds an attribute of a known type: a descriptor, or a value without a discovered declaration.
-    mutating func add(
-        _ type: BluetoothUUID, _ source: PeripheralProfile.Source, at handle: UInt16, types: [UInt16: BluetoothUUID],
-        _ use: ObservedTable.Use?
-    ) {
-        guard !taken.contains(handle), handle > 0 else { return }
-        if type == GATTTable.primaryService || type == GATTTable.secondaryService || type == 0x2802 { return }
-        if type == GATTTable.characteristic {
-            guard handle < .max, let uuid = types[handle + 1] else { return }
-            return addSeen(uuid, at: handle + 1, use)
-        }
-        // Descriptors have types 29xx; other attributes read by type are values.
-        let isValue = source == .seen && type.short.map { !(0x2900...0x29FF).contains($0) } ?? true
-        if isValue || types[handle - 1] == GATTTable.characteristic { return addSeen(type, at: handle, use) }
-        describe(type, source, at: handle, use)
-    }
-
-    // MARK: seen
-
-    /// Adds an attribute that is known only from its traffic.
-    mutating func add(_ use: ObservedTable.Use, at handle: UInt16, isAfterNotifying: Bool) {
-        guard !taken.contains(handle), handle > 0 else { return }
-        // A subscription descriptor follows its value, which has notified or is known.
-        let owner = owner(of: handle)
-        if use.isSubscription, use.properties.contains(.write), isAfterNotifying || owner?.isNotifying == true,
-            describe(GATTTable.clientConfiguration, .seen, at: handle, use)
-        {
-            return
-        }
-        if owner?.isDiscovered == true {
-            describe(nil, .seen, at: handle, use)
-        } else {
-            addSeen(nil, at: handle, use)
-        }
-    }
-
-    private mutating func addSeen(_ uuid: BluetoothUUID?, at handle: UInt16, _ use: ObservedTable.Use?) {
-        guard handle > 1, !taken.contains(handle) else { return leftOut.append(handle) }
-        // The declaration is directly before its value. If that handle is taken, the attribute is a descriptor.
+    /// Adds a value without a discovered declaration. If the handle before it is taken, it is a descriptor.
+    mutating func addValue(_ uuid: BluetoothUUID?, at handle: UInt16, _ use: ObservedTable.Use?) {
+        guard handle > 1 else { return leftOut.append(handle) }
         guard !taken.contains(handle - 1) else {
-            describe(uuid, .seen, at: handle, use)
+            addDescriptor(uuid, .seen, at: handle, use)
             return
         }
         add(
@@ -185,49 +197,49 @@ private struct TableBuilder {
                 value: use?.value.map { Octets($0) }))
     }
 
-    /// Adds a descriptor to the preceding characteristic.
+    /// Adds a descriptor to the preceding characteristic. Returns `false` if there is none.
     @discardableResult
-    private mutating func describe(
+    mutating func addDescriptor(
         _ uuid: BluetoothUUID?, _ source: PeripheralProfile.Source, at handle: UInt16, _ use: ObservedTable.Use?
     ) -> Bool {
-        guard let (place, index) = characteristic(before: handle), taken.insert(handle).inserted else {
+        guard let (service, index) = characteristic(before: handle) else {
             leftOut.append(handle)
             return false
         }
-        var owner = services[place].characteristics[index]
+        taken.insert(handle)
+        let isUnsubscribable =
+            services[service].characteristics[index].source == .seen
+            && !services[service].characteristics[index].canBeSubscribed
         // A host has subscribed to the characteristic, but the capture has no notification.
-        if uuid == GATTTable.clientConfiguration, owner.source == .seen, !owner.canBeSubscribed {
-            owner.properties.insert(.notify)
+        if uuid == GATTTable.clientConfiguration, isUnsubscribable {
+            services[service].characteristics[index].properties.insert(.notify)
         }
-        owner.descriptors.insert(
+        services[service].characteristics[index].descriptors.append(
             PeripheralProfile.Descriptor(
-                uuid: uuid, handle: handle, source: source, value: use?.value.map { Octets($0) }),
-            at: owner.descriptors.countInOrder { $0.handle <= handle })
-        services[place].characteristics[index] = owner
+                uuid: uuid, handle: handle, source: source, value: use?.value.map { Octets($0) }))
         return true
     }
 
-    private func characteristic(before handle: UInt16) -> (service: Int, index: Int)? {
-        guard let place = service(at: handle) else { return nil }
-        let index = services[place].characteristics.countInOrder { $0.handle < handle } - 1
-        return index >= 0 ? (place, index) : nil
-    }
-
-    /// The characteristic to which a descriptor with this handle belongs.
-    private func owner(of handle: UInt16) -> (isNotifying: Bool, isDiscovered: Bool)? {
-        guard let (place, index) = characteristic(before: handle) else { return nil }
-        let found = services[place].characteristics[index]
+    /// The state of the characteristic to which a descriptor with this handle belongs.
+    func owner(of handle: UInt16) -> (isNotifying: Bool, isDiscovered: Bool)? {
+        guard let (service, index) = characteristic(before: handle) else { return nil }
+        let found = services[service].characteristics[index]
         return (
             found.canBeSubscribed && found.configuration == nil,
-            found.source == .discovered && services[place].source == .discovered
+            found.source == .discovered && services[service].source == .discovered
         )
     }
 
-    // MARK: services
+    private func characteristic(before handle: UInt16) -> (service: Int, index: Int)? {
+        guard let service = service(at: handle), let last = services[service].characteristics.last,
+            last.handle < handle
+        else { return nil }
+        return (service, services[service].characteristics.count - 1)
+    }
 
     private func service(at handle: UInt16) -> Int? {
-        let index = services.countInOrder { $0.handle < handle } - 1
-        return index >= 0 && handle <= services[index].end ? index : nil
+        guard let last = services.last, last.handle < handle, handle <= last.end else { return nil }
+        return services.count - 1
     }
 
     /// The service of a characteristic: a known one, or a new one for the free handles around the characteristic.
@@ -236,57 +248,21 @@ private struct TableBuilder {
         // The service declaration is directly before, and the service ends before the next service.
         guard characteristic.declaration > 1 else { return nil }
         let start = characteristic.declaration - 1
-        let next = services.countInOrder { $0.handle <= start }
-        guard !taken.contains(start), next == 0 || services[next - 1].end < start else { return nil }
-        let end = next < services.count ? services[next].handle - 1 : .max
-        services.insert(PeripheralProfile.Service(uuid: nil, handle: start, end: end, source: .seen), at: next)
-        taken.insert(start)
-        return next
+        guard !taken.contains(start), services.last.map({ $0.end < start }) ?? true else { return nil }
+        append(
+            PeripheralProfile.Service(
+                uuid: nil, handle: start, end: discovered.first.map { $0.handle - 1 } ?? .max, source: .seen))
+        return services.count - 1
     }
 
-    mutating func finish() -> (services: [PeripheralProfile.Service], gaps: [String]) {
-        for index in services.indices {
-            // Includes are before the first characteristic.
-            let first = services[index].characteristics.first?.declaration ?? .max
-            leftOut += services[index].includes.map(\.handle).filter { $0 >= first }
-            services[index].includes.removeAll { $0.handle >= first }
-            services[index] = withDescriptorsInPlace(services[index])
-        }
+    func finish() -> (services: [PeripheralProfile.Service], gaps: [String]) {
         let lost = Set(leftOut).subtracting(taken).sorted()
-        if !lost.isEmpty {
-            let list = lost.prefix(10).map(String.init).joined(separator: ", ")
-            let more = lost.count > 10 ? " and \(lost.count - 10) more" : ""
-            gaps.append("left out, because they do not fit: handle\(lost.count == 1 ? "" : "s") \(list)\(more)")
-        }
-        return (services, gaps)
-    }
-
-    /// Moves each descriptor to the last characteristic before it, because characteristics were added.
-    private mutating func withDescriptorsInPlace(_ old: PeripheralProfile.Service) -> PeripheralProfile.Service {
-        var service = old
-        let descriptors = service.characteristics.flatMap(\.descriptors).sorted { $0.handle < $1.handle }
-        for index in service.characteristics.indices { service.characteristics[index].descriptors = [] }
-        for descriptor in descriptors {
-            let index = service.characteristics.countInOrder { $0.declaration < descriptor.handle } - 1
-            guard index >= 0, service.characteristics[index].handle < descriptor.handle else {
-                taken.remove(descriptor.handle)
-                leftOut.append(descriptor.handle)
-                continue
-            }
-            service.characteristics[index].descriptors.append(descriptor)
-        }
-        return service
-    }
-}
-
-extension Array {
-    /// The number of elements at the start of a sorted array that match the condition.
-    fileprivate func countInOrder(where condition: (Element) -> Bool) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = low + (high - low) / 2
-            if condition(self[middle]) { low = middle + 1 } else { high = middle }
-        }
-        return low
+        guard !lost.isEmpty else { return (services, gaps) }
+        let list = lost.prefix(10).map(String.init).joined(separator: ", ")
+        let more = lost.count > 10 ? " and \(lost.count - 10) more" : ""
+        return (
+            services,
+            gaps + ["left out, because they do not fit: handle\(lost.count == 1 ? "" : "s") \(list)\(more)"]
+        )
     }
 }
