@@ -62,7 +62,7 @@ struct ATTCommand: ParsableCommand {
             run.note(
                 seen > 0
                     ? """
-                    none of the \(count(seen, "ATT PDU")) of this capture matches the filter; see waterh-replay \
+                    none of the \(counted(seen, "ATT PDU")) of this capture matches the filter; see waterh-replay \
                     stats
                     """
                     : "no ATT traffic in this capture; see waterh-replay info")

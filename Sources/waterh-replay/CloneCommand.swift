@@ -114,7 +114,7 @@ struct CloneCommand: ParsableCommand {
             .wrongUse,
             """
             \(Self.names(files)) \(files.count == 1 ? "holds" : "hold") \
-            \(count(listed.count, "peripheral"))\(speakers.isEmpty ? ", none of which sent a response" : "")
+            \(counted(listed.count, "peripheral"))\(speakers.isEmpty ? ", none of which sent a response" : "")
             """,
             advice: "Name one with --device: \(Self.list(listed)).")
     }
@@ -133,7 +133,7 @@ struct CloneCommand: ParsableCommand {
             let name = one.profile.name.map { " \($0)" } ?? ""
             let what =
                 one.hasSpoken
-                ? "\(count(one.connections, "connection")), \(count(one.answers, "ATT PDU")) from it"
+                ? "\(counted(one.connections, "connection")), \(counted(one.answers, "ATT PDU")) from it"
                 : one.profile.gaps.contains { $0.contains("encrypted") } ? "encrypted" : "only seen"
             return "\(number + 1) is \(one.label)\(name) (\(what))"
         }
@@ -152,12 +152,12 @@ struct CloneCommand: ParsableCommand {
         return [
             """
             \(found.label)\(name) to \(output == "-" ? "standard output" : output): \
-            \(count(gadget.services.count, "service")), 
+            \(counted(gadget.services.count, "service")), 
             """
-                + "\(count(gadget.characteristics.count, "characteristic")) (\(discovered) discovered); "
+                + "\(counted(gadget.characteristics.count, "characteristic")) (\(discovered) discovered); "
                     + """
-                    \(count(gadget.exchangeCount, "request")) and \(count(values, "value")) in \
-                    \(count(gadget.conversations.count, "conversation"))
+                    \(counted(gadget.exchangeCount, "request")) and \(counted(values, "value")) in \
+                    \(counted(gadget.conversations.count, "conversation"))
                     """
         ] + gadget.gaps.map { "  gap: \($0)" }
     }

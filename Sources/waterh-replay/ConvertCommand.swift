@@ -60,16 +60,16 @@ struct ConvertCommand: ParsableCommand {
         var words =
             """
             \(input == "-" ? "standard input" : input) to \(output == "-" ? "standard output" : output) as \
-            \(target): \(count(outcome.written, "record"))
+            \(target): \(counted(outcome.written, "record"))
             """
         if outcome.isByConversation { words += "; the conversation was carried over, packets were made around it" }
         if outcome.leftOut > 0 {
-            words += "; \(count(outcome.leftOut, "record")) without a place in this format left out"
+            words += "; \(counted(outcome.leftOut, "record")) without a place in this format left out"
         }
         if outcome.retimed > 0 {
             words +=
                 """
-                ; this format has no time before 1970 or so far ahead: \(count(outcome.retimed, "record")) counted \
+                ; this format has no time before 1970 or so far ahead: \(counted(outcome.retimed, "record")) counted \
                 from the first of them on, as from 1970
                 """
         }

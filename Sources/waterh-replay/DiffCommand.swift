@@ -54,8 +54,8 @@ struct DiffCommand: ParsableCommand {
                 text:
                     """
                     no difference\(isWhole ? "" : " in what could be read"): \
-                    \(count(readings[0].drinks.count, "delivery", "deliveries")), \
-                    \(count(readings[0].commands.count, "command"))\n
+                    \(counted(readings[0].drinks.count, "delivery", "deliveries")), \
+                    \(counted(readings[0].commands.count, "command"))\n
                     """
             )
         }

@@ -67,13 +67,13 @@ struct DrinksCommand: ParsableCommand {
 
     private static func sentence(_ tally: DrinkReader.Tally) -> String {
         guard tally.drinks > 0 else { return "no drinks\n" }
-        var text = "\(count(tally.drinks, "drink")), \(tally.millilitres) ml"
+        var text = "\(counted(tally.drinks, "drink")), \(tally.millilitres) ml"
         if tally.duplicates > 0 {
-            text += "; \(count(tally.duplicates, "delivery", "deliveries")) of known drinks"
+            text += "; \(counted(tally.duplicates, "delivery", "deliveries")) of known drinks"
         }
         if tally.suspects > 0 { text += "; \(tally.suspects) suspect, not in the sum" }
         if tally.bookkeeping > 0 {
-            text += "; \(count(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), no drinks"
+            text += "; \(counted(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), no drinks"
         }
         return text + "\n"
     }

@@ -13,7 +13,7 @@ struct PictureJSON {
     var sentence: String {
         let timeline = picture.statistics.timeline
         let (all, kept) = (timeline?.count ?? 0, timeline?.entries.count ?? 0)
-        return all == kept ? count(all, "ATT PDU") : "\(count(all, "ATT PDU")), \(kept) of them one by one"
+        return all == kept ? counted(all, "ATT PDU") : "\(counted(all, "ATT PDU")), \(kept) of them one by one"
     }
 
     var json: JSONValue {

@@ -48,7 +48,7 @@ final class ReadingNotes {
         if tally.lookalikes > 0 {
             run.note(
                 """
-                \(name): left out \(count(tally.lookalikes, "record")) of devices that send a bottle's bytes but \
+                \(name): left out \(counted(tally.lookalikes, "record")) of devices that send a bottle's bytes but \
                 were not found to be one; name the handle with --response-handle and the device with --bottle to \
                 count them
                 """
@@ -59,16 +59,16 @@ final class ReadingNotes {
         if encrypted > 0 {
             run.note(
                 """
-                \(name): \(count(encrypted, "connection")) of the capture \(encrypted == 1 ? "is" : "are") \
+                \(name): \(counted(encrypted, "connection")) of the capture \(encrypted == 1 ? "is" : "are") \
                 encrypted: encrypted traffic cannot be read
                 """
             )
         }
-        if tellsRefusals > 0 { run.note("\(name): \(count(tellsRefusals, "more record")) rejected") }
+        if tellsRefusals > 0 { run.note("\(name): \(counted(tellsRefusals, "more record")) rejected") }
         if tally.unfinishedTransfers > 0 {
             run.note(
                 """
-                \(name): \(count(tally.unfinishedTransfers, "log transfer")) not complete in the capture; the \
+                \(name): \(counted(tally.unfinishedTransfers, "log transfer")) not complete in the capture; the \
                 whole records of \(tally.unfinishedTransfers == 1 ? "it" : "them") are listed
                 """
             )
@@ -76,7 +76,7 @@ final class ReadingNotes {
         if tally.malformed > 0 {
             run.note(
                 """
-                \(name): \(count(tally.malformed, "value")) of the response characteristic \
+                \(name): \(counted(tally.malformed, "value")) of the response characteristic \
                 \(tally.malformed == 1 ? "is not a frame" : "are not frames")
                 """
             )
@@ -84,17 +84,9 @@ final class ReadingNotes {
         if !peers.contains(where: \.isBottle) {
             run.note(
                 """
-                \(name): no WaterH bottle in this capture (\(count(pdus, "ATT PDU"))); see waterh-replay info
+                \(name): no WaterH bottle in this capture (\(counted(pdus, "ATT PDU"))); see waterh-replay info
                 """
             )
         }
     }
-}
-
-func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
-    "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
-}
-
-func hexText(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")
 }

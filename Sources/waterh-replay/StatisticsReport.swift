@@ -41,9 +41,9 @@ struct StatisticsReport {
     private var head: String {
         let total = statistics.total
         var text =
-            "\(file == "-" ? "standard input" : file): \(count(packets, "packet")), \(count(total.pdus, "ATT PDU"))"
+            "\(file == "-" ? "standard input" : file): \(counted(packets, "packet")), \(counted(total.pdus, "ATT PDU"))"
         if let first = total.first, let last = total.last {
-            text += ", \(momentText(first)) to \(momentText(last)) (\(SummaryText.duration(last - first)))"
+            text += ", \(momentText(first)) to \(momentText(last)) (\(durationText(last - first, hasTenths: true)))"
         }
         return text
     }
@@ -62,7 +62,7 @@ struct StatisticsReport {
 
     private func troubles(_ counts: TrafficCounts) -> String {
         var parts: [String] = counts.errors.map { "\($0.count) × \($0.code)" }
-        if counts.timeouts > 0 { parts.append(count(counts.timeouts, "time-out")) }
+        if counts.timeouts > 0 { parts.append(counted(counts.timeouts, "time-out")) }
         if counts.unanswered > 0 { parts.append("\(counts.unanswered) without an answer") }
         if counts.backwardAnswers > 0 {
             parts.append("\(counts.backwardAnswers) answered before the request, by the recorder's clock")
@@ -73,15 +73,15 @@ struct StatisticsReport {
     private func connection(_ connection: ConnectionStatistics) -> String {
         let counts = connection.counts
         var parts = [
-            count(counts.pdus, "PDU"),
+            counted(counts.pdus, "PDU"),
             connection.mtu.map { "MTU \($0)" }
                 ?? (connection.sawBeginning && !connection.isText
                     ? "MTU 23, never exchanged" : "MTU not in the capture"),
         ]
         parts.append(Self.volume(counts))
         if counts.latency.count > 0 { parts.append("answers after \(latency(counts).joined(separator: " / "))") }
-        if connection.retransmissions > 0 { parts.append(count(connection.retransmissions, "retransmission")) }
-        if connection.lostParts > 0 { parts.append("\(count(connection.lostParts, "part")) lost") }
+        if connection.retransmissions > 0 { parts.append(counted(connection.retransmissions, "retransmission")) }
+        if connection.lostParts > 0 { parts.append("\(counted(connection.lostParts, "part")) lost") }
         let trouble = troubles(counts)
         if !trouble.isEmpty { parts.append(trouble) }
         if connection.isEncrypted { parts.append("encrypted") }
@@ -95,7 +95,7 @@ struct StatisticsReport {
         let rows = all.prefix(Self.mostListed).map { one in
             let counts = one.counts
             return [
-                "0x" + Self.hex(one.handle), one.uuid?.description ?? "?", one.peer.label, "\(counts.requests)",
+                "0x" + hexDigits(one.handle), one.uuid?.description ?? "?", one.peer.label, "\(counts.requests)",
                 "\(counts.notifications)", "\(counts.commands)",
             ] + latency(counts)
                 + ["\(counts.valueBytes)", counts.bytesPerSecond.map { "\(Int($0.rounded()))" } ?? "-", notes(one)]
@@ -113,7 +113,7 @@ struct StatisticsReport {
         if statistics.uncountedPDUs > 0 {
             lines.append(
                 """
-                  and \(count(statistics.uncountedPDUs, "PDU")) of attributes beyond the first \
+                  and \(counted(statistics.uncountedPDUs, "PDU")) of attributes beyond the first \
                 \(CaptureStatistics.mostCharacteristics)
                 """
             )
@@ -123,7 +123,7 @@ struct StatisticsReport {
 
     private func notes(_ one: CharacteristicStatistics) -> String {
         let trouble = troubles(one.counts)
-        let forbidden = one.forbiddenWriteCount > 0 ? "\(count(one.forbiddenWriteCount, "forbidden write"))" : ""
+        let forbidden = one.forbiddenWriteCount > 0 ? "\(counted(one.forbiddenWriteCount, "forbidden write"))" : ""
         return [trouble, forbidden].filter { !$0.isEmpty }.joined(separator: ", ")
     }
 
@@ -132,9 +132,9 @@ struct StatisticsReport {
         if let drift = readings.drift, let zone = readings.zone {
             let seconds = Int(drift.components.seconds)
             parts.append(seconds == 0 ? "right" : "\(abs(seconds)) s \(seconds > 0 ? "fast" : "slow")")
-            parts.append("zone UTC\(Self.zone(zone))")
+            parts.append("zone UTC\(zoneText(zone))")
         } else if let error = readings.error {
-            parts.append("wrong by \(SummaryText.duration(error < .zero ? .zero - error : error))")
+            parts.append("wrong by \(durationText(error < .zero ? .zero - error : error, hasTenths: true))")
         } else {
             parts.append("not reported")
         }
@@ -171,31 +171,15 @@ struct StatisticsReport {
 
     /// A duration as text: `820 µs`, `1.24 ms`, `12.4 ms`, `340 ms`, `1.2 s`.
     static func span(_ span: Duration) -> String {
-        guard span < .seconds(1) else { return SummaryText.duration(span) }
+        guard span < .seconds(1) else { return durationText(span, hasTenths: true) }
         let microseconds = Int(span.components.attoseconds / 1_000_000_000_000)
         if microseconds < 1000 { return "\(microseconds) µs" }
         let (hundredths, tenths, whole) = (
             (microseconds + 5) / 10, (microseconds + 50) / 100, (microseconds + 500) / 1000
         )
-        if hundredths < 1000 { return "\(hundredths / 100).\(pad(hundredths % 100, 2)) ms" }
+        if hundredths < 1000 { return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) ms" }
         if tenths < 1000 { return "\(tenths / 10).\(tenths % 10) ms" }
         return whole < 1000 ? "\(whole) ms" : "1.0 s"
-    }
-
-    static func zone(_ zone: Duration) -> String {
-        let minutes = Int(zone.components.seconds) / 60
-        guard minutes != 0 else { return "" }
-        return "\(minutes < 0 ? "-" : "+")\(pad(abs(minutes) / 60, 2)):\(pad(abs(minutes) % 60, 2))"
-    }
-
-    static func hex(_ handle: UInt16) -> String {
-        let digits = String(handle, radix: 16, uppercase: true)
-        return String(repeating: "0", count: 4 - digits.utf8.count) + digits
-    }
-
-    private static func pad(_ number: Int, _ width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
 
     /// Aligns columns: the first `left` columns and the last one to the left, the others to the right.

@@ -36,7 +36,7 @@ struct StatisticsTable {
                 "characteristic", one.counts,
                 [
                     "connection": "\(one.connection)", "peer": one.peer.address?.description ?? "",
-                    "handle": "0x" + StatisticsReport.hex(one.handle),
+                    "handle": "0x" + hexDigits(one.handle),
                     "uuid": one.uuid?.description ?? "", "forbidden_writes": "\(one.forbiddenWriteCount)",
                 ])
         }

@@ -43,7 +43,7 @@ struct SummaryReport {
 
     private var span: String? {
         guard let first = summary.firstTime, let last = summary.lastTime else { return "time: none in the capture" }
-        var text = "time: \(moment(first)) to \(moment(last)) (\(SummaryText.duration(last - first)))"
+        var text = "time: \(momentText(first)) to \(momentText(last)) (\(durationText(last - first, hasTenths: true)))"
         // Bluetooth LE exists since 2010, so an earlier date is wrong.
         if last < .seconds(1_262_304_000) {
             text += "; not a real date: the recorder had no clock, or counted from its own start"
@@ -77,7 +77,7 @@ struct SummaryReport {
     }
 
     private func delivered(_ bottle: CaptureSummary.Bottle) -> String {
-        var text = bottle.drinks == 0 ? "no drinks" : "\(count(bottle.drinks, "drink")), \(bottle.millilitres) ml"
+        var text = bottle.drinks == 0 ? "no drinks" : "\(counted(bottle.drinks, "drink")), \(bottle.millilitres) ml"
         if let first = bottle.first, let last = bottle.last {
             let (first, last) = (first.replacing("T", with: " "), last.replacing("T", with: " "))
             text += first == last ? ", at \(first)" : ", \(first) to \(last)"
@@ -85,16 +85,16 @@ struct SummaryReport {
         }
         if bottle.duplicates > 0 { text += "; \(bottle.duplicates) delivered again" }
         if bottle.suspects > 0 { text += "; \(bottle.suspects) suspect, not in the sum" }
-        return text + "; \(count(bottle.peer.commandCount, "command")) from the host"
+        return text + "; \(counted(bottle.peer.commandCount, "command")) from the host"
     }
 
     private var drinks: String {
         let tally = summary.tally
         var text = tally.drinks == 0 ? "drinks: none" : "drinks: \(tally.drinks), \(tally.millilitres) ml"
-        if tally.transfers > 0 { text += ", in \(count(tally.transfers, "log transfer"))" }
+        if tally.transfers > 0 { text += ", in \(counted(tally.transfers, "log transfer"))" }
         if tally.unfinishedTransfers > 0 { text += " (\(tally.unfinishedTransfers) not complete in the capture)" }
         if tally.bookkeeping > 0 {
-            text += ", and \(count(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), no drinks"
+            text += ", and \(counted(tally.bookkeeping, "bookkeeping entry", "bookkeeping entries")), no drinks"
         }
         return text
     }
@@ -112,7 +112,7 @@ struct SummaryReport {
             default: text += ", handle 0x\(String(connection.observed.handle, radix: 16))"
             }
             if connection.observed.adapter != 0 { text += ", adapter \(connection.observed.adapter)" }
-            text += ", \(count(connection.pdus, "ATT PDU"))"
+            text += ", \(counted(connection.pdus, "ATT PDU"))"
             if let frame = connection.firstFrame { text += " from frame \(frame)" }
             if connection.isEncrypted { text += ", encrypted" }
             if connection.hasEnded {
@@ -135,7 +135,7 @@ struct SummaryReport {
         let names = named.isEmpty ? "" : ": " + named.prefix(20).joined(separator: ", ") + more
         return [
             """
-            advertising: \(count(summary.advertisers.count, "address", "addresses")), \(named.count) with a \
+            advertising: \(counted(summary.advertisers.count, "address", "addresses")), \(named.count) with a \
             name\(names)
             """
         ]
@@ -150,16 +150,16 @@ struct SummaryReport {
             Self.mostListed
         ).map { peer in
             if level == .text {
-                let named = peer.table.characteristics.sorted { $0.key < $1.key }.map { Self.short($0.value.uuid) }
+                let named = peer.table.characteristics.sorted { $0.key < $1.key }.map { $0.value.uuid.description }
                 return "characteristics that the text names of \(peer.label): \(named.joined(separator: " "))"
             }
             let services = peer.table.services.values.sorted { $0.start < $1.start }.map { service in
                 let inside = peer.table.characteristics.filter { service.start <= $0.key && $0.key <= service.end }
-                    .sorted { $0.key < $1.key }.map { Self.short($0.value.uuid) }
-                return Self.short(service.uuid) + (inside.isEmpty ? "" : " (\(inside.joined(separator: " ")))")
+                    .sorted { $0.key < $1.key }.map { $0.value.uuid.description }
+                return service.uuid.description + (inside.isEmpty ? "" : " (\(inside.joined(separator: " ")))")
             }
             let outside = peer.table.characteristics.filter { peer.table.service(at: $0.key) == nil }
-                .sorted { $0.key < $1.key }.map { "\(Self.short($0.value.uuid)) at 0x\(String($0.key, radix: 16))" }
+                .sorted { $0.key < $1.key }.map { "\($0.value.uuid) at 0x\(String($0.key, radix: 16))" }
             return "GATT table of \(peer.label): " + (services + outside).joined(separator: ", ")
         }
     }
@@ -168,7 +168,7 @@ struct SummaryReport {
         let total = summary.pdus.values.reduce(0, +)
         guard total > 0 else { return "ATT: none" }
         let parts = summary.pdus.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.value) × \($0.key)" }
-        return "ATT: \(count(total, "PDU")): " + parts.joined(separator: ", ")
+        return "ATT: \(counted(total, "PDU")): " + parts.joined(separator: ", ")
     }
 
     /// Sentences about data that could not be read.
@@ -177,10 +177,10 @@ struct SummaryReport {
         if let trouble = summary.trouble { sentences.append(trouble) }
         if summary.facts.unreadable > 0 {
             sentences.append(
-                "\(count(summary.facts.unreadable, "record")) of a kind that is not Bluetooth LE or not known here")
+                "\(counted(summary.facts.unreadable, "record")) of a kind that is not Bluetooth LE or not known here")
         }
         for (reason, number) in summary.drops.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            sentences.append("\(count(number, "packet")): \(reason.rawValue)")
+            sentences.append("\(counted(number, "packet")): \(reason.rawValue)")
         }
         for connection in summary.connections where connection.isEncrypted {
             sentences.append(
@@ -188,14 +188,14 @@ struct SummaryReport {
         }
         if summary.tally.malformed > 0 {
             sentences.append(
-                "\(count(summary.tally.malformed, "value")) of a response characteristic: no frame of a bottle")
+                "\(counted(summary.tally.malformed, "value")) of a response characteristic: no frame of a bottle")
         }
         if summary.tally.refused > 0 {
-            sentences.append("\(count(summary.tally.refused, "drink record")) refused by the dialect")
+            sentences.append("\(counted(summary.tally.refused, "drink record")) refused by the dialect")
         }
         if summary.tally.lookalikes > 0 {
             sentences.append(
-                "\(count(summary.tally.lookalikes, "drink record")) of devices that only look like a bottle")
+                "\(counted(summary.tally.lookalikes, "drink record")) of devices that only look like a bottle")
         }
         return sentences + summary.facts.remarks
     }

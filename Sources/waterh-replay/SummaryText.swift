@@ -13,16 +13,6 @@ enum SummaryText {
         }
     }
 
-    /// A duration as text: `12 ms`, `8.9 s`, `20 min`.
-    static func duration(_ duration: Duration) -> String {
-        let (seconds, attoseconds) = duration.components
-        if seconds == 0 { return "\(attoseconds / 1_000_000_000_000_000) ms" }
-        if seconds < 10 { return "\(seconds).\(abs(attoseconds) / 100_000_000_000_000_000) s" }
-        if seconds < 120 { return "\(seconds) s" }
-        if seconds < 7200 { return "\(seconds / 60) min" }
-        return seconds < 172_800 ? "\(seconds / 3600) h" : "\(seconds / 86_400) days"
-    }
-
     /// The reason for the end of a connection (HCI error codes, Core 5.4, Vol 1 Part F, 2).
     static func ending(_ reason: UInt8) -> String {
         let words =

@@ -62,9 +62,9 @@ struct VerifyCommand: ParsableCommand {
             text: tap
                 ? report.tap
                 : update
-                    ? "\(count(files.count, "expectation")) written\n"
+                    ? "\(counted(files.count, "expectation")) written\n"
                     : """
-                    \(count(files.count, "capture")), \
+                    \(counted(files.count, "capture")), \
                     \(wrong == 0 ? "all as expected" : "\(wrong) not as expected")\n
                     """
         )

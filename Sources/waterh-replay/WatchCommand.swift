@@ -168,8 +168,8 @@ struct WatchCommand: AsyncParsableCommand {
 
     private static func sentence(_ watch: CaptureWatch) -> String {
         """
-        \(count(watch.packets, "packet")), \(count(watch.commandCount, "request")) to a bottle, \
-        \(count(watch.tally.drinks, "drink")), \(watch.tally.millilitres) ml\n
+        \(counted(watch.packets, "packet")), \(counted(watch.commandCount, "request")) to a bottle, \
+        \(counted(watch.tally.drinks, "drink")), \(watch.tally.millilitres) ml\n
         """
     }
 }

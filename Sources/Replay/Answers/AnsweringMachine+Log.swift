@@ -18,8 +18,7 @@ extension AnsweringMachine {
             effects.append(
                 .log(
                     """
-                    \(command.meaning): \(remaining.count) \(remaining.count == 1 ? "record is" : "records are") \
-                    left of the recording
+                    \(command.meaning): \(counted(remaining.count, "record is", "records are")) left of the recording
                     """
                 ))
             lastDump = remaining
@@ -29,8 +28,7 @@ extension AnsweringMachine {
             .log(
                 """
                 \(command.meaning): as recorded in frame \(script.exchanges[place].frame), \
-                \(script.exchanges[place].records.count) \
-                record\(script.exchanges[place].records.count == 1 ? "" : "s")
+                \(counted(script.exchanges[place].records.count, "record"))
                 """
             ))
         lastDump = script.exchanges[place].records

@@ -186,16 +186,12 @@ package struct AnsweringMachine: Sendable {
 
     /// A message with the host's request and the expected one of the capture.
     private func mismatch(_ bytes: [UInt8], _ command: HostCommand) -> String {
-        let here = "the host wrote \(Self.text(bytes)) (\(command.meaning)), which the capture never saw"
+        let here = "the host wrote \(hexText(bytes)) (\(command.meaning)), which the capture never saw"
         guard let next = script.exchanges.indices.first(where: { !used.contains($0) }).map({ script.exchanges[$0] })
         else {
             return here + "; the capture's host wrote nothing more here"
         }
         return here
-            + "; the capture's host wrote \(Self.text(next.request)) (\(next.command.meaning)) in frame \(next.frame)"
-    }
-
-    private static func text(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined(separator: " ")
+            + "; the capture's host wrote \(hexText(next.request)) (\(next.command.meaning)) in frame \(next.frame)"
     }
 }

@@ -73,7 +73,7 @@ package struct CaptureOpener: Sendable {
         }
         guard !opened.parts.isEmpty else { throw CaptureError(.unrecognised, at: 0, "this directory has no captures") }
         if leftOut > 0 {
-            opened.remarks.append("\(leftOut) \(leftOut == 1 ? "file is not a capture" : "files are not captures")")
+            opened.remarks.append(counted(leftOut, "file is not a capture", "files are not captures"))
         }
         return Opened(parts: Self.sorted(opened.parts), remarks: opened.remarks)
     }

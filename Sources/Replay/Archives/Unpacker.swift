@@ -164,8 +164,8 @@ final class Unpacker {
                 refuse(
                     (place.isEmpty ? "" : "\(place): ")
                         + """
-                        \(leftOut) more packed \(leftOut == 1 ? "log is" : "logs are") in it and not read: take \
-                        the text apart
+                        \(counted(leftOut, "more packed log is", "more packed logs are")) in it and not read: take the \
+                        text apart
                         """
                 )
             }

@@ -206,7 +206,7 @@ private final class ProfileDraft {
     private func gaps(of profile: PeripheralProfile) -> [String] {
         var gaps: [String] = []
         if encryptedConnections > 0 {
-            gaps.append("\(Self.count(encryptedConnections, "connection")) became encrypted: the rest is not visible")
+            gaps.append("\(counted(encryptedConnections, "connection")) became encrypted: the rest is not visible")
         }
         if profile.address == nil { gaps.append("its address is not in the capture") }
         if profile.advertisement == nil { gaps.append("no advertisement of it is in the capture") }
@@ -219,21 +219,19 @@ private final class ProfileDraft {
         let characteristics = profile.characteristics
         let seen = characteristics.filter { $0.source == .seen }.count
         if seen > 0 {
-            gaps.append("\(seen) of \(Self.count(characteristics.count, "characteristic")) seen and not discovered")
+            gaps.append("\(seen) of \(counted(characteristics.count, "characteristic")) seen and not discovered")
         }
         let unread = characteristics.filter { $0.properties.contains(.read) && $0.value == nil }.count
-        if unread > 0 { gaps.append("the values of \(Self.count(unread, "readable characteristic")) were never read") }
+        if unread > 0 { gaps.append("the values of \(counted(unread, "readable characteristic")) were never read") }
         let unsubscribed = characteristics.filter { $0.canBeSubscribed && $0.configuration == nil }.count
         if unsubscribed > 0 {
-            gaps.append("the configuration descriptor of \(Self.count(unsubscribed, "characteristic")) is unknown")
+            gaps.append("the configuration descriptor of \(counted(unsubscribed, "characteristic")) is unknown")
         }
         if multipleReads > 0 {
-            gaps.append("\(Self.count(multipleReads, "answer")) with several values and no lengths left out")
+            gaps.append("\(counted(multipleReads, "answer")) with several values and no lengths left out")
         }
         return gaps
     }
-
-    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 }
 
 /// One connection with a peripheral: sorts its PDUs into the table and the conversation.

@@ -60,12 +60,7 @@ final class MomentWriter {
     private func turn(to day: Int64) {
         self.day = day
         let (seconds, overflow) = day.multipliedReportingOverflow(by: 86_400)
-        let civil = CivilTime(secondsSince1970: overflow ? 0 : seconds)
-        func padded(_ value: Int, _ width: Int) -> String {
-            let digits = String(value.magnitude)
-            return (value < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
-        }
-        date = Array("\(padded(civil.year, 4))-\(padded(civil.month, 2))-\(padded(civil.day, 2))T".utf8)
+        date = Array("\(TextEncoding.date(.seconds(overflow ? 0 : seconds)))T".utf8)
     }
 }
 

@@ -108,8 +108,7 @@ package struct CaptureReading: Sendable, Equatable {
         try CaptureFile.forEachPiece(of: path) { piece in
             for byte in piece { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
         }
-        let digits = String(state, radix: 16)
-        return "fnv1a:" + String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        return "fnv1a:" + hexDigits(state).lowercased()
     }
 }
 

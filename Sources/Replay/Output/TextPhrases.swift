@@ -1,0 +1,35 @@
+import Captures
+
+// Parts of sentences for the user.
+
+/// A number with its noun: `1 drink`, `2 drinks`.
+package func counted(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
+    "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
+}
+
+/// All digits of a number: `0013` for a handle.
+package func hexDigits(_ number: some FixedWidthInteger & UnsignedInteger) -> String {
+    TextEncoding.digits(UInt64(number), number.bitWidth / 4)
+}
+
+/// Bytes as text: `47 54 00`.
+package func hexText(_ bytes: [UInt8]) -> String { bytes.map { hexDigits($0) }.joined(separator: " ") }
+
+/// A duration: `340 ms`, `12 s`, `5 min`, `3 h`, `40 days`.
+/// - Parameter hasTenths: whether to write 1 to 10 seconds with tenths: `8.9 s`.
+package func durationText(_ duration: Duration, hasTenths: Bool = false) -> String {
+    let (seconds, attoseconds) = duration.components
+    if seconds == 0 { return "\(attoseconds / 1_000_000_000_000_000) ms" }
+    if hasTenths, seconds < 10 { return "\(seconds).\(Swift.abs(attoseconds) / 100_000_000_000_000_000) s" }
+    if seconds < 120 { return "\(seconds) s" }
+    if seconds < 7200 { return "\(seconds / 60) min" }
+    return seconds < 172_800 ? "\(seconds / 3600) h" : "\(seconds / 86_400) days"
+}
+
+/// An offset from UTC: `+01:00`; empty for UTC.
+package func zoneText(_ zone: Duration) -> String {
+    let minutes = Int(zone.components.seconds) / 60, size = UInt64(minutes.magnitude)
+    guard minutes != 0 else { return "" }
+    return (minutes < 0 ? "-" : "+")
+        + [size / 60, size % 60].map { TextEncoding.digits($0, 2, radix: 10) }.joined(separator: ":")
+}
