@@ -25,7 +25,7 @@ struct StatisticsReport {
             lines.append("no ATT PDU, or none that matches the filter")
             return (lines + anomalies).map { TerminalText.safe($0) }
         }
-        lines.append("PDUs: " + total.opcodes.map { "\($0.count) × \($0.opcode)" }.joined(separator: ", "))
+        lines.append("PDUs: \(SummaryReport.text(total))")
         lines += requests
         lines += statistics.connections.prefix(Self.mostListed).map(connection)
         if statistics.connectionCount > Self.mostListed {

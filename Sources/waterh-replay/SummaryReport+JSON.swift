@@ -12,19 +12,16 @@ extension SummaryReport {
             "linkTypes": .array(summary.facts.linkTypes.map { .string($0.description) }),
             "packets": .int(summary.facts.packets),
             "bytes": .int(summary.facts.offset),
-            "start": JSONValue(summary.firstTime.map(moment)),
-            "end": JSONValue(summary.lastTime.map(moment)),
+            "start": JSONValue(summary.firstTime.map(momentText)),
+            "end": JSONValue(summary.lastTime.map(momentText)),
             "seconds": JSONValue(seconds),
             "adapters": .array(summary.adapters.sorted().map { .int(Int($0)) }),
             "connections": .array(summary.connections.map(json)),
             "addresses": .array(addresses),
             "gattTables": .array(summary.peers.filter { !$0.table.isEmpty }.map(Self.tableJSON)),
             "att": [
-                "total": .int(summary.pdus.values.reduce(0, +)),
-                "byName": .object(
-                    summary.pdus.sorted { $0.key.rawValue < $1.key.rawValue }.map {
-                        .init($0.key.description, .int($0.value))
-                    }),
+                "total": .int(summary.counts.pdus),
+                "byName": .object(summary.counts.opcodes.map { .init($0.opcode.description, .int($0.count)) }),
             ],
             "bottleCount": .int(summary.bottleCount),
             "bottles": .array(summary.bottles.map(json)),
@@ -42,19 +39,18 @@ extension SummaryReport {
 
     private var seconds: Double? {
         guard let first = summary.firstTime, let last = summary.lastTime else { return nil }
-        let (seconds, attoseconds) = (last - first).components
-        return Double(seconds) + Double(attoseconds) / 1e18
+        return StatisticsReport.seconds(last - first)
     }
 
-    private func json(_ connection: CaptureSummary.Connection) -> JSONValue {
+    private func json(_ connection: ConnectionStatistics) -> JSONValue {
         [
             "adapter": .int(Int(connection.observed.adapter)),
             "handle": .int(Int(connection.observed.handle)),
             "peer": JSONValue(connection.observed.peer?.description),
             "central": JSONValue(connection.observed.central?.description),
-            "start": JSONValue(connection.began.map(moment)),
-            "end": JSONValue(connection.ended.map(moment)),
-            "pdus": .int(connection.pdus),
+            "start": JSONValue(connection.counts.first.map(momentText)),
+            "end": JSONValue(connection.counts.last.map(momentText)),
+            "pdus": .int(connection.counts.pdus),
             "encrypted": .bool(connection.isEncrypted),
             "ended": .bool(connection.hasEnded),
             "reason": JSONValue(connection.reason.map(Int.init)),
@@ -90,14 +86,14 @@ extension SummaryReport {
             "services": .array(
                 peer.table.services.values.sorted { $0.start < $1.start }.map { service in
                     [
-                        "uuid": .string(Self.short(service.uuid)), "start": .int(Int(service.start)),
+                        "uuid": .string(service.uuid.description), "start": .int(Int(service.start)),
                         "end": .int(Int(service.end)),
                     ]
                 }),
             "characteristics": .array(
                 peer.table.characteristics.sorted { $0.key < $1.key }.map { handle, characteristic in
                     [
-                        "uuid": .string(Self.short(characteristic.uuid)), "handle": .int(Int(handle)),
+                        "uuid": .string(characteristic.uuid.description), "handle": .int(Int(handle)),
                         "properties": .int(Int(characteristic.properties.rawValue)),
                     ]
                 }),

@@ -112,8 +112,8 @@ struct SummaryReport {
             default: text += ", handle 0x\(String(connection.observed.handle, radix: 16))"
             }
             if connection.observed.adapter != 0 { text += ", adapter \(connection.observed.adapter)" }
-            text += ", \(counted(connection.pdus, "ATT PDU"))"
-            if let frame = connection.firstFrame { text += " from frame \(frame)" }
+            text += ", \(counted(connection.counts.pdus, "ATT PDU"))"
+            if let frame = connection.counts.firstFrame { text += " from frame \(frame)" }
             if connection.isEncrypted { text += ", encrypted" }
             if connection.hasEnded {
                 text += connection.reason.map { ", ended (\(SummaryText.ending($0)))" } ?? ", ended"
@@ -165,10 +165,9 @@ struct SummaryReport {
     }
 
     private var attCounts: String {
-        let total = summary.pdus.values.reduce(0, +)
-        guard total > 0 else { return "ATT: none" }
-        let parts = summary.pdus.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.value) × \($0.key)" }
-        return "ATT: \(counted(total, "PDU")): " + parts.joined(separator: ", ")
+        let counts = summary.counts
+        guard counts.pdus > 0 else { return "ATT: none" }
+        return "ATT: \(counted(counts.pdus, "PDU")): \(Self.text(counts))"
     }
 
     /// Sentences about data that could not be read.
@@ -202,7 +201,8 @@ struct SummaryReport {
 
     // MARK: small words
 
-    func moment(_ time: Duration) -> String { momentText(time) }
-
-    static func short(_ uuid: BluetoothUUID) -> String { uuid.description }
+    /// The number of PDUs of each kind.
+    static func text(_ counts: TrafficCounts) -> String {
+        counts.opcodes.map { "\($0.count) × \($0.opcode)" }.joined(separator: ", ")
+    }
 }

@@ -4,20 +4,6 @@ import Captures
 
 /// The content of a capture, for `waterh-replay info`.
 package struct CaptureSummary {
-    package struct Connection {
-        package var observed: ObservedConnection
-        /// The number of the first record of the connection.
-        package var firstFrame: Int?
-        /// The times of the connection's first and last PDU, since 1970.
-        package var began: Duration?
-        package var ended: Duration?
-        /// The HCI or LL error code of its end; `nil` if the capture does not have it.
-        package var reason: UInt8?
-        package var hasEnded = false
-        package var isEncrypted = false
-        package var pdus = 0
-    }
-
     package struct Bottle {
         package let peer: BottlePeer
         /// The number of distinct drinks.
@@ -57,20 +43,13 @@ package struct CaptureSummary {
     /// The times of the first and the last record, since 1970.
     package private(set) var firstTime: Duration?
     package private(set) var lastTime: Duration?
-    /// The connections in order of their first packet; at most `mostConnections`.
-    package private(set) var connections: [Connection] = []
-    /// The number of connections, including those beyond `mostConnections`.
-    package private(set) var connectionCount = 0
-    private static let mostConnections = 1000
+    /// The connections in order of their first packet, of limited number.
+    package var connections: [ConnectionStatistics] { list.all }
+    /// The number of all connections.
+    package var connectionCount: Int { list.count }
     /// The advertisers by address; at most 4,096.
     package private(set) var advertisers: [BluetoothAddress: Advertiser] = [:]
-    package var pdus: [ATTOpcode: Int] {
-        Dictionary(
-            uniqueKeysWithValues: opcodes.indices.filter { opcodes[$0] > 0 }.map {
-                (ATTOpcode(rawValue: UInt8($0)), opcodes[$0])
-            })
-    }
-    private var opcodes = [Int](repeating: 0, count: 256)
+    package private(set) var counts = TrafficCounts()
     package private(set) var drops: [DropReason: Int] = [:]
     /// The adapters (monitor formats) or interfaces (pcapng).
     package private(set) var adapters: Set<UInt32> = []
@@ -85,8 +64,7 @@ package struct CaptureSummary {
     package private(set) var peers: [BottlePeer] = []
 
     private var gate: TrafficGate?
-    private var places: [Int: Int] = [:]
-    private var lastPlace: (id: Int, place: Int)?
+    private var list = ConnectionList()
 
     /// Reads a whole file. `trouble` is set after an error in its bytes, with the data before it.
     package init(_ file: inout CaptureFile, options: DrinkReader.Options) throws {
@@ -119,16 +97,13 @@ package struct CaptureSummary {
         let isWanted = gate?.wants(event, bytes) ?? true
         switch event {
         case .att(let observation):
-            guard !observation.isSynthetic, isWanted else { return }
-            if let opcode = bytes.first { opcodes[Int(opcode)] += 1 }
-            update(observation.connection) {
-                $0.pdus += 1
-                if $0.firstFrame == nil { ($0.firstFrame, $0.began) = (observation.frame, observation.time) }
-                $0.ended = observation.time ?? $0.ended
-            }
-        case .connected(let connection): update(connection) { _ in }
-        case .disconnected(let connection, let reason): update(connection) { ($0.hasEnded, $0.reason) = (true, reason) }
-        case .encrypted(let connection): update(connection) { $0.isEncrypted = true }
+            guard !observation.isSynthetic, isWanted, let opcode = bytes.first else { return }
+            counts.take(opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
+            find(observation.connection)?.counts.take(
+                opcode, frame: observation.frame, time: observation.time, valueBytes: 0)
+        case .connected(let connection): _ = find(connection)
+        case .disconnected(let connection, let reason): find(connection)?.end(reason)
+        case .encrypted(let connection): find(connection)?.isEncrypted = true
         case .dropped: break
         case .advertised(let advertiser):
             guard advertisers[advertiser.address] != nil || advertisers.count < 4096 else { return }
@@ -137,21 +112,11 @@ package struct CaptureSummary {
         }
     }
 
-    private mutating func update(_ connection: ObservedConnection, _ change: (inout Connection) -> Void) {
-        if let lastPlace, lastPlace.id == connection.id { return change(&connections[lastPlace.place]) }
-        adapters.insert(connection.adapter)
-        if places[connection.id] == nil {
-            // Connections are numbered in the order of their first packet.
-            guard connection.id > connectionCount else { return }
-            connectionCount = connection.id
-            guard connections.count < Self.mostConnections else { return }
-            places[connection.id] = connections.count
-            connections.append(Connection(observed: connection))
-        }
-        guard let place = places[connection.id] else { return }
-        lastPlace = (connection.id, place)
-        connections[place].observed = connection
-        change(&connections[place])
+    private mutating func find(_ connection: ObservedConnection) -> ConnectionStatistics? {
+        if connection.id > list.count { adapters.insert(connection.adapter) }
+        let found = list.find(connection)
+        found?.observed = connection
+        return found
     }
 }
 

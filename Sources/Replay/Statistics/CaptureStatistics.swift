@@ -7,11 +7,11 @@ import Captures
 /// Memory use depends on the number of connections and characteristics, up to a limit.
 package final class CaptureStatistics: EventReader {
     /// The connections in order of the first packet; at most `mostConnections`.
-    package private(set) var connections: [ConnectionStatistics] = []
+    package var connections: [ConnectionStatistics] { list.all }
     /// The number of connections, including those without statistics.
-    package private(set) var connectionCount = 0
+    package var connectionCount: Int { list.count }
     /// The maximum number of connections with statistics.
-    package static let mostConnections = 1000
+    package static let mostConnections = ConnectionList.most
     /// The characteristics by server, then by handle; at most `mostCharacteristics`.
     package var characteristics: [CharacteristicStatistics] {
         attributes.values.sorted {
@@ -38,8 +38,7 @@ package final class CaptureStatistics: EventReader {
     package private(set) var orphans = 0
     package let timeline: Timeline?
 
-    private var places: [Int: Int] = [:]
-    private var last: ConnectionStatistics?
+    private var list = ConnectionList()
     private var attributes: [AttributeKey: CharacteristicStatistics] = [:]
     private var lastAttribute: (key: AttributeKey, value: CharacteristicStatistics)?
     private var byRequest: [UInt8: TrafficCounts] = [:]
@@ -90,21 +89,19 @@ package final class CaptureStatistics: EventReader {
         switch event {
         case .att(let observation):
             if observation.isSynthetic {
-                find(observation.connection)?.isText = true
+                list.find(observation.connection)?.isText = true
             } else {
                 count(observation, bytes)
             }
         case .connected(let connection):
-            find(connection)?.sawBeginning = true
+            list.find(connection)?.sawBeginning = true
         case .disconnected(let connection, let reason):
             giveUp(connection.id)
-            let found = find(connection)
-            found?.hasEnded = true
-            found?.reason = reason
-        case .encrypted(let connection): find(connection)?.isEncrypted = true
+            list.find(connection)?.end(reason)
+        case .encrypted(let connection): list.find(connection)?.isEncrypted = true
         case .dropped(let reason, let connection):
             drops[reason, default: 0] += 1
-            if let connection { find(connection)?.drops[reason, default: 0] += 1 }
+            if let connection { list.find(connection)?.drops[reason, default: 0] += 1 }
         case .advertised: break
         }
         try conversation.receive(event, bytes)
@@ -128,7 +125,7 @@ package final class CaptureStatistics: EventReader {
         if case .answer(let request) = step { asked = request }
         if isFiltered, !gate.wants(observation, pdu, asked: asked) { return }
 
-        let connection = find(observation.connection)
+        let connection = list.find(observation.connection)
         connection?.observed = observation.connection
         let bytes = Self.valueBytes(pdu, opcode)
         total.take(opcode, frame: observation.frame, time: observation.time, valueBytes: bytes)
@@ -212,7 +209,7 @@ package final class CaptureStatistics: EventReader {
 
     private func giveUp(_ connection: Int) {
         for request in pairs.end(connection) {
-            miss(request, at: now, places[connection].map { connections[$0].observed }, 0)
+            miss(request, at: now, list[connection]?.observed, 0)
         }
     }
 
@@ -225,30 +222,13 @@ package final class CaptureStatistics: EventReader {
         total.missed(after: wait)
         byRequest[request.opcode]?.missed(after: wait)
         guard let observed else { return }
-        find(observed)?.counts.missed(after: wait)
+        list.find(observed)?.counts.missed(after: wait)
         if let handle = request.handle, let key = keys(handle, observed).first(where: { attributes[$0] != nil }) {
             attributes[key]?.counts.missed(after: wait)
         }
     }
 
     // MARK: who and what
-
-    private func find(_ connection: ObservedConnection) -> ConnectionStatistics? {
-        if let last, last.observed.id == connection.id { return last }
-        if let place = places[connection.id] {
-            last = connections[place]
-            return last
-        }
-        // Connections are numbered in the order of their first packet.
-        guard connection.id > connectionCount else { return nil }
-        connectionCount = connection.id
-        guard connections.count < Self.mostConnections else { return nil }
-        places[connection.id] = connections.count
-        let new = ConnectionStatistics(connection)
-        connections.append(new)
-        last = new
-        return new
-    }
 
     private func find(_ handle: UInt16, _ opcode: UInt8, _ observation: ATTObservation) -> CharacteristicStatistics? {
         let side = conversation.server(opcode & 1 == 1, observation)

@@ -35,11 +35,43 @@ package final class ConnectionStatistics {
         return max(23, min(clientMTU, serverMTU))
     }
 
+    func end(_ reason: UInt8?) { (hasEnded, self.reason) = (true, reason) }
+
     /// The number of packets retransmitted on the air.
     package var retransmissions: Int { drops[.retransmission] ?? 0 }
 
     /// The number of parts of PDUs that are missing in the capture.
     package var lostParts: Int { DropReason.losses.reduce(0) { $0 + (drops[$1] ?? 0) } }
+}
+
+/// The connections of a capture in the order of their first packet, with statistics of the first `most`.
+struct ConnectionList {
+    static let most = 1000
+    private(set) var all: [ConnectionStatistics] = []
+    /// The number of connections, including those without statistics.
+    private(set) var count = 0
+    private var byID: [Int: ConnectionStatistics] = [:]
+    private var last: ConnectionStatistics?
+
+    subscript(id: Int) -> ConnectionStatistics? { byID[id] }
+
+    /// The statistics of a connection, which can be new; `nil` beyond the limit.
+    mutating func find(_ connection: ObservedConnection) -> ConnectionStatistics? {
+        if let last, last.observed.id == connection.id { return last }
+        if let known = byID[connection.id] {
+            last = known
+            return known
+        }
+        // Connections are numbered in the order of their first packet.
+        guard connection.id > count else { return nil }
+        count = connection.id
+        guard all.count < Self.most else { return nil }
+        let new = ConnectionStatistics(connection)
+        all.append(new)
+        byID[connection.id] = new
+        last = new
+        return new
+    }
 }
 
 extension DropReason {
