@@ -9,14 +9,26 @@ struct StatisticsTable {
 
     init(_ report: StatisticsReport) { self.report = report }
 
-    private static let columns = [
-        "file", "scope", "connection", "peer", "handle", "uuid", "name", "pdus", "requests", "answers", "notifications",
-        "indications", "commands", "value_bytes",
-        "bytes_per_second", "median_ms", "share95_ms", "worst_ms", "errors", "timeouts", "unanswered", "mtu",
-        "retransmissions", "lost_parts", "forbidden_writes",
+    /// The columns of a row's scope, then of its counts, then of connections and characteristics.
+    private static let scopeColumns = ["file", "scope", "connection", "peer", "handle", "uuid", "name"]
+    private static let countColumns: [(name: String, text: @Sendable (TrafficCounts) -> String)] = [
+        ("pdus", { "\($0.pdus)" }), ("requests", { "\($0.requests)" }), ("answers", { "\($0.answers)" }),
+        ("notifications", { "\($0.notifications)" }), ("indications", { "\($0.indications)" }),
+        ("commands", { "\($0.commands)" }), ("value_bytes", { "\($0.valueBytes)" }),
+        ("bytes_per_second", { $0.bytesPerSecond.map { "\($0)" } ?? "" }),
+        ("median_ms", { milliseconds($0.latency.median) }), ("share95_ms", { milliseconds($0.latency.share95) }),
+        ("worst_ms", { milliseconds($0.latency.worst) }), ("errors", { "\($0.errorCount)" }),
+        ("timeouts", { "\($0.timeouts)" }), ("unanswered", { "\($0.unanswered)" }),
     ]
+    private static let otherColumns = ["mtu", "retransmissions", "lost_parts", "forbidden_writes"]
 
-    static var head: String { columns.joined(separator: ",") + "\n" }
+    private static func milliseconds(_ duration: Duration?) -> String {
+        duration.map { "\(StatisticsReport.milliseconds($0))" } ?? ""
+    }
+
+    static var head: String {
+        (scopeColumns + countColumns.map(\.name) + otherColumns).joined(separator: ",") + "\n"
+    }
 
     var rows: String {
         let statistics = report.statistics
@@ -44,27 +56,11 @@ struct StatisticsTable {
     }
 
     private func row(_ scope: String, _ counts: TrafficCounts, _ more: [String: String] = [:]) -> String {
-        func milliseconds(_ duration: Duration?) -> String {
-            duration.map { "\(StatisticsReport.milliseconds($0))" } ?? ""
-        }
-        var cells = more
-        cells["file"] = report.file
-        cells["scope"] = scope
-        cells["pdus"] = "\(counts.pdus)"
-        cells["requests"] = "\(counts.requests)"
-        cells["answers"] = "\(counts.answers)"
-        cells["notifications"] = "\(counts.notifications)"
-        cells["indications"] = "\(counts.indications)"
-        cells["commands"] = "\(counts.commands)"
-        cells["value_bytes"] = "\(counts.valueBytes)"
-        cells["bytes_per_second"] = counts.bytesPerSecond.map { "\($0)" } ?? ""
-        cells["median_ms"] = milliseconds(counts.latency.median)
-        cells["share95_ms"] = milliseconds(counts.latency.share95)
-        cells["worst_ms"] = milliseconds(counts.latency.worst)
-        cells["errors"] = "\(counts.errorCount)"
-        cells["timeouts"] = "\(counts.timeouts)"
-        cells["unanswered"] = "\(counts.unanswered)"
-        return Self.columns.map { Self.quoted(cells[$0] ?? "") }.joined(separator: ",") + "\n"
+        let cells = more.merging(["file": report.file, "scope": scope]) { $1 }
+        let texts =
+            Self.scopeColumns.map { cells[$0] ?? "" } + Self.countColumns.map { $0.text(counts) }
+            + Self.otherColumns.map { cells[$0] ?? "" }
+        return texts.map(Self.quoted).joined(separator: ",") + "\n"
     }
 
     /// Quotes a file name, which can have any characters. An apostrophe before it prevents a formula.
