@@ -41,7 +41,7 @@ struct ATTCommand: ParsableCommand {
     }
 
     func run() throws {
-        let run = CaptureRun()
+        let run = try CaptureRun()
         var seen = 0, shown = 0
         for part in try run.parts(file, following: following.follow) {
             try run.read(part, following: following.follow) { file in

@@ -14,8 +14,9 @@ final class CaptureRun {
     /// Whether a file could not be read to its end.
     private(set) var hadTrouble = false
 
-    init() {
-        out = LineBuffer { try Self.write($0) }
+    init() throws {
+        let output = try OutputFile("-")
+        out = LineBuffer { try output.write($0) }
     }
 
     /// Opens a file of the user: a capture, or all captures packed in it, in order. Reports skipped files.
@@ -165,22 +166,5 @@ final class CaptureRun {
     private static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }
-
-    private static func write(_ bytes: UnsafeRawBufferPointer) throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = Glibc.write(STDOUT_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno == EPIPE {
-                throw OutputFile.NobodyReads()
-            } else if errno == EAGAIN {
-                var ready = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
-                poll(&ready, 1, 1000)
-            } else if errno != EINTR {
-                throw CommandFailure(.failed, "writing standard output failed: \(String(cString: strerror(errno)))")
-            }
-        }
     }
 }

@@ -53,7 +53,7 @@ struct CloneCommand: ParsableCommand {
 
     func run() throws {
         try CaptureRun.refuse(writing: output, over: files)
-        let run = CaptureRun()
+        let run = try CaptureRun()
         let reader = ProfileReader()
         for (index, part) in try run.parts(files).enumerated() {
             if index > 0 { reader.beginFile() }

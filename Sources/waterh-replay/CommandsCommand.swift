@@ -18,7 +18,7 @@ struct CommandsCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let run = CaptureRun()
+        let run = try CaptureRun()
         let lines = CommandLines(run.out, isColoured: colors.isColoured)
         let isJSON = json
         var found = 0

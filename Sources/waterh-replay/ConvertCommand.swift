@@ -29,7 +29,7 @@ struct ConvertCommand: ParsableCommand {
     func run() throws {
         let target = try target()
         try CaptureRun.refuse(writing: output, over: [input])
-        let run = CaptureRun()
+        let run = try CaptureRun()
         var converter = CaptureConverter(to: target, filter: filter.filter)
         // Created with the first byte.
         var destination: OutputFile?

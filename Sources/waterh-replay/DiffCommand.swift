@@ -22,7 +22,7 @@ struct DiffCommand: ParsableCommand {
     }
 
     func run() throws {
-        let run = CaptureRun()
+        let run = try CaptureRun()
         var readings: [CaptureReading] = []
         var isWhole = true
         for path in [first, second] {

@@ -33,7 +33,7 @@ struct DrinksCommand: ParsableCommand {
     }
 
     func run() throws {
-        let run = CaptureRun()
+        let run = try CaptureRun()
         let lines = DrinkLines(run.out, isRaw: raw, isColoured: colors.isColoured)
         let isJSON = json
         let reader = DrinkReader(options) { delivery in

@@ -19,7 +19,7 @@ struct InfoCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let run = CaptureRun()
+        let run = try CaptureRun()
         let parts = try run.parts(file)
         for (index, part) in parts.enumerated() {
             var summary: CaptureSummary?

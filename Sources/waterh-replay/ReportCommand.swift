@@ -37,7 +37,7 @@ struct ReportCommand: ParsableCommand {
 
     func run() throws {
         try CaptureRun.refuse(writing: output, over: [file] + (other.map { [$0] } ?? []))
-        let run = CaptureRun()
+        let run = try CaptureRun()
         var pictures: [PictureJSON] = []
         let parts = try ([file] + (other.map { [$0] } ?? [])).flatMap { try run.parts($0) }
         guard parts.count <= 2 else {

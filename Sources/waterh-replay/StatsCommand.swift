@@ -33,7 +33,7 @@ struct StatsCommand: ParsableCommand {
     }
 
     func run() throws {
-        let run = CaptureRun()
+        let run = try CaptureRun()
         if csv { run.out.put(text: StatisticsTable.head) }
         for (index, part) in try run.parts(files).enumerated() {
             let statistics = CaptureStatistics(filter.filter, given: attribution.given)

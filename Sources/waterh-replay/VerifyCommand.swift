@@ -37,7 +37,7 @@ struct VerifyCommand: ParsableCommand {
     }
 
     func run() throws {
-        let run = CaptureRun()
+        let run = try CaptureRun()
         let files = try captures()
         guard !files.isEmpty else {
             throw CommandFailure(

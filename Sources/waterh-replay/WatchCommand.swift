@@ -47,7 +47,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let run = CaptureRun()
+        let run = try CaptureRun()
         let watch = CaptureWatch(run.out, options)
         let (files, adapters) = try sort()
         for (number, path) in files { watch.name(number, CaptureRun.name(path)) }
