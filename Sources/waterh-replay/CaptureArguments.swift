@@ -2,6 +2,7 @@ import ArgumentParser
 import Bluetooth
 import BottleProtocol
 import CommandSupport
+import Foundation
 import Replay
 
 /// An attribute handle: decimal, or hex with `0x`.
@@ -16,14 +17,8 @@ struct HandleArgument: ExpressibleByArgument {
     }
 }
 
-/// A bottle's address, `A4:C1:38:01:02:03`.
-struct AddressArgument: ExpressibleByArgument {
-    let value: BluetoothAddress
-
-    init?(argument: String) {
-        guard let value = BluetoothAddress(argument) else { return nil }
-        self.value = value
-    }
+extension BluetoothAddress: ExpressibleByArgument {
+    package init?(argument: String) { self.init(argument) }
 }
 
 extension RecordDialect: ExpressibleByArgument {}
@@ -52,4 +47,14 @@ struct RecordArguments: ParsableArguments {
 
     @Option(help: "Model of the bottle, if the capture does not show it: boost or vita")
     var model: BottleModel?
+}
+
+extension DrinkReader.Options {
+    init(_ records: RecordArguments, _ attribution: AttributionArguments, _ filter: FilterArguments) {
+        self.init(hostYear: Self.hostYear)
+        (dialect, model, given) = (records.dialect, records.model, attribution.given)
+        (bottle, self.filter) = (filter.device, filter.filter)
+    }
+
+    static var hostYear: Int { Calendar(identifier: .gregorian).component(.year, from: Date()) }
 }

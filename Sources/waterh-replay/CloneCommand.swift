@@ -31,10 +31,10 @@ struct CloneCommand: ParsableCommand {
             capture
             """,
             valueName: "time"))
-    var from: MomentArgument?
+    var from: TrafficFilter.Moment?
 
     @Option(help: ArgumentHelp("End of the conversations", valueName: "time"))
-    var to: MomentArgument?
+    var to: TrafficFilter.Moment?
 
     @Option(
         name: .shortAndLong, help: ArgumentHelp("File to write (- for standard output)", valueName: "file"),
@@ -46,7 +46,7 @@ struct CloneCommand: ParsableCommand {
             throw ValidationError(
                 "invalid --device: expected an address such as A4:C1:38:01:02:03, or a number of the printed list")
         }
-        if case .absolute(let from)? = from?.value, case .absolute(let to)? = to?.value, from >= to {
+        if case .absolute(let from)? = from, case .absolute(let to)? = to, from >= to {
             throw ValidationError("invalid --from: must be before --to")
         }
     }
@@ -59,7 +59,7 @@ struct CloneCommand: ParsableCommand {
             if index > 0 { reader.beginFile() }
             // Moments are relative to the start of each capture.
             var filter = TrafficFilter()
-            (filter.from, filter.to) = (from?.value, to?.value)
+            (filter.from, filter.to) = (from, to)
             var gate = TrafficGate(filter)
             try run.read(part) { file in
                 do {

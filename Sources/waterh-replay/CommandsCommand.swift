@@ -24,7 +24,7 @@ struct CommandsCommand: ParsableCommand {
         var found = 0
         var ending: [() -> Void] = []
         for part in try run.parts(file, following: following.follow) {
-            let reader = CommandReader(given: attribution.given, bottle: filter.device?.value, filter: filter.filter) {
+            let reader = CommandReader(given: attribution.given, bottle: filter.device, filter: filter.filter) {
                 command in
                 found += 1
                 if isJSON { lines.json(command) } else { lines.text(command) }

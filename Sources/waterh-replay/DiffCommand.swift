@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import Replay
 
 struct DiffCommand: ParsableCommand {
@@ -31,8 +30,7 @@ struct DiffCommand: ParsableCommand {
                 try run.read(part, tellsEnd: false) { _ in
                     let source = try SpooledCapture(part.path)
                     let reading = try CaptureReading(
-                        of: source.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()),
-                        filter: filter.filter)
+                        of: source.path, hostYear: DrinkReader.Options.hostYear, filter: filter.filter)
                     if let trouble = part.trouble ?? reading.trouble {
                         isWhole = false
                         run.report("\(part.name): \(trouble)")

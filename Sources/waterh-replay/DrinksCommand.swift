@@ -1,7 +1,5 @@
 import ArgumentParser
-import Bluetooth
 import CommandSupport
-import Foundation
 import Replay
 
 struct DrinksCommand: ParsableCommand {
@@ -36,6 +34,8 @@ struct DrinksCommand: ParsableCommand {
         let run = try CaptureRun()
         let lines = DrinkLines(run.out, isRaw: raw, isColoured: colors.isColoured)
         let isJSON = json
+        var options = DrinkReader.Options(records, attribution, filter)
+        options.isRaw = raw
         let reader = DrinkReader(options) { delivery in
             if isJSON { lines.json(delivery) } else { lines.text(delivery) }
             try run.checkOutput()
@@ -52,17 +52,6 @@ struct DrinksCommand: ParsableCommand {
         }
         if !json { run.out.put(text: Self.sentence(reader.tally)) }
         try run.finish()
-    }
-
-    private var options: DrinkReader.Options {
-        var options = DrinkReader.Options(hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
-        options.dialect = records.dialect
-        options.model = records.model
-        options.isRaw = raw
-        options.given = attribution.given
-        options.bottle = filter.device?.value
-        options.filter = filter.filter
-        return options
     }
 
     private static func sentence(_ tally: DrinkReader.Tally) -> String {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Bluetooth
 import Captures
 import CommandSupport
 import Replay
@@ -8,7 +9,7 @@ struct FilterArguments: ParsableArguments {
     @Option(
         name: [.customLong("device"), .customLong("bottle")],
         help: ArgumentHelp("Only traffic between the host and this address", valueName: "address"))
-    var device: AddressArgument?
+    var device: BluetoothAddress?
 
     @Option(
         name: .customLong("handle"),
@@ -22,10 +23,10 @@ struct FilterArguments: ParsableArguments {
             start, or seconds since 1970
             """,
             valueName: "time"))
-    var from: MomentArgument?
+    var from: TrafficFilter.Moment?
 
     @Option(help: ArgumentHelp("End, in the same form", valueName: "time"))
-    var to: MomentArgument?
+    var to: TrafficFilter.Moment?
 
     @Option(
         help: ArgumentHelp(
@@ -35,16 +36,16 @@ struct FilterArguments: ParsableArguments {
 
     var filter: TrafficFilter {
         var filter = TrafficFilter()
-        filter.device = device?.value
+        filter.device = device
         filter.handles = Set(handles.map(\.value))
-        filter.from = from?.value
-        filter.to = to?.value
+        filter.from = from
+        filter.to = to
         filter.kinds = only
         return filter
     }
 
     func validate() throws {
-        if case .absolute(let from)? = from?.value, case .absolute(let to)? = to?.value, from >= to {
+        if case .absolute(let from)? = from, case .absolute(let to)? = to, from >= to {
             throw ValidationError("invalid --from: must be before --to")
         }
     }
@@ -52,21 +53,14 @@ struct FilterArguments: ParsableArguments {
 
 extension TrafficKind: ExpressibleByArgument {}
 
-struct MomentArgument: ExpressibleByArgument {
-    let value: TrafficFilter.Moment
-
-    init?(argument: String) {
-        guard let value = Self.moment(argument) else { return nil }
-        self.value = value
-    }
-
-    private static func moment(_ text: String) -> TrafficFilter.Moment? {
-        let isOffset = text.hasPrefix("+")
-        switch TextTime(isOffset ? String(text.dropFirst()) : text) {
+extension TrafficFilter.Moment: ExpressibleByArgument {
+    package init?(argument: String) {
+        let isOffset = argument.hasPrefix("+")
+        switch TextTime(isOffset ? String(argument.dropFirst()) : argument) {
         case .relative(let time) where (.zero ..< .seconds(100_000_000_000)).contains(time):
-            return isOffset ? .afterStart(time) : .absolute(time)
-        case .timeOfDay(let time) where !isOffset: return .timeOfDay(time)
-        case .absolute(let time) where !isOffset: return .absolute(time)
+            self = isOffset ? .afterStart(time) : .absolute(time)
+        case .timeOfDay(let time) where !isOffset: self = .timeOfDay(time)
+        case .absolute(let time) where !isOffset: self = .absolute(time)
         default: return nil
         }
     }

@@ -1,7 +1,5 @@
 import ArgumentParser
-import Bluetooth
 import CommandSupport
-import Foundation
 import Replay
 
 struct InfoCommand: ParsableCommand {
@@ -24,14 +22,7 @@ struct InfoCommand: ParsableCommand {
         for (index, part) in parts.enumerated() {
             var summary: CaptureSummary?
             try run.read(part, tellsEnd: false) { file in
-                var options = DrinkReader.Options(
-                    hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
-                options.dialect = records.dialect
-                options.model = records.model
-                options.given = attribution.given
-                options.bottle = filter.device?.value
-                options.filter = filter.filter
-                summary = try CaptureSummary(&file, options: options)
+                summary = try CaptureSummary(&file, options: DrinkReader.Options(records, attribution, filter))
             }
             guard let summary else { continue }
             let report = SummaryReport(file: part.place, summary: summary)

@@ -21,7 +21,7 @@ struct PlayCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp("unix:PATH, stream:PATH, bluez, bluez:hci1, l2cap:hci1 or hci:HOST:PORT", valueName: "link")
     )
-    var link: LinkArgument = LinkArgument(.bluez(adapter: nil))
+    var link: LinkName = .bluez(adapter: nil)
 
     @Option(help: "Speed, as a multiple of the recorded one")
     var speed: Double = 1
@@ -35,13 +35,13 @@ struct PlayCommand: AsyncParsableCommand {
     @OptionGroup var attribution: AttributionArguments
 
     @Option(help: ArgumentHelp("Bottle of the capture, by its address", valueName: "address"))
-    var bottle: AddressArgument?
+    var bottle: BluetoothAddress?
 
     func validate() throws {
         guard speed > 0, speed.isFinite else {
             throw ValidationError("invalid --speed: expected a number above 0")
         }
-        if case .capture = link.name {
+        if case .capture = link {
             throw ValidationError("capture:FILE answers a gateway; play answers on unix:PATH, bluez or l2cap:ADAPTER")
         }
     }
@@ -52,7 +52,7 @@ struct PlayCommand: AsyncParsableCommand {
         let log: @Sendable (String) -> Void = { Diagnostics.line($0) }
         let peripheral: any PeripheralLink
         do {
-            peripheral = try LinkFactory.peripheral(link.name, instruments: LinkInstruments(log: log))
+            peripheral = try LinkFactory.peripheral(link, instruments: LinkInstruments(log: log))
         } catch {
             throw CommandFailure(.noLink, "\(error)", advice: advice)
         }
@@ -67,7 +67,7 @@ struct PlayCommand: AsyncParsableCommand {
         }
         TextOutput.standard.line(
             """
-            ready link=\(link.name) profile=\(script.profile.rawValue) \
+            ready link=\(link) profile=\(script.profile.rawValue) \
             name=\(machine.identity.name.withoutControls) exchanges=\(script.exchanges.count) \
             records=\(script.records.count)
             """
@@ -88,9 +88,9 @@ struct PlayCommand: AsyncParsableCommand {
     }
 
     private var advice: String? {
-        if case .unix = link.name {
+        if case .unix = link {
             nil
-        } else if case .stream = link.name {
+        } else if case .stream = link {
             nil
         } else {
             "Without an adapter use --link unix:PATH."
@@ -112,7 +112,7 @@ struct PlayCommand: AsyncParsableCommand {
                 .badInput, error.description, advice: "List the contents: waterh-replay info \(file)")
         }
         if let trouble = found.trouble { Diagnostics.warning("\(file): \(trouble); the part before it is played") }
-        let wanted = bottle?.value
+        let wanted = bottle
         let fitting = found.scripts.filter { wanted == nil || $0.address == wanted }
         guard let script = fitting.max(by: { $0.records.count < $1.records.count }) else {
             let others = found.scripts.map { $0.address?.description ?? "a bottle without an address" }.joined(
@@ -154,15 +154,7 @@ struct PlayCommand: AsyncParsableCommand {
 
 extension AnsweringMachine.Mode: ExpressibleByArgument {}
 
-struct LinkArgument: ExpressibleByArgument {
-    let name: LinkName
-
-    init(_ name: LinkName) { self.name = name }
-
-    init?(argument: String) {
-        guard let name = try? LinkName(argument) else { return nil }
-        self.name = name
-    }
-
-    var defaultValueDescription: String { name.description }
+extension LinkName: ExpressibleByArgument {
+    package init?(argument: String) { try? self.init(argument) }
+    package var defaultValueDescription: String { description }
 }

@@ -23,7 +23,7 @@ struct RecordCommand: AsyncParsableCommand {
     var output: String
 
     @Option(help: ArgumentHelp("Record only the traffic with this bottle", valueName: "address"))
-    var bottle: AddressArgument?
+    var bottle: BluetoothAddress?
 
     @Option(help: ArgumentHelp("Duration in seconds", valueName: "seconds"))
     var seconds: Double?
@@ -38,20 +38,11 @@ struct RecordCommand: AsyncParsableCommand {
         let format =
             CaptureFormat(suffixOf: output)?.container == .pcapng
             ? CaptureFormat(.pcapng, .monitor) : CaptureFormat(.btsnoop, .monitor)
-        let found: HostAdapter
-        let monitor: HCIMonitor
-        do {
-            found = try HostAdapter(adapter)
-            monitor = try HCIMonitor()
-        } catch {
-            let advice =
-                error.code == .permissionDenied
-                ? "Run it as root."
-                : "Plug an adapter in, or use the test VM (waterh-bench-vm; in a checkout hardware/bench vm)."
-            throw CommandFailure(.noLink, "\(error)", advice: advice)
+        let (found, monitor) = try CommandFailure.ofAdapter { () throws(LinkError) in
+            (try HostAdapter(adapter), try HCIMonitor())
         }
         let signals = StopSignals.stream()
-        var recorder = MonitorRecorder(format, adapter: found.index, bottle: bottle?.value)
+        var recorder = MonitorRecorder(format, adapter: found.index, bottle: bottle)
         let destination = try OutputFile(output, kind: .capture, mode: CaptureRun.mode)
         try destination.write(recorder.takeOutput())
         // Publish the file now, so that other programs can read it while it grows and it survives a crash.
@@ -93,5 +84,20 @@ struct RecordCommand: AsyncParsableCommand {
         Diagnostics.line("\(output): \(recorder.line)")
         let status = await ending.value
         if status != .done { throw ExitCode(status.rawValue) }
+    }
+}
+
+extension CommandFailure {
+    /// Opens an adapter. An error gets the advice for it.
+    static func ofAdapter<Opened>(_ open: () throws(LinkError) -> Opened) throws -> Opened {
+        do {
+            return try open()
+        } catch {
+            let advice =
+                error.code == .permissionDenied
+                ? "Run it as root."
+                : "Plug an adapter in, or use the test VM (waterh-bench-vm; in a checkout hardware/bench vm)."
+            throw CommandFailure(.noLink, "\(error)", advice: advice)
+        }
     }
 }

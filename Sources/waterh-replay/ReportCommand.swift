@@ -1,6 +1,5 @@
 import ArgumentParser
 import CommandSupport
-import Foundation
 import Replay
 
 struct ReportCommand: ParsableCommand {
@@ -37,7 +36,7 @@ struct ReportCommand: ParsableCommand {
 
     func run() throws {
         try CaptureRun.refuse(writing: output, over: [file] + (other.map { [$0] } ?? []))
-        let run = try CaptureRun()
+        let run = try CaptureRun(), options = DrinkReader.Options(records, attribution, filter)
         var pictures: [PictureJSON] = []
         let parts = try ([file] + (other.map { [$0] } ?? [])).flatMap { try run.parts($0) }
         guard parts.count <= 2 else {
@@ -69,15 +68,5 @@ struct ReportCommand: ParsableCommand {
             """
         )
         try run.finish()
-    }
-
-    private var options: DrinkReader.Options {
-        var options = DrinkReader.Options(hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
-        options.dialect = records.dialect
-        options.model = records.model
-        options.given = attribution.given
-        options.bottle = filter.device?.value
-        options.filter = filter.filter
-        return options
     }
 }

@@ -104,8 +104,7 @@ struct VerifyCommand: ParsableCommand {
                 throw CommandFailure(
                     .badInput, "\(path(name)) has \(parts.count) captures; an expectation file describes one")
             }
-            return try CaptureReading(
-                of: part.path, hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
+            return try CaptureReading(of: part.path, hostYear: DrinkReader.Options.hostYear)
         } catch let error as CaptureError {
             throw CommandFailure(.badInput, error.description)
         } catch let error as CaptureFileError {

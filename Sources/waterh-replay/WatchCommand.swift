@@ -51,7 +51,9 @@ struct WatchCommand: AsyncParsableCommand {
         let watch = CaptureWatch(run.out, options)
         let (files, adapters) = try sort()
         for (number, path) in files { watch.name(number, CaptureRun.name(path)) }
-        let monitor = try openMonitor(isNeeded: !adapters.isEmpty || sources.contains("all"))
+        let needsMonitor = !adapters.isEmpty || sources.contains("all")
+        let monitor =
+            needsMonitor ? try CommandFailure.ofAdapter { () throws(LinkError) in try HCIMonitor() } : nil
         let signals = StopSignals.stream()
         let (stream, continuation) = AsyncStream.makeStream(of: WatchedPart.self, bufferingPolicy: .unbounded)
         FollowedFiles.read(files, continuation)
@@ -128,40 +130,13 @@ struct WatchCommand: AsyncParsableCommand {
                     .failed, "\(source) is neither an adapter nor a file",
                     advice: "Adapters are named hci0, hci1; 'all' is every adapter.")
             }
-            do {
-                adapters.append(try HostAdapter(source))
-            } catch {
-                throw Self.failure(error)
-            }
+            adapters.append(try CommandFailure.ofAdapter { () throws(LinkError) in try HostAdapter(source) })
         }
         return (files, adapters)
     }
 
-    private func openMonitor(isNeeded: Bool) throws -> HCIMonitor? {
-        guard isNeeded else { return nil }
-        do {
-            return try HCIMonitor()
-        } catch {
-            throw Self.failure(error)
-        }
-    }
-
-    private static func failure(_ error: LinkError) -> CommandFailure {
-        let advice =
-            error.code == .permissionDenied
-            ? "Run it as root."
-            : "Plug an adapter in, or use the test VM (waterh-bench-vm; in a checkout hardware/bench vm)."
-        return CommandFailure(.noLink, "\(error)", advice: advice)
-    }
-
     private var options: CaptureWatch.Options {
-        var drinks = DrinkReader.Options(hostYear: Calendar(identifier: .gregorian).component(.year, from: Date()))
-        drinks.dialect = records.dialect
-        drinks.model = records.model
-        drinks.given = attribution.given
-        drinks.bottle = filter.device?.value
-        drinks.filter = filter.filter
-        var options = CaptureWatch.Options(drinks)
+        var options = CaptureWatch.Options(DrinkReader.Options(records, attribution, filter))
         (options.showsATT, options.isJSON, options.isColoured) = (att, json, colors.isColoured)
         return options
     }
