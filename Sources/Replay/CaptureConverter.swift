@@ -30,12 +30,11 @@ package struct CaptureConverter {
 
     /// Reads whole captures one at a time and passes on the bytes of the new one in blocks.
     ///
-    /// Each capture is read twice: first for names and for the way to convert it. Standard input and pipes are copied
-    /// for this. With several captures, an error in the bytes of one is thrown after all were written.
+    /// Each capture is read twice: first for names and for the way to convert it. With several captures, an error in
+    /// the bytes of one is thrown after all were written.
     /// - Throws: `CaptureError` after writing everything before the error, `CaptureFileError`, or `write`'s error.
     package mutating func convert(_ paths: [String], _ write: ([UInt8]) throws -> Void) throws {
-        let sources = try paths.map { try SpooledCapture($0) }
-        let surveys = sources.map { Survey($0.path) }
+        let surveys = paths.map { Survey($0) }
         var head = CaptureFileFacts()
         for survey in surveys {
             (head.name, head.address) = (head.name ?? survey.head.name, head.address ?? survey.head.address)
@@ -45,9 +44,9 @@ package struct CaptureConverter {
         var writer = CaptureWriter(format, facts: head)
         defer { outcome.retimed = writer.retimed }
         var trouble: CaptureError?
-        for (source, survey) in zip(sources, surveys) {
+        for (path, survey) in zip(paths, surveys) {
             do {
-                try convert(source.path, survey, &writer, write)
+                try convert(path, survey, &writer, write)
             } catch let error as CaptureError where error.kind != .cannotCarry && paths.count > 1 {
                 trouble = trouble ?? error
             }

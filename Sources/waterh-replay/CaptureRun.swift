@@ -20,12 +20,14 @@ final class CaptureRun {
     }
 
     /// Opens a file of the user: a capture, or all captures packed in it, in order. Reports skipped files.
-    /// - Parameter following: whether the file is still growing and therefore not packed.
+    /// - Parameters:
+    ///   - following: whether the file is still growing and therefore not packed.
+    ///   - copiesPipes: whether a pipe can be read several times.
     /// - Returns: an empty array after a reported error.
-    func parts(_ path: String, following: Bool = false) throws -> [CapturePart] {
+    func parts(_ path: String, following: Bool = false, copiesPipes: Bool = false) throws -> [CapturePart] {
         if following { return [CapturePart(path: path)] }
         do {
-            let opened = try CaptureOpener().open(path)
+            let opened = try CaptureOpener(copiesPipes: copiesPipes).open(path)
             for remark in opened.remarks { note("\(Self.name(path)): \(remark)") }
             return opened.parts
         } catch let error as CaptureError {
@@ -62,7 +64,7 @@ final class CaptureRun {
     /// - Returns: whether it was read to its end.
     @discardableResult
     func read(_ part: CapturePart, tellsEnd: Bool = true, _ body: (inout CaptureFile) throws -> Void) throws -> Bool {
-        var file = CaptureFile(path: part.path)
+        var file = CaptureFile(part)
         file.onProgress = { [self] read, size in show(part.name, read, size) }
         defer { progress.clear() }
         do {

@@ -33,7 +33,7 @@ struct ConvertCommand: ParsableCommand {
         var converter = CaptureConverter(to: target, filter: filter.filter)
         // Created with the first byte.
         var destination: OutputFile?
-        let parts = try run.parts(input)
+        let parts = try run.parts(input, copiesPipes: true)
         guard let first = parts.first else { return try run.finish() }
         try run.read(first, tellsEnd: false) { file in
             converter.onProgress = file.onProgress

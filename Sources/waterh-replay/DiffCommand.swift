@@ -26,11 +26,10 @@ struct DiffCommand: ParsableCommand {
         var isWhole = true
         for path in [first, second] {
             var whole: CaptureReading?
-            for part in try run.parts(path) {
+            for part in try run.parts(path, copiesPipes: true) {
                 try run.read(part, tellsEnd: false) { _ in
-                    let source = try SpooledCapture(part.path)
                     let reading = try CaptureReading(
-                        of: source.path, hostYear: DrinkReader.Options.hostYear, filter: filter.filter)
+                        of: part.path, hostYear: DrinkReader.Options.hostYear, filter: filter.filter)
                     if let trouble = part.trouble ?? reading.trouble {
                         isWhole = false
                         run.report("\(part.name): \(trouble)")

@@ -100,7 +100,7 @@ struct PlayCommand: AsyncParsableCommand {
     private func script() throws -> AnsweringScript {
         var found: (scripts: [AnsweringScript], trouble: String?) = ([], nil)
         do {
-            let opened = try CaptureOpener().open(file)
+            let opened = try CaptureOpener(copiesPipes: true).open(file)
             for remark in opened.remarks { Diagnostics.line("\(file): \(remark)") }
             found = try scripts(opened.parts)
         } catch let error as CaptureFileError {

@@ -1,5 +1,4 @@
 import Captures
-import Dispatch
 import Foundation
 import Glibc
 
@@ -9,11 +8,15 @@ import Glibc
 /// Packed data is unpacked within limits to unnamed files in the temporary folder. Other files are not changed.
 package struct CaptureOpener: Sendable {
     private let limits: ArchiveLimits
+    private let copiesPipes: Bool
     private static let mostInFolder = 1000
 
-    package init(limits: ArchiveLimits = ArchiveLimits()) { self.limits = limits }
+    /// - Parameter copiesPipes: whether to copy standard input and named pipes, so that they can be read several times.
+    package init(limits: ArchiveLimits = ArchiveLimits(), copiesPipes: Bool = false) {
+        (self.limits, self.copiesPipes) = (limits, copiesPipes)
+    }
 
-    package struct Opened: Sendable {
+    package struct Opened {
         package var parts: [CapturePart]
         /// Notes for the user, one sentence each: files that were read or skipped.
         package var remarks: [String] = []
@@ -25,11 +28,14 @@ package struct CaptureOpener: Sendable {
     package func open(_ path: String) throws -> Opened {
         let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return Self.plain(path) }
-        let source = Source(descriptor, isOwn: path != "-")
+        let source = OpenedCapture(descriptor, isOwn: path != "-")
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return Self.plain(path) }
         if status.st_mode & S_IFMT == S_IFDIR { return try openFolder(path) }
-        guard status.st_mode & S_IFMT == S_IFREG else { return try openPipe(source, path) }
+        // Standard input has one position, also if it is a file.
+        guard status.st_mode & S_IFMT == S_IFREG, !copiesPipes || path != "-" else {
+            return try openPipe(source, path)
+        }
         let start = lseek(descriptor, 0, SEEK_CUR)
         let look = Self.look(descriptor, start)
         lseek(descriptor, start, SEEK_SET)
@@ -99,39 +105,28 @@ package struct CaptureOpener: Sendable {
         return look
     }
 
-    // MARK: what gives its bytes once
+    // MARK: standard input and named pipes
 
-    /// A descriptor that is closed with the last reference.
-    private final class Source: @unchecked Sendable {
-        let descriptor: CInt
-        private let isOwn: Bool
-
-        init(_ descriptor: CInt, isOwn: Bool) { (self.descriptor, self.isOwn) = (descriptor, isOwn) }
-
-        deinit { if isOwn { close(descriptor) } }
-    }
-
-    private func openPipe(_ source: Source, _ path: String) throws -> Opened {
-        var head: [UInt8] = []
+    private func openPipe(_ source: OpenedCapture, _ path: String) throws -> Opened {
         var look = ContentProbe.undecided
         var isLast = false
         while look == .undecided, !isLast {
             let piece = try Self.piece(source.descriptor, path)
             isLast = piece.isEmpty
-            head += piece
-            look = ContentProbe(head, isLast: isLast)
+            source.head += piece
+            look = ContentProbe(source.head, isLast: isLast)
         }
+        var budget: ArchiveBudget?
         switch look {
-        case .packed, .text: break
-        default: return Opened(parts: [CapturePart(pipe: try Self.pushBack(head, isLast, source, path), of: path)])
+        case .packed, .text: budget = ArchiveBudget(limits, packed: .max)
+        default: if !copiesPipes { return Opened(parts: [CapturePart(path: path, order: CaptureOrder(), source)]) }
         }
         let whole = try SpoolFile(for: path)
-        let budget = ArchiveBudget(limits, packed: .max)
-        try whole.write(head)
+        try whole.write(source.head)
         while !isLast {
             let piece = try Self.piece(source.descriptor, path)
             isLast = piece.isEmpty
-            try budget.spend(piece.count)
+            try budget?.spend(piece.count)
             try whole.write(piece)
         }
         let size = lseek(whole.descriptor, 0, SEEK_CUR)
@@ -143,39 +138,5 @@ package struct CaptureOpener: Sendable {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         let count = try buffer.withUnsafeMutableBytes { try CaptureFile.readMore(descriptor, into: $0, path) }
         return Array(buffer.prefix(count))
-    }
-
-    /// A pipe with the bytes that were already read, followed by the rest.
-    private static func pushBack(_ head: [UInt8], _ isLast: Bool, _ source: Source, _ path: String) throws -> CInt {
-        var ends: [CInt] = [0, 0]
-        guard pipe(&ends) == 0 else {
-            throw CaptureFileError(path: path, sentence: "cannot be read: \(String(cString: strerror(errno)))")
-        }
-        let (reading, writing) = (ends[0], ends[1])
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        DispatchQueue(label: "standard input").async {
-            var piece = head
-            var isOver = isLast
-            while put(piece, writing), !isOver {
-                piece = (try? Self.piece(source.descriptor, path)) ?? []
-                isOver = piece.isEmpty
-            }
-            close(writing)
-        }
-        return reading
-    }
-
-    /// Writes bytes to a pipe. Returns whether the pipe still has a reader.
-    private static func put(_ bytes: [UInt8], _ descriptor: CInt) -> Bool {
-        bytes.withUnsafeBytes { raw in
-            var rest = raw[...]
-            while !rest.isEmpty {
-                let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                rest = rest.dropFirst(count)
-            }
-            return true
-        }
     }
 }

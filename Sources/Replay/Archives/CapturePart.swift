@@ -1,7 +1,7 @@
 import Glibc
 
 /// One capture: a file named by the user, or a member of it.
-package final class CapturePart: Sendable {
+package final class CapturePart {
     /// The path to read; valid while this object exists.
     package let path: String
     /// The name for messages: the file as the user wrote it, and the member.
@@ -12,14 +12,13 @@ package final class CapturePart: Sendable {
     package let trouble: String?
     let order: CaptureOrder
     private let spool: SpoolFile?
-    private let pipe: PipeEnd?
+    let source: OpenedCapture?
 
     package convenience init(path: String) { self.init(path: path, order: CaptureOrder()) }
 
-    init(path: String, order: CaptureOrder) {
+    init(path: String, order: CaptureOrder, _ source: OpenedCapture? = nil) {
         (self.path, name, place, trouble) = (path, Self.shown(path), path, nil)
-        (spool, pipe) = (nil, nil)
-        self.order = order
+        (self.order, spool, self.source) = (order, nil, source)
     }
 
     /// A name for messages: the file and the member.
@@ -37,21 +36,18 @@ package final class CapturePart: Sendable {
         self.order = order
         (path, name) = (file.path, Self.shown(original, inside))
         place = inside.isEmpty ? original : name
-        (self.trouble, spool, pipe) = (trouble, file, nil)
-    }
-
-    /// - Parameter descriptor: the reading end of a pipe, owned by this object.
-    init(pipe descriptor: CInt, of original: String) {
-        order = CaptureOrder()
-        (path, name, place) = ("/proc/self/fd/\(descriptor)", Self.shown(original), original)
-        (trouble, spool, pipe) = (nil, nil, PipeEnd(descriptor))
+        (self.trouble, spool, source) = (trouble, file, nil)
     }
 }
 
-private final class PipeEnd: Sendable {
-    private let descriptor: CInt
+/// An open file or pipe of which the first bytes were read. The descriptor is closed with this object.
+final class OpenedCapture {
+    let descriptor: CInt
+    /// The bytes that were read.
+    var head: [UInt8] = []
+    private let isOwn: Bool
 
-    init(_ descriptor: CInt) { self.descriptor = descriptor }
+    init(_ descriptor: CInt, isOwn: Bool) { (self.descriptor, self.isOwn) = (descriptor, isOwn) }
 
-    deinit { close(descriptor) }
+    deinit { if isOwn { close(descriptor) } }
 }

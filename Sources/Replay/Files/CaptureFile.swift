@@ -17,7 +17,12 @@ package struct CaptureFile {
     /// The window size, larger than the longest record, so that a window with free space always advances.
     private static let windowSize = CaptureReader.longestRecord + 262_144
 
-    package init(path: String) { self.path = path }
+    /// The opened pipe, instead of the path.
+    private let source: OpenedCapture?
+
+    package init(path: String) { (self.path, source) = (path, nil) }
+
+    package init(_ part: CapturePart) { (path, source) = (part.path, part.source) }
 
     /// Reads the file from its start. The bytes are borrowed during a call.
     /// - Throws: `CaptureError` after everything before the error was delivered; `CaptureFileError` if the file cannot
@@ -31,9 +36,7 @@ package struct CaptureFile {
     mutating func forEachPacket(
         tellsHead: Bool = true, _ head: (CaptureFileFacts) -> Void, _ body: PacketBody
     ) throws {
-        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
-        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
+        let file = try source ?? Self.open(path), descriptor = file.descriptor
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw CaptureFileError(path: path, errno: errno) }
         if status.st_mode & S_IFMT == S_IFDIR {
@@ -46,12 +49,18 @@ package struct CaptureFile {
         var window = [UInt8](repeating: 0, count: Self.windowSize)
         var filled = 0, total = 0, isLast = false
         while !isLast {
-            try growth?.aboutToRead()
-            let count = try window.withUnsafeMutableBytes {
-                try Self.readMore(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: $0[filled...]), path)
+            var count = file.head.count
+            if count > 0 {
+                window.replaceSubrange(..<count, with: file.head)
+                file.head = []
+            } else {
+                try growth?.aboutToRead()
+                count = try window.withUnsafeMutableBytes {
+                    try Self.readMore(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: $0[filled...]), path)
+                }
+                if count == 0, try growth?.waitForMore(descriptor, after: total) == true { continue }
+                isLast = count == 0
             }
-            if count == 0, try growth?.waitForMore(descriptor, after: total) == true { continue }
-            isLast = count == 0
             filled += count
             total += count
             if tellsHead { readHead(window.span.bytes.extracting(0..<filled), isLast: isLast, reader, head) }
@@ -115,21 +124,19 @@ package struct CaptureFile {
 
     /// Passes the bytes of a file unchanged, in blocks.
     static func forEachPiece(of path: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
-        defer { if descriptor != STDIN_FILENO { close(descriptor) } }
-        try forEachPiece(of: descriptor, path, body)
-    }
-
-    static func forEachPiece(of descriptor: CInt, _ path: String, _ body: (UnsafeRawBufferPointer) throws -> Void)
-        throws
-    {
+        let file = try open(path)
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = try piece.withUnsafeMutableBytes { try readMore(descriptor, into: $0, path) }
+            let count = try piece.withUnsafeMutableBytes { try readMore(file.descriptor, into: $0, path) }
             if count == 0 { return }
             try piece.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
         }
+    }
+
+    private static func open(_ path: String) throws -> OpenedCapture {
+        let descriptor = path == "-" ? STDIN_FILENO : Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw CaptureFileError(path: path, errno: errno) }
+        return OpenedCapture(descriptor, isOwn: path != "-")
     }
 
     /// Reads at least one byte, unless the file is at its end.
@@ -214,27 +221,5 @@ final class SpoolFile: Sendable {
     private func failure() -> CaptureFileError {
         CaptureFileError(
             path: original, sentence: "cannot be unpacked to \(folder): \(String(cString: strerror(errno)))")
-    }
-}
-
-/// A capture that can be read several times: a file, or a copy of standard input or a named pipe.
-package final class SpooledCapture {
-    /// The path to read instead of the original.
-    package let path: String
-    private let copy: SpoolFile?
-
-    /// - Parameter original: as the user wrote it. The reader reports errors of a file that cannot be opened.
-    package init(_ original: String) throws {
-        var status = stat()
-        let isPipe =
-            original == "-"
-            || stat(original, &status) == 0 && ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
-        guard isPipe else {
-            (path, copy) = (original, nil)
-            return
-        }
-        let file = try SpoolFile(for: original)
-        try CaptureFile.forEachPiece(of: original) { try file.write($0) }
-        (path, copy) = (file.path, file)
     }
 }
