@@ -16,16 +16,16 @@ enum PackedLog {
 
     /// The deflated bytes of a log, with zlib's header and trailer.
     /// - Throws: an error with a sentence if it is not such a log.
-    static func deflated(_ log: [UInt8]) throws(PackedLogError) -> [UInt8] {
+    static func deflated(_ log: [UInt8]) throws(CaptureError) -> [UInt8] {
         guard log.count >= headerLength + 6 else {
-            throw PackedLogError(sentence: "invalid packed log: \(log.count) bytes, fewer than its own header")
+            throw CaptureError(.broken, at: 0, "invalid packed log: \(log.count) bytes, fewer than its own header")
         }
         guard log[0] == 1 || log[0] == 2 else {
-            throw PackedLogError(sentence: "invalid packed log: version \(log[0]), expected 1 or 2")
+            throw CaptureError(.broken, at: 0, "invalid packed log: version \(log[0]), expected 1 or 2")
         }
         let (method, flags) = (log[headerLength], log[headerLength + 1])
         guard method & 0x0F == 8, (Int(method) << 8 | Int(flags)) % 31 == 0, flags & 0x20 == 0 else {
-            throw PackedLogError(sentence: "invalid packed log: not deflate data")
+            throw CaptureError(.broken, at: 0, "invalid packed log: not deflate data")
         }
         return Array(log[headerLength...])
     }
@@ -81,8 +81,4 @@ enum PackedLog {
     private static func number(_ bytes: [UInt8], _ at: Int, _ size: Int) -> Int {
         (0..<size).reduce(0) { $0 | Int(bytes[at + $1]) << ($1 * 8) }
     }
-}
-
-struct PackedLogError: Error, Equatable {
-    var sentence: String
 }

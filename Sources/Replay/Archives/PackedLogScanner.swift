@@ -1,3 +1,5 @@
+import Foundation
+
 /// Finds packed Bluetooth logs (btsnooz) in the text of a bug report or of `dumpsys`, block by block.
 ///
 ///     --- BEGIN:BTSNOOP_LOG_SUMMARY (8192 bytes in) ---
@@ -24,8 +26,8 @@ struct PackedLogScanner {
     private var line: [UInt8] = []
     private var isInside = false
     private var log = Log()
-    private var bits: UInt32 = 0
-    private var bitCount = 0
+    /// The Base64 digits of the log.
+    private var digits: [UInt8] = []
 
     private static let begin = Array("--- BEGIN:BTSNOOP_LOG_SUMMARY".utf8)
     private static let end = Array("--- END:BTSNOOP_LOG_SUMMARY".utf8)
@@ -71,39 +73,34 @@ struct PackedLogScanner {
             leftOut += 1
             return
         }
-        isInside = true
-        (log, bits, bitCount) = (Log(), 0, 0)
+        (isInside, log, digits) = (true, Log(), [])
     }
 
     private mutating func close(trouble: String?) {
-        if let trouble, log.trouble == nil { log.trouble = trouble }
+        // Padding is optional, and a single last digit holds no byte.
+        if digits.count % 4 == 1 { digits.removeLast() }
+        digits += [UInt8](repeating: UInt8(ascii: "="), count: (4 - digits.count % 4) % 4)
+        log.bytes = Data(base64Encoded: Data(digits)).map { [UInt8]($0) } ?? []
+        log.trouble = log.trouble ?? trouble
         logs.append(log)
         kept += log.bytes.count
-        (log, bits, bitCount, isInside) = (Log(), 0, 0, false)
+        (log, digits, isInside) = (Log(), [], false)
     }
 
     private mutating func takeBase64() {
         guard log.trouble == nil else { return }
         for byte in line {
-            let value: UInt8
             switch byte {
-            case 0x41...0x5A: value = byte - 0x41
-            case 0x61...0x7A: value = byte - 0x61 + 26
-            case 0x30...0x39: value = byte - 0x30 + 52
-            case UInt8(ascii: "+"), UInt8(ascii: "-"): value = 62
-            case UInt8(ascii: "/"), UInt8(ascii: "_"): value = 63
+            case 0x41...0x5A, 0x61...0x7A, 0x30...0x39, UInt8(ascii: "+"), UInt8(ascii: "/"): digits.append(byte)
+            case UInt8(ascii: "-"): digits.append(UInt8(ascii: "+"))
+            case UInt8(ascii: "_"): digits.append(UInt8(ascii: "/"))
             case 0x20, 0x09, 0x0D, UInt8(ascii: "="): continue
             default:
                 log.trouble = "invalid Base64 in the packed log"
                 return
             }
-            bits = bits << 6 | UInt32(value)
-            bitCount += 6
-            guard bitCount >= 8 else { continue }
-            bitCount -= 8
-            log.bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
         }
-        if log.bytes.count > Self.longestLog { log.trouble = "the packed log is larger than the limit" }
+        if digits.count / 4 * 3 > Self.longestLog { log.trouble = "the packed log is larger than the limit" }
     }
 
     /// Whether the line has the marker within its first words. Some tools write a time before it.

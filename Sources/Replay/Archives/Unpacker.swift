@@ -26,7 +26,7 @@ final class Unpacker {
         try unpack(descriptor, kind, place: "", depth: 1)
         dropCopies()
         guard !found.isEmpty else { throw nothing(kind) }
-        sort()
+        found = CaptureOrder.sorted(found) { $0.part.order }
         return CaptureOpener.Opened(parts: found.map(\.part), remarks: remarks)
     }
 
@@ -187,7 +187,7 @@ final class Unpacker {
                             spool, of: path, inside, order: Self.order(of: file), trouble: log.trouble ?? trouble),
                         place: place,
                         isPackedLog: true))
-            } catch let error as PackedLogError {
+            } catch let error as CaptureError where error.kind == .broken {
                 refuse((place.isEmpty ? "" : "\(place): ") + error.sentence + (log.trouble.map { "; \($0)" } ?? ""))
             }
         }
@@ -202,7 +202,7 @@ final class Unpacker {
             while let piece = stream.next() {
                 try budget.spend(piece.count)
                 guard records.count + piece.count <= PackedLog.longest else {
-                    throw PackedLogError(sentence: "the unpacked packed log is larger than the limit")
+                    throw CaptureError(.broken, at: 0, "the unpacked packed log is larger than the limit")
                 }
                 records += piece
             }
@@ -231,17 +231,6 @@ final class Unpacker {
 
     private static func order(of file: [UInt8]) -> CaptureOrder {
         if case .capture(_, let order) = ContentProbe(file, isLast: true) { order } else { CaptureOrder() }
-    }
-
-    /// Sorts by the times of the first packets. If no packet has a date, `btsnoop_hci.log.last` comes first.
-    private func sort() {
-        var first: [Substring: Int] = [:]
-        func base(_ place: String) -> Substring { place.hasSuffix(".last") ? place.dropLast(5) : place[...] }
-        for (index, one) in found.enumerated() where first[base(one.place)] == nil { first[base(one.place)] = index }
-        let keys = found.enumerated().map { index, one in
-            (first[base(one.place)] ?? index, one.place.hasSuffix(".last") ? 0 : 1, index)
-        }
-        found = CaptureOrder.sorted(keys.sorted(by: <).map { found[$0.2] }) { $0.part.order }
     }
 
     private var remarks: [String] {
