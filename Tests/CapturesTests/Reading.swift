@@ -1,5 +1,6 @@
 import Bluetooth
 import Captures
+import Support
 import Testing
 
 struct Reading {
@@ -39,6 +40,27 @@ struct Reading {
 
     func isEqual(to other: Reading) -> Bool {
         packets.count == other.packets.count && isPrefix(of: other) && error == other.error
+    }
+}
+
+/// Reads a file with random bytes changed, removed, cut or repeated: at once and in pieces.
+func expectNoTrap(_ file: [UInt8], rounds: UInt64 = 60) {
+    for seed in 0..<rounds {
+        var random = SeededGenerator(seed: seed), changed = file
+        for _ in 0..<Int.random(in: 1...5, using: &random) where !changed.isEmpty {
+            let at = Int.random(in: 0..<changed.count, using: &random)
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0: changed[at] = UInt8.random(in: 0...255, using: &random)
+            case 1: changed[at] = [0, 0xFF, 0x7F, 0x80].randomElement(using: &random) ?? 0
+            case 2: changed = Array(changed.prefix(at))
+            case 3: changed.insert(contentsOf: changed[at...].prefix(16), at: at)
+            default: changed.remove(at: at)
+            }
+        }
+        let reading = Reading(changed)
+        #expect(Reading(changed, step: 1 + changed.count % 61).isEqual(to: reading), "seed \(seed)")
+        #expect(reading.packets.reduce(0) { $0 + $1.bytes.count } <= changed.count, "seed \(seed)")
+        #expect(reading.error?.offset ?? 0 <= changed.count, "seed \(seed)")
     }
 }
 
