@@ -60,6 +60,3 @@ extension TemporaryFolder {
         return path
     }
 }
-
-/// The binary formats that can be written, as test arguments.
-let binaryFormats = CaptureFormat.named.filter { $0.format.level != .text }.map(\.name)

@@ -6,16 +6,7 @@ import Support
 import Testing
 
 @Suite struct WritingTests {
-    /// Both byte orders, in addition to the named formats.
-    static let formats =
-        binaryFormats.compactMap { CaptureFormat(name: $0) } + [
-            CaptureFormat(.pcap, .h4WithDirection, isBigEndian: true),
-            CaptureFormat(.pcapng, .monitor, isBigEndian: true),
-            CaptureFormat(.pcap, .linkLayerWithRadio, isBigEndian: true),
-            CaptureFormat(.pcapng, .linkLayer, isBigEndian: true),
-        ]
-
-    @Test(arguments: formats)
+    @Test(arguments: EveryPairTests.binary)
     func `a conversation survives writing`(format: CaptureFormat) async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("capture", Conversation.sync.file(format))

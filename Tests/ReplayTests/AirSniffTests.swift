@@ -61,28 +61,19 @@ import Testing
         let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) {
             found.append([$0.record.hour * 60 + $0.record.minute, $0.record.amountMl])
         }
-        var capture = CaptureReader()
-        var reassembler = ConversationReassembler()
-        _ = try capture.read(file.span.bytes, isLast: true) { packet, bytes in
-            try reassembler.receive(packet, bytes) { event, pdu in try reader.receive(event, pdu) }
-        }
-        try reassembler.finish { event, pdu in try reader.receive(event, pdu) }
+        let error = try forEachEvent(of: file) { event, pdu in try reader.receive(event, pdu) }
+        #expect(error == nil)
         try reader.finishCapture()
         return found
     }
 
     static func pdus(_ file: [UInt8]) throws -> [String] {
         var found: [String] = []
-        var capture = CaptureReader()
-        var reassembler = ConversationReassembler()
-        func see(_ event: ConversationEvent, _ pdu: RawSpan) {
+        let error = try forEachEvent(of: file) { event, pdu in
             guard case .att(let observation) = event else { return }
             found.append((observation.direction == .sent ? "> " : "< ") + pdu.withUnsafeBytes { "\([UInt8]($0))" })
         }
-        _ = try capture.read(file.span.bytes, isLast: true) { packet, bytes in
-            reassembler.receive(packet, bytes, see)
-        }
-        reassembler.finish(see)
+        #expect(error == nil)
         return found
     }
 

@@ -219,20 +219,13 @@ import Testing
     @Test(arguments: RewritingTests.shipped)
     func `a capture truncated at any byte does not trap`(name: String) throws {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))
-        func counted(_ bytes: ArraySlice<UInt8>) throws -> CaptureStatistics {
+        func counted(_ bytes: some Sequence<UInt8>) throws -> CaptureStatistics {
             let statistics = CaptureStatistics()
-            var capture = CaptureReader()
-            var reassembler = ConversationReassembler()
-            _ = try? capture.read(bytes.span.bytes, isLast: true) { packet, packetBytes in
-                try reassembler.receive(packet, packetBytes) { event, pdu in
-                    try statistics.receive(event, pdu)
-                }
-            }
-            try reassembler.finish { event, pdu in try statistics.receive(event, pdu) }
+            try forEachEvent(of: Array(bytes)) { event, pdu in try statistics.receive(event, pdu) }
             statistics.finish()
             return statistics
         }
-        let all = try counted(whole[...])
+        let all = try counted(whole)
         for size in 0..<whole.count {
             let cut = try counted(whole[..<size])
             #expect(cut.total.pdus <= all.total.pdus && cut.anomalies.count < 100, "cut at \(size)")

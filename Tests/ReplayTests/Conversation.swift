@@ -1,5 +1,6 @@
 import Bluetooth
 import BottleProtocol
+import Captures
 import Replay
 
 /// A conversation as a list of PDUs, passed to a reader as the reassembly does.
@@ -136,4 +137,19 @@ func record(_ minute: Int, _ amount: Int, second: Int = 0, flag: UInt8 = 0, year
         year, 2, day, UInt8(minute / 60), UInt8(minute % 60), UInt8(second), UInt8(amount >> 8), UInt8(amount & 0xFF),
         0, 0, 1, 0x61, flag,
     ]
+}
+
+/// Reads the bytes of a capture as events. An error in the bytes is returned after everything before it.
+@discardableResult
+func forEachEvent(of file: [UInt8], _ body: (ConversationEvent, RawSpan) throws -> Void) throws -> CaptureError? {
+    var capture = CaptureReader(), reassembler = ConversationReassembler(), failure: CaptureError?
+    do {
+        _ = try capture.read(file.span.bytes, isLast: true) { packet, bytes in
+            try reassembler.receive(packet, bytes, body)
+        }
+    } catch let error as CaptureError {
+        failure = error
+    }
+    try reassembler.finish(body)
+    return failure
 }

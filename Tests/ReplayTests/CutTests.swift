@@ -8,22 +8,10 @@ import Testing
 
 /// The shipped captures cut at every byte, and damaged at random: all complete packets before the cut, and no trap.
 @Suite struct CutTests {
-    private func amounts(_ bytes: ArraySlice<UInt8>) throws -> (amounts: [Int], trouble: CaptureError?) {
+    private func amounts(_ bytes: some Sequence<UInt8>) throws -> (amounts: [Int], trouble: CaptureError?) {
         var amounts: [Int] = []
         let reader = DrinkReader(DrinkReader.Options(hostYear: 2026)) { amounts.append($0.record.amountMl) }
-        var capture = CaptureReader()
-        var reassembler = ConversationReassembler()
-        var trouble: CaptureError?
-        do {
-            _ = try capture.read(bytes.span.bytes, isLast: true) { packet, packetBytes in
-                try reassembler.receive(packet, packetBytes) { event, pdu in
-                    try reader.receive(event, pdu)
-                }
-            }
-        } catch let error as CaptureError {
-            trouble = error
-        }
-        try reassembler.finish { event, pdu in try reader.receive(event, pdu) }
+        let trouble = try forEachEvent(of: Array(bytes)) { event, pdu in try reader.receive(event, pdu) }
         try reader.finishCapture()
         return (amounts, trouble)
     }
@@ -31,7 +19,7 @@ import Testing
     @Test(arguments: RewritingTests.shipped)
     func `a conversation truncated at any byte does not trap`(name: String) throws {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: RewritingTests.folder + "/" + name)))
-        let all = try amounts(whole[...])
+        let all = try amounts(whole)
         #expect(all.trouble == nil)
         var most = 0
         for size in 0..<whole.count {
@@ -54,7 +42,7 @@ import Testing
             for _ in 0..<Int.random(in: 1...12, using: &random) {
                 bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
-            _ = try amounts(bytes[...])
+            _ = try amounts(bytes)
         }
     }
 }
