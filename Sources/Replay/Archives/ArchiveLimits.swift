@@ -1,3 +1,5 @@
+import Captures
+
 /// The limits for unpacking. Unpacking ends with an error at the first exceeded one.
 package struct ArchiveLimits: Sendable {
     /// The maximum total of unpacked bytes.
@@ -22,5 +24,47 @@ package struct ArchiveLimits: Sendable {
     ) {
         (self.bytes, self.ratio, self.freeBytes) = (bytes, ratio, freeBytes)
         (self.members, self.captures, self.nesting, self.time) = (members, captures, nesting, time)
+    }
+}
+
+/// Counts the unpacked bytes of an archive and checks them against the limits.
+final class ArchiveBudget {
+    let limits: ArchiveLimits
+    private var bytes = 0
+    private var members = 0
+    /// The size of the archive in bytes.
+    private let packed: Int
+    private let begun = ContinuousClock.now
+
+    init(_ limits: ArchiveLimits, packed: Int) {
+        self.limits = limits
+        self.packed = packed
+    }
+
+    /// - Throws: `CaptureError` if a limit is exceeded.
+    func spend(_ count: Int) throws(CaptureError) {
+        bytes += count
+        guard bytes <= limits.bytes else { throw Self.refusal("more than \(Self.size(limits.bytes)) unpacked") }
+        guard bytes <= limits.freeBytes || bytes / max(1, packed) <= limits.ratio else {
+            throw Self.refusal(
+                "more than \(limits.ratio) unpacked bytes for each packed byte")
+        }
+        guard begun.duration(to: .now) <= limits.time else {
+            throw Self.refusal("more than \(limits.time.components.seconds) seconds to unpack")
+        }
+    }
+
+    func spendMember() throws(CaptureError) {
+        members += 1
+        guard members <= limits.members else { throw Self.refusal("more than \(limits.members) files") }
+        try spend(0)
+    }
+
+    private static func refusal(_ why: String) -> CaptureError {
+        CaptureError(.unsupported, at: 0, "archive rejected: \(why). Unpack it manually and pass the capture")
+    }
+
+    private static func size(_ bytes: Int) -> String {
+        bytes >= 1 << 30 ? "\(bytes >> 30) GiB" : bytes >= 1 << 20 ? "\(bytes >> 20) MiB" : "\(bytes) bytes"
     }
 }
