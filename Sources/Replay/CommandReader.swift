@@ -47,7 +47,6 @@ package final class CommandReader: EventReader {
         }
     }
 
-    /// Reads a whole capture.
     /// - Parameter see: called for each event before it is read.
     package func read(_ file: inout CaptureFile, _ see: (ConversationEvent) -> Void = { _ in }) throws {
         let error = try file.feed([self], see: { event, _ in see(event) }).error

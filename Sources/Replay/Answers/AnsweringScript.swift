@@ -5,9 +5,7 @@ import Captures
 /// The requests and responses of a recorded bottle, as test data for programs that connect to bottles.
 package struct AnsweringScript: Sendable {
     package struct Value: Sendable, Equatable {
-        /// The value as received.
         package var bytes: [UInt8]
-        /// The delay after the request.
         package var after: Duration
     }
 

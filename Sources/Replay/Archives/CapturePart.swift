@@ -43,7 +43,6 @@ package final class CapturePart {
 /// An open file or pipe of which the first bytes were read. The descriptor is closed with this object.
 final class OpenedCapture {
     let descriptor: CInt
-    /// The bytes that were read.
     var head: [UInt8] = []
     private let isOwn: Bool
 

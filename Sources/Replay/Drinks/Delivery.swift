@@ -70,7 +70,6 @@ extension DrinkReader {
         package var drinks = 0
         /// The sum of the drinks' amounts in millilitres.
         package var millilitres = 0
-        /// The number of repeated deliveries.
         package var duplicates = 0
         /// The number of drinks with an implausible date.
         package var suspects = 0

@@ -6,11 +6,8 @@ import Captures
 package struct CaptureSummary {
     package struct Bottle {
         package let peer: BottlePeer
-        /// The number of distinct drinks.
         package private(set) var drinks = 0
-        /// The sum of the drinks' amounts in millilitres.
         package private(set) var millilitres = 0
-        /// The number of drinks with an implausible date.
         package private(set) var suspects = 0
         package private(set) var duplicates = 0
         private var firstOrder: Int?
@@ -45,7 +42,6 @@ package struct CaptureSummary {
     package private(set) var lastTime: Duration?
     /// The connections in order of their first packet, of limited number.
     package var connections: [ConnectionStatistics] { list.all }
-    /// The number of all connections.
     package var connectionCount: Int { list.count }
     /// The advertisers by address; at most 4,096.
     package private(set) var advertisers: [BluetoothAddress: Advertiser] = [:]

@@ -21,7 +21,6 @@ package struct Anomaly: Sendable, Equatable {
         case recorderClock
         case slowAnswers
 
-        /// The meaning and the usual cause.
         fileprivate var explanation: String {
             switch self {
             case .retransmissions:

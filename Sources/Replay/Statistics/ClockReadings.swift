@@ -20,7 +20,6 @@ package struct ClockReadings: Sendable {
     package internal(set) var last: Reading?
     /// The number of times that the host set the clock.
     package internal(set) var settings = 0
-    /// The last setting by the host.
     package internal(set) var setting: Reading?
     /// The record that is most ahead of its delivery time. The clock was ahead by at least this difference.
     package internal(set) var latestRecord: Reading?

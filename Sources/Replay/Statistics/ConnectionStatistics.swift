@@ -18,11 +18,9 @@ package final class ConnectionStatistics {
     package internal(set) var fullPDUs = 0
     /// The number of PDUs longer than the MTU.
     package internal(set) var tooLong = 0
-    /// The record of the first PDU longer than the MTU, or `nil`.
     package internal(set) var firstTooLong: Int?
     /// The number of requests sent before the response to the previous one.
     package internal(set) var impatient = 0
-    /// The record of the first request sent before the response to the previous one, or `nil`.
     package internal(set) var firstImpatient: Int?
     package internal(set) var drops: [DropReason: Int] = [:]
 

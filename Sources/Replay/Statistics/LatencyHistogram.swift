@@ -20,7 +20,6 @@ package struct LatencyHistogram: Sendable, Equatable {
 
     package var isExact: Bool { buckets.isEmpty }
 
-    /// The smallest value that at least this share (0–1) of all values does not exceed (nearest rank).
     package mutating func add(_ latency: Duration) {
         let (seconds, attoseconds) = latency.components
         let nanoseconds =

@@ -43,7 +43,6 @@ package final class Timeline {
     package static let mostEntries = 5000
     /// The number of later error responses and late responses that are stored.
     package static let mostNotable = 1000
-    /// The number of stored bytes of a PDU.
     package static let longestStart = 24
     /// The time from which a response is late.
     package static let late = Duration.milliseconds(500)

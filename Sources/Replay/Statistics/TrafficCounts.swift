@@ -23,7 +23,6 @@ package struct TrafficCounts: Sendable {
     package internal(set) var activeTime = Duration.zero
     /// The maximum number of value bytes in one second of the capture's clock.
     package internal(set) var busiestSecond = 0
-    /// The record of the first PDU.
     package internal(set) var firstFrame: Int?
     /// The time of the first PDU that has one, since 1970.
     package internal(set) var first: Duration?
