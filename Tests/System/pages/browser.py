@@ -1,8 +1,9 @@
-"""One Chromium for all tests, the service that they share, and how to wait for what a page shows."""
+"""The browser that all tests share, the service whose pages they test, and waiting with a limit."""
 import base64
 import datetime
 import importlib.resources
 import pathlib
+import re
 import unittest
 
 from selenium import webdriver
@@ -44,25 +45,52 @@ def close():
         _driver.quit()
 
 
-def tracker(*words, code=0):
+def tracker(*words):
     """A subcommand of waterh-tracker on the service's store; its JSON."""
-    return service.tracker(*words, code=code)
+    return service.tracker(*words)
+
+
+def api(method, path, body=None):
+    """A request to the service's API that succeeds; its JSON."""
+    status, answer = service.ask(method, f"/api/v1/{path}", body)
+    assert 200 <= status < 300, f"{method} {path} {body}: {status} {answer}"
+    return answer
+
+
+def state():
+    return api("GET", "state")
+
+
+def session():
+    return state()["waterline"]
+
+
+def log(*amounts):
+    for amount in amounts:
+        api("POST", "drinks", {"ml": amount})
+
+
+def settings(**values):
+    """Changes settings; `hydration__cupMl` is `hydration.cupMl`."""
+    api("PATCH", "settings", {name.replace("__", "."): value for name, value in values.items()})
 
 
 def purge():
-    """Empties the store. That revokes the browser's token, so it gets an administrator's cookie again."""
+    """Empties the store, which revokes all tokens, and gives the browser and `api` new ones."""
     tracker("purge", "--yes")
-    driver().add_cookie({"name": "waterh", "value": service.token(), "path": "/", "httpOnly": True, "sameSite": "Strict"})
+    token = service.token()
+    service.headers = {"Authorization": f"Bearer {token}"}
+    driver().add_cookie({"name": "waterh", "value": token, "path": "/", "httpOnly": True, "sameSite": "Strict"})
 
 
-def zone_at(hour):
-    """A zone in which it is that hour now."""
+def set_hour(hour):
+    """Sets a zone in which it is that hour now."""
     offset = (hour - datetime.datetime.now(datetime.timezone.utc).hour + 12) % 24 - 12
-    return "Etc/UTC" if offset == 0 else f"Etc/GMT{-offset:+d}"
+    settings(day__zone="Etc/UTC" if offset == 0 else f"Etc/GMT{-offset:+d}")
 
 
 class BrowserCase(unittest.TestCase):
-    """What every test in the browser needs, with any server."""
+    """A test in the browser, with any server."""
 
     maxDiff = None
 
@@ -111,6 +139,14 @@ class BrowserCase(unittest.TestCase):
                 return None
         return wait_for(holds, why, LIMIT)
 
+    def becomes(self, value, wanted):
+        """Waits until the function returns this value."""
+        self.until(lambda: value() == wanted, lambda: f"{value()!r}, not {wanted!r}")
+
+    def matches(self, selector, pattern):
+        """Waits until the element's text matches the regular expression."""
+        self.until(lambda: re.search(pattern, self.text(selector) or ""), lambda: f"{selector} says {self.text(selector)!r}, not {pattern}")
+
     def wait(self, selector):
         return self.until(lambda: next((each for each in self.all(selector) if each.is_displayed()), None), f"{selector} does not appear")
 
@@ -119,7 +155,11 @@ class BrowserCase(unittest.TestCase):
 
     def says(self, selector, wanted):
         """Waits until the element has exactly this text."""
-        self.until(lambda: self.text(selector) == wanted, lambda: f"{selector} says {self.text(selector)!r}, not {wanted!r}")
+        self.becomes(lambda: self.text(selector), wanted)
+
+    def count(self, selector, wanted):
+        """Waits until there are this many elements."""
+        self.becomes(lambda: len(self.all(selector)), wanted)
 
     def click(self, selector):
         """Clicks the middle of the element that is visible there."""
@@ -153,7 +193,7 @@ class BrowserCase(unittest.TestCase):
         self.assertLessEqual(self.script("return document.documentElement.scrollWidth - innerWidth"), 0, f"{name} is wider than its window")
 
     def axe(self, name):
-        """axe finds nothing."""
+        """Checks that axe finds nothing."""
         self.script(importlib.resources.files("axe_core_python").joinpath("axe.min.js").read_text())
         found = self.driver.execute_async_script(
             "const done = arguments[1]; axe.run(document, {runOnly: {type: 'tag', values: arguments[0]}}).then(done)", TAGS)
@@ -178,11 +218,10 @@ class PageCase(BrowserCase):
         self.driver.get(f"{service.url}/sign-in")
         self.script("localStorage.clear()")
         purge()
-        tracker("setup", "--yes", "--notifications", "skip")
+        api("POST", "setup", {"notifications": "skip"})
         if not self.reminders:
-            tracker("settings", "set", "reminders.enabled", "false", "waterline.timeReminders", "false")
-        self.hour(14)
-        self.driver.get_log("browser")
+            settings(reminders__enabled=False, waterline__timeReminders=False)
+        set_hour(14)
 
     def tearDown(self):
         self.online()
@@ -223,23 +262,8 @@ class PageCase(BrowserCase):
         self.driver.get(service.url + path)
         return self.wait(ready)
 
-    def hour(self, hour):
-        tracker("settings", "set", "day.zone", zone_at(hour))
-
-    def keep(self, polls):
-        """Stores polls as the service does; a purge deletes them."""
-        folder = pathlib.Path(f"{service.store}-polls")
-        folder.mkdir(mode=0o700, exist_ok=True)
-        for name, trace, capture in polls:
-            (folder / f"{name}.txt").write_text(trace, encoding="utf-8")
-            (folder / f"{name}.btsnoop").write_bytes(capture)
-        self.addCleanup(lambda: [file.unlink(missing_ok=True) for name, *_ in polls for file in folder.glob(f"{name}.*")])
-
-    def total(self):
-        return tracker("status")["dailyTotalMl"]
-
     def totals(self, wanted):
-        self.until(lambda: self.total() == wanted, lambda: f"the day has {self.total()} ml, not {wanted}")
+        self.becomes(lambda: state()["dailyTotalMl"], wanted)
 
     def waiting(self, *lists):
         """The keys of the writes that wait in the browser's storage, or were rejected."""

@@ -1,16 +1,14 @@
 """The service behind Debian's nginx: with TLS by the shipped configuration, and in Home Assistant below the path of ingress."""
-import http.client
-import json
 import os
 import pathlib
 import re
-import socket
-import ssl
 import subprocess
 import time
 import unittest
 
-from programs import Programs, free_port, wait_for
+import urllib3
+
+from programs import Programs, free_port, is_listening, wait_for
 
 from . import browser
 from .browser import BrowserCase
@@ -55,71 +53,38 @@ class BehindTLS(unittest.TestCase):
             (r"127\.0\.0\.1:8077", cls.programs.url.removeprefix("http://")), (r"/etc/ssl/certs/shelf\.example\.pem", f"{folder}/certificate.pem"),
             (r"/etc/ssl/private/shelf\.example\.key", f"{folder}/key.pem")))
 
-        def answers():
-            try:
-                return cls.ask("GET", "/healthz")[0] == 200
-            except OSError:
-                return False
-        wait_for(answers, "nginx", LIMIT)
+        wait_for(lambda: is_listening(cls.port), "nginx", LIMIT)
+        # A client that checks nginx's certificate.
+        cls.client = urllib3.HTTPSConnectionPool("127.0.0.1", cls.port, server_hostname=NAME, ca_certs=f"{folder}/certificate.pem", timeout=LIMIT, retries=False)
         cls.origin = {"Origin": f"https://{NAME}:{cls.port}"}
 
-    @classmethod
-    def connect(cls):
-        """A connection to this nginx, whose certificate is checked."""
-        context = ssl.create_default_context(cafile=f"{cls.programs.folder}/certificate.pem")
-        connection = http.client.HTTPSConnection(NAME, cls.port, timeout=LIMIT)
-        connection.sock = context.wrap_socket(socket.create_connection(("127.0.0.1", cls.port), LIMIT), server_hostname=NAME)
-        return connection
-
-    @classmethod
-    def ask(cls, method, path, body=None, headers=None):
-        connection = cls.connect()
-        try:
-            connection.request(method, path, json.dumps(body) if body is not None else None, {"Content-Type": "application/json"} | (headers or {}))
-            answer = connection.getresponse()
-            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
-        finally:
-            connection.close()
-
-    def code(self):
-        words = self.programs.run("waterh-gateway", "invite")
-        return "".join(re.search(r"\b([0-9A-Z]{5}) ([0-9A-Z]{5})\b", words).groups())
+    def ask(self, method, path, body=None, headers=None, **options):
+        return self.client.request(method, path, json=body, headers={"Host": f"{NAME}:{self.port}"} | (headers or {}), **options)
 
     def test_nothing_is_granted_without_access(self):
         for path in ("/api/v1/state", "/api/v1/events", "/metrics"):
-            self.assertEqual(self.ask("GET", path)[0], 401, path)
-        self.assertEqual(self.ask("POST", "/api/v1/drinks", {"ml": 250}, self.origin)[0], 401)
-        self.assertEqual(self.ask("POST", "/api/v1/sign-in", {"code": "0000000000"}, {"Origin": "https://elsewhere.example"})[0], 403)
+            self.assertEqual(self.ask("GET", path).status, 401, path)
+        self.assertEqual(self.ask("POST", "/api/v1/drinks", {"ml": 250}, self.origin).status, 401)
+        self.assertEqual(self.ask("POST", "/api/v1/sign-in", {"code": "0000000000"}, {"Origin": "https://elsewhere.example"}).status, 403)
 
     def test_a_phone_signs_in_logs_and_gets_the_event(self):
-        status, headers, body = self.ask("POST", "/api/v1/sign-in", {"code": self.code()}, self.origin)
-        self.assertEqual(status, 200, body)
+        page = self.ask("GET", "/")
+        self.assertIn("default-src", page.headers["Content-Security-Policy"])
+        self.assertIn(b"<!doctype html>", page.data[:200].lower())
+        code = "".join(re.search(r"\b([0-9A-Z]{5}) ([0-9A-Z]{5})\b", self.programs.run("waterh-gateway", "invite")).groups())
+        signed_in = self.ask("POST", "/api/v1/sign-in", {"code": code}, self.origin)
+        self.assertEqual(signed_in.status, 200, signed_in.data)
+        cookie = signed_in.headers["Set-Cookie"]
         for word in ("HttpOnly", "SameSite=Strict", "Secure"):
-            self.assertIn(word, headers["set-cookie"])
-        mine = self.origin | {"Cookie": headers["set-cookie"].split(";")[0]}
-        stream = self.connect()
-        stream.request("GET", "/api/v1/events", headers=mine)
-        events = stream.getresponse()
-        self.assertEqual(events.status, 200)
-        began, at = self.next_total(events), time.monotonic()
-        self.assertEqual(self.ask("POST", "/api/v1/drinks", {"ml": 250}, mine | {"Idempotency-Key": "tap-tls"})[0], 201)
-        while self.next_total(events) != began + 250:
-            pass
-        self.assertLess(time.monotonic() - at, 5, "nginx delayed the event")
-        events.close()
-        stream.close()
-
-    def next_total(self, events):
-        while line := events.readline().decode():
-            if line.startswith("data:") and "dailyTotalMl" in line:
-                return json.loads(line[5:])["dailyTotalMl"]
-        self.fail("the stream ended")
-
-    def test_the_page_has_its_policy(self):
-        status, headers, body = self.ask("GET", "/")
-        self.assertEqual(status, 200)
-        self.assertIn("default-src", headers["content-security-policy"])
-        self.assertIn(b"<!doctype html>", body[:200].lower())
+            self.assertIn(word, cookie)
+        mine = self.origin | {"Cookie": cookie.split(";")[0]}
+        stream = self.ask("GET", "/api/v1/events", None, mine, preload_content=False)
+        self.addCleanup(stream.close)
+        totals = (int(found[1]) for line in stream if (found := re.search(rb'"dailyTotalMl":(\d+)', line)))
+        before, begun = next(totals), time.monotonic()
+        self.assertEqual(self.ask("POST", "/api/v1/drinks", {"ml": 250}, mine | {"Idempotency-Key": "tap-tls"}).status, 201)
+        self.assertIn(before + 250, totals)
+        self.assertLess(time.monotonic() - begun, 5, "nginx delayed the event")
 
 
 class Ingress(BrowserCase):
