@@ -8,6 +8,8 @@ import socket
 import struct
 import time
 
+import retail
+
 LIES = {
     "no-mtu": "refuses to exchange the MTU",
     "mute": "answers nothing at all",
@@ -114,34 +116,26 @@ class Bottle:
             return
         value = pdu[3:]
         self.heard.append(value.hex())
-        if value == b"GT\0\x01\xff":
-            entries = b"\x02\x02\x5a" + b"\x07\x03" + wall(time.localtime()) + b"\x03\x05\x07\xd0" + b"\x03\x04\x00\x00" + b"\x03\x30\x01\x02"
-            entries += b"\x01\x31" + b"\x02\x17\x00" + b"\x07\x26\x00\x08\x00\x14\x00\x3c" + b"\x02\x1b\x00"
-            self.notify(b"RP" + struct.pack(">H", len(entries)) + entries)
-        elif value == b"GT\0\x01\x06":
+        if value == retail.ASK_STATUS:
+            self.notify(retail.status())
+        elif value == retail.ASK_LOG:
             self.log()
-        elif value[:6] == b"RP\0\x04\x03\x06":
-            count = struct.unpack(">H", value[6:8])[0] // 13
+        elif count := retail.acknowledged(value):
             self.acknowledged += count
             self.records = self.records[count:]
-        elif value[:2] == b"PT":
-            # Goal, clock and reminder in one; or anything else that is put.
-            if len(value) == 24:
-                entries = value[4:8] + b"\x02\x03\x00" + value[16:24]
-                self.notify(b"RP" + struct.pack(">H", len(entries)) + entries)
+        elif value[:2] == b"PT" and len(value) == 24:
+            # Goal, clock and reminder in one.
+            entries = value[4:8] + b"\x02\x03\x00" + value[16:24]
+            self.notify(b"RP" + struct.pack(">H", len(entries)) + entries)
 
     def log(self):
-        if not self.records:
-            return self.notify(b"RP\0\x03\x02\x06\x00")
-        self.notify(b"RP\0\x03\x02\x06\x01")
-        groups = [self.records[i : i + 8] for i in range(0, len(self.records), 8)]
-        entries = [bytes([1 + 13 * len(group), 6]) + b"".join(group) for group in groups]
-        length = sum(map(len, entries)) + (50 if self.lie == "half-log" else 0)
-        for index, entry in enumerate(entries):
-            if self.lie == "hang-up" and index == len(entries) // 2:
+        self.notify(retail.FOLLOWS if self.records else retail.EMPTY)
+        values = retail.log(self.records, more=50 * (self.lie == "half-log")) if self.records else []
+        for index, value in enumerate(values):
+            if self.lie == "hang-up" and index == len(values) // 2:
                 self.central.shutdown(socket.SHUT_RDWR)
                 return
-            self.notify((b"PT" + struct.pack(">H", length) if index == 0 else b"") + entry)
+            self.notify(value)
 
     def notify(self, value):
         if not self.subscribed:
@@ -151,17 +145,10 @@ class Bottle:
         self.central.send((b"\x1b\x0c\x00" + value)[: self.mtu])
 
 
-def wall(at):
-    return bytes([at.tm_year - 2000, at.tm_mon, at.tm_mday, at.tm_hour, at.tm_min, at.tm_sec])
-
-
 def drinks(count):
     """One each minute until ten minutes ago, 100 ml and a little more each time."""
     now = time.time()
-    return [
-        wall(time.localtime(now - 600 - 60 * (count - i))) + struct.pack(">HHH", 100 + i % 50, 0, 0x0161) + b"\0"
-        for i in range(count)
-    ]
+    return [retail.record(time.localtime(now - 600 - 60 * (count - number)), 100 + number % 50) for number in range(count)]
 
 
 def main():

@@ -2,10 +2,13 @@
 """A hand-written ATT central on a SEQPACKET socket: see README.md beside it."""
 
 import json
+import signal
 import socket
 import struct
 import sys
 import time
+
+import retail
 
 PRIMARY, CHARACTERISTIC, CCCD = 0x2800, 0x2803, 0x2902
 
@@ -134,49 +137,33 @@ def find(services, name):
     return next(c for s in services for c in s["characteristics"] if c["uuid"] == name)
 
 
-def records(frame):
-    """Entries `n 06 record{k}` of a whole PT payload."""
-    found, at = [], 0
-    while at < len(frame):
-        n, kind = frame[at], frame[at + 1]
-        assert kind == 6 and (n - 1) % 13 == 0, frame.hex()
-        data = frame[at + 2 : at + 1 + n]
-        found += [data[i : i + 13].hex() for i in range(0, len(data), 13)]
-        at += 1 + n
-    return found
-
-
 def drain(central, profile):
     services = central.discover()
     command, response = [find(services, u) for u in (("FFE9", "FFE4") if profile == "retail" else ("FF01", "FF02"))]
     assert "2902" in response["descriptors"], response
     central.write(response["descriptors"]["2902"], [1, 0])
-    handle, taken, snapshot = response["handle"], [], None
+    handle, taken = response["handle"], []
     if profile == "draft":
         central.command(command["handle"], [1])
         while True:
             value = central.wait(handle, lambda values: values)[0]
             assert value[:2] == b"PT", value.hex()
             if value[2:4] == b"\0\0":
-                break
-            taken += records(value[4:])
-        return {"records": taken}
+                return {"records": taken}
+            taken += [each.hex() for each in retail.records(value)]
     time.sleep(0.6)
-    central.command(command["handle"], b"GT\0\x01\xff")
-    snapshot = central.wait(handle, lambda values: values and values[-1][:2] == b"RP")[-1]
-    central.command(command["handle"], b"GT\0\x01\x06")
-    answer = central.wait(handle, lambda values: values and values[-1][:2] == b"RP")[-1]
-    if answer == b"RP\0\x03\x02\x06\x01":
-        def length(values):
-            starts = [i for i, v in enumerate(values) if v[:2] == b"PT"]
-            return values and starts and sum(map(len, values[starts[0]:])) >= 4 + struct.unpack(">H", values[starts[0]][2:4])[0]
-        frame = b"".join(central.wait(handle, length))
-        taken = records(frame[4:])
-        central.command(command["handle"], b"RP\0\x04\x03\x06" + struct.pack(">H", 13 * len(taken)))
-        # The acknowledgement is a command: a question after it shows that it has been heard.
-        central.command(command["handle"], b"GT\0\x01\xff")
-        central.wait(handle, lambda values: values and values[-1][:2] == b"RP")
-    return {"records": taken, "snapshot": snapshot.hex(), "battery": snapshot[6]}
+
+    def ask(question, parse):
+        central.command(command["handle"], question)
+        return parse(b"".join(central.wait(handle, lambda values: parse(b"".join(values)) is not None)))
+
+    status = ask(retail.ASK_STATUS, lambda data: retail.payload(data, b"RP"))
+    found = ask(retail.ASK_LOG, retail.records)
+    if found:
+        central.command(command["handle"], retail.acknowledgement(len(found)))
+        # The acknowledgement is a command: the response to a later question shows that it was received.
+        ask(retail.ASK_STATUS, lambda data: retail.payload(data, b"RP"))
+    return {"records": [each.hex() for each in found], "battery": status[2]}
 
 
 def founding(central):
@@ -281,13 +268,19 @@ def misuse(path):
 
 
 def main():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     path, verb, *rest = sys.argv[1:]
     if verb == "misuse":
         print(json.dumps(misuse(path)))
         return
-    central = Central(path)
-    central.exchange_mtu()
-    print(json.dumps({"dump": dump, "founding": founding, "drain": lambda c: drain(c, *rest)}[verb](central)))
+    act = {"dump": dump, "founding": founding, "drain": lambda central: drain(central, *rest)}[verb]
+    try:
+        central = Central(path)
+        central.exchange_mtu()
+        print(json.dumps(act(central)))
+    except (OSError, Refused, AssertionError, StopIteration) as error:
+        print(f"the bottle did not answer as specified: {error!r}", file=sys.stderr)
+        sys.exit(5)
 
 
 if __name__ == "__main__":

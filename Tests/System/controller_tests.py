@@ -4,11 +4,10 @@
 usage: controller_tests.py PRODUCTS [TEST…]      in a Python that has bumble (hardware/python-suite)
 """
 import asyncio
-import datetime
 import json
-import pathlib
 import socket
 import sys
+import time
 import unittest
 
 from bumble.controller import Controller
@@ -21,9 +20,9 @@ from bumble.link import LocalLink
 from bumble.transport.common import AsyncPipeSink
 from bumble.transport.tcp_server import open_tcp_server_transport_with_socket
 
-from programs import Programs, free_port, wait_for
+from programs import ROOT, Programs, free_port, retail, wait_for
 
-CAPTURE = pathlib.Path(__file__).resolve().parents[2] / "captures/boost_two-days.btsnoop"
+CAPTURE = ROOT / "captures/boost_two-days.btsnoop"
 LIMIT = 60
 # Static random addresses: Bumble's link delivers no others.
 THEIR_BOTTLE, THEIR_HOST = "C4:C1:38:00:00:01", "F0:F1:F2:F3:F4:F5"
@@ -113,46 +112,35 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
             await asyncio.wait_for(peer.discover_services(), LIMIT)
             await asyncio.wait_for(peer.discover_characteristics(), LIMIT)
             command, response = (peer.get_characteristics_by_uuid(uuid)[0] for uuid in (COMMAND, RESPONSE))
-            values, whole = [], asyncio.Event()
+            values, whole = bytearray(), asyncio.Event()
 
             def notified(value):
-                values.append(bytes(value))
-                if sum(map(len, values)) > 40 * 13:
+                values.extend(value)
+                if retail.records(bytes(values)):
                     whole.set()
 
             await asyncio.wait_for(response.subscribe(notified), LIMIT)
-            await command.write_value(bytes.fromhex("4754000106"), with_response=False)
+            await command.write_value(retail.ASK_LOG, with_response=False)
             await asyncio.wait_for(whole.wait(), LIMIT)
-            # 40 records of 13 bytes. Nothing was acknowledged, so the second connection gets them again.
-            records = sum((len(value) - 2) // 13 for value in values if value[1:2] == b"\x06" and value[:2] != b"RP")
-            records += sum((len(value) - 6) // 13 for value in values if value[:2] == b"PT")
-            self.assertEqual(records, 40, values)
+            # Nothing was acknowledged, so the second connection gets them again.
+            self.assertEqual(len(retail.records(bytes(values))), 40, values)
             await asyncio.wait_for(connection.disconnect(), LIMIT)
 
     async def test_our_gateway_polls_a_foreign_bottle(self):
         link, _ = await self.controller("host")
         device = await self.device("WaterH-Boost-24oz", THEIR_BOTTLE)
-        now = datetime.datetime.now()
-
-        def clock(moment):
-            return bytes([moment.year - 2000, moment.month, moment.day, moment.hour, moment.minute, moment.second])
-
-        stored = [b"".join(clock(now - datetime.timedelta(hours=hours)) + bytes.fromhex("002D0000016100") for hours in (2, 1))]
+        stored = [retail.record(time.localtime(time.time() - seconds), 45) for seconds in (7200, 3600)]
         response = Characteristic(RESPONSE, Characteristic.Properties.NOTIFY, Characteristic.READABLE)
 
         async def asked(connection, value):
-            async def say(text):
-                await device.notify_subscriber(connection, response, bytes.fromhex(text))
-
-            if value == bytes.fromhex("47540001ff"):
-                await say("5250000e02025c0703" + clock(datetime.datetime.now()).hex() + "021700")
-            elif value == bytes.fromhex("4754000106"):
-                await say("52500003020601" if stored[0] else "52500003020600")
-                if stored[0]:
-                    entry = bytes([1 + len(stored[0]), 6]) + stored[0]
-                    await say((b"PT" + len(entry).to_bytes(2, "big") + entry).hex())
-            elif value[:6] == bytes.fromhex("525000040306"):
-                stored[0] = stored[0][int.from_bytes(value[6:8], "big"):]
+            values = []
+            if value == retail.ASK_STATUS:
+                values = [retail.status()]
+            elif value == retail.ASK_LOG:
+                values = [retail.FOLLOWS, *retail.log(stored)] if stored else [retail.EMPTY]
+            del stored[:retail.acknowledged(value)]
+            for each in values:
+                await device.notify_subscriber(connection, response, each)
 
         command = Characteristic(COMMAND, Characteristic.Properties.WRITE_WITHOUT_RESPONSE, Characteristic.WRITEABLE, CharacteristicValue(write=asked))
         device.add_services([Service(UUID.from_16_bits(0xFFE5), [command]), Service(UUID.from_16_bits(0xFFE0), [response])])
@@ -160,7 +148,7 @@ class Controllers(unittest.IsolatedAsyncioTestCase):
         await device.start_advertising(auto_restart=True, advertising_data=named)
         polled = await self.poll(link)
         self.assertEqual(polled["new"], 2)
-        self.assertEqual(stored[0], b"", "what was stored was acknowledged")
+        self.assertEqual(stored, [], "what was stored was acknowledged")
 
     async def test_a_link_without_a_controller(self):
         for link, advice in ((f"hci:127.0.0.1:{free_port()}", "Start a controller with HCI"), (await self.server(b""), "does not answer"),

@@ -7,10 +7,15 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "Tests/Foreign"))
+import retail  # noqa: E402, F401
 
 LIMIT = 60  # seconds until a program, a response or a condition is overdue
 
