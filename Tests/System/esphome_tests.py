@@ -8,7 +8,6 @@ import asyncio
 import base64
 import concurrent.futures
 import json
-import pathlib
 import queue
 import sys
 import threading
@@ -18,11 +17,8 @@ from aioesphomeapi import APIClient, api_pb2 as api
 from aioesphomeapi.core import MESSAGE_TYPE_TO_PROTO
 from noise.connection import NoiseConnection
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "Tests" / "Foreign"))
-from att_central import Central, Refused  # noqa: E402
-
-from programs import Programs, wait_for  # noqa: E402
+from programs import ROOT, Programs, retail, wait_for
+from att_central import Central, Refused
 
 CAPTURE = ROOT / "captures/boost_two-days.btsnoop"
 LIMIT = 60
@@ -354,6 +350,11 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
         self.assertIn(words.lower(), said.lower())
         return said
 
+    async def refill(self):
+        """Replaces the bottle by one with a full log."""
+        self.programs.stop("waterh-emulator")
+        await asyncio.to_thread(self.programs.emulator, "--capture", CAPTURE)
+
     async def test_two_polls(self):
         for name, rules, key in (("plain", {}, ""), ("encrypted", {"is_encrypted": True}, KEY), ("old", {"flags": 0x1F, "raw": False}, "")):
             with self.subTest(name):
@@ -363,16 +364,31 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
                 first, again = await self.poll(link, key, name), await self.poll(link, key, name)
                 self.assertEqual((first["new"], first["address"], again["new"]), (40, "A4:C1:38:01:02:03", 0))
                 self.assertEqual((proxy.connects, proxy.air, proxy.subscriber), (2, None, None))
-                self.programs.stop("waterh-emulator")  # The next one has a full log.
-                await asyncio.to_thread(self.programs.emulator, "--capture", CAPTURE)
+                await self.refill()
 
-    async def test_wrong_keys(self):
-        (_, encrypted), (_, plain) = await self.proxy(is_encrypted=True), await self.proxy()
+    async def test_a_proxy_that_disconnects_during_a_poll(self):
+        """Wherever it disconnects, the poll starts again, and each drink is there once."""
+        for cut in (1, 3, 8):
+            with self.subTest(cut=cut):
+                proxy, link = await self.proxy(cut_after=cut)
+                polled, again = await self.poll(link, store=f"cut-{cut}"), await self.poll(link, store=f"cut-{cut}")
+                self.assertTrue(polled["recovery"], polled)
+                self.assertGreaterEqual(proxy.connects, 2)
+                self.assertEqual(polled["new"] + again["new"], 40)
+                await self.refill()
+
+    async def test_failures_and_their_messages(self):
+        (_, encrypted), (_, plain), (_, busy) = [await self.proxy(**rules) for rules in ({"is_encrypted": True}, {}, {"free": 0})]
         other = base64.b64encode(bytes(32)).decode()
-        for link, key, words in ((encrypted, "", "requires an encryption key"), (encrypted, other, "wrong encryption key"),
-                                 (plain, KEY, "it might not use encryption"), (encrypted, "short", "32 bytes in Base64")):
+        for link, key, words, advice in (
+                (encrypted, "", "requires an encryption key", "WATERH_ESPHOME_KEY"), (encrypted, other, "wrong encryption key", "WATERH_ESPHOME_KEY"),
+                (plain, KEY, "it might not use encryption", "WATERH_ESPHOME_KEY"), (encrypted, "short", "32 bytes in Base64", "WATERH_ESPHOME_KEY"),
+                (busy, "", "all 3 connections", "connection_slots"), ((await self.proxy(flags=0))[1], "", "no Bluetooth proxy", ""),
+                ((await self.proxy(flags=1))[1], "", "does not connect", ""), ((await self.proxy(flags=3))[1], "", "older than ESPHome 2022.12", ""),
+                (await self.server(b"220 mail\r\n"), "", "does not speak the ESPHome API", ""),
+                (await self.server(b""), "", "did not complete the handshake in time", ""), ("esphome:127.0.0.1:1", "", "cannot connect to", "")):
             with self.subTest(words):
-                self.assertIn("WATERH_ESPHOME_KEY", await self.fails(link, words, key))
+                self.assertIn(advice, await self.fails(link, words, key))
 
     async def test_a_proxy_in_use(self):
         proxy, link = await self.proxy()
@@ -384,32 +400,6 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
         await other.disconnect()
         await asyncio.to_thread(wait_for, lambda: not proxy.subscriber, "the other client's end")
         self.assertEqual((await self.poll(link))["new"], 40)
-
-    async def test_no_connection_is_free(self):
-        _, link = await self.proxy(free=0)
-        self.assertIn("connection_slots", await self.fails(link, "all 3 connections"))
-
-    async def test_a_proxy_that_disconnects_during_a_poll(self):
-        """Wherever it disconnects, the poll starts again, and each drink is there once."""
-        for cut in (1, 2, 3, 5, 8):
-            with self.subTest(cut=cut):
-                proxy, link = await self.proxy(cut_after=cut)
-                store = f"cut-{cut}"
-                polled, again = await self.poll(link, store=store), await self.poll(link, store=store)
-                self.assertTrue(polled["recovery"], polled)
-                self.assertGreaterEqual(proxy.connects, 2)
-                self.assertEqual(polled["new"] + again["new"], 40)
-                self.programs.stop("waterh-emulator")
-                await asyncio.to_thread(self.programs.emulator, "--capture", CAPTURE)
-
-    async def test_what_is_not_a_bluetooth_proxy(self):
-        for flags, words in ((0, "no Bluetooth proxy"), (1, "does not connect"), (3, "older than ESPHome 2022.12")):
-            with self.subTest(words):
-                await self.fails((await self.proxy(flags=flags))[1], words)
-        for link, words in ((await self.server(b"220 mail\r\n"), "does not speak the ESPHome API"),
-                            (await self.server(b""), "did not complete the handshake in time"), ("esphome:127.0.0.1:1", "cannot connect to")):
-            with self.subTest(words):
-                await self.fails(link, words)
 
     async def test_a_foreign_client_reads_our_bottle(self):
         """Home Assistant's client accepts the proxy of this file, so the proxy itself is verified."""
@@ -438,7 +428,7 @@ class Proxies(unittest.IsolatedAsyncioTestCase):
                 await client.bluetooth_gatt_start_notify(ADDRESS, response.handle, lambda _, value: answered.done() or answered.set_result(bytes(value)))
                 descriptor = next(one for one in response.descriptors if one.uuid[4:8] == "2902")
                 await client.bluetooth_gatt_write_descriptor(ADDRESS, descriptor.handle, b"\1\0")
-                await client.bluetooth_gatt_write(ADDRESS, command.handle, bytes.fromhex("47540001ff"), False)
+                await client.bluetooth_gatt_write(ADDRESS, command.handle, retail.ASK_STATUS, False)
                 self.assertEqual((await asyncio.wait_for(answered, LIMIT))[:2], b"RP")
                 self.assertEqual(states[0][0], True)
                 await client.bluetooth_device_disconnect(ADDRESS)
