@@ -1,11 +1,14 @@
 """The actions of users, timers and failures in the simulation. Every choice is drawn from the seed."""
 import json
+import pathlib
 import signal
+import sys
 
 from world import ZONES
 from server import MOODS
 
 DAY = 86_400
+CENTRAL = pathlib.Path(__file__).resolve().parent.parent / "Foreign/att_central.py"
 READING = [
     ["status"], ["status", "--json"], ["status", "--format", "waybar"], ["history"], ["history", "--day", "today"], ["history", "--month", "2026-11"],
     ["streak"], ["session", "show"], ["session", "list"], ["settings", "get"], ["preset", "list"], ["export", "--format", "csv"],
@@ -95,7 +98,7 @@ class Acts:
 
     def phone(self):
         if self.bottle.profile != "retail" and self.bottle.is_ready():
-            self.world.start_script("phone", "phone.py", [self.bottle.link, self.chance.randint(1, 3)])
+            self.world.start("phone", sys.executable, [CENTRAL, self.bottle.link, "founding"])
 
     def hand(self):
         if self.bottle.is_ready():

@@ -101,11 +101,6 @@ class World:
         self.children.append(child)
         return child
 
-    def start_script(self, name, script, arguments, limit=60):
-        child = Child(self, name, ["python3", pathlib.Path(__file__).with_name(script), *arguments], limit)
-        self.children.append(child)
-        return child
-
     def excuses(self, child):
         """The injected failures that can make a process fail."""
         found = []
