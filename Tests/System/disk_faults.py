@@ -1,6 +1,6 @@
 """Disk faults during a command.
 
-usage: disk_faults.py PRODUCTS [COMMAND]… [--faults eio,full,kill,killafter] [--first N | --some N] [--call N]
+usage: disk_faults.py PRODUCTS [COMMAND]… [--faults eio,full,kill,killafter] [--first N | --some N]
 
 Each call by which a command changes a file fails in a run of its own: it returns an error, the disk is full from there on, or the
 process is killed. Then the changes of a command that exited with 0 are stored, a failed command changed nothing, a killed one
@@ -9,6 +9,7 @@ changed all or nothing, the store is intact, and the same command succeeds.
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -17,7 +18,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
+
+from programs import running, wait_for
 
 HERE = pathlib.Path(__file__).parent
 CAPTURE = HERE.parents[1] / "captures" / "boost_two-days.btsnoop"
@@ -31,39 +33,32 @@ class Place:
 
     def __init__(self, folder, products):
         self.folder, self.products, self.store = folder, products, folder / "s.sqlite"
-
-    def environment(self):
-        return {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(self.folder), "TMPDIR": str(self.folder / "tmp"), "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+        self.environment = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(folder), "TMPDIR": str(folder / "tmp"), "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 
     def run(self, program, *arguments, fault=None):
+        """Runs a program on the store; returns exit code and output."""
         done = subprocess.run(
-            [self.products / program, *map(str, arguments)], env=self.environment() | (fault or {}), cwd=self.folder, capture_output=True, timeout=120,
-            stdin=subprocess.DEVNULL)
+            [self.products / program, *map(str, arguments), "--store", self.store], env=self.environment | (fault or {}), cwd=self.folder,
+            capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
         return done.returncode, (done.stdout + done.stderr).decode(errors="replace").strip()
 
-    def track(self, *arguments, fault=None):
-        return self.run("waterh-tracker", *arguments, "--store", self.store, fault=fault)
-
     def must(self, *arguments):
-        code, said = self.track(*arguments)
+        code, said = self.run("waterh-tracker", *arguments)
         assert code == 0, (arguments, code, said)
 
     def poll(self, fault=None):
         """Polls a bottle; `fault` is for the gateway."""
-        link, flash, said = self.folder / "b.sock", self.folder / "bottle.json", self.folder / "bottle.txt"
+        link, flash, log = self.folder / "b.sock", self.folder / "bottle.json", self.folder / "bottle.txt"
         words = [] if flash.exists() else ["--capture", CAPTURE, "--restamp", "today"]
-        with open(said, "wb") as output:
-            bottle = subprocess.Popen(
-                [self.products / "waterh-emulator", "run", "--link", f"unix:{link}", "--store", flash, "--seed", "7", *words], env=self.environment(),
-                stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        try:
-            limit = time.monotonic() + 30
-            while b"ready" not in said.read_bytes() and time.monotonic() < limit:
-                time.sleep(0.02)
-            return self.run("waterh-gateway", "poll", "--link", f"unix:{link}", "--store", self.store, fault=fault)
-        finally:
-            bottle.terminate()
-            bottle.wait(30)
+        with open(log, "wb") as output:
+            command = [self.products / "waterh-emulator", "run", "--link", f"unix:{link}", "--store", flash, "--seed", "7", *words]
+            with running(command, env=self.environment, stdout=output, stderr=output):
+                wait_for(lambda: b"ready" in log.read_bytes(), "the bottle")
+                return self.run("waterh-gateway", "poll", "--link", f"unix:{link}", fault=fault)
+
+    def must_poll(self):
+        code, said = self.poll()
+        assert code == 0, said
 
     def in_bottle(self):
         return len(json.loads((self.folder / "bottle.json").read_text())["flash"]["records"])
@@ -73,18 +68,16 @@ class Place:
         file = file or self.store
         if not file.exists() or file.stat().st_size == 0:
             return []
-        database = sqlite3.connect(file)
-        try:
-            return database.execute(question).fetchall()
-        except sqlite3.DatabaseError as error:
-            return [] if "no such table" in str(error) else [(str(error),)]
-        finally:
-            database.close()
+        with contextlib.closing(sqlite3.connect(file)) as database:
+            try:
+                return database.execute(question).fetchall()
+            except sqlite3.DatabaseError as error:
+                return [] if "no such table" in str(error) else [(str(error),)]
 
     def amounts(self, file=None):
         return sorted(row[0] for row in self.ask("SELECT ml FROM drink WHERE deleted = 0", file))
 
-    def health_trouble(self):
+    def wrong_health_files(self):
         """Differences between the health files and the store, after a commit."""
         wanted = len(self.ask("SELECT 1 FROM drink WHERE deleted = 0 AND ml > 0"))
         lines = (self.folder / "health" / "s.sqlite-drinks.csv").read_text().count("\n") - 1
@@ -101,7 +94,7 @@ class Command:
         pass
 
     def act(self, place, fault):
-        return place.track(*self.words, fault=fault)
+        return place.run("waterh-tracker", *(str(word).replace("IN", str(place.folder / "in")) for word in self.words), fault=fault)
 
     def check(self, place, code, said):
         found = place.amounts()
@@ -115,11 +108,11 @@ class Command:
 
     def again(self, place):
         """A later write works, and updates the health files."""
-        code, said = place.track("log", "777")
+        code, said = place.run("waterh-tracker", "log", "777")
         if code != 0:
             yield f"a later log: exit code {code}: {said[:300]}"
         elif self.has_health:
-            yield from place.health_trouble()
+            yield from place.wrong_health_files()
 
 
 class Change(Command):
@@ -137,19 +130,25 @@ class Change(Command):
 
 
 class Import(Command):
+    """The import of an export, or of a journal, into a store with one drink."""
+
     before = [999]
 
+    def __init__(self, *words):
+        self.words = words
+
     def prepare(self, place):
-        for amount in range(1, 41):
-            place.must("log", amount)
-        place.must("export", "--format", "json", "--output", place.folder / "in")
-        for file in place.folder.glob("s.sqlite*"):
+        if "journal" in self.words:
+            place.must_poll()
+            place.must("journal", "export", "--output", place.folder / "in")
+        else:
+            for amount in range(1, 41):
+                place.must("log", amount)
+            place.must("export", "--format", "json", "--output", place.folder / "in")
+        self.after = sorted([*place.amounts(), 999])
+        for file in [*place.folder.glob("s.sqlite*"), *place.folder.glob("bottle.json")]:
             file.unlink()
         place.must("log", "999")
-        self.after = [*range(1, 41), 999]
-
-    def act(self, place, fault):
-        return place.track("import", place.folder / "in", fault=fault)
 
     def again(self, place):
         code, said = self.act(place, None)
@@ -157,23 +156,8 @@ class Import(Command):
             yield f"a later import ended with {code}, and {place.amounts()} counts: {said[:300]}"
 
 
-class JournalImport(Import):
-    def prepare(self, place):
-        code, said = place.poll()
-        assert code == 0, said
-        drinks = place.amounts()
-        place.must("journal", "export", "--output", place.folder / "in")
-        for file in [*place.folder.glob("s.sqlite*"), place.folder / "bottle.json"]:
-            file.unlink()
-        place.must("log", "999")
-        self.after = sorted([*drinks, 999])
-
-    def act(self, place, fault):
-        return place.track("journal", "import", place.folder / "in", fault=fault)
-
-
 class Restore(Command):
-    after, has_health = [101, 102], True
+    words, after, has_health = ("restore", "IN", "--yes"), [101, 102], True
 
     def prepare(self, place):
         place.must("log", "101")
@@ -181,12 +165,8 @@ class Restore(Command):
         place.must("backup", place.folder / "in")
         place.must("delete", "d2")
         place.must("settings", "set", "health.enabled", "true")
-        code, said = place.poll()
-        assert code == 0, said
+        place.must_poll()
         self.before = place.amounts()
-
-    def act(self, place, fault):
-        return place.track("restore", place.folder / "in", "--yes", fault=fault)
 
     def check(self, place, code, said):
         yield from super().check(place, code, said)
@@ -209,24 +189,23 @@ class Restore(Command):
 class Backup(Command):
     """The old file or the new one, complete."""
 
+    words = ("backup", "IN")
+
     def prepare(self, place):
-        place.must("backup", place.folder / "out")
-        self.old = (place.folder / "out").read_bytes()
+        place.must("backup", place.folder / "in")
+        self.old = (place.folder / "in").read_bytes()
         for amount in (101, 102, 103):
             place.must("log", amount)
 
-    def act(self, place, fault):
-        return place.track("backup", place.folder / "out", fault=fault)
-
     def check(self, place, code, said):
-        is_old = (place.folder / "out").read_bytes() == self.old
-        if not is_old and place.amounts(place.folder / "out") != [101, 102, 103]:
+        is_old = (place.folder / "in").read_bytes() == self.old
+        if not is_old and place.amounts(place.folder / "in") != [101, 102, 103]:
             yield "the file is neither the old one nor complete"
         elif code == 0 and is_old:
             yield "exit code 0, and the file is the old one"
         elif code > 0 and not is_old:
             yield f"exit code {code}, and the old file is gone: {said[:300]}"
-        known = ("s.sqlite", "out", "tmp", "bottle", "b.sock", "health")
+        known = ("s.sqlite", "in", "tmp", "bottle", "b.sock", "health")
         left = [file.name for file in place.folder.iterdir() if not file.name.startswith(known)] + [file.name for file in (place.folder / "tmp").iterdir()]
         if left and code != KILLED:
             yield f"left {left}"
@@ -259,7 +238,7 @@ class Poll(Command):
 class Purge(Change):
     def check(self, place, code, said):
         yield from super().check(place, code, said) if place.amounts() else ()
-        code, said = place.track("purge", "--yes")
+        code, said = place.run("waterh-tracker", "purge", "--yes")
         if code != 0 or place.amounts() or (place.folder / "health").exists():
             yield f"a later purge: exit code {code}: {said[:300]}"
 
@@ -267,7 +246,7 @@ class Purge(Change):
 COMMANDS = {
     "log": Change([101, 102, 103, 251], "log", "251"), "log-new": Change([251], "log", "251", new=True),
     "edit": Change([101, 103, 333], "edit", "d2", "--ml", "333"), "delete": Change([101, 103], "delete", "d2"),
-    "undo": Change([101, 102], "undo"), "reset": Change([], "reset-today"), "import": Import(), "journal-import": JournalImport(),
+    "undo": Change([101, 102], "undo"), "reset": Change([], "reset-today"), "import": Import("import", "IN"), "journal-import": Import("journal", "import", "IN"),
     "restore": Restore(), "backup": Backup(), "poll": Poll(), "purge": Purge([], "purge", "--yes"),
 }
 
@@ -288,8 +267,6 @@ class Trial:
     def place(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=self.root))
         shutil.copytree(self.template, folder, dirs_exist_ok=True)
-        for file in ("in", "out"):
-            assert not (folder / file).exists() or (folder / file).is_file()
         return Place(folder, self.options.products)
 
     def environment(self, place, **more):
@@ -321,13 +298,11 @@ class Trial:
     def run(self):
         lines = self.calls()
         numbers = list(range(1, len(lines) + 1))
-        if self.options.call:
-            numbers = [self.options.call]
-        elif self.options.first:
+        if self.options.first:
             numbers = numbers[: self.options.first]
         elif self.options.some and len(numbers) > self.options.some:
             numbers = [numbers[index * len(numbers) // self.options.some] for index in range(self.options.some)]
-        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
             outcomes = list(pool.map(self.try_call, numbers))
         bad = [(number, words) for number, words in outcomes if words]
         print(f"{self.name}, {self.fault}: {len(lines)} calls, {len(numbers)} tried, {len(bad)} bad", flush=True)
@@ -343,8 +318,6 @@ def main():
     parser.add_argument("--faults", default="eio,full,kill,killafter")
     parser.add_argument("--first", type=int, help="only the first N calls")
     parser.add_argument("--some", type=int, help="only N calls, evenly distributed")
-    parser.add_argument("--call", type=int, help="only this call")
-    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="disk-faults-") as folder:
         library = pathlib.Path(folder) / "disk_faults.so"
