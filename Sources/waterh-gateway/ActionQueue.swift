@@ -8,7 +8,7 @@ actor ActionQueue {
     private let taps: PendingActions
     private let act: @Sendable (PendingActions.Tap) async throws -> Void
     private let say: @Sendable (String) -> Void
-    private var isAtIt = false
+    private var isPerforming = false
     private var isStopped = false
     private var pause: Task<Void, Never>?
 
@@ -27,14 +27,14 @@ actor ActionQueue {
         for lost in taps.append(press) {
             say("\(lost.words): too many actions are queued: this one was dropped")
         }
-        await goOn()
+        await performQueued()
     }
 
     /// Performs the queued presses.
-    func goOn() async {
-        guard !isAtIt else { return }
-        isAtIt = true
-        defer { isAtIt = false }
+    func performQueued() async {
+        guard !isPerforming else { return }
+        isPerforming = true
+        defer { isPerforming = false }
         var backoff = Backoff()
         while !isStopped, let tap = taps.first {
             do {

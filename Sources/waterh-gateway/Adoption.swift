@@ -128,7 +128,7 @@ extension BottleInRange {
 
 extension PollOptions {
     /// The bottle that a command uses: the named one, or those of the configuration.
-    mutating func mean(_ wanted: String?, _ file: Configuration) {
+    mutating func select(_ wanted: String?, _ file: Configuration) {
         guard wanted == nil, file.bottles.count > 1 else {
             bottle = OwnBottle.meant(wanted ?? file.bottles.first, among: own)
             return

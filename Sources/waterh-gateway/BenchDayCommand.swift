@@ -138,7 +138,7 @@ struct BenchDayCommand: AsyncParsableCommand {
     ) async throws -> Set<[UInt8]> {
         let provider = try StoreProvider(place, zone: zone)
         var options = try await provider.pollOptions(dialect: nil)
-        options.mean(link.wantedBottle, file)
+        options.select(link.wantedBottle, file)
         // This poll only reads, so disable all writes.
         (options.keep, options.correctClockBeyond, options.goalMl, options.managesTodayAmount, options.managesLight) =
             (true, nil, nil, false, false)

@@ -46,7 +46,7 @@ struct DemoService: Sendable {
             group.addTask {
                 try await serve(server) {
                     out.line("The page: http://127.0.0.1:\($0)/sign-in#\(await server.administratorCode())")
-                    told(socket, out)
+                    printHints(socket, out)
                 }
             }
             group.addTask { await drink(bottle, host, zone) }
@@ -64,7 +64,7 @@ struct DemoService: Sendable {
         await bottle.close()
     }
 
-    private func told(_ socket: String, _ out: TextOutput) {
+    private func printHints(_ socket: String, _ out: TextOutput) {
         if speed > 1 {
             out.line(
                 "Time runs \(Amounts.decimal(speed)) times as fast (--speed), and drinks are added automatically.")

@@ -7,18 +7,18 @@ import TrackerService
 final class LightTrigger: Sendable {
     private struct State {
         var service: PollService?
-        var called: [String: BottleLight] = [:]
+        var requested: [String: BottleLight] = [:]
     }
 
     private let state = Mutex(State())
 
-    func reach(_ service: PollService?) { state.withLock { $0.service = service } }
+    func connect(to service: PollService?) { state.withLock { $0.service = service } }
 
-    func look(_ desk: TrackerDesk) async {
+    func pollIfDue(_ desk: TrackerDesk) async {
         guard let due = try? desk.lightsDue() else { return }
         let service = state.withLock { state in
-            defer { state.called = due }
-            return due.contains { state.called[$0] != $1 } ? state.service : nil
+            defer { state.requested = due }
+            return due.contains { state.requested[$0] != $1 } ? state.service : nil
         }
         await service?.pollNow()
     }

@@ -47,7 +47,7 @@ struct Poll: AsyncParsableCommand {
             try provider.desk().choose(try await Adoption.choice())
         }
         var options = try await provider.pollOptions(dialect: place.dialect ?? file.dialect)
-        options.mean(link.wantedBottle, file)
+        options.select(link.wantedBottle, file)
         options.allowPowerCycle = link.allowPowerCycle
         options.keep = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }

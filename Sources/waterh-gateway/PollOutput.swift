@@ -116,9 +116,9 @@ enum PollText {
     }
 
     /// The new drinks as text, oldest first by their bottle's clock; only the newest if there are many.
-    static func drinks(_ told: [JournalEntry], in units: AmountUnits = .ml, limit: Int = 60) -> [String] {
-        let newest = Dictionary(told.enumerated().map { ($1.raw, $0) }, uniquingKeysWith: max)
-        let entries = told.enumerated().filter { newest[$1.raw] == $0 }.map(\.element)
+    static func drinks(_ records: [JournalEntry], in units: AmountUnits = .ml, limit: Int = 60) -> [String] {
+        let newest = Dictionary(records.enumerated().map { ($1.raw, $0) }, uniquingKeysWith: max)
+        let entries = records.enumerated().filter { newest[$1.raw] == $0 }.map(\.element)
         let shown = entries.suffix(limit).map { entry in
             let time = entry.wall?.description.replacing("T", with: " ") ?? "no date           "
             let word: String =

@@ -42,7 +42,7 @@ struct Report: AsyncParsableCommand {
         let there = places.filter { $0.origin == .service || FileManager.default.fileExists(atPath: $0.path) }
         let stores = there.compactMap { place in (try? place.open(hostZone: nil, for: .looking)).map { (place, $0) } }
         let facts = await BluetoothFacts.gather()
-        let blur = ReportSecrets(file, stores.map { $0.1 }, facts, link: link.link).blur
+        let redactor = ReportSecrets(file, stores.map { $0.1 }, facts, link: link.link).redactor
         // Captures are not included, because they contain addresses and amounts.
         let parts: [(name: String, text: String)] = [
             ("versions.txt", await ReportParts.versions(facts)),
@@ -55,7 +55,7 @@ struct Report: AsyncParsableCommand {
         let day = try Machine.zone().wall(at: Machine.now()).description.prefix(10)
         let path = output ?? "waterh-report-\(day).tar.gz"
         try await ReportArchive.write(
-            parts.map { ($0.name, blur.text($0.text)) }, to: path,
+            parts.map { ($0.name, redactor.text($0.text)) }, to: path,
             sparing: places.map(\.path) + [place.config ?? Paths.configuration] + [log].compactMap(\.self))
         TextOutput.standard.line("\(path): \(parts.map(\.name).joined(separator: ", "))")
         TextOutput.standard.line(

@@ -7,7 +7,7 @@ import TrackerService
 
 /// Names, addresses and credentials in the configuration, the stores and the machine, for redaction.
 struct ReportSecrets {
-    let blur: Redactor
+    let redactor: Redactor
 
     /// - Parameter link: the value of `--link`.
     init(
@@ -57,6 +57,6 @@ struct ReportSecrets {
         names.subtract([
             "root", "localhost", "vm", "bench", "debian", "waterh", "bluetooth", "UTC", "Etc/UTC", "GMT", "",
         ])
-        blur = Redactor(names: names, secrets: secrets)
+        redactor = Redactor(names: names, secrets: secrets)
     }
 }

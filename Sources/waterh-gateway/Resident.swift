@@ -68,7 +68,7 @@ final class Resident: Sendable {
         let reminders = ReminderLoop(
             sinks: sinks, desk: { await desk.desk() },
             trouble: { log.warning("Reminders: \($0)") },
-            looked: { await lights.look($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
+            looked: { await lights.pollIfDue($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
         self.desktop = desktopPages.flatMap { pages in
             desktop.map {
@@ -80,7 +80,7 @@ final class Resident: Sendable {
     }
 
     /// Records whether Waterline is shared. Call it before any notification, because unshared ones are never sent.
-    private func noteSharing() {
+    private func saveSharing() {
         do { try store.noteSharing(plan.sharesWaterline(store)) } catch {
             log.warning("Saving whether Waterline is shared failed: \(error)")
         }
@@ -108,7 +108,7 @@ final class Resident: Sendable {
             }
         }
         screen.show(to: nil)
-        lights.reach(nil)
+        lights.connect(to: nil)
         await desktop?.stop()
     }
 
@@ -145,15 +145,16 @@ final class Resident: Sendable {
     }
 
     func page(_ service: PollService, _ scanner: BottleScanner) -> Person {
-        let (store, reminders, door) = (store, reminders, door(service, scanner))
-        lights.reach(service)
-        let outlet = outlet(broker, door, canNotify: { reminders.reachesSomebody }) { await reminders.poke() }
-        noteSharing()
+        let (store, reminders, client) = (store, reminders, client(service, scanner))
+        lights.connect(to: service)
+        let outlet = outlet(broker, client, canNotify: { reminders.reachesSomebody }) { await reminders.poke() }
+        saveSharing()
         // Prepare before the first poll, so that its drinks are published.
         outlet.prepare()
         publishing.withLock { $0 = outlet }
         let person = Person(
-            name: plan.instance ?? Person.unnamed, service: door, agents: agents, page: { [pages] in pages?.page("") },
+            name: plan.instance ?? Person.unnamed, service: client, agents: agents,
+            page: { [pages] in pages?.page("") },
             sharesWaterline: { [plan] in plan.sharesWaterline(store) },
             wrote: { await reminders.poke() }
         ) { [self] in
@@ -163,9 +164,9 @@ final class Resident: Sendable {
         return person
     }
 
-    private func door(_ service: PollService, _ scanner: BottleScanner) -> ServiceClient {
+    private func client(_ service: PollService, _ scanner: BottleScanner) -> ServiceClient {
         let (board, desk, store, viewers) = (board, desk, store, viewers)
-        var door = ServiceClient(
+        var client = ServiceClient(
             status: {
                 let isWelcome = (try? store.profile()?.onboardedAt) ?? nil
                 var status = await board.status(
@@ -198,9 +199,9 @@ final class Resident: Sendable {
                 case .ends: viewers.end()
                 }
             })
-        door.scan = { try await scanner.scan() }
-        door.lookInside = { try await scanner.lookInside($0) }
-        return door
+        client.scan = { try await scanner.scan() }
+        client.lookInside = { try await scanner.lookInside($0) }
+        return client
     }
 
     private static func log(_ event: SyncLoop.Event, _ log: Logger) {

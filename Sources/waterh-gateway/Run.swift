@@ -40,7 +40,7 @@ struct Run: AsyncParsableCommand {
         for remark in plan.remarks { log.warning("\(remark)") }
         let host = try ServiceHost(plan, supervisor, log: log)
         let pages = ServicePages(host, plan, log: log)
-        log.notice("\(ProgramVersion.text) uses \(plan.words); page: \(pages.listen).")
+        log.notice("\(ProgramVersion.text) uses \(plan.summary); page: \(pages.listen).")
         let serving = Task { await pages.run(printsLink: TextOutput.standard.isTerminal) }
         let watchdog = Task { await supervisor.keepAlive { await host.isOnTime } }
         supervisor.tell("READY=1")

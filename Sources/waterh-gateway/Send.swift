@@ -45,7 +45,7 @@ struct Send: AsyncParsableCommand {
         if command == .register { options.limits.poll += options.limits.button }
         // A capture does not have an owner.
         options.own = Adoption.ownBottles(place)
-        options.mean(link.wantedBottle, file)
+        options.select(link.wantedBottle, file)
         if case .capture = try link.name { options.answeredByRecording() }
         options.allowPowerCycle = link.allowPowerCycle
         if try options.bottle == nil && options.own.isEmpty && link.name.hasNeighbours { throw Adoption.missing }

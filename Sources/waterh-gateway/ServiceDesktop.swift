@@ -49,7 +49,7 @@ struct ServiceDesktop: Sendable {
         outlets.appeared = { await reminders.poke() }
         await desktop.attend(outlets)
         // Perform presses from before the restart.
-        Task { await taps.goOn() }
+        Task { await taps.performQueued() }
     }
 
     /// Releases the desktop. Notifications and pending presses stay.

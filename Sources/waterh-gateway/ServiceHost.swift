@@ -67,7 +67,7 @@ final class ServiceHost: Sendable {
                 isConnected: { await driver.isHolding },
                 isPollOnTime: { await driver.isOnTime(grace: $0) },
                 afterPoll: { await resident.afterPoll($0, $1) },
-                say: { await resident.desk.tell($0) }), clock: clock)
+                say: { await resident.desk.report($0) }), clock: clock)
         let scanner = BottleScanner(polls, resident.desk, log: log) { await resident.notify($0) }
         let page = resident.page(polls, scanner)
         (self.resident, self.page, self.polls, self.driver) = (resident, page, polls, driver)

@@ -17,7 +17,7 @@ actor ServiceStore {
     private let mark: PollMark
     private let viewers: ActiveViewers
     private let now: @Sendable () -> MonotonicInstant
-    private var settingsTrouble: String?
+    private var settingsError: String?
     /// The last failure of each plan.
     private var problems: [BottlePlan.ID: PollFailure.Kind] = [:]
     private var plans: [BottlePlan] = []
@@ -137,10 +137,10 @@ actor ServiceStore {
                 """
             )
         }
-        sayWhenNext()
+        logNextPoll()
     }
 
-    private func sayWhenNext() {
+    private func logNextPoll() {
         switch try? provider.desk().pollRhythm() {
         case .every(let seconds): log.debug("Next poll in \(Int(seconds)) s.")
         case .resting: log.debug("Next poll when drinking hours begin.")
@@ -152,19 +152,19 @@ actor ServiceStore {
     private func reread() {
         do {
             provider = try provider.reread(zone: plan.zone)
-            settingsTrouble = nil
+            settingsError = nil
         } catch {
             // The error is reported once. Polls continue with the last settings.
-            if settingsTrouble != "\(error)" { log.warning("Reading the settings failed: \(error)") }
-            settingsTrouble = "\(error)"
+            if settingsError != "\(error)" { log.warning("Reading the settings failed: \(error)") }
+            settingsError = "\(error)"
         }
     }
 
     /// Logs one line per event. Errors are logged once until they change.
-    func tell(_ news: ServiceNews) {
+    func report(_ news: ServiceNews) {
         switch news {
         case .failed(let bottle, let failure, let isNew):
-            tell(status: failure.kind.text)
+            setStatus(failure.kind.text)
             guard isNew else { return }
             var metadata = mark.metadata(bottle: bottle.name)
             metadata["code"] = "\(failure.kind.rawValue)"
@@ -181,9 +181,9 @@ actor ServiceStore {
             log.notice(
                 "\(lines.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))",
                 metadata: mark.metadata(of: report))
-            tell(status: "\(counted(report.received, "record")) at the last poll that brought some")
+            setStatus("\(counted(report.received, "record")) at the last poll that brought some")
         }
     }
 
-    private func tell(status: String) { supervisor.tell(status: status) }
+    private func setStatus(_ status: String) { supervisor.tell(status: status) }
 }

@@ -29,7 +29,7 @@ struct WebPages: Sendable {
             if case .unix = endpoint { Backoff(first: Self.socketPause, longest: Self.socketPause) } else {
                 Backoff(first: Self.firstPause, longest: Self.longestPause)
             }
-        var isTold = false
+        var isReported = false
         let bound = Mutex(false)
         var lock: NameLock?
         while !Task.isCancelled {
@@ -47,12 +47,12 @@ struct WebPages: Sendable {
                 break
             } catch {
                 guard !Task.isCancelled else { break }
-                if !isTold {
+                if !isReported {
                     log.warning(
                         "The page cannot be shown at \(Self.words(endpoint, nil)): \(error). It is retried."
                     )
                 }
-                isTold = true
+                isReported = true
                 try? await Task.sleep(for: backoff.next(chance: 1))
             }
         }
