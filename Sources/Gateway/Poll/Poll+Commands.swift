@@ -80,8 +80,7 @@ extension Poll {
         case .read(let handle, let value) where handle == state.session?.table?.response:
             try fetched(value)
         case .readFailed(_, let error):
-            guard case .reading(_, let reader) = state, case .fetching = reader.stage, error.code != .disconnected
-            else { return }
+            guard case .fetching? = state.reader?.stage, error.code != .disconnected else { return }
             guard error.code == .refused else { return try lose(error) }
             try storeRest()
             giveUp(
@@ -105,9 +104,7 @@ extension Poll {
         case .commanding(_, let step, var exchange):
             exchange.wrote(at: now)
             state = .commanding(session, step, exchange)
-        case .reading(_, var reader):
-            reader.asked(at: now)
-            state = .reading(session, reader)
+        case .reading: updateReader { $0.asked(at: $1) }
         case .acknowledging: try readAgain(session)
         default: break
         }
@@ -188,10 +185,8 @@ extension Poll {
             } else if exchange.isAnswered(by: message, frame) {
                 try complete(exchange, step, session, with: frame)
             }
-        case (.reading(let session, var reader), .logFollows), (.reading(let session, var reader), .logEmpty):
-            let action = reader.status(follows: message == .logFollows, at: now)
-            state = .reading(session, reader)
-            try follow(action)
+        case (.reading, .logFollows), (.reading, .logEmpty):
+            try follow(updateReader { $0.status(follows: message == .logFollows, at: $1) })
         case (_, .logFollows), (_, .logEmpty): state.session?.log.isBehind = true
         default: break
         }

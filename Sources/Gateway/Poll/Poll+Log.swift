@@ -23,8 +23,17 @@ extension Poll {
         try follow(action)
     }
 
-    mutating func follow(_ action: LogReader.Action) throws {
-        guard case .reading(let session, let reader) = state else { return }
+    /// Passes an event to the current reading of the log, if there is one.
+    @discardableResult
+    mutating func updateReader<Result>(_ change: (inout LogReader, MonotonicInstant) -> Result) -> Result? {
+        guard case .reading(let session, var reader) = state else { return nil }
+        let result = change(&reader, now)
+        state = .reading(session, reader)
+        return result
+    }
+
+    mutating func follow(_ action: LogReader.Action?) throws {
+        guard case .reading(let session, let reader) = state, let action else { return }
         switch action {
         case .none: break
         case .ask:
@@ -59,12 +68,10 @@ extension Poll {
         let events = assembler.receive(value)
         state.session?.assembler = assembler
         for event in events { try take(event, isSingle: before == nil) }
-        guard let progress = state.session?.assembler.progress, progress.received != before,
-            case .reading(let session, var reader) = state
+        guard let progress = state.session?.assembler.progress, progress.received != before, state.reader != nil
         else { return }
         noteArrival()
-        reader.progress(at: now)
-        state = .reading(session, reader)
+        updateReader { $0.progress(at: $1) }
         show(.polling, PollProgress.Transfer(received: progress.received, announced: progress.expected))
     }
 
@@ -100,14 +107,12 @@ extension Poll {
             try take(frame)
         case .log(let transfer):
             try adopt()
-            guard case .reading(let session, var reader) = state else {
+            guard state.reader != nil else {
                 state.session?.log.isBehind = true
                 return say(.info, "Unsolicited log records were ignored; they are read on request.")
             }
             noteArrival()
-            let action = reader.frame(transfer, isSingle: isSingle, at: now)
-            state = .reading(session, reader)
-            try follow(action)
+            try follow(updateReader { $0.frame(transfer, isSingle: isSingle, at: $1) })
         case .unfinished(let transfer, let reason):
             if transfer.count > 0 { try adopt() }
             noteOddity("a log frame broke off")
@@ -121,12 +126,8 @@ extension Poll {
     }
 
     private mutating func noteOddity(_ reason: String) {
-        guard case .reading(let session, var reader) = state else {
-            state.session?.log.isBehind = true
-            return
-        }
-        reader.note(reason)
-        state = .reading(session, reader)
+        if state.reader == nil { state.session?.log.isBehind = true }
+        updateReader { reader, _ in reader.note(reason) }
     }
 
     /// Ends an incomplete frame in the assembler.
@@ -138,7 +139,7 @@ extension Poll {
     }
 
     mutating func fetched(_ value: [UInt8]) throws {
-        guard case .reading(let session, var reader) = state, case .fetching = reader.stage else { return }
+        guard case .reading(let session, let reader) = state, case .fetching = reader.stage else { return }
         var assembler = LogAssembler()
         var transfers: [LogTransfer] = []
         for event in assembler.receive(value) + assembler.finish() {
@@ -149,9 +150,7 @@ extension Poll {
         }
         if !transfers.isEmpty || value.isEmpty { try adopt() }
         noteArrival()
-        let action = reader.fetched(value, transfers, isSubscribed: session.isSubscribed, at: now)
-        state = .reading(session, reader)
-        try follow(action)
+        try follow(updateReader { $0.fetched(value, transfers, isSubscribed: session.isSubscribed, at: $1) })
     }
 
     mutating func quarantine(_ bytes: [UInt8], _ reason: String) throws {
@@ -339,9 +338,9 @@ extension Poll {
 
     /// Stores the received records of an interrupted reading.
     mutating func storeRest() throws {
-        guard case .reading = state else { return }
+        guard state.reader != nil else { return }
         try flushAssembler()
-        guard case .reading(_, let reader) = state else { return }
+        guard let reader = state.reader else { return }
         let records = reader.records.filter { !reader.pieced.contains($0) }
         checkClock(by: records)
         try store(records)

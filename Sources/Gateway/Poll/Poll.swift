@@ -184,10 +184,8 @@ package struct Poll: Sendable {
             fail(LinkError(.connectFailed, "The bottle did not connect within \(limits.connect).", isTransient: true))
         case .opening(_, let opening, _): try lose(silence(opening.words))
         case .commanding(let session, let step, let exchange): try exchangeTick(session, step, exchange)
-        case .reading(let session, var reader):
-            let action = reader.tick(isWriting: session.writesUnderWay > 0, at: now)
-            state = .reading(session, reader)
-            try follow(action)
+        case .reading(let session, _):
+            try follow(updateReader { $0.tick(isWriting: session.writesUnderWay > 0, at: $1) })
         case .acknowledging: try lose(silence("acknowledge"))
         case .recovering: recovered("no answer from the link in time")
         case .pausing: scan()
@@ -372,6 +370,9 @@ extension Poll.State {
             }
         }
     }
+
+    /// The current reading of the log.
+    var reader: LogReader? { if case .reading(_, let reader) = self { reader } else { nil } }
 
     var deadline: MonotonicInstant? {
         switch self {
