@@ -18,11 +18,7 @@ enum PollAdvice {
 
     /// The diagnostic and its advice.
     static func words(_ diagnostic: Diagnostic) -> String {
-        switch diagnostic.code {
-        case "clockUndecided": "\(diagnostic.sentence) If this computer's is right: waterh-gateway poll --trust-clock"
-        case "powerCycleMayHelp": "\(diagnostic.sentence) Allow it with --allow-power-cycle."
-        default: diagnostic.sentence
-        }
+        diagnostic.sentence + (diagnostic.code == "powerCycleMayHelp" ? " Allow it with --allow-power-cycle." : "")
     }
 
     private static func cause(_ failure: PollFailure) -> String {
@@ -59,14 +55,6 @@ enum PollAdvice {
                 under a new name: waterh-gateway adopt 
                 """
                     + "'\(identity)' --as NAME."
-        case "hidesItsAddress":
-            let named =
-                values["address"].map { "waterh-gateway poll --bottle \($0)" } ?? "name its address with --bottle"
-            return
-                """
-                If it is yours: \(named). If it is one of this store's under a new name: waterh-gateway adopt \
-                '\(values["standIn"] ?? "NAME")' --as NAME.
-                """
         default: return "Poll again."
         }
     }
