@@ -75,8 +75,6 @@ extension World {
         let isPieced = hasHabit { $0.split > 0 } || scenario.polls.contains { $0.link.mtu != nil }
         for entry in entries {
             times[entry.raw, default: 0] += 1
-            // Reported as possible pieces of two records, and not counted.
-            if entry.verdict == .quarantined(reason: JournalDoubt.pieced) { doubted.insert(entry.raw) }
             // Identical losses in two readings give the same pieces twice. Without a valid date they count nowhere.
             // Neither do pieces that are marked as no drinks.
             guard isPieced, written[entry.raw] == nil else { continue }
