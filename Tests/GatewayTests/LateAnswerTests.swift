@@ -248,24 +248,35 @@ import TrackerCore
         }
     }
 
+    private static let drunk = (0..<24).map {
+        record(minute: 7 * $0 % 60, second: 11 * $0 % 60, amount: 100 + $0, hour: $0)
+    }
+
+    /// A bottle whose first dumps lose the end of one frame, the start of the next, and a part of the third.
+    private static func bottle(
+        _ profile: BottleProfile, _ records: [[UInt8]], pieceSize: Int, badDumps: Int
+    ) -> ScriptedBottle {
+        let perFrame = (110 + pieceSize - 1) / pieceSize
+        // One value around the frames: a retail bottle's first value, or the draft bottle's end.
+        let (perDump, first) = (3 * perFrame + 1, profile == .draft ? 0 : 1)
+        var bottle = ScriptedBottle(profile, records: records, properties: [.notify])
+        (bottle.recordsPerFrame, bottle.pieceSize) = (8, pieceSize)
+        for dump in 0..<badDumps {
+            let start = dump * perDump + first
+            bottle.lost.formUnion((start + 1)...(start + perFrame))
+            bottle.lost.insert(start + 2 * perFrame + 1)
+        }
+        return bottle
+    }
+
     /// Simulation seed 50162: a bad link loses the same values twice, and the same invented record appears twice.
     @Test(arguments: BottleProfile.allCases, [36, 37, 38, 63, 64])
     func `the same loss in two incomplete dumps gives no drink`(
         _ profile: BottleProfile, pieceSize: Int
     ) throws {
-        let drunk = (0..<24).map { record(minute: 7 * $0 % 60, second: 11 * $0 % 60, amount: 100 + $0, hour: $0) }
-        let perFrame = (110 + pieceSize - 1) / pieceSize
-        // One value around the frames: a retail bottle's first value, or the draft bottle's end.
-        let (perDump, first) = (3 * perFrame + 1, profile == .draft ? 0 : 1)
+        let drunk = Self.drunk
         for badDumps in 1...5 {
-            var bottle = ScriptedBottle(profile, records: drunk, properties: [.notify])
-            (bottle.recordsPerFrame, bottle.pieceSize) = (8, pieceSize)
-            for dump in 0..<badDumps {
-                // The end of one frame, the start of the next, and a part of the third.
-                let start = dump * perDump + first
-                bottle.lost.formUnion((start + 1)...(start + perFrame))
-                bottle.lost.insert(start + 2 * perFrame + 1)
-            }
+            var bottle = Self.bottle(profile, drunk, pieceSize: pieceSize, badDumps: badDumps)
             let journal = MemoryJournal()
             for poll in 0..<4 {
                 var rig = EngineRig(
@@ -297,18 +308,10 @@ import TrackerCore
     @Test(arguments: BottleProfile.allCases, [36, 37, 64]) func `incomplete dumps in every poll give no drink`(
         _ profile: BottleProfile, pieceSize: Int
     ) throws {
-        let drunk = (0..<24).map { record(minute: 7 * $0 % 60, second: 11 * $0 % 60, amount: 100 + $0, hour: $0) }
-        let perFrame = (110 + pieceSize - 1) / pieceSize
-        let (perDump, first) = (3 * perFrame + 1, profile == .draft ? 0 : 1)
+        let drunk = Self.drunk
         let journal = MemoryJournal()
         for poll in 0..<3 {
-            var bottle = ScriptedBottle(profile, records: drunk, properties: [.notify])
-            (bottle.recordsPerFrame, bottle.pieceSize) = (8, pieceSize)
-            for dump in 0..<40 {
-                let start = dump * perDump + first
-                bottle.lost.formUnion((start + 1)...(start + perFrame))
-                bottle.lost.insert(start + 2 * perFrame + 1)
-            }
+            let bottle = Self.bottle(profile, drunk, pieceSize: pieceSize, badDumps: 40)
             var rig = EngineRig(
                 options: options(), peer: bottle, journal: journal, start: evening.advanced(seconds: Double(60 * poll)))
             try rig.run()
