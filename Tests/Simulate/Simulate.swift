@@ -49,7 +49,6 @@ import Synchronization
             """
             simulation: seeds \(from) to \(from + count - 1), \(outcome.polls) polls, \(outcome.violations.count) \
             violations, \(outcome.swallowed) records lost on the air in every reading, \(start.duration(to: .now))
-            \(outcome.shares)
             """)
         exit(outcome.violations.isEmpty ? 0 : 1)
     }

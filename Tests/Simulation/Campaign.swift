@@ -6,7 +6,6 @@ package struct Campaign: Sendable {
         package var polls = 0
         /// Dropped records that were lost on the air in every reading. No gateway can detect these.
         package var swallowed = 0
-        package var shares = PollShares()
         /// The first broken invariants, each with its seed.
         package var violations: [String] = []
 
@@ -14,7 +13,6 @@ package struct Campaign: Sendable {
             seeds += other.seeds
             polls += other.polls
             swallowed += other.swallowed
-            shares.add(other.shares)
             violations += other.violations
         }
     }
@@ -65,7 +63,7 @@ package struct Campaign: Sendable {
         }
         return Outcome(
             seeds: 1, polls: world.reports.count, swallowed: world.swallowedForGood.count,
-            shares: world.shares, violations: world.violations.map { "seed \(seed): \($0)" })
+            violations: world.violations.map { "seed \(seed): \($0)" })
     }
 
     /// Runs one day with journals in memory.

@@ -51,10 +51,6 @@ package struct World {
     /// Records dropped unread: lost on the air in each of as many readings as the gateway requires.
     package var swallowedForGood: Set<[UInt8]> = []
     package private(set) var reports: [PollReport] = []
-    /// The gateway's acknowledging polls, and the reasons against it on links without faults.
-    package private(set) var shares = PollShares()
-    /// The last log message of this poll.
-    private var logNote: String?
     /// Reported kinds of failures and codes of warnings.
     var told: Set<String> = []
     private(set) var steps = 0
@@ -299,7 +295,6 @@ package struct World {
         }
         if let name = poll.other, others[name] == nil { others[name] = try? makeJournal() }
         self.poll = poll
-        logNote = nil
         effectsLeft = poll.killAfter
         goneBefore = gone
         channel = FaultyChannel(poll.link, seed: scenario.seed)
@@ -356,7 +351,6 @@ package struct World {
                 case .askLight: events.append(.light(nil))
                 case .done(let report): end(report)
                 case .diagnostic(let diagnostic):
-                    if diagnostic.sentence.hasPrefix("About the log:") { logNote = diagnostic.sentence }
                     if diagnostic.severity == .warning, let code = diagnostic.code { told.insert(code) }
                 case .journaled, .report, .progress, .lit: break
                 }
@@ -370,10 +364,6 @@ package struct World {
         if keepsStory { note(report.line(by: poll?.other ?? "The gateway")) }
         if poll?.other == nil {
             reports.append(report)
-            if let poll, !poll.keeps {
-                shares.add(poll.link, report, note: logNote)
-                if isSettling { shares.settlingPolls += 1 }
-            }
             if let kind = report.failure?.kind { told.insert(kind.rawValue) }
         }
         check(report, gone: gone - goneBefore)
