@@ -5,9 +5,14 @@ import Logging
 import Store
 import Synchronization
 import TrackerCore
+import Utilities
 
 /// The web server of the service: the page, and the socket for this user's commands.
 struct ServicePages: Sendable {
+    private static let socketPause = Duration.seconds(1)
+    private static let firstPause = Duration.seconds(5)
+    private static let longestPause = Duration.seconds(300)
+
     let host: ServiceHost
     let log: Logger
     let listen: String
@@ -18,30 +23,33 @@ struct ServicePages: Sendable {
         listen = plan.listen ?? settings?.service.httpListen ?? ServiceSettings().httpListen
     }
 
-    /// Serves until the task is cancelled.
+    /// Serves until the task is cancelled. An address in use is reported and retried while polls continue.
     /// - Parameter printsLink: prints a sign-in link when the page is ready.
     func run(printsLink: Bool) async {
-        let endpoints = HTTPServer.Endpoint(listen).map { [$0] } ?? []
-        let (host, log) = (host, log)
+        let (host, page, path) = (host, HTTPServer.Endpoint(listen), host.resident.store.path)
         let server = HTTPServer(
             host.page, log: log,
             addresses: {
                 let local = host.address.page("/")
                 let port = local.flatMap { URLComponents(string: $0)?.port }
-                return PageAddresses(local: local, others: endpoints.flatMap { Self.addresses($0, port) })
+                return PageAddresses(local: local, others: page.map { Self.addresses($0, port) } ?? [])
             }, metrics: { await host.metrics() })
-        let pages = WebPages(server: server, log: log) {
-            log.debug("The page is at \($0)")
-            host.address.set($0)
-            guard printsLink, !$0.hasPrefix("unix:"), let page = host.address.page("/sign-in#") else { return }
-            let code = await server.administratorCode()
-            TextOutput.standard.line("Open the page (this link works once, for 10 minutes): \(page)\(code)")
-            TextOutput.standard.flush()
-        }
-        let path = host.resident.store.path
         let socket =
             path == ":memory:" ? nil : HTTPServer.Endpoint("unix:\(ServiceSocket.own(forStore: path))")
-        await pages.run(on: endpoints + [socket].compactMap(\.self))
+        await withTaskGroup(of: Void.self) { group in
+            for endpoint in [page, socket].compactMap(\.self) {
+                group.addTask { await serve(endpoint, server) { await noteBound($0, server, printsLink: printsLink) } }
+            }
+        }
+    }
+
+    private func noteBound(_ place: String, _ server: HTTPServer, printsLink: Bool) async {
+        log.debug("The page is at \(place)")
+        host.address.set(place)
+        guard printsLink, !place.hasPrefix("unix:"), let page = host.address.page("/sign-in#") else { return }
+        let code = await server.administratorCode()
+        TextOutput.standard.line("Open the page (this link works once, for 10 minutes): \(page)\(code)")
+        TextOutput.standard.flush()
     }
 
     /// The page's addresses for other machines.
@@ -72,5 +80,84 @@ struct ServicePages: Sendable {
             found.append(bytes.map(String.init).joined(separator: "."))
         }
         return found
+    }
+
+    // MARK: - One address
+
+    private func serve(
+        _ endpoint: HTTPServer.Endpoint, _ server: HTTPServer, ready: @escaping @Sendable (String) async -> Void
+    ) async {
+        // Commands use the socket, so it is retried at short intervals.
+        var backoff =
+            if case .unix = endpoint { Backoff(first: Self.socketPause, longest: Self.socketPause) } else {
+                Backoff(first: Self.firstPause, longest: Self.longestPause)
+            }
+        var isReported = false
+        let bound = Mutex(false)
+        var lock: NameLock?
+        while !Task.isCancelled {
+            do {
+                lock = nil
+                if case .unix(let path) = endpoint { lock = try Self.claim(path) }
+                try await server.run(on: endpoint) { port in
+                    // The socket of a system service is open to its group.
+                    if case .unix(let path) = endpoint {
+                        _ = chmod(path, Paths.ofService.map { path.hasPrefix($0 + "/") } == true ? 0o660 : 0o600)
+                    }
+                    bound.withLock { $0 = true }
+                    await ready(Self.words(endpoint, port))
+                }
+                break
+            } catch {
+                guard !Task.isCancelled else { break }
+                if !isReported {
+                    log.warning(
+                        "The page cannot be shown at \(Self.words(endpoint, nil)): \(error). It is retried."
+                    )
+                }
+                isReported = true
+                try? await Task.sleep(for: backoff.next(chance: 1))
+            }
+        }
+        // Remove the socket only with the lock, because another service could listen at the path.
+        if case .unix(let path) = endpoint, lock != nil, bound.withLock({ $0 }) { unlink(path) }
+        withExtendedLifetime(lock) {}
+    }
+
+    /// Removes the socket of an ended service; that of a running one stays. A starting service binds its socket before
+    /// it listens, so the lock decides the owner.
+    private static func claim(_ path: String) throws -> NameLock {
+        let lock: NameLock
+        do {
+            lock = try NameLock(path + ".lock")
+        } catch {
+            throw Taken(
+                description:
+                    """
+                    cannot create \(path).lock \
+                    (\((error as? POSIXError).map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)"))
+                    """
+            )
+        }
+        guard lock.isOurs else { throw Taken(description: "another service listens there") }
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return lock }
+        guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
+            throw Taken(description: "another file is there")
+        }
+        guard !ServiceSocket(path: path).isAnswering else { throw Taken(description: "another service listens there") }
+        unlink(path)
+        return lock
+    }
+
+    private struct Taken: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private static func words(_ endpoint: HTTPServer.Endpoint, _ port: Int?) -> String {
+        switch endpoint {
+        case .tcp(let host, let wanted): "http://\(host.contains(":") ? "[\(host)]" : host):\(port ?? wanted)/"
+        case .unix(let path): "unix:\(path)"
+        }
     }
 }
