@@ -65,7 +65,6 @@ import Testing
                 && taken.advice?.contains("settings set mqtt.prefix NAME") == true, "\(taken)")
         #expect(try await mqtt(folder, lines, store: "other.sqlite")?.status == "good")
         #expect(try await mqtt(folder, lines + "prefix = \"mine\"\n")?.status == "good")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
+        #expect(try await service.stop().exitCode == 0)
     }
 }

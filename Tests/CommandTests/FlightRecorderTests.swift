@@ -23,8 +23,7 @@ import Testing
         func names() -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: kept)) ?? []).sorted() }
         // The text file of the trace is written last.
         let isKept = await event(within: 40) { names().contains { $0.hasSuffix(".txt") } ? true : nil } == true
-        service.send(signal: SIGTERM)
-        let result = try await service.finish(limit: 20)
+        let result = try await service.stop()
         try #require(isKept, "\(names()) \(result.error)")
         let captures = names().filter { $0.hasSuffix(".btsnoop") }
         let capture = try #require(captures.first { !$0.hasPrefix("2028") && !$0.hasPrefix("0-") })

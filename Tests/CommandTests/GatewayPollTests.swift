@@ -276,8 +276,7 @@ import Testing
         #expect(
             seen?.contains(#""speed":1200"#) == true && seen?.contains(#""setupDone":true"#) == true,
             "\(seen ?? "nothing") \(demo.error)")
-        demo.send(signal: SIGTERM)
-        #expect(try await demo.finish(limit: 20).exitCode == 0)
+        #expect(try await demo.stop().exitCode == 0)
     }
 
     /// SIGINT gives exit code 130, SIGTERM 0.

@@ -22,8 +22,7 @@ import Testing
                 service.error.contains("SIGHUP: polls now.") ? true : nil
             } == true)
         #expect(await event(within: 20) { service.error.contains("Today: 250 ml") ? true : nil } == true)
-        service.send(signal: SIGTERM)
-        let result = try await service.finish(limit: 20)
+        let result = try await service.stop()
         #expect(result.exitCode == 0)
         #expect(!result.signalled)
         #expect(!result.error.contains("error: "), "a clean stop is no error: \(result.error)")
@@ -45,8 +44,7 @@ import Testing
         }
         let service = try Program("waterh-gateway").start(["run", "--listen", "off", "--config", config])
         let hasStarted = await event(within: 20) { service.error.contains("uses the store") ? true : nil }
-        service.send(signal: SIGTERM)
-        let result = try await service.finish(limit: 20)
+        let result = try await service.stop()
         #expect(hasStarted == true && result.error.components(separatedBy: warning).count == 2, "\(result.error)")
     }
 
@@ -59,8 +57,7 @@ import Testing
             "run", "--config", config.path, "--link", pair.socket, "--store", pair.store,
         ])
         #expect(await event(within: 20) { service.error.contains("0 acknowledged") ? true : nil } == true)
-        service.send(signal: SIGINT)
-        #expect(try await service.finish(limit: 20).exitCode == 130)
+        #expect(try await service.stop(SIGINT).exitCode == 130)
     }
 
     /// The records of a capture are from another day: they count, and no clock warning or adoption follows. The state
@@ -74,8 +71,7 @@ import Testing
         #expect(
             await event(within: 20) { service.error.contains("40 received: ") ? true : nil } == true, "\(service.error)"
         )
-        service.send(signal: SIGTERM)
-        let result = try await service.finish(limit: 20)
+        let result = try await service.stop()
         #expect(
             result.exitCode == 0 && !result.error.contains("Clock not trusted") && !result.error.contains("own bottle"),
             "\(result.error)")
@@ -139,8 +135,7 @@ import Testing
         #expect(
             await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true,
             "\(service.error)")
-        service.send(signal: SIGTERM)
-        _ = try await service.finish(limit: 20)
+        try await service.stop()
         let lines = service.error.split(separator: "\n")
         let objects = lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String] }
         #expect(objects.count == lines.count, "\(service.error)")
@@ -212,8 +207,7 @@ import Testing
             await event(within: 40) {
                 lines().contains { $0["received"] == "1" } && lines().contains { $0["code"] != nil } ? true : nil
             } == true, "\(service.error)")
-        service.send(signal: SIGTERM)
-        _ = try await service.finish(limit: 20)
+        try await service.stop()
         #expect(lines().reduce(into: Set<String>()) { $0.formUnion($1.keys) } == keys, "\(service.error)")
         let brought = try #require(lines().first { $0["received"] == "1" })
         #expect(
@@ -270,8 +264,7 @@ import Testing
         #expect(
             await event(within: 30) { service.error.components(separatedBy: "1 new").count > 2 ? true : nil } == true,
             "\(service.error)")
-        service.send(signal: SIGTERM)
-        _ = try await service.finish(limit: 20)
+        try await service.stop()
         let rows = try await Program("waterh-tracker").run(["export", "--format", "json", "--store", pair.store])
         #expect(rows.output.contains("Asia/Tokyo") && rows.output.contains("America/New_York"), "\(rows.output)")
     }
@@ -295,8 +288,7 @@ import Testing
                 service.error.contains("250 ml") || service.error.components(separatedBy: "1 new").count > 2
                     ? true : nil
             } == true)
-        service.send(signal: SIGTERM)
-        _ = try await service.finish(limit: 20)
+        try await service.stop()
         let rows = try await Program("waterh-tracker").run(["export", "--format", "json", "--store", pair.store])
         #expect(
             rows.output.contains("America/New_York") || rows.output.contains("-04:00")

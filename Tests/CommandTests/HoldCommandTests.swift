@@ -51,8 +51,7 @@ import Testing
             // machine. HoldTests has the exact times.
             #expect(ContinuousClock.now - start < .seconds(profile == "draft" ? 20 : 10))
         }
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish().exitCode == 0)
+        #expect(try await service.stop(limit: 60).exitCode == 0)
         #expect(try await !isConnected(pair))
         stream.send(signal: SIGTERM)
     }
@@ -65,8 +64,7 @@ import Testing
         #expect(await event { stream.output.contains("\"lastPoll\":1") ? true : nil } == true, "\(service.error)")
         #expect(try await event { try await !isConnected(pair) ? true : nil } == true)
         #expect(!stream.output.contains(#""stage":"connected""#))
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish().exitCode == 0)
+        #expect(try await service.stop(limit: 60).exitCode == 0)
         stream.send(signal: SIGTERM)
     }
 
@@ -89,8 +87,7 @@ import Testing
         #expect(
             await event(within: 40) { stream.output.contains("\"dailyTotalMl\":120") ? true : nil } == true,
             "\(service.error)")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish().exitCode == 0)
+        #expect(try await service.stop(limit: 60).exitCode == 0)
         stream.send(signal: SIGTERM)
     }
 }

@@ -94,7 +94,6 @@ import Testing
             #expect(
                 logs == ["alcohol", "water"] && session["isActive"] as? Bool == false, "\(surface): \(shown.output)")
         }
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
+        #expect(try await service.stop().exitCode == 0)
     }
 }

@@ -60,8 +60,7 @@ import Testing
                 = '\(Self.address)'
                 """
             ) == "0")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 30).exitCode == 0, "\(service.error)")
+        #expect(try await service.stop(limit: 30).exitCode == 0, "\(service.error)")
         // The bottle keeps its records for the next store.
         #expect(try await gateway.run(["adopt", Self.address, "--store", pair.store]).exitCode == 0)
         // A bottle this slow needs several polls. A poll without progress has exit code 1.

@@ -134,8 +134,7 @@ import Testing
         let first = try await bar.line { $0.contains(" / ") }
         _ = try await bench.member("log", "500")
         _ = try await bar.line { $0.contains(" / ") && $0 != first }
-        bar.send(signal: SIGTERM)
-        _ = try await bar.finish(limit: 20)
+        try await bar.stop()
         // Without a service the message includes an action.
         bench.service.send(signal: SIGTERM)
         _ = try await bench.service.finish(limit: 20)

@@ -80,8 +80,7 @@ import Testing
         #expect(
             await event { Set(server.closed.items).isSuperset(of: numbers) ? true : nil } == true,
             "\(server.closed.items) of \(numbers)")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish().exitCode == 0)
+        #expect(try await service.stop(limit: 60).exitCode == 0)
     }
 
     /// The store is locked when a button is pressed, and the notification is closed. The action runs when the lock is
@@ -110,18 +109,15 @@ import Testing
             await event(within: 60) { service.error.contains("It is retried automatically.") ? true : nil } == true,
             "\(service.error)")
         if isKilled {
-            service.send(signal: SIGKILL)
-            _ = try await service.finish()
+            try await service.stop(SIGKILL, limit: 60)
         }
-        holder.send(signal: SIGKILL)
-        _ = try await holder.finish()
+        try await holder.stop(SIGKILL, limit: 60)
         if isKilled { service = try await served.start() }
         #expect(
             try await event(within: 60) {
                 try await served.session()["logs"].flatMap { $0 as? [Any] }?.count == 2 ? true : nil
             } == true, "\(service.error)")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish().exitCode == 0)
+        #expect(try await service.stop(limit: 60).exitCode == 0)
         #expect(try await served.session()["logs"].flatMap { $0 as? [Any] }?.count == 2)
     }
 

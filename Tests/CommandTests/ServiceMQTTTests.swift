@@ -29,8 +29,7 @@ import Testing
         service.send(signal: SIGHUP)
         #expect(await event { ear.payloads(at: "hydration/sip").isEmpty ? nil : true } == true, "\(service.error)")
 
-        service.send(signal: SIGKILL)
-        _ = try await service.finish()
+        try await service.stop(SIGKILL, limit: 60)
         // The last will.
         #expect(await event { ear.payloads(at: "hydration/availability").last == "offline" ? true : nil } == true)
         try await broker.stop()
@@ -43,8 +42,7 @@ import Testing
             service.send(signal: SIGHUP)
             #expect(
                 await event { service.error.contains("Today: \(total) ml") ? true : nil } == true, "\(service.error)")
-            service.send(signal: SIGKILL)
-            _ = try await service.finish()
+            try await service.stop(SIGKILL, limit: 60)
         }
         try await broker.start()
         service = try serve()
@@ -62,8 +60,7 @@ import Testing
         let stored = (json(drinks.output)["drinks"] as? [[String: Any]])?.compactMap { $0["at"] as? String }
         #expect(Set(sips.compactMap { $0["at"] as? String }) == Set(stored ?? []), "\(drinks.output) \(drinks.error)")
         #expect(await event { ear.payloads(at: "hydration/availability").last == "online" ? true : nil } == true)
-        service.send(signal: SIGTERM)
-        let end = try await service.finish(limit: 20)
+        let end = try await service.stop()
         #expect(end.exitCode == 0 && !end.error.contains("error:"), "\(end.error)")
         #expect(await event { ear.payloads(at: "hydration/availability").last == "offline" ? true : nil } == true)
     }
@@ -94,8 +91,7 @@ import Testing
         if isKilled {
             // The broker serves other clients while the command waits.
             for _ in 0..<2 { try await broker.publish("d", "y") }
-            service.send(signal: SIGKILL)
-            _ = try await service.finish()
+            try await service.stop(SIGKILL, limit: 60)
         } else {
             #expect(
                 // The store has one writer, and each of the publishers before this one waits for 15 s.
@@ -104,16 +100,14 @@ import Testing
                 } == true,
                 "\(service.error)")
         }
-        holder.send(signal: SIGKILL)
-        _ = try await holder.finish()
+        try await holder.stop(SIGKILL, limit: 60)
         if isKilled { service = try serve() }
         #expect(
             try await event(within: 60) {
                 try await Program("waterh-tracker").run(["status", "--store", pair.store]).output.contains("250 ml")
                     ? true : nil
             } == true, "\(service.error)")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
+        #expect(try await service.stop().exitCode == 0)
         #expect(try await Program("waterh-tracker").run(["status", "--store", pair.store]).output.contains("250 ml"))
     }
 
@@ -131,8 +125,7 @@ import Testing
         }
         var service = try serve()
         #expect(await event { service.error.contains("MQTT: connected") ? true : nil } == true, "\(service.error)")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
+        #expect(try await service.stop().exitCode == 0)
         let pub = try #require(Program(system: "mosquitto_pub"))
         let lines = String(repeating: "7\n", count: 200)
         #expect(
@@ -141,8 +134,7 @@ import Testing
             ).exitCode == 0)
         service = try serve()
         #expect(try await event { try await done() >= 1 ? true : nil } == true, "\(service.error)")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 30).exitCode == 0)
+        #expect(try await service.stop(limit: 30).exitCode == 0)
         let before = try await done()
         #expect(before < 200, "it was asked to stop before all were done")
         service = try serve()
@@ -155,8 +147,7 @@ import Testing
                     .contains(",8,") ? true : nil
             } == true)
         #expect(try await done() == 200)
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
+        #expect(try await service.stop().exitCode == 0)
     }
 
     private func identity(_ store: String, _ choice: String...) async throws -> String {
@@ -199,8 +190,7 @@ import Testing
         #expect(
             !first.error.contains("disconnected") && !second.error.contains("MQTT: connected"),
             "\(first.error) \(second.error)")
-        first.send(signal: SIGTERM)
-        #expect(try await first.finish(limit: 20).exitCode == 0)
+        #expect(try await first.stop().exitCode == 0)
         if isCopy {
             // While the original is stopped, the copy does not take its identity until the user assigns it.
             let names = [try await identity(folder.file("a.sqlite")), try await identity(folder.file("b.sqlite"))]
@@ -223,8 +213,7 @@ import Testing
         #expect(
             await event(within: 60) { second.error.contains("MQTT: connected") ? true : nil } == true, "\(second.error)"
         )
-        second.send(signal: SIGTERM)
-        _ = try await second.finish(limit: 20)
+        try await second.stop()
     }
 
     /// With the original's prefix the copy would overwrite the retained topics of its original. It gets no identity
@@ -259,8 +248,7 @@ import Testing
         #expect(
             await event { ear.payloads(at: "\(prefix)/availability").last == "online" ? true : nil } == true,
             "\(service.error)")
-        service.send(signal: SIGTERM)
-        _ = try await service.finish(limit: 20)
+        try await service.stop()
         #expect(
             try await Program(path: "/bin/sh").run(
                 ["-c", "for f in a.sqlite*; do cp $f b${f#a}; done"], directory: folder.path
@@ -278,8 +266,7 @@ import Testing
         #expect(own.exitCode == 0 && own.output.contains("b.sqlite"), "\(own.error)")
         let second = try serve(config(copy, "mine"), as: "b")
         #expect(await event { second.error.contains("MQTT: connected") ? true : nil } == true, "\(second.error)")
-        second.send(signal: SIGTERM)
-        _ = try await second.finish(limit: 20)
+        try await second.stop()
         #expect(
             ear.payloads(at: "\(prefix)/state").last?.isEmpty == false
                 && ear.payloads(at: "\(prefix)/availability").last == "offline")
@@ -316,8 +303,7 @@ import Testing
                 "\(doctor.output)")
         }
         for service in services {
-            service.send(signal: SIGTERM)
-            _ = try await service.finish(limit: 20)
+            try await service.stop()
         }
     }
 
@@ -379,8 +365,7 @@ import Testing
             await event { service.error.contains("MQTT: connected with \(broker.url) at hydration") ? true : nil }
                 == true, "\(service.error)")
         try write("[mqtt]\nprefix = \"home/water\"\ncommands = true\n")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
+        #expect(try await service.stop().exitCode == 0)
         service = try Program("waterh-gateway").start(["run", "--config", config.path])
         #expect(
             await event { service.error.contains("at home/water, commands") ? true : nil } == true, "\(service.error)")
@@ -393,7 +378,6 @@ import Testing
         try await set(pair.store, ["mqtt.url": "unset"])
         #expect(
             await event { service.error.contains("name no broker any more") ? true : nil } == true, "\(service.error)")
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
+        #expect(try await service.stop().exitCode == 0)
     }
 }

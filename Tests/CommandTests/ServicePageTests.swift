@@ -303,8 +303,7 @@ import Testing
         #expect(
             await event { second.error.contains("another service listens there") ? true : nil } == true,
             "\(second.error)")
-        second.send(signal: SIGTERM)
-        #expect(try await second.finish().exitCode == 0)
+        #expect(try await second.stop(limit: 60).exitCode == 0)
         let nudge = try await served.gateway(["nudge"])
         #expect(nudge.exitCode == 0, "\(nudge.error)")
     }
@@ -339,8 +338,7 @@ import Testing
         #expect(
             await event { second.error.contains("another service listens there") ? true : nil } == true,
             "\(second.error)")
-        second.send(signal: SIGTERM)
-        #expect(try await second.finish().exitCode == 0)
+        #expect(try await second.stop(limit: 60).exitCode == 0)
         #expect(try before != nil && file() == before)
     }
 

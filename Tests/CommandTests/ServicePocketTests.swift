@@ -66,8 +66,7 @@ import Testing
             } == true, "\(service.error)")
         #expect(!service.error.contains("s3cret") && !service.error.contains("my-water"), "\(service.error)")
 
-        service.send(signal: SIGKILL)
-        _ = try await service.finish()
+        try await service.stop(SIGKILL, limit: 60)
         service = try rig.serve()
         let answer: String? = try await event {
             let answer = try await press(body)
@@ -78,8 +77,7 @@ import Testing
         #expect(try await press(body.replacing(/"key":"./, with: "\"key\":\"z")).contains("noSuchNotification"))
         #expect(try await rig.status().contains("250 ml"))
         #expect(try await rig.told(1).count == 1)
-        service.send(signal: SIGTERM)
-        let end = try await service.finish(limit: 20)
+        let end = try await service.stop()
         #expect(end.exitCode == 0, "\(end.error)")
     }
 
@@ -91,8 +89,7 @@ import Testing
             await event { service.error.contains("ntfy: ") && service.error.contains("Webhook: ") ? true : nil }
                 == true,
             "\(service.error)")
-        service.send(signal: SIGKILL)
-        let killed = try await service.finish()
+        let killed = try await service.stop(SIGKILL, limit: 60)
         #expect(
             killed.error.components(separatedBy: "ntfy: ").count == 2 && !killed.error.contains("gt_s3cret"),
             "\(killed.error)")
@@ -100,8 +97,7 @@ import Testing
         try await rig.peer.rule("{}")
         service = try rig.serve()
         #expect(try await rig.told(tries + 1).count == tries + 1)
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
+        #expect(try await service.stop().exitCode == 0)
         #expect(try await rig.told(tries + 1).count == tries + 1)
     }
 
@@ -170,8 +166,7 @@ import Testing
         }
 
         // A restarted service still has the time of the first failure. A resolved failure is no longer reported.
-        service.send(signal: SIGKILL)
-        _ = try await service.finish()
+        try await service.stop(SIGKILL, limit: 60)
         #expect(try await since("ntfy") == first)
         service = try rig.serve()
         #expect(await event { service.error.contains("ntfy: ") ? true : nil } == true, "\(service.error)")
@@ -181,8 +176,7 @@ import Testing
             try await event(within: 60) { try await troubles().keys.sorted() == ["webhook"] ? true : nil } == true,
             "\(service.error)")
         #expect(try await !rig.status().contains("ntfy: "))
-        service.send(signal: SIGTERM)
-        #expect(try await service.finish(limit: 20).exitCode == 0)
+        #expect(try await service.stop().exitCode == 0)
     }
 
     @Test(arguments: [

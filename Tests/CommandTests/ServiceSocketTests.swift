@@ -32,8 +32,7 @@ import Testing
                 && failure?.sentence.contains("Another user's program listens at \(path)") == true,
             "\(failure?.sentence ?? "")")
         #expect(!socket.isAnswering)
-        squatter.send(signal: SIGTERM)
-        _ = try await squatter.finish(limit: 20)
+        try await squatter.stop()
     }
 
     /// The service's user is trusted if the folder belongs to that user alone.

@@ -151,8 +151,7 @@ import Testing
         #expect(try await event(within: 60) { try await total("ben") == 220 ? true : nil } == true)
         #expect(try await total("anna") == 110)
         for service in services.values {
-            service.send(signal: SIGTERM)
-            let result = try await service.finish(limit: 20)
+            let result = try await service.stop()
             #expect(result.exitCode == 0 && !result.error.contains("error: "), "\(result.error)")
         }
     }

@@ -57,8 +57,7 @@ import TrackerCore
             #expect(count.values.allSatisfy { $0 <= connections }, "round \(round): \(count)")
         }
         // After SIGKILL the remaining log is complete.
-        service.send(signal: SIGKILL)
-        _ = try await service.finish()
+        try await service.stop(SIGKILL, limit: 60)
         #expect(
             try TrackerStore(path: pair.store).allDrinks().map(\.ml).sorted()
                 == Array(repeating: 5, count: rounds) + [120] + (130..<130 + rounds))
@@ -140,16 +139,14 @@ import TrackerCore
                 other.program.send(signal: SIGKILL)
             }
             if Int.random(in: 0..<12, using: &random) == 0 {
-                running.send(signal: SIGKILL)
-                _ = try await running.finish()
+                try await running.stop(SIGKILL, limit: 60)
                 running = try await start()
                 services += 1
             }
             while others.count > 4 { try await reap(others.removeFirst()) }
         }
         for other in others { try await reap(other) }
-        running.send(signal: SIGTERM)
-        #expect(try await running.finish(limit: 30).exitCode == 0)
+        #expect(try await running.stop(limit: 30).exitCode == 0)
 
         // Reads the rest of the bottle's records.
         for _ in 0..<5 where try await pair.poll().object["received"] as? Int != 0 {}

@@ -98,8 +98,7 @@ import Testing
         try Data("no store".utf8).write(to: folder.url("new"))
         _ = rename(folder.file("new"), folder.file("s.sqlite"))
         #expect(await event(within: 30) { bar.error.contains("warning") ? true : nil } == true)
-        bar.send(signal: SIGTERM)
-        let end = try await bar.finish()
+        let end = try await bar.stop(limit: 60)
         #expect(
             end.exitCode == 0 && end.output.hasSuffix("1.0L / 3.0L\n")
                 && end.error.components(separatedBy: "warning").count <= 3, "\(end.error)")
@@ -131,8 +130,7 @@ import Testing
                 bar.output.contains(#""text":"0.0L / 2.0L""#) && bar.output.contains("2.1L")
                     && bar.output.split(separator: "\n").last?.contains("0.0L") == true ? true : nil
             } == true, "\(bar.output)")
-        bar.send(signal: SIGTERM)
-        let end = try await bar.finish()
+        let end = try await bar.stop(limit: 60)
         #expect(end.exitCode == 0 && end.error.isEmpty, "\(end.error)")
         struct Line: Decodable, Equatable {
             var text: String

@@ -143,6 +143,13 @@ package final class RunningProgram: @unchecked Sendable {
         return found
     }
 
+    /// Sends a signal and waits for the end.
+    @discardableResult
+    package func stop(_ signal: Int32 = SIGTERM, limit: Double = 20) async throws -> Program.Result {
+        send(signal: signal)
+        return try await finish(limit: limit)
+    }
+
     package func finish(limit: Double = 60) async throws -> Program.Result {
         let inTime = await withTaskGroup(of: Bool.self) { group in
             group.addTask { [ended] in
