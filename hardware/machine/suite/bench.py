@@ -1,19 +1,26 @@
-"""What the tests in the test VM share: programs with time limits, recordings of the air, and bluetoothd."""
+"""Helpers of the tests in the test VM: programs with time limits, recordings of the air, and bluetoothd."""
 import asyncio
+import contextlib
 import ctypes
 import json
 import os
 import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.realpath(f"{os.path.dirname(os.path.realpath(__file__))}/../../../Tests/Foreign"))
+import retail  # noqa: E402, F401
+
 PRODUCTS = os.environ["BENCH_PRODUCTS"]
+GATEWAY = f"{PRODUCTS}/waterh-gateway"
 # The emulated bottle has the address of its adapter, hci1. Over the air, a poll must name its bottle.
-os.environ.setdefault("WATERH_BOTTLE", "00:AA:01:01:00:01")
+BOTTLE = os.environ.setdefault("WATERH_BOTTLE", "00:AA:01:01:00:01")
+DEVICE = "/org/bluez/hci0/dev_" + BOTTLE.replace(":", "_")
 OUT = os.environ.get("BENCH_OUT", tempfile.gettempdir())
 # Seconds: emulated processors on a busy machine are slow.
 PATIENCE = float(os.environ.get("BENCH_PATIENCE", "120"))
@@ -28,6 +35,15 @@ def expect(condition, sentence):
         raise Failure(sentence)
 
 
+def until(condition, sentence, limit=PATIENCE):
+    """Waits until the condition returns something, and returns it. `sentence` can be a function."""
+    end = time.monotonic() + limit
+    while not (found := condition()):
+        expect(time.monotonic() < end, sentence() if callable(sentence) else sentence)
+        time.sleep(0.1)
+    return found
+
+
 def run(*command, limit=PATIENCE, check=True):
     """Runs a command; returns its output, or without `check` the whole result."""
     try:
@@ -39,11 +55,26 @@ def run(*command, limit=PATIENCE, check=True):
     return done.stdout if check else done
 
 
+def lines(*command):
+    """The JSON values that a command prints, one a line."""
+    return [json.loads(line) for line in run(*command).splitlines()]
+
+
+@contextlib.contextmanager
+def background(*command, **options):
+    """A process that runs as long as the block, and is killed at its end."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+
+
 class Emulator:
     """`waterh-emulator run`, from the line "ready" to its end."""
 
-    def __init__(self, *options, link="bluez:hci1", zone=None):
-        """`zone`: the time zone of the bottle's clock (default: this machine's)."""
+    def __init__(self, *options, link="bluez:hci1"):
         self.folder = tempfile.mkdtemp()
         self.control = f"unix:{self.folder}/control"
         command = [f"{PRODUCTS}/waterh-emulator", "run", "--link", link, *options]
@@ -51,24 +82,9 @@ class Emulator:
         if "--gadget" not in options:
             command += ["--control", self.control]
         self.log = open(f"{self.folder}/log", "w+")
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True,
-                                        env={**os.environ, **({"TZ": zone} if zone else {})})
-        self.ready = self.line("ready ")
-
-    def line(self, start, limit=PATIENCE):
-        os.set_blocking(self.process.stdout.fileno(), False)
-        end, text = time.monotonic() + limit, ""
-        while time.monotonic() < end:
-            piece = self.process.stdout.readline()
-            text += piece or ""
-            for line in text.splitlines():
-                if line.startswith(start):
-                    return line
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.05)
-        self.log.seek(0)
-        raise Failure(f"the emulator did not say '{start}': {text!r}, {self.log.read()[-800:]!r}, exit {self.process.poll()}")
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
+        until(lambda: "ready " in self.words() or self.process.poll() is not None, lambda: f"the emulator is not ready: {self.words()}")
+        expect(self.process.poll() is None, f"the emulator ended: {self.words()}")
 
     def control_requests(self, requests):
         """Sends requests to the control socket; returns the last status. Starting a program for each would be slow."""
@@ -84,40 +100,38 @@ class Emulator:
                 status = answer["status"]
         return status
 
-    def sip(self, amount):
-        return self.control_requests([{"do": "sip", "value": str(amount)}])
+    def sip(self, *amounts):
+        return self.control_requests([{"do": "sip", "value": str(amount)} for amount in amounts])
+
+    def status(self):
+        return self.control_requests([{"do": "status"}])
 
     def words(self):
-        """The end of its standard error."""
-        self.log.seek(0)
-        return self.log.read()[-800:]
+        """Everything that it has printed."""
+        with open(self.log.name) as file:
+            return file.read()
 
     def kill(self):
         self.process.kill()
         self.process.wait(10)
 
     def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(30)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                raise Failure("the emulator did not end within 30 s of SIGTERM")
-        return self.process.returncode
+        """Ends it with SIGTERM; returns its exit code."""
+        self.process.terminate()
+        try:
+            return self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise Failure("the emulator did not end within 30 s of SIGTERM")
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, *_):
         if kind:
-            print(f"  the emulator {'goes on' if self.process.poll() is None else f'ended with {self.process.returncode}'} and said: {self.words()!r}", flush=True)
+            print(f"  the emulator (exit code {self.process.poll()}) said: {self.words()[-800:]!r}", flush=True)
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(30)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
+            self.stop()
 
 
 def bus_name(process):
@@ -135,28 +149,47 @@ def store():
     return tempfile.mkdtemp() + "/waterh.sqlite"
 
 
+def rows(place):
+    """The amounts of the drinks in the store."""
+    return sorted(ml for (ml,) in sqlite3.connect(f"file:{place}?mode=ro", uri=True).execute("SELECT ml FROM drink WHERE deleted = 0"))
+
+
+def poll_command(place, *options, link="bluez:hci0"):
+    return [GATEWAY, "poll", "--link", link, "--store", place, "--json", *options]
+
+
 def poll(place, *options, link="bluez:hci0", check=True):
-    """One poll; its JSON, with `exit` beside."""
-    done = run(f"{PRODUCTS}/waterh-gateway", "poll", "--link", link, "--store", place, "--json", *options, check=False)
+    """One poll; its JSON, with exit code and error output."""
+    done = run(*poll_command(place, *options, link=link), check=False)
     try:
         answer = json.loads(done.stdout)
     except ValueError:
-        raise Failure(f"poll gave no JSON but {done.stdout!r}, {done.stderr!r}, exit {done.returncode}")
+        raise Failure(f"poll printed no JSON but {done.stdout!r}, {done.stderr!r}, exit code {done.returncode}")
     answer["exit"], answer["said"] = done.returncode, done.stderr
     if check:
         expect(done.returncode == 0, f"poll: exit code {done.returncode}: {done.stderr}")
     return answer
 
 
-def poll_until(place, fits, *options, attempts=6, link="bluez:hci0"):
+def is_complete(answers):
+    return answers[-1]["exit"] == 0 and answers[-1].get("complete")
+
+
+def poll_until(place, fits=is_complete, *options):
     """Polls again while something is in the way, as the service does; the answers."""
     answers = []
-    for _ in range(attempts):
-        answers.append(poll(place, *options, check=False, link=link))
+    for _ in range(6):
+        answers.append(poll(place, *options, check=False))
         if fits(answers):
             return answers
         time.sleep(1)
-    raise Failure(f"after {attempts} polls: {[(a['exit'], a.get('new'), a['said'][-300:]) for a in answers]}")
+    raise Failure(f"after 6 polls: {[(a['exit'], a.get('new'), a['said'][-300:]) for a in answers]}")
+
+
+def each_sip_once(place, amounts):
+    """Polls until the log is empty; each of these amounts is one drink."""
+    poll_until(place)
+    expect(rows(place) == sorted(amounts), f"{rows(place)}, not {sorted(amounts)}")
 
 
 def bluetoothd(verb):
@@ -177,6 +210,15 @@ def ensure_bluetoothd():
         print(f"  {said}", flush=True)
 
 
+def device_property(name):
+    """A property of the bottle at bluetoothd, as busctl prints it; "" if there is none."""
+    return run("busctl", "get-property", "org.bluez", DEVICE, "org.bluez.Device1", name, check=False).stdout
+
+
+def is_connected():
+    return "true" in device_property("Connected")
+
+
 def disconnect(index, address):
     """Ends the LE link of an adapter at once (MGMT Disconnect, 0x0014), without bluetoothd's own delay."""
     control = socket.socket(31, socket.SOCK_RAW, 1)  # AF_BLUETOOTH, BTPROTO_HCI
@@ -187,30 +229,32 @@ def disconnect(index, address):
     control.close()
 
 
-def remove_devices(adapter="hci0"):
+def remove_devices():
     """Removes every device from bluetoothd, so that tests are independent."""
-    tree = subprocess.run(["busctl", "tree", "--list", "org.bluez"], capture_output=True, text=True).stdout.split()
-    for path in tree:
+    for path in run("busctl", "tree", "--list", "org.bluez", check=False).stdout.split():
         if path.startswith("/org/bluez/hci") and path.count("/") == 4:
-            subprocess.run(["busctl", "call", "org.bluez", path.rsplit("/", 1)[0], "org.bluez.Adapter1", "RemoveDevice", "o", path], capture_output=True)
+            run("busctl", "call", "org.bluez", path.rsplit("/", 1)[0], "org.bluez.Adapter1", "RemoveDevice", "o", path, check=False)
 
 
-class Air:
-    """Records the air with btmon; the file is kept if the test fails."""
-
-    def __init__(self, name):
-        self.path = f"{OUT}/{name}.btsnoop"
-        self.process = subprocess.Popen(["btmon", "-w", self.path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def end(self, keep):
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        if not keep and os.path.exists(self.path):
-            os.unlink(self.path)
+def run_test(test):
+    """Runs one test while btmon records the air; returns the reason why it failed. The recording is kept then."""
+    path, failure = f"{OUT}/{test.__name__}.btsnoop", None
+    air = subprocess.Popen(["btmon", "-w", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        result = test()
+        if asyncio.iscoroutine(result):
+            asyncio.run(result)
+    except Exception as error:  # Also of a foreign library.
+        failure = f"{error if isinstance(error, Failure) else repr(error)}\n  the air: {path}"
+    air.send_signal(signal.SIGINT)
+    try:
+        air.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        air.kill()
+        air.wait()
+    if failure is None and os.path.exists(path):
+        os.unlink(path)
+    return failure
 
 
 def run_tests(tests):
@@ -225,21 +269,10 @@ def run_tests(tests):
         name = test.__name__
         if wanted and name not in wanted or name in left_out:
             continue
-        air, began, failure = Air(name), time.monotonic(), None
-        try:
-            result = test()
-            if asyncio.iscoroutine(result):
-                asyncio.run(result)
-        except Failure as error:
-            failure = str(error)
-        except Exception as error:  # Of a foreign library.
-            failure = f"{type(error).__name__}: {error}"
-        air.end(keep=failure is not None)
-        took = time.monotonic() - began
-        print(f"{'FAILED' if failure else 'passed'} {name} ({took:.1f} s)", flush=True)
-        if failure:
-            failed += 1
-            print(f"  {failure}\n  the air: {air.path}", flush=True)
+        began = time.monotonic()
+        failure = run_test(test)
+        print(f"{'FAILED' if failure else 'passed'} {name} ({time.monotonic() - began:.1f} s)" + (f"\n  {failure}" if failure else ""), flush=True)
+        failed += failure is not None
         try:
             ensure_bluetoothd()
         except Failure as error:
