@@ -1,4 +1,4 @@
-/* Preloaded into btvirt (BlueZ 5.66): lets an adapter hold more than one connection, and has the air's faults (btvirt-faults.c).
+/* Preloaded into btvirt (BlueZ 5.66): lets an adapter hold more than one connection.
  *
  * Each end of a link counts its connection handles by itself, from 42 upwards. btvirt tells the peripheral the
  * central's number in LE Connection Complete, and passes ACL data on under the sender's number. That agrees for the
@@ -15,8 +15,6 @@
  * last is being handled.
  */
 #define _GNU_SOURCE
-#include "btvirt-faults.h"
-
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -25,8 +23,7 @@
 
 enum { CONTROLLERS = 64, HANDLES = 64, FIRST_HANDLE = 42 };
 enum { HCI_COMMAND = 1, HCI_ACL = 2, HCI_EVENT = 4 };
-enum { DISCONNECTION_COMPLETE = 0x05, COMMAND_STATUS = 0x0f, LE_META = 0x3e };
-enum { LE_CONNECTION = 0x01, LE_REPORT = 0x02, LE_ENHANCED_CONNECTION = 0x0a, LE_EXTENDED_REPORT = 0x0d };
+enum { DISCONNECTION_COMPLETE = 0x05, LE_META = 0x3e, LE_CONNECTION = 0x01, LE_ENHANCED_CONNECTION = 0x0a };
 enum { ROLE_PERIPHERAL = 1, SUPERVISION_TIMEOUT = 0x08 };
 
 struct end {
@@ -39,8 +36,6 @@ static struct end ends[CONTROLLERS][HANDLES];
 static int reading = -1;		/* whose packet is being handled */
 static int waiting = -1;		/* the peripheral that has been told, whose central comes next */
 static int waiting_handle;
-static int attempts = 1;		/* how often the packet being handled was sent until it arrived */
-static int breaking = -1;		/* whose link breaks over it */
 
 static int known(int fd)
 {
@@ -79,16 +74,6 @@ static void forget_connections(int fd)
 	}
 }
 
-/* In the place of a data packet that never arrives, btvirt reads the command that ends its link; both ends are told another reason (see writev). */
-static ssize_t break_link(int fd, uint8_t *packet)
-{
-	uint8_t command[] = { HCI_COMMAND, 0x06, 0x04, 3, packet[1], packet[2] & 0x0f, SUPERVISION_TIMEOUT };
-
-	breaking = fd;
-	memcpy(packet, command, sizeof(command));
-	return sizeof(command);
-}
-
 ssize_t read(int fd, void *buffer, size_t size)
 {
 	static const uint8_t reset[] = { HCI_COMMAND, 0x03, 0x0c, 0x00 };
@@ -96,12 +81,8 @@ ssize_t read(int fd, void *buffer, size_t size)
 
 	if (count > 0 && known(fd)) {
 		reading = fd;
-		breaking = -1;
-		attempts = 1;
 		if (count == sizeof(reset) && !memcmp(buffer, reset, sizeof(reset)))
 			forget_connections(fd);
-		else if (count >= 5 && size >= 7 && ((uint8_t *)buffer)[0] == HCI_ACL && !(attempts = air_attempts()))
-			count = break_link(fd, buffer);
 	}
 	return count;
 }
@@ -145,13 +126,6 @@ ssize_t writev(int fd, const struct iovec *parts, int count)
 		handle = handle_of(packet + 4);
 		if (handle >= 0 && handle < HANDLES)
 			ends[fd][handle].used = 0;
-		if (breaking >= 0)
-			packet[6] = SUPERVISION_TIMEOUT;
-	} else if (size >= 7 && packet[0] == HCI_EVENT && packet[1] == COMMAND_STATUS && fd == breaking && packet[5] == 0x06 && packet[6] == 0x04) {
-		return size; /* Nobody gave that command. */
-	} else if (size >= 4 && packet[0] == HCI_EVENT && packet[1] == LE_META && (packet[3] == LE_REPORT || packet[3] == LE_EXTENDED_REPORT)) {
-		if (!air_hears())
-			return size;
 	} else if (size >= 5 && packet[0] == HCI_ACL && known(reading)) {
 		handle = handle_of(packet + 1);
 		if (handle >= 0 && handle < HANDLES && ends[reading][handle].used && ends[reading][handle].other == fd) {
@@ -159,7 +133,6 @@ ssize_t writev(int fd, const struct iovec *parts, int count)
 			packet[1] = handle;
 			packet[2] = packet[2] & 0xf0;
 		}
-		return air_deliver(fd, packet, size, attempts);
 	}
-	return air_deliver(fd, packet, size, 0);
+	return syscall(SYS_write, fd, packet, size);
 }
