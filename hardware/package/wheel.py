@@ -5,7 +5,6 @@ usage: wheel.py PRODUCTS FOLDER        PRODUCTS: the folder of a static release 
 The entries are sorted and have the commit's time: two runs have identical results.
 """
 import base64
-import glob
 import hashlib
 import os
 import re
@@ -14,10 +13,11 @@ import sys
 import tempfile
 import time
 import zipfile
+from pathlib import Path
 
 import pack
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = Path(__file__).resolve().parent
 METADATA = """Metadata-Version: 2.1
 Name: waterh-bottle
 Version: {version}
@@ -31,55 +31,47 @@ speaks ATT over a Unix socket. A test drinks from it over a control socket, and 
 """
 
 
-def glibc(files):
-    """The platform tag for the newest version of glibc that the files require."""
-    versions = set(re.findall(r"\bGLIBC_2\.(\d+)\b", "".join(pack.output("objdump", "-T", file) for file in files)))
-    return f"manylinux_2_{max(map(int, versions))}_{os.uname().machine}"
-
-
 def contents(products, place):
-    """The files by their paths in the wheel, and the platform tag."""
-    files = {f"waterh_bottle/{os.path.basename(path)}": path for path in glob.glob(os.path.join(HERE, "wheel/waterh_bottle/*.py"))}
-    files |= {f"waterh_bottle/captures/{os.path.basename(path)}": path for path in glob.glob(os.path.join(pack.ROOT, "captures/*"))}
-    program = os.path.join(products, "waterh-emulator")
+    """The files by their paths in the wheel, and the platform tag for the newest version of glibc that the programs require."""
+    files = {f"waterh_bottle/{path.name}": path for path in (HERE / "wheel/waterh_bottle").glob("*.py")}
+    files |= {f"waterh_bottle/captures/{path.name}": path for path in (pack.ROOT / "captures").iterdir()}
+    program = products / "waterh-emulator"
+    libraries = pack.libraries(program)
     moved = {"waterh_bottle/bin/waterh-emulator": (program, "$ORIGIN/../lib")}
-    moved |= {f"waterh_bottle/lib/{name}": (path, "$ORIGIN") for name, path in pack.libraries(program).items()}
+    moved |= {f"waterh_bottle/lib/{name}": (path, "$ORIGIN") for name, path in libraries.items()}
     for name, (path, search) in moved.items():
-        target = files[name] = os.path.join(place, os.path.basename(name))
-        pack.bundled(path, target, search)
-    return files, glibc([files[name] for name in moved])
+        files[name] = place / Path(name).name
+        pack.bundled(path, files[name], search)
+    symbols = "".join(pack.output("objdump", "-T", files[name]) for name in moved)
+    newest = max(map(int, re.findall(r"\bGLIBC_2\.(\d+)\b", symbols)))
+    return files, pack.licences(libraries.values()), f"manylinux_2_{newest}_{os.uname().machine}"
 
 
 def wheel(products, out):
     # A post release with the commit's time.
     number, _, stamp = pack.version().partition("+git")
-    version = f"{number}.post{re.sub('[^0-9]', '', stamp)[:12] or 0}"
+    name = f"waterh_bottle-{number}.post{re.sub('[^0-9]', '', stamp)[:12] or 0}"
     when = time.gmtime(max(pack.epoch(), 315532800))[:6]
-    name = f"waterh_bottle-{version}"
+    out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
-        files, tag = contents(products, place)
-        bundled = pack.libraries(os.path.join(products, "waterh-emulator"))
-        files |= {f"{name}.dist-info/licenses/{package}": path for package, path in pack.licences(bundled.values()).items()}
-        made = {f"{name}.dist-info/METADATA": METADATA.format(version=version), f"{name}.dist-info/WHEEL": f"Wheel-Version: 1.0\nGenerator: waterh-bench\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n",
-                f"{name}.dist-info/entry_points.txt": "[console_scripts]\nwaterh-emulator = waterh_bottle:run_emulator\n\n[pytest11]\nwaterh_bottle = waterh_bottle.plugin\n",
-                f"{name}.dist-info/licenses/copyright": pack.copyright_text()}
-        os.makedirs(out, exist_ok=True)
-        target = os.path.join(out, f"{name}-py3-none-{tag}.whl")
-        record = []
+        files, licences, tag = contents(products, Path(place))
+        data = {path: Path(file).read_bytes() for path, file in files.items()}
+        data |= {f"{name}.dist-info/licenses/{package}": Path(path).read_bytes() for package, path in licences.items()}
+        data |= {f"{name}.dist-info/{path}": text.encode() for path, text in {
+            "METADATA": METADATA.format(version=name.removeprefix("waterh_bottle-")),
+            "WHEEL": f"Wheel-Version: 1.0\nGenerator: waterh-bench\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n",
+            "entry_points.txt": "[console_scripts]\nwaterh-emulator = waterh_bottle:run_emulator\n\n[pytest11]\nwaterh_bottle = waterh_bottle.plugin\n",
+            "licenses/copyright": pack.copyright_text()}.items()}
+        record = f"{name}.dist-info/RECORD"
+        lines = [f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data[path]).digest()).rstrip(b'=').decode()},{len(data[path])}\n" for path in sorted(data)]
+        data[record] = "".join([*lines, f"{record},,\n"]).encode()
+        target = out / f"{name}-py3-none-{tag}.whl"
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-            def add(path, data, mode):
+            for path in sorted(data, key=lambda path: (path == record, path)):
                 entry = zipfile.ZipInfo(path, when)
+                mode = 0o755 if path.startswith(("waterh_bottle/bin/", "waterh_bottle/lib/")) else 0o644
                 entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, (0o100000 | mode) << 16
-                archive.writestr(entry, data)
-            for path in sorted(files | made):
-                if path in files:
-                    with open(files[path], "rb") as file:
-                        data = file.read()
-                else:
-                    data = made[path].encode()
-                add(path, data, 0o755 if path.startswith(("waterh_bottle/bin/", "waterh_bottle/lib/")) else 0o644)
-                record.append(f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}\n")
-            add(f"{name}.dist-info/RECORD", "".join(record) + f"{name}.dist-info/RECORD,,\n", 0o644)
+                archive.writestr(entry, data[path])
     return target
 
 
@@ -87,7 +79,7 @@ if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     try:
-        print(wheel(sys.argv[1], sys.argv[2]))
+        print(wheel(Path(sys.argv[1]), Path(sys.argv[2])))
     except pack.manual.Wrong as wrong:
         sys.exit(f"wheel.py: {wrong}")
     except FileNotFoundError as error:
