@@ -15,25 +15,10 @@ import sys
 import tempfile
 
 import package_tests
+from package_tests import HERE
 
-HERE = pathlib.Path(__file__).resolve().parents[2]
 # With the recommended packages: the VM has no network.
 INCLUDED = ["systemd", "systemd-sysv", "dbus", "udev", "bluez", "curl", "ca-certificates", "libpam-systemd", "dbus-user-session", "procps"]
-
-
-def another(package, folder, name, version, step=None):
-    """The same package with another version; `step`: an additional migration of its stores."""
-    place = os.path.join(folder, name)
-    subprocess.run(["dpkg-deb", "-R", package, place], check=True)
-    control = pathlib.Path(place, "DEBIAN/control")
-    control.write_text(re.sub(r"^Version: (.*)$", lambda found: f"Version: {version(found[1])}", control.read_text(), flags=re.M))
-    if step:
-        with open(os.path.join(place, "usr/share/waterh/schema"), "a", encoding="utf-8") as file:
-            file.write(step + "\n")
-        known = pathlib.Path(place, "DEBIAN/preinst")
-        known.write_text(re.sub(r'^known="(.*) "$', rf'known="\1 {step} "', re.sub(r'^version="(.*)"$', lambda found: f'version="{version(found[1])}"', known.read_text(), flags=re.M), flags=re.M))
-    subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", place, os.path.join(folder, f"{name}.deb")], check=True, stdout=subprocess.DEVNULL)
-    shutil.rmtree(place)
 
 
 def system(suite, package):
@@ -110,8 +95,8 @@ def main():
         with tempfile.TemporaryDirectory(prefix="waterh-systemd-", dir="/var/tmp") as folder: # Debian 13 lays its own /tmp over this one.
             os.chmod(folder, 0o755) # apt reads packages as a user without rights.
             shutil.copy(package, os.path.join(folder, "waterh.deb"))
-            another(package, folder, "older", lambda version: "0.0.1+" + version)
-            another(package, folder, "later", lambda version: version + "+later", step="tomorrow")
+            package_tests.another(package, folder, "older", lambda version: "0.0.1+" + version)
+            package_tests.another(package, folder, "later", lambda version: version + "+later", step="tomorrow")
             tomorrow(package, folder)
             shutil.copy(HERE / "Tests/System/systemd_guest.sh", folder)
             lines, shown = readme()
