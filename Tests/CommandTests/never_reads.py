@@ -1,4 +1,4 @@
-"""A reader that never reads: the stream waits with one piece, holds nobody up, and ends when it is told to."""
+"""A reader that never reads: the stream waits with one piece, blocks no other process, and ends with SIGTERM."""
 import select
 import signal
 import subprocess

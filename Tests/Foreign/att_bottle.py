@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A hand-written retail bottle as an ATT server on a SEQPACKET socket: see README.md beside it."""
+"""A hand-written retail bottle as an ATT server on a SEQPACKET socket: see README.md."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ LIES = {
     "unasked": "sends answers to nothing that was asked",
     "short-values": "sends notifications that are too short for a handle",
     "endless-notifications": "never stops notifying rubbish once subscribed",
-    "hang-up": "hangs up in the middle of the log",
+    "hang-up": "disconnects in the middle of the log",
     "half-log": "announces more log than it sends",
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A hand-written ATT central on a SEQPACKET socket: see README.md beside it."""
+"""A hand-written ATT central on a SEQPACKET socket: see README.md."""
 
 import json
 import signal
@@ -33,7 +33,7 @@ class Central:
     def receive(self):
         pdu = self.socket.recv(2048)
         if not pdu:
-            raise ConnectionError("the peripheral hung up")
+            raise ConnectionError("the peripheral disconnected")
         if pdu[0] in (0x1B, 0x1D):
             self.values.append((struct.unpack_from("<H", pdu, 1)[0], pdu[3:]))
             if pdu[0] == 0x1D:
@@ -245,7 +245,7 @@ def misuse(path):
             for _ in range(2000):
                 central.send(b"\x0a\x03\x00")
         except TimeoutError:
-            pass  # Who takes no answers is not listened to either.
+            pass  # The peripheral reads no more requests of a central that reads no responses.
 
     def gone_at_once(central):
         central.send(b"\x0a\x03\x00")
@@ -257,11 +257,11 @@ def misuse(path):
         try:
             abuse(central)
         except (ConnectionError, BrokenPipeError):
-            pass  # The peripheral may hang up on such a central.
+            pass  # The peripheral may disconnect such a central.
         central.socket.close()
         after = Central(path)
         after.exchange_mtu()
-        assert after.discover(), "nothing is shown any more"
+        assert after.discover(), "the attribute table is empty"
         after.socket.close()
         survived.append(abuse.__name__)
     return {"survived": survived}

@@ -215,13 +215,13 @@ def page(bench):
     bench.stop(service)
 
 
-class Ear:
+class Subscriber:
     """Everything that is published at a broker."""
 
     def __init__(self, bench, port):
         self.messages, self.last = [], time.monotonic()
         line = f"mosquitto_sub -h 127.0.0.1 -p {port} -q 1 -t # -F '%t %p'"
-        self.child = bench.start(line, "ear.log", bench.plain, subprocess.PIPE)
+        self.child = bench.start(line, "subscriber.log", bench.plain, subprocess.PIPE)
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
@@ -246,7 +246,7 @@ UNSTEADY = {"service", "link", "connection", "notifications"} | {
 EVENTS = ("sip", "notify", "response/")
 
 
-def told(before, messages, name):
+def published(before, messages, name):
     """What was published: each event, and the changes of what is retained."""
     lines, latest = [], {}
     for topic, payload in messages:
@@ -285,7 +285,7 @@ def mqtt(bench):
         f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\nlog_dest stderr\nlog_type all\n")
     broker = bench.start("mosquitto -c broker.conf", "broker.log", bench.plain)
     bench.wait_for_log("broker.log", "running", broker)
-    ear = Ear(bench, port)
+    subscriber = Subscriber(bench, port)
     bench.wait_for_log("broker.log", r"Sending SUBACK", broker)
     (bench.folder / "day.toml").write_text(
         f'link = "{bench.bottle("day")}"\nstore = "day.sqlite"\nzone = "UTC"\nshare-waterline = true\n'
@@ -297,10 +297,10 @@ def mqtt(bench):
     client = ["-h", "127.0.0.1", "-p", str(port)]
 
     def state():
-        return ear.latest("hydration/state") or {}
+        return subscriber.latest("hydration/state") or {}
 
     def waterline():
-        return ear.latest("hydration/waterline") or {}
+        return subscriber.latest("hydration/waterline") or {}
 
     def command(name, payload):
         subprocess.run(["mosquitto_pub", *client, "-q", "1", "-t", f"hydration/cmd/{name}", "-m", payload],
@@ -314,13 +314,13 @@ def mqtt(bench):
         service.send_signal(signal.SIGHUP)  # It sleeps by the monotonic clock.
 
     def notices(count):
-        return ear.count("hydration/notify") == count
+        return subscriber.count("hydration/notify") == count
 
     def answers(name, count=1):
-        return ear.count(f"hydration/response/{name}") == count
+        return subscriber.count(f"hydration/response/{name}") == count
 
     def sips(count):
-        return ear.count("hydration/sip") == count
+        return subscriber.count("hydration/sip") == count
 
     def total(count):
         return state().get("dailyTotalMl") == count
@@ -329,10 +329,10 @@ def mqtt(bench):
         return waterline().get(key) == value and (state().get("waterline") or {}).get(key) == value
 
     def is_begun():
-        return (sips(40) and notices(1) and state().get("unread") == 1 and ear.latest("hydration/bottle/a4c13831d1d2")
+        return (sips(40) and notices(1) and state().get("unread") == 1 and subscriber.latest("hydration/bottle/a4c13831d1d2")
                 and (state().get("bottle") or {}).get("lastCompletePoll")
-                and (ear.latest("hydration/bridge/info") or {}).get("bottles")
-                and sum(name.endswith("/config") for name, _ in list(ear.messages)) >= 2)
+                and (subscriber.latest("hydration/bridge/info") or {}).get("bottles")
+                and sum(name.endswith("/config") for name, _ in list(subscriber.messages)) >= 2)
 
     # What is done, and by what it is known to be done.
     steps = {
@@ -353,7 +353,7 @@ def mqtt(bench):
                       lambda: answers("water") and is_known("waters", 1)),
         "cmd/end": (lambda: command("end", "{}"),
                     lambda: answers("end") and not state().get("waterline") and not waterline().get("isActive")),
-        "the service stops": (lambda: bench.stop(service), lambda: ear.latest("hydration/availability") == "offline"),
+        "the service stops": (lambda: bench.stop(service), lambda: subscriber.latest("hydration/availability") == "offline"),
     }
     before, begin, text, ids, retained = {}, 0, "", [], ""
     for name, (act, is_done) in steps.items():
@@ -362,20 +362,20 @@ def mqtt(bench):
             retained = subprocess.run(late, env=bench.plain, capture_output=True, text=True, timeout=LIMIT).stdout
         act()
         wait_for(is_done, f"MQTT: {name}")
-        wait_for(lambda: time.monotonic() - ear.last > 1, f"silence after {name}")
-        messages = ear.messages[begin:]
+        wait_for(lambda: time.monotonic() - subscriber.last > 1, f"silence after {name}")
+        messages = subscriber.messages[begin:]
         begin += len(messages)
-        ids = ids or [ear.latest("hydration/bridge/info")["id"]]
-        text += told(before, [(topic, normal(payload, bench.folder, ids)) for topic, payload in messages], name)
-    topics = {normal(topic, ids=ids): topic in retained.split() for topic, _ in ear.messages}
-    topics |= {f"hydration/cmd/{name}": False for name in ear.latest("hydration/bridge/info")["commands"]}
+        ids = ids or [subscriber.latest("hydration/bridge/info")["id"]]
+        text += published(before, [(topic, normal(payload, bench.folder, ids)) for topic, payload in messages], name)
+    topics = {normal(topic, ids=ids): topic in retained.split() for topic, _ in subscriber.messages}
+    topics |= {f"hydration/cmd/{name}": False for name in subscriber.latest("hydration/bridge/info")["commands"]}
     lines = [f"{topic}{' retained' * is_kept}\n" for topic, is_kept in sorted(topics.items())]
     bench.made["mqtt-topics.txt"] = "".join(lines)
     bench.made["mqtt/day.txt"] = text
-    configs = {topic: payload for topic, payload in ear.messages if topic.endswith("/config") and payload}
+    configs = {topic: payload for topic, payload in subscriber.messages if topic.endswith("/config") and payload}
     lines = [f"{topic}\n{pretty(json.loads(configs[topic]))}\n" for topic in sorted(configs)]
     bench.made["mqtt/discovery.txt"] = normal("".join(lines), ids=ids)
-    for topic, payload in ear.messages:
+    for topic, payload in subscriber.messages:
         if payload.startswith("{"):
             bench.note_keys("MQTT " + normal(topic, ids=ids), json.loads(payload))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Breaks one guarantee at a time in a copy of the tree and checks that a test fails: see README.md beside it.
+"""Breaks one guarantee at a time in a copy of the tree and checks that a test fails: see README.md.
 
 usage: mutations.py ROOT [WORD]...     those mutations whose names contain a word
        mutations.py ROOT --check       only check that every edit still applies

@@ -1,11 +1,11 @@
-"""A small web server for the tests: keeps every request, and answers as it is told.
+"""A small web server for the tests: stores every request, and answers as requested.
 
 usage: peer.py [PORT [CERTIFICATE KEY]]. Prints `port N` when it listens; with a certificate it speaks TLS.
 
-POST /control/answers with a JSON list says how the next requests are answered, one each; then everything is 200 with {}.
-{"status": 503, "headers": {"Retry-After": "1"}, "body": "text"}; "silent": seconds to wait before anything is said; "close": true
-closes without a word; "cut": true closes in the middle of the body; "flood": so many bytes of body; "drip": a byte each tenth of a second.
-POST /control/rule with such an object says how everything is answered from then on; with {} as in the beginning.
+POST /control/answers with a JSON list sets the responses to the next requests, one each; then every response is 200 with {}.
+{"status": 503, "headers": {"Retry-After": "1"}, "body": "text"}; "silent": seconds until the response; "close": true disconnects
+without a response; "cut": true disconnects in the middle of the body; "flood": so many bytes of body; "drip": a byte each tenth of a second.
+POST /control/rule with such an object sets every later response; with {} as in the beginning.
 GET /control/seen lists the requests in the order they came: method, path, headers (lower case), body (as text and in base64), and when.
 """
 import base64

@@ -174,7 +174,7 @@ def walk(system, suite, package, archive, symbols):
     # A user's service next to the system's, whose store others cannot write.
     system.run("useradd --create-home person")
     beside = system.run("exec env HOME=/home/person waterh-gateway run --listen 127.0.0.1:8078", user="person", outside=page.replace("8077", "8078"), lonely=True)
-    check(f"{suite}: a user's own service keeps a day of its own beside the system's", beside.returncode == 0 and system.path("/home/person/.local/state/waterh/waterh.sqlite").exists(), said(beside))
+    check(f"{suite}: a user's own service has its own store next to the system's", beside.returncode == 0 and system.path("/home/person/.local/state/waterh/waterh.sqlite").exists(), said(beside))
 
     configuration = system.path("/etc/waterh/waterh.toml")
     configuration.write_text(configuration.read_text() + '\nlisten = "off"\n')
@@ -186,9 +186,9 @@ def walk(system, suite, package, archive, symbols):
         cp -a /usr/libexec/waterh /tmp/kept && mount -t tmpfs -o size=$(($(du -sk /tmp/kept | cut -f1) + 1024))k none /usr/libexec/waterh && cp -a /tmp/kept/. /usr/libexec/waterh/
         dpkg --force-downgrade -i /srv/packages/waterh.deb && exit 9
         dpkg-query -W -f='status ${db:Status-Status} ${Version}\\n' waterh; waterh-gateway --version; dpkg --verify waterh; dpkg --audit""")
-    check(f"{suite}: an upgrade to a full disk is refused in words, and what was there works", full.returncode == 0 and "No space left on device" in full.stderr + full.stdout and
+    check(f"{suite}: an upgrade to a full disk is refused with a message, and the old version works", full.returncode == 0 and "No space left on device" in full.stderr + full.stdout and
           re.search(r"^status installed .*[+]later$", full.stdout, re.M) is not None, said(full))
-    step("with room again it goes through", "cd /srv/packages && dpkg --force-downgrade -i waterh.deb && apt-get install -y --no-install-recommends ./later.deb")
+    step("with room again it succeeds", "cd /srv/packages && dpkg --force-downgrade -i waterh.deb && apt-get install -y --no-install-recommends ./later.deb")
     check(f"{suite}: nothing is lost by a full disk", system.drinks() == drinks and 'listen = "off"' in configuration.read_text(), "")
 
     # An upgrade that is killed while it unpacks.
@@ -206,7 +206,7 @@ def walk(system, suite, package, archive, symbols):
         done
         test $code = 137 || { echo "it was always over before it was killed"; exit 1; }
         dpkg --configure -a || true; dpkg --force-downgrade -i /srv/packages/waterh.deb && dpkg --verify waterh && test -z "$(dpkg --audit)\"""")
-    check(f"{suite}: an upgrade that is killed in the middle of its files is mended by the next one", killed.returncode == 0 and system.drinks() == drinks, said(killed))
+    check(f"{suite}: an upgrade that is killed in the middle of its files is repaired by the next one", killed.returncode == 0 and system.drinks() == drinks, said(killed))
     step("an upgrade again", "cd /srv/packages && apt-get install -y --no-install-recommends ./later.deb")
     # A crash with the unit's environment, and with the symbols installed.
     unit = system.path("/lib/systemd/system/waterh-gateway.service").read_text()
@@ -224,7 +224,7 @@ def walk(system, suite, package, archive, symbols):
     purged = step("purging", "apt-get purge -y waterh")
     check(f"{suite}: a purge takes the configuration", not system.path("/etc/waterh").exists() and not wanted.is_symlink(), said(purged))
     check(f"{suite}: and says that the drinks stay, and where", "The drinks in /var/lib/waterh and their user waterh are kept" in purged.stdout and system.path(STORE).exists(), said(purged))
-    own = step("after a purge there is no service to ask: somebody else keeps a day of their own", """
+    own = step("after a purge another user has an own store", """
         export HOME=/home/person && cd && rm -rf .local && tar xzf /srv/packages/waterh.tar.gz && waterh-*/install.sh --prefix /home/person/.local
         .local/bin/waterh-tracker log 8oz && .local/bin/waterh-tracker status && .local/share/waterh/uninstall.sh""", user="person")
     check(f"{suite}: and it is that person's", "237 ml" in own.stdout, said(own))

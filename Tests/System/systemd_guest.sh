@@ -1,5 +1,5 @@
 #!/bin/bash
-# Inside the bench machine, under a real systemd: the life of the package, as systemd_tests.py begins it. One line for each thing that has to hold.
+# In the test VM, under a real systemd: the life of the package. systemd_tests.py starts it. Prints one line per check.
 # usage: systemd_guest.sh FOLDER      with waterh.deb, older.deb, later.deb (a step that waterh.deb does not know), tomorrow.sqlite, and readme.sh: what the README
 #                                     tells an owner to type. What that prints comes into FOLDER/transcript.txt
 set -u
@@ -40,7 +40,7 @@ while read -r line; do
     check "README: $line" owner
     [[ $line != apt-get* ]] || { check "the page answers" within 60 answers; echo "        from apt-get to the page's first answer: $(took "$begun" "$(now)")"; }
 done <readme.sh
-check "systemd was told that it is ready" test "$(shows ActiveState):$(shows SubState)" = active:running
+check "systemd knows that it is ready" test "$(shows ActiveState):$(shows SubState)" = active:running
 check "it runs as waterh, and not as root" test "$(ps -o user= -p "$(shows MainPID)")" = waterh
 for each in waterh-gateway.service waterh-emulator@hci1.service; do
     check "systemd-analyze security $each: at most 2.5" systemd-analyze security --no-pager --threshold=25 "$each"
@@ -51,7 +51,7 @@ done
 printf 'OPTIONS=--profile retail --name WaterH-Unit\n' >/etc/waterh/emulator-hci1.env
 printf 'link = "bluez:hci0"\n' >>/etc/waterh/waterh.toml
 check "the bottle's unit starts with its adapter" systemctl start waterh-emulator@hci1.service
-check "somebody drinks" within 60 waterh-emulator control --control unix:/run/waterh-emulator-hci1/control sip 120
+check "a sip" within 60 waterh-emulator control --control unix:/run/waterh-emulator-hci1/control sip 120
 systemctl restart "$unit"
 has() { drinks | grep -q ',120,\|,120$\|"120"'; }
 check "the drink is in the journal" within 240 has
@@ -61,13 +61,13 @@ check "the bottle's unit ends" systemctl stop waterh-emulator@hci1.service
 before=$(journal | wc -l)
 check "a reload" systemctl reload "$unit"
 reloaded() { [ "$(journal | wc -l)" -gt "$before" ]; }
-check "and it is told" within 30 reloaded
-check "nobody complains of priorities (libdispatch)" sh -c "! journalctl -b --no-pager -o cat -u $unit | grep -i priority"
+check "is logged" within 30 reloaded
+check "no complaint about priorities (libdispatch)" sh -c "! journalctl -b --no-pager -o cat -u $unit | grep -i priority"
 begun=$(now) quiet=$(journal | wc -l)
 sleep 30
 check "an idle half minute is at most three lines" test $(($(journal | wc -l) - quiet)) -le 3
 
-# --- one that is stuck
+# --- a service that hangs
 mkdir -p /run/systemd/system/$unit.d
 printf '[Service]\nWatchdogSec=8\nTimeoutAbortSec=4\n' >/run/systemd/system/$unit.d/quick.conf
 systemctl daemon-reload && systemctl restart "$unit"
@@ -75,8 +75,8 @@ within 60 answers >/dev/null
 stuck=$(shows MainPID)
 kill -STOP "$stuck"
 another() { [ "$(shows MainPID)" != "$stuck" ] && [ "$(shows ActiveState)" = active ]; }
-check "one that is stuck is started anew by the watchdog" within 90 another
-# So short a patience was for the stuck one: on a starved machine it would end those after it, too.
+check "the watchdog restarts a service that hangs" within 90 another
+# So short a limit would end later services on a busy machine, too.
 rm -r /run/systemd/system/$unit.d && systemctl daemon-reload
 check "and the page answers again" within 180 answers
 check "the journal says why" sh -c "journalctl -b --no-pager -u $unit | grep -q -i 'watchdog timeout'"
@@ -86,10 +86,10 @@ settled=$(shows MainPID)
 kill -SEGV "$settled"
 stack() { journal | grep -q 'Program crashed' && journal | grep -q ' in waterh-gateway$'; }
 check "a crash leaves a stack in the journal" within 120 stack
-# Who only says that there was a fault, and makes none, finds the program going on: once more ends it.
+# The backtracer can let the program continue after a signal without a fault: a second one ends it.
 [ "$(shows MainPID)" != "$settled" ] || kill -SEGV "$settled"
 after() { [ "$(shows MainPID)" != "$settled" ] && [ "$(shows ActiveState)" = active ] && answers; }
-check "and the service is started anew" within 90 after
+check "and the service is restarted" within 90 after
 
 # --- a credential that only root may read
 cp -p /etc/waterh/waterh.toml open.toml
@@ -110,7 +110,7 @@ cat open.toml >/etc/waterh/waterh.toml
 systemctl daemon-reload && systemctl restart "$unit"
 within 60 answers >/dev/null
 
-# --- words for what is wrong, and no loop
+# --- messages about errors, and no restart loop
 cp -p /etc/waterh/waterh.toml kept.toml
 echo 'link = bluez' >>/etc/waterh/waterh.toml
 systemctl restart "$unit" 2>/dev/null
@@ -126,13 +126,13 @@ rm -f "$store"-wal "$store"-shm
 cat tomorrow.sqlite >"$store"
 sum=$(sha256sum <"$store")
 systemctl start "$unit" 2>/dev/null
-check "a store from tomorrow leaves it down" within 60 down
+check "a later store leaves it down" within 60 down
 check "and the journal says what to do" sh -c "journalctl -b --no-pager -o cat -n 30 -u $unit | grep -q 'Nothing was changed'"
 check "the store is as it was" test "$(sha256sum <"$store")" = "$sum"
 cat kept.sqlite >"$store"
 systemctl reset-failed "$unit"
 systemctl start "$unit"
-check "with the store of today it runs again" within 60 answers
+check "with the former store it runs again" within 60 answers
 held=$(drinks)
 
 # --- no Bluetooth, and no room
@@ -152,9 +152,9 @@ cp -a /root/drinks/. /var/lib/waterh/
 dd if=/dev/zero of=/var/lib/waterh/filler bs=4k 2>/dev/null
 systemctl start "$unit" --no-block
 full() { ! setpriv --reuid=waterh --regid=waterh --clear-groups waterh-tracker log 333 --store "$store" 2>no-room.txt && grep -q -i 'full' no-room.txt; }
-check "on a full disk a drink is refused in words" full
+check "on a full disk a drink is refused with a message" full
 rm /var/lib/waterh/filler
-check "with room again the service runs by itself" within 90 answers
+check "with room again the service continues" within 90 answers
 check "and nothing is lost" test "$(drinks)" = "$held"
 systemctl stop "$unit"
 umount /var/lib/waterh
@@ -162,7 +162,7 @@ systemctl start "$unit"
 within 60 answers >/dev/null
 
 # --- upgrade, and no way back that loses something
-check "an older package beside the same store" install ./older.deb
+check "an older package with the same store" install ./older.deb
 first=$(shows MainPID)
 check "an upgrade" install ./waterh.deb
 restarted() { [ "$(shows MainPID)" != "$first" ] && answers; }
@@ -170,7 +170,7 @@ check "restarts the service" within 60 restarted
 check "and keeps the drinks" test "$(drinks)" = "$held"
 dpkg --unpack ./waterh.deb >/dev/null 2>&1
 check "an upgrade that was interrupted after its files" test "$(dpkg-query -W -f='${db:Status-Status}' waterh)" = unpacked
-check "dpkg --configure -a goes on" dpkg --configure -a
+check "dpkg --configure -a completes it" dpkg --configure -a
 check "with the page" within 60 answers
 check "and the drinks" test "$(drinks)" = "$held"
 check "a later package" install ./later.deb
@@ -178,7 +178,7 @@ within 60 answers >/dev/null
 said=$(install ./waterh.deb 2>&1)
 code=$?
 check "an older package than what the store has had is refused" test $code != 0
-check "in words" grep -q 'cannot read the store of the installed .* (migration tomorrow). Nothing was changed' <<<"$said"
+check "with a message" grep -q 'cannot read the store of the installed .* (migration tomorrow). Nothing was changed' <<<"$said"
 check "and the later one runs on" within 60 answers
 check "with its drinks" test "$(drinks)" = "$held"
 check "dpkg is content" sh -c 'test -z "$(dpkg --audit)"'
@@ -192,11 +192,11 @@ systemd-socket-activate --accept --inetd --listen=127.0.0.1:8077 cat >/dev/null 
 foreign=$!
 before=$(journal | wc -l)
 check "installing again, where a foreign service has the port" install ./waterh.deb
-told() { journal | tail -n +"$((before + 1))" | grep -q '8077.*tried again'; }
-check "that is told" within 60 told
-check "and keeps nothing else from running" systemctl is-active --quiet "$unit"
+reported() { journal | tail -n +"$((before + 1))" | grep -q '8077.*tried again'; }
+check "that is reported" within 60 reported
+check "and the service runs" systemctl is-active --quiet "$unit"
 kill $foreign
-check "it goes on, with the page where the port is free" within 120 answers
+check "it continues, with the page where the port is free" within 120 answers
 check "which are the same" test "$(drinks)" = "$held"
 
 # --- a user of one's own, without root
@@ -210,12 +210,12 @@ printf 'listen = "127.0.0.1:8078"\nlink = "bluez:hci0"\n' >/home/person/.config/
 chown -R person: /home/person
 check "systemctl --user enable --now waterh-gateway-user" mine systemctl --user enable --now waterh-gateway-user
 page() { curl -fsS -m 5 http://127.0.0.1:8078/healthz; }
-check "shows the user's own page, beside the system's" within 60 page
+check "shows the user's own page, next to the system's" within 60 page
 check "and keeps a day of its own" test -s /home/person/.local/state/waterh/waterh.sqlite
 sed -i s/8078/8077/ /home/person/.config/waterh/waterh.toml
 mine systemctl --user restart waterh-gateway-user
 taken() { journalctl -b --no-pager -o cat _UID="$(id -u person)" | grep -q '8077'; }
-check "a port that another service has is told" within 60 taken
+check "a port that another service has is reported" within 60 taken
 mine systemctl --user disable --now waterh-gateway-user >/dev/null 2>&1
 
 check "purging" apt-get purge -y -q waterh
