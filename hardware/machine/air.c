@@ -1,13 +1,12 @@
-/* air repeat | air ready N: what the virtual controllers' air needs. Linked statically: it runs before there are any files but the initramfs.
+/* air repeat | air ready N: helpers for the virtual controllers. Linked statically: it runs from the initramfs.
  *
- * repeat: makes the virtual controllers' advertisers heard more than once. A real advertiser is heard again every few hundred milliseconds. btvirt
- * hands a scanner each advertiser once: when the scan starts, which is before the kernel takes reports for its discovery (so that one is dropped), or
- * when advertising is switched on. So, while anybody scans, this switches every running advertisement off and on again by raw HCI commands, once soon
- * after the scan's start and then once a second. While nobody scans it sends nothing, so that connection attempts are left alone. The state of each
- * controller is read from the HCI monitor channel.
+ * repeat: repeats the advertisements of the virtual controllers. A real advertiser sends every few hundred milliseconds. btvirt reports each
+ * advertiser to a scanner once: when the scan starts (before the kernel accepts reports, so the report is lost), or when advertising is switched on.
+ * During a scan, this program switches each advertisement off and on by raw HCI commands, once soon after the scan's start and then once a second.
+ * Without a scan it sends nothing, because that would disturb connection attempts. It reads the state of each controller from the HCI monitor channel.
  *
  * ready N: waits until the kernel has set up N adapters; exit code 1 when it gives one up. Each adapter's first HCI command has 2 s
- * (HCI_CMD_TIMEOUT). Unanswered, "hci0: Opcode 0x0c03 failed: -110" stands in the kernel's log and the adapter stays in its setup (HCI_SETUP):
+ * (HCI_CMD_TIMEOUT). Without a response, the kernel logs "hci0: Opcode 0x0c03 failed: -110" and the adapter stays in its setup (HCI_SETUP):
  * hciconfig can switch it on, but its kernel never scans, so a connection attempt only ends by its time limit. The management channel's index list
  * leaves such adapters out (net/bluetooth/mgmt.c, read_index_list).
  */
@@ -60,7 +59,7 @@ static void repeat_advertising(int device)
 	static const uint8_t packets[2][5] = { { 1, 0x0a, 0x20, 1, 0 }, { 1, 0x0a, 0x20, 1, 1 } };
 	int raw = hci_socket(device, RAW);
 
-	/* One that is going away cannot be told anything; the monitor says so next. */
+	/* A controller that disappears accepts no command; the monitor channel reports it next. */
 	for (int on = 0; raw >= 0 && on < 2; on++)
 		if (write(raw, packets[on], sizeof(packets[on])) < 0)
 			break;

@@ -1,16 +1,14 @@
 /* Preloaded into btvirt (BlueZ 5.66): lets an adapter hold more than one connection.
  *
- * Each end of a link counts its connection handles by itself, from 42 upwards. btvirt tells the peripheral the
- * central's number in LE Connection Complete, and passes ACL data on under the sender's number. That agrees for the
- * first connection of two fresh adapters and for no other. Here the events of each controller (a file descriptor on
- * /dev/vhci) are read as they are written: the peripheral gets a number of its own, the pair is remembered, and ACL
- * data is renumbered for its receiver.
+ * Each controller counts its connection handles from 42 upwards. btvirt sends the peripheral the central's handle in LE
+ * Connection Complete, and forwards ACL data with the sender's handle. That is correct only for the first connection of
+ * two new adapters. This library reads the events of each controller (a file descriptor on /dev/vhci) as btvirt writes
+ * them: it gives the peripheral a handle of its own, stores the pair, and renumbers ACL data for its receiver.
  *
- * And when an adapter is reset, which ends its connections, btvirt does not tell the other ends, and then knows nothing of
- * their connections any more: their kernel could never end them and never connect there again. They are told here what a
- * real controller tells, that the other end is not heard any more.
+ * A reset of an adapter ends its connections, but btvirt sends no event to the other ends: their kernels could neither
+ * disconnect nor connect to that adapter again. This library sends the event of a real controller, a supervision timeout.
  *
- * What is relied upon: btvirt is one thread; it writes one HCI packet with one writev; it announces a connection to
+ * Assumptions: btvirt is one thread; it writes one HCI packet with one writev; it announces a connection to
  * the peripheral and then, before anything else, to the central; ACL data is written while the packet that was read
  * last is being handled.
  */
@@ -34,7 +32,7 @@ struct end {
 
 static struct end ends[CONTROLLERS][HANDLES];
 static int reading = -1;		/* whose packet is being handled */
-static int waiting = -1;		/* the peripheral that has been told, whose central comes next */
+static int waiting = -1;		/* the peripheral with the event, whose central is next */
 static int waiting_handle;
 
 static int known(int fd)
@@ -62,7 +60,7 @@ static void forget_connections(int fd)
 	for (int handle = 0; handle < HANDLES; handle++) {
 		struct end *end = &ends[fd][handle];
 		uint16_t number = end->other_handle + FIRST_HANDLE;
-		uint8_t told[] = { HCI_EVENT, DISCONNECTION_COMPLETE, 4, 0, number & 0xff, number >> 8, SUPERVISION_TIMEOUT };
+		uint8_t event[] = { HCI_EVENT, DISCONNECTION_COMPLETE, 4, 0, number & 0xff, number >> 8, SUPERVISION_TIMEOUT };
 
 		if (!end->used)
 			continue;
@@ -70,7 +68,7 @@ static void forget_connections(int fd)
 		if (!ends[end->other][end->other_handle].used)
 			continue;
 		ends[end->other][end->other_handle].used = 0;
-		syscall(SYS_write, end->other, told, sizeof(told));
+		syscall(SYS_write, end->other, event, sizeof(event));
 	}
 }
 
