@@ -138,7 +138,7 @@ struct Run: AsyncParsableCommand {
         let machine = VirtualBottleMachine(
             identity, flash: flash, faults: words.bottle, seed: seed, answers: recorded, hasRadio: self.link.hasRadio,
             hostTime: HostClock.localTime(), at: MonotonicClock.system.now())
-        let driver = BottleDriver(machine, on: link, save: { try store?.save($0) }, log: log)
+        let driver = PeripheralDriver(machine, on: link, save: { try store?.save($0) }, log: log)
         do { try await driver.open() } catch { throw Self.explain(error) }
         recorder?.begin()
         let server = try listen(driver)
@@ -173,7 +173,7 @@ struct Run: AsyncParsableCommand {
         let (link, recorder) = try peripheral(
             words, peer: gadget.address ?? BluetoothAddress(0xC000_0000_0001),
             isPeerRandom: gadget.addressType == .random)
-        let driver = ProfileDriver(machine, on: link, log: log) { line in
+        let driver = PeripheralDriver(machine, on: link, log: log) { line in
             TextOutput.standard.line(line)
             TextOutput.standard.flush()
         }
@@ -274,7 +274,7 @@ struct Run: AsyncParsableCommand {
     }
 
     /// Listens on the control socket. Without `--control`, only the first of several emulators gets the default socket.
-    private func listen(_ driver: BottleDriver) throws -> ControlServer? {
+    private func listen(_ driver: PeripheralDriver) throws -> ControlServer? {
         do {
             return try ControlServer(path: control?.path ?? Self.defaultControlPath) { await driver.control($0) }
         } catch {

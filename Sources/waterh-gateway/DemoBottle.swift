@@ -12,7 +12,7 @@ final class DemoBottle: Sendable {
     var address: String { identity.address.description }
     private let identity: BottleIdentity
     private let link: any PeripheralLink
-    private let driver: BottleDriver
+    private let driver: PeripheralDriver
     private let server = Mutex<ControlServer?>(nil)
 
     /// An emulated bottle with the same identity on another link, with an empty log.
@@ -50,7 +50,7 @@ final class DemoBottle: Sendable {
             at: MonotonicClock.system.now())
         let pair = MemoryLink.pair(name: "demo")
         (central, link) = (pair.central, pair.peripheral)
-        driver = BottleDriver(machine, on: pair.peripheral)
+        driver = PeripheralDriver(machine, on: pair.peripheral)
         do {
             try await driver.open()
         } catch {

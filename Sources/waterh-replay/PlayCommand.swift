@@ -1,9 +1,11 @@
-import Replay
 import ArgumentParser
 import Bluetooth
 import Captures
 import CommandSupport
+import Emulator
 import Foundation
+import Replay
+import Synchronization
 
 struct PlayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -59,9 +61,13 @@ struct PlayCommand: AsyncParsableCommand {
         let machine = AnsweringMachine(
             script, mode: mode, pace: flush ? .flush : .recorded(speed: speed), hostTime: HostClock.localTime(),
             at: MonotonicClock.system.now())
-        let player = CapturePlayer(machine, on: peripheral, log: log)
+        let mismatches = Mutex(0)
+        let driver = PeripheralDriver(machine, on: peripheral, log: log) { line in
+            mismatches.withLock { $0 += 1 }
+            log("strict: \(line)")
+        }
         do {
-            try await player.open()
+            try await driver.open()
         } catch {
             throw CommandFailure(.noLink, "\(error)", advice: advice)
         }
@@ -80,21 +86,15 @@ struct PlayCommand: AsyncParsableCommand {
             }
             return nil
         }
-        await player.run()
+        await driver.run()
         stopping.cancel()
         let status = await stopping.value ?? .noLink
-        if player.mismatches > 0 { throw ExitCode(ExitStatus.refused.rawValue) }
+        if mismatches.withLock({ $0 }) > 0 { throw ExitCode(ExitStatus.refused.rawValue) }
         if status != .done { throw ExitCode(status.rawValue) }
     }
 
     private var advice: String? {
-        if case .unix = link {
-            nil
-        } else if case .stream = link {
-            nil
-        } else {
-            "Without an adapter use --link unix:PATH."
-        }
+        link.hasRadio ? "Without an adapter use --link unix:PATH." : nil
     }
 
     private func script() throws -> AnsweringScript {

@@ -118,12 +118,13 @@ final class World {
         }
     }
 
-    private func act(_ effects: [ProfileMachine.Effect]) {
+    private func act(_ effects: [PeripheralMachineEffect]) {
         for effect in effects {
             switch effect {
             case .link(let request): feed(.request(request))
             case .log(let line): logged.append(line)
-            case .told(let line): told.append(line)
+            case .unrecorded(let line): told.append(line)
+            case .save, .reply: break
             }
         }
     }

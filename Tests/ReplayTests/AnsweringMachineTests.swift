@@ -68,7 +68,7 @@ struct Host {
         }
     }
 
-    private mutating func feed(_ event: AnsweringMachine.Event) {
+    private mutating func feed(_ event: PeripheralMachineEvent) {
         var queue = [event]
         while !queue.isEmpty {
             for effect in machine.handle(queue.removeFirst(), at: now) {
@@ -81,8 +81,8 @@ struct Host {
                 case .link(.disconnect):
                     isConnected = false
                     queue.append(.link(.disconnected(central)))
-                case .mismatch(let line): mismatches.append(line)
-                case .link, .log: break
+                case .unrecorded(let line): mismatches.append(line)
+                case .link, .log, .save, .reply: break
                 }
             }
         }

@@ -37,12 +37,12 @@ extension World {
         }
     }
 
-    mutating func apply(_ effects: [VirtualBottleMachine.Effect]) {
+    mutating func apply(_ effects: [PeripheralMachineEffect]) {
         for effect in effects {
             switch effect {
             case .link(let request): post(.server(.request(request)))
             case .save(let flash): checkSaved(flash)
-            case .reply, .log: break
+            case .reply, .log, .unrecorded: break
             }
         }
     }

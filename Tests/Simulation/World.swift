@@ -14,7 +14,7 @@ package struct World {
     enum Message {
         case central(CentralMachine.Input)
         case server(GATTServer.Input)
-        case bottle(VirtualBottleMachine.Event)
+        case bottle(PeripheralMachineEvent)
         case engine(PollEvent)
     }
 
@@ -75,7 +75,6 @@ package struct World {
     var connection = 0
     var isConnected = false
     var isAdvertised = true
-    private var controls: UInt64 = 0
     private var quietPolls = 0
     /// The day is over, and the user has confirmed the host's clock, which is correct to the hour.
     private var isSettling = false
@@ -264,10 +263,9 @@ package struct World {
     }
 
     private mutating func control(_ action: ControlAction) {
-        controls += 1
         let before = bottle.flash
         let isRight = bottle.clockIsRight(at: now)
-        post(.bottle(.control(action, id: controls)))
+        post(.bottle(.control(action)))
         guard case .sip = action, bottle.flash.nextNumber > before.nextNumber,
             let raw = bottle.flash.records.last?.bytes
         else { return }

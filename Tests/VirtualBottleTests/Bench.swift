@@ -11,7 +11,7 @@ struct Bench {
     var machine: VirtualBottleMachine
     var now = MonotonicInstant(nanoseconds: 0)
     /// The effects since the last check.
-    var effects: [VirtualBottleMachine.Effect] = []
+    var effects: [PeripheralMachineEffect] = []
     /// Values notified by the response characteristic since the last check.
     var notified: [[UInt8]] = []
     /// Whether the link confirms values as sent.
@@ -40,19 +40,19 @@ struct Bench {
     /// The central's profile: retail where the bottle supports it.
     var profile: BottleProfile
 
-    mutating func handle(_ event: VirtualBottleMachine.Event) {
+    mutating func handle(_ event: PeripheralMachineEvent) {
         var pending = [event]
         while !pending.isEmpty {
             for effect in machine.handle(pending.removeFirst(), at: now) {
                 effects.append(effect)
                 switch effect {
                 case .save(let flash): saved = flash
-                case .reply(_, let reply): lastReply = reply
+                case .reply(let reply): lastReply = reply
                 case .link(.notify(let uuid, let value)):
                     if uuid == BluetoothUUID(profile.responseCharacteristic) { notified.append(value) }
                     if takesNotifications { pending.append(.link(.notified(uuid))) }
                 case .link(.disconnect(let central)): pending.append(.link(.disconnected(central)))
-                case .link, .log: break
+                case .link, .log, .unrecorded: break
                 }
             }
         }
@@ -93,7 +93,7 @@ struct Bench {
     @discardableResult
     mutating func control(_ action: ControlAction) -> ControlReply? {
         lastReply = nil
-        handle(.control(action, id: 1))
+        handle(.control(action))
         return lastReply
     }
 

@@ -53,10 +53,10 @@ package final class CaptureLink: CentralLink {
         let machine = AnsweringMachine(
             script, mode: .once, pace: .flush, hostTime: hostTime, at: MonotonicClock.system.now())
         let (central, peripheral) = MemoryLink.pair(name: label, central: instruments)
-        let player = CapturePlayer(machine, on: peripheral, log: instruments.log)
+        let driver = PeripheralDriver(machine, on: peripheral, log: instruments.log)
         Task {
-            try await player.open()
-            await player.run()
+            try await driver.open()
+            await driver.run()
         }
         let advertisement = Advertisement(
             peer: PeerID(script.address?.description ?? label), address: script.address,

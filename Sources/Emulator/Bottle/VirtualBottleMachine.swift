@@ -5,25 +5,8 @@ import Bluetooth
 ///
 /// It implements protocol spec P1 to P4 with the quirks of real bottles and the faults of `BottleFaults`. Effects must
 /// be performed in order: `.save` comes first, so that no sent value depends on an unsaved state.
-package struct VirtualBottleMachine: Sendable {
-    package enum Event: Hashable, Sendable {
-        case link(PeripheralEvent)
-        /// A user's action, answered by `.reply` with the same id.
-        case control(ControlAction, id: UInt64)
-        case tick
-    }
-
-    /// An effect, to be performed in order.
-    package enum Effect: Hashable, Sendable {
-        case link(PeripheralRequest)
-        /// Save this flash before the following effects.
-        case save(BottleFlash)
-        case reply(id: UInt64, ControlReply)
-        case log(String)
-    }
-
+package struct VirtualBottleMachine: PeripheralMachine {
     package let identity: BottleIdentity
-    /// The application to publish on the link before the first event.
     package let application: GATTApplication
     package internal(set) var flash: BottleFlash
     var clock: RunningClock
@@ -40,7 +23,7 @@ package struct VirtualBottleMachine: Sendable {
     var acknowledged: [BottleFlash.Stored] = []
     var blinks = 0
     private var isDirty = false
-    private var effects: [Effect] = []
+    private var effects: [PeripheralMachineEffect] = []
     private let hostTime: LocalTime
     private let startedAt: MonotonicInstant
 
@@ -72,16 +55,16 @@ package struct VirtualBottleMachine: Sendable {
 
     var plan: BottleFaults { injector.plan }
 
-    /// The earliest time at which `tick` has an effect.
     package var nextDeadline: MonotonicInstant? {
         ([session?.deadline, registrationDeadline] + scheduled.map { $0.at }).compactMap { $0 }.min()
     }
 
-    /// Handles one event and returns its effects in order. Time must not go backwards.
-    package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
+    package mutating func handle(_ event: PeripheralMachineEvent, at now: MonotonicInstant)
+        -> [PeripheralMachineEffect]
+    {
         switch event {
         case .link(let event): handle(event, at: now)
-        case .control(let action, let id): emit(.reply(id: id, perform(action, at: now)))
+        case .control(let action): emit(.reply(perform(action, at: now)))
         case .tick: break
         }
         expire(at: now)
@@ -93,7 +76,7 @@ package struct VirtualBottleMachine: Sendable {
         return [.save(flash)] + effects
     }
 
-    mutating func emit(_ effect: Effect) { effects.append(effect) }
+    mutating func emit(_ effect: PeripheralMachineEffect) { effects.append(effect) }
     mutating func log(_ line: String) { emit(.log(line)) }
 
     /// Changes the flash, which is saved before any other effect of this event.

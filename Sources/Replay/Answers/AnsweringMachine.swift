@@ -7,7 +7,7 @@ import Emulator
 /// A request in the capture gets its recorded response with the recorded delays; a repeated request gets the next
 /// recorded response. A log request gets the recorded dumps in order, and after the last one all records that were not
 /// acknowledged. The model answers other requests, or they end the connection.
-package struct AnsweringMachine: Sendable {
+package struct AnsweringMachine: PeripheralMachine {
     /// The treatment of requests that are not in the capture.
     package enum Mode: String, Sendable, CaseIterable {
         /// The model answers these requests.
@@ -22,27 +22,14 @@ package struct AnsweringMachine: Sendable {
         case flush
     }
 
-    package enum Event: Sendable {
-        case link(PeripheralEvent)
-        case tick
-    }
-
-    package enum Effect: Sendable, Equatable {
-        case link(PeripheralRequest)
-        case log(String)
-        /// The request differs from the capture (strict mode). Has one line with both sides. The connection ends.
-        case mismatch(String)
-    }
-
     package let script: AnsweringScript
     package let identity: BottleIdentity
-    /// The application to publish on the link before the first event.
     package var application: GATTApplication { model.application }
 
     let mode: Mode
     let pace: Pace
     var model: VirtualBottleMachine
-    var effects: [Effect] = []
+    var effects: [PeripheralMachineEffect] = []
     var central: CentralID?
     var isSubscribed = false
     /// The indices of exchanges that were played.
@@ -76,16 +63,16 @@ package struct AnsweringMachine: Sendable {
         model = VirtualBottleMachine(identity, hostTime: hostTime, at: now)
     }
 
-    /// The earliest time at which `tick` has an effect.
     package var nextDeadline: MonotonicInstant? {
         [inFlightUntil ?? outbox.first?.due, model.nextDeadline].compactMap { $0 }.min()
     }
 
-    /// Handles one event and returns its effects in order. Time must not go backwards.
-    package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
+    package mutating func handle(_ event: PeripheralMachineEvent, at now: MonotonicInstant)
+        -> [PeripheralMachineEffect]
+    {
         effects = []
         switch event {
-        case .tick: apply(model.handle(.tick, at: now))
+        case .tick, .control: apply(model.handle(event, at: now))
         case .link(let event): handle(event, at: now)
         }
         pump(at: now)
@@ -127,14 +114,14 @@ package struct AnsweringMachine: Sendable {
         lastDump = []
     }
 
-    mutating func apply(_ made: [VirtualBottleMachine.Effect]) {
+    mutating func apply(_ made: [PeripheralMachineEffect]) {
         for effect in made {
             switch effect {
             case .link(let request):
                 if case .notify = request { senders.append(.model) }
                 effects.append(.link(request))
             case .log(let line): effects.append(.log(line))
-            case .save, .reply: break
+            case .save, .reply, .unrecorded: break
             }
         }
     }
@@ -170,7 +157,7 @@ package struct AnsweringMachine: Sendable {
             return apply(model.handle(.link(event), at: now))
         }
         accept(token)
-        effects.append(.mismatch(mismatch(bytes, command)))
+        effects.append(.unrecorded(mismatch(bytes, command)))
         if let central { effects.append(.link(.disconnect(central))) }
     }
 

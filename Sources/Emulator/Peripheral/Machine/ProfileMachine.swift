@@ -4,7 +4,7 @@ import Bluetooth
 ///
 /// The link handles discovery, subscriptions and the MTU. The state machine handles reads and writes and sends values.
 /// It accepts one central and does not advertise while that is connected.
-package struct ProfileMachine: Sendable {
+package struct ProfileMachine: PeripheralMachine {
     package enum Mode: String, Sendable, CaseIterable {
         /// Uses each recorded exchange once, in the order for that request; then the last one repeats.
         case once
@@ -14,19 +14,6 @@ package struct ProfileMachine: Sendable {
         case strict
         /// Like `once`; unrecorded requests are reported and answered by the rules.
         case new
-    }
-
-    package enum Event: Sendable {
-        case link(PeripheralEvent)
-        case tick
-    }
-
-    /// An effect, to be performed in order.
-    package enum Effect: Sendable, Equatable {
-        case link(PeripheralRequest)
-        case log(String)
-        /// One line about a request that is not in the recording.
-        case told(String)
     }
 
     /// The maximum number of concurrent responses.
@@ -40,7 +27,6 @@ package struct ProfileMachine: Sendable {
 
     package let gadget: PeripheralProfile
     package let mode: Mode
-    /// The application to publish on the link before the first event.
     package let application: GATTApplication
     /// Notes for the user.
     package let remarks: [String]
@@ -67,7 +53,7 @@ package struct ProfileMachine: Sendable {
     private var end = 0
     private var connections = 0
     private var unknown: Set<ExchangeIndex.Key> = []
-    private var effects: [Effect] = []
+    private var effects: [PeripheralMachineEffect] = []
 
     /// The profile must have passed `check`.
     /// - Parameter tellsWritesApart: whether the link distinguishes writes with and without response. If not, writes
@@ -100,14 +86,14 @@ package struct ProfileMachine: Sendable {
         (self.properties, self.configurations, self.uuids, self.values) = (properties, configurations, uuids, values)
     }
 
-    /// The earliest time at which `tick` has an effect.
     package var nextDeadline: MonotonicInstant? {
         let next = central == nil ? nil : inFlightUntil ?? players.map(\.due).min()
         return ([next] + responses.map { $0.due }).compactMap { $0 }.min()
     }
 
-    /// Handles one event and returns its effects in order. Time must not go backwards.
-    package mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Effect] {
+    package mutating func handle(_ event: PeripheralMachineEvent, at now: MonotonicInstant)
+        -> [PeripheralMachineEffect]
+    {
         if case .link(let event) = event { handle(event, at: now) }
         respondDue(at: now)
         pump(at: now)
@@ -413,7 +399,7 @@ package struct ProfileMachine: Sendable {
     private mutating func tell(_ key: ExchangeIndex.Key, _ outcome: String) {
         guard unknown.count < Self.mostUnknown, unknown.insert(key).inserted else { return }
         let line = "the host \(words(key)), which is not in the capture: \(outcome)"
-        effects.append(mode == .new ? .told(line) : .log(line))
+        effects.append(mode == .new ? .unrecorded(line) : .log(line))
         if unknown.count == Self.mostUnknown {
             log("\(Self.mostUnknown) requests were not in the capture; further ones are not logged")
         }
@@ -421,11 +407,11 @@ package struct ProfileMachine: Sendable {
 
     private mutating func mismatch(_ done: String) {
         guard cursor < end else {
-            return effects.append(.told("the host \(done); the capture has no further request here"))
+            return effects.append(.unrecorded("the host \(done); the capture has no further request here"))
         }
         let next = index.exchanges[cursor]
         let expected = words(
             ExchangeIndex.Key(request: next.request, handle: next.handle ?? 0, value: next.value?.bytes ?? []))
-        effects.append(.told("the host \(done); the capture's host \(expected) here"))
+        effects.append(.unrecorded("the host \(done); the capture's host \(expected) here"))
     }
 }

@@ -1,29 +1,59 @@
 import Bluetooth
 
-/// Runs the emulated bottle on a link and performs the effects of its state machine.
-package actor BottleDriver {
-    private var machine: VirtualBottleMachine
+/// The state machine of an emulated peripheral, without I/O: events in, effects out.
+package protocol PeripheralMachine: Sendable {
+    /// The application to publish on the link before the first event.
+    var application: GATTApplication { get }
+    /// The earliest time at which `tick` has an effect.
+    var nextDeadline: MonotonicInstant? { get }
+    /// Handles one event and returns its effects in order. Time must not go backwards.
+    mutating func handle(_ event: PeripheralMachineEvent, at now: MonotonicInstant) -> [PeripheralMachineEffect]
+}
+
+package enum PeripheralMachineEvent: Hashable, Sendable {
+    case link(PeripheralEvent)
+    /// A user's action on an emulated bottle, answered by `.reply`.
+    case control(ControlAction)
+    case tick
+}
+
+/// An effect, to be performed in order.
+package enum PeripheralMachineEffect: Hashable, Sendable {
+    case link(PeripheralRequest)
+    /// Save this flash before the following effects.
+    case save(BottleFlash)
+    case reply(ControlReply)
+    case log(String)
+    /// One line about a request that is not in the recording.
+    case unrecorded(String)
+}
+
+/// Runs the state machine of a peripheral on a link and performs its effects.
+package actor PeripheralDriver {
+    private var machine: any PeripheralMachine
     private let link: any PeripheralLink
     private let clock: MonotonicClock
     private let save: @Sendable (BottleFlash) throws -> Void
     private let log: @Sendable (String) -> Void
+    private let unrecorded: @Sendable (String) -> Void
     private var timer: Task<Void, Never>?
-    private var lastControl: UInt64 = 0
-    private var replies: [UInt64: ControlReply] = [:]
 
     /// - Parameters:
     ///   - save: makes the flash durable before it returns. An error is logged, and no dependent response is sent.
     ///   - log: logs one line for the user.
+    ///   - unrecorded: reports a request that is not in the recording.
     package init(
-        _ machine: VirtualBottleMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
+        _ machine: any PeripheralMachine, on link: any PeripheralLink, clock: MonotonicClock = .system,
         save: @escaping @Sendable (BottleFlash) throws -> Void = { _ in },
-        log: @escaping @Sendable (String) -> Void = { _ in }
+        log: @escaping @Sendable (String) -> Void = { _ in },
+        unrecorded: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.machine = machine
         self.link = link
         self.clock = clock
         self.save = save
         self.log = log
+        self.unrecorded = unrecorded
     }
 
     package func open() async throws(LinkError) {
@@ -38,9 +68,7 @@ package actor BottleDriver {
     /// Performs a user's action on the bottle after all earlier requests of centrals.
     package func control(_ action: ControlAction) async -> ControlReply {
         await link.caughtUp()
-        lastControl += 1
-        feed(.control(action, id: lastControl))
-        return replies.removeValue(forKey: lastControl) ?? .refused("the emulated bottle did not respond")
+        return feed(.control(action)) ?? .refused("the emulated bottle did not respond")
     }
 
     /// Whether no deadline of the state machine is overdue by more than `grace`.
@@ -49,8 +77,11 @@ package actor BottleDriver {
         return clock.now() <= deadline.advanced(by: grace)
     }
 
-    private func feed(_ event: VirtualBottleMachine.Event) {
+    /// Returns the reply to a user's action.
+    @discardableResult
+    private func feed(_ event: PeripheralMachineEvent) -> ControlReply? {
         var isSaved = true
+        var answer: ControlReply?
         for effect in machine.handle(event, at: clock.now()) {
             switch effect {
             case .save(let flash): isSaved = keep(flash)
@@ -58,12 +89,13 @@ package actor BottleDriver {
                 let unlikelyError: UInt8 = 0x0E
                 link.perform(.respond(token: token, .error(unlikelyError)))
             case .link(let request): link.perform(request)
-            case .reply(let id, let reply):
-                replies[id] = isSaved ? reply : .refused("saving the bottle's flash failed")
+            case .reply(let reply): answer = isSaved ? reply : .refused("saving the bottle's flash failed")
             case .log(let line): log(line)
+            case .unrecorded(let line): unrecorded(line)
             }
         }
         setTimer()
+        return answer
     }
 
     private func keep(_ flash: BottleFlash) -> Bool {
