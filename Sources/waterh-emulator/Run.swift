@@ -130,7 +130,7 @@ struct Run: AsyncParsableCommand {
         speech.takeOver("waterh-emulator")
         if let gadget { return try await runProfile(gadget) }
         let words = try FaultOptions(faults)
-        let store = try store.map { path in try Self.explained { try FlashStore(path: path) } }
+        let store = try store.map { path in try FlashStore(path: path) }
         let (identity, flash) = try bottle(store, capacity: words.bottle.ring)
         let signals = StopSignals.stream()
         let (link, recorder) = try peripheral(words, peer: identity.address)
@@ -165,7 +165,7 @@ struct Run: AsyncParsableCommand {
         let whole: PeripheralProfile
         do { whole = try ProfileFile.load(path) } catch {
             throw CommandFailure(
-                error.exitReason.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
+                error.status, "\(error)", advice: "Make such a file with: waterh-replay clone")
         }
         // bluetoothd provides these services itself.
         let gadget = isOverBluetoothd ? whole.leavingOut(PeripheralProfile.stackServices) : whole
@@ -236,7 +236,7 @@ struct Run: AsyncParsableCommand {
         for remark in fill?.leftOut ?? [] { log("\(remark); name it with --address to use them") }
         let identity = BottleIdentity(
             profile: profile, model: model ?? fill?.model ?? .boost, name: name, address: address, dialect: dialect)
-        if let stored = try store.flatMap({ store in try Self.explained { try store.load() } }) {
+        if let stored = try store?.load() {
             if fill != nil { log("\(store?.path ?? "the store") has a log already: the captures are not used") }
             return (identity, stored)
         }
@@ -301,7 +301,6 @@ struct Run: AsyncParsableCommand {
                 advice: [.poweredOff, .permissionDenied, .serviceLost].contains(error.code)
                     ? LinkAdvice(linkName: "bluez", hasRadio: true, by: .emulator).about(error.code)
                     : "Use --link unix:PATH, which needs no adapter, or see: waterh-gateway doctor")
-        case let error as FlashStore.Failure: CommandFailure(error.exitReason.status, "\(error)")
         case is CommandFailure: error
         default: CommandFailure(.badInput, "\(error)")
         }

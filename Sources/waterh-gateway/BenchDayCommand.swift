@@ -119,7 +119,7 @@ struct BenchDayCommand: AsyncParsableCommand {
             Diagnostics.line("\(finding.check): \(finding.found)\(finding.advice.map { ". \($0)" } ?? "")")
         }
         if let bad = findings.first(where: { $0.status == .bad }) {
-            throw CommandFailure(bad.exitReason.status, sentence("\(bad.check): \(bad.found)"), advice: bad.advice)
+            throw CommandFailure(bad.exitStatus, sentence("\(bad.check): \(bad.found)"), advice: bad.advice)
         }
         let stores = [Paths.store, Paths.serviceStore]
         if let busy = stores.first(where: { ServiceSocket(path: ServiceSocket.path(forStore: $0)).isAnswering }) {

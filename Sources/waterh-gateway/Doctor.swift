@@ -43,7 +43,7 @@ struct Doctor: AsyncParsableCommand {
         let bad = findings.filter { $0.status == .bad }
         json ? TextOutput.standard.line(Self.object(findings, fix ? repairs : nil)) : show(findings, repairs)
         guard !bad.isEmpty else { return }
-        throw ExitCode((bad.first { $0.exitReason != .absent } ?? bad[0]).exitReason.status.rawValue)
+        throw ExitCode((bad.first { !$0.isAbsence } ?? bad[0]).exitStatus.rawValue)
     }
 
     private func show(_ findings: [Finding], _ repairs: [Repair]) {

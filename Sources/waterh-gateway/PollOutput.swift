@@ -160,7 +160,7 @@ extension PollReport {
     private func commandFailure(advice: String?) -> CommandFailure? {
         failure.map {
             CommandFailure(
-                $0.exitReason.status, "\($0.kind.text): \(sentence($0.sentence))",
+                $0.exitStatus, "\($0.kind.text): \(sentence($0.sentence))",
                 advice: advice ?? PollAdvice.about($0))
         }
     }

@@ -3,14 +3,6 @@ import Emulator
 
 /// The emulated bottle's flash in a JSON file, which is replaced atomically and synchronised by `save`.
 package final class FlashStore: Sendable {
-    package struct Failure: HasExitReason, Sendable, CustomStringConvertible {
-        /// Whether the file's content is invalid.
-        package let isBadContent: Bool
-        package let description: String
-        /// `damaged` for invalid content, otherwise `failed`.
-        package var exitReason: ExitReason { isBadContent ? .damaged : .failed }
-    }
-
     private struct Content: Codable {
         /// The version of the format; a newer one is rejected.
         var version = 1
@@ -22,11 +14,11 @@ package final class FlashStore: Sendable {
     private let lock: Int32
 
     /// Locks the file for this process and creates its directory. Follows a symbolic link; rejects a non-regular file.
-    package init(path: String) throws(Failure) {
+    package init(path: String) throws(CommandFailure) {
         var status = stat()
         let exists = stat(path, &status) == 0
         guard !exists || status.st_mode & S_IFMT == S_IFREG else {
-            throw Failure(isBadContent: false, description: "not a regular file: \(path)")
+            throw CommandFailure(.failed, "not a regular file: \(path)")
         }
         let target = exists ? realpath(path, nil) : nil
         defer { free(target) }
@@ -36,36 +28,33 @@ package final class FlashStore: Sendable {
         do {
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         } catch {
-            throw Failure(
-                isBadContent: false, description: "cannot create \(directory.path): \(error.localizedDescription)")
+            throw CommandFailure(.failed, "cannot create \(directory.path): \(error.localizedDescription)")
         }
         lock = Glibc.open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw Self.failure("\(path).lock cannot be opened") }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             let why =
                 errno == EWOULDBLOCK
-                ? "another emulator uses \(path)" : Self.failure("\(path).lock cannot be locked").description
+                ? "another emulator uses \(path)" : Self.failure("\(path).lock cannot be locked").sentence
             close(lock)
-            throw Failure(isBadContent: false, description: why)
+            throw CommandFailure(.failed, why)
         }
     }
 
     deinit { close(lock) }
 
-    package func load() throws(Failure) -> BottleFlash? {
+    package func load() throws(CommandFailure) -> BottleFlash? {
         guard access(path, F_OK) == 0 else { return nil }
         let content: Content
         do {
             content = try JSONDecoder().decode(Content.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
         } catch {
-            throw Failure(
-                isBadContent: true,
-                description: "\(path) is not an emulator's flash: move it away, or name another file")
+            throw CommandFailure(
+                .badInput, "\(path) is not an emulator's flash: move it away, or name another file")
         }
         guard content.version == 1 else {
-            throw Failure(
-                isBadContent: true,
-                description: "\(path) has version \(content.version): this emulator supports version 1")
+            throw CommandFailure(
+                .badInput, "\(path) has version \(content.version): this emulator supports version 1")
         }
         return content.flash
     }
@@ -78,7 +67,7 @@ package final class FlashStore: Sendable {
         try file.commit()
     }
 
-    private static func failure(_ what: String) -> Failure {
-        Failure(isBadContent: false, description: "\(what): \(String(cString: strerror(errno)))")
+    private static func failure(_ what: String) -> CommandFailure {
+        CommandFailure(.failed, "\(what): \(String(cString: strerror(errno)))")
     }
 }

@@ -6,13 +6,13 @@ package enum ProfileFile {
     package static let largest = 256 << 20
 
     /// An invalid device profile, with the position and the error.
-    package struct Failure: HasExitReason, Sendable, Hashable, CustomStringConvertible {
+    package struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
         package var path: String
         package var sentence: String
         /// Whether the content is invalid. If not, the system reported an error.
         package var isBadContent: Bool
         package var description: String { "\(path): \(sentence)" }
-        package var exitReason: ExitReason { isBadContent ? .damaged : .failed }
+        package var status: ExitStatus { isBadContent ? .badInput : .failed }
     }
 
     package static func load(_ path: String) throws(Failure) -> PeripheralProfile {

@@ -1,0 +1,19 @@
+import CommandSupport
+import Gateway
+
+extension PollFailure {
+    var exitStatus: ExitStatus {
+        if kind.isAbsence { return .noLink }
+        return switch kind {
+        case .interrupted: .interrupted
+        case .unexpectedResponse: .badInput
+        case .notOurs, .clockDoubtful: .refused
+        default: .failed
+        }
+    }
+}
+
+extension Finding {
+    /// The exit code of a bad finding.
+    var exitStatus: ExitStatus { isAbsence ? .noLink : .failed }
+}
