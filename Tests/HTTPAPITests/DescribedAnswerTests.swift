@@ -25,7 +25,7 @@ import TrackerService
                 }
                 try await look("an empty day")
                 _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 2000}"#, headers: house.page)
-                try house.store.noteConnection(.bottleNotFound, at: ServedHousehold.noon)
+                try house.store.noteConnection(ConnectionProblem(.notFound), at: ServedHousehold.noon)
                 try await look("a day with a drink and a bottle that is not there")
                 _ = try await house.ask("POST", "/api/v1/session", headers: house.page)
                 for _ in 0..<3 { _ = try await house.ask("POST", "/api/v1/session/drink", "{}", headers: house.page) }

@@ -173,14 +173,14 @@ import TrackerCore
             try context("2026-02-03T18:00:00Z"), try TrackerStore(path: folder.appendingPathComponent("other.db").path)
         )
         let store = try TrackerStore(path: scratch.path)
-        try store.noteConnection(.bottleNotFound, at: now.now)
+        try store.noteConnection(ConnectionProblem(.notFound), at: now.now)
         let file = folder.appendingPathComponent("backup").path
         try store.backUp(to: file)
         try other.restore(from: file, scratch: try newFolder())
         #expect(try other.look(now).snapshot.connection == ConnectionStatus())
-        try other.noteConnection(.bluetoothOff, at: now.now)
+        try other.noteConnection(ConnectionProblem(.bluetoothOff), at: now.now)
         try other.restore(from: file, scratch: try newFolder())
-        #expect(try other.look(now).snapshot.connection.error == ConnectionProblem.bluetoothOff.description)
+        #expect(try other.look(now).snapshot.connection.error == ConnectionProblem(.bluetoothOff).description)
     }
 
     @Test func `a restore sends nothing that was pending in the backup`() throws {

@@ -6,11 +6,10 @@ import Testing
 import TrackerCore
 
 @Suite struct ConnectionTests {
-    private static let problems: [ConnectionProblem] = [
-        .bottleNotFound, .bluetoothOff, .permissionDenied, .noAdapter, .failedToConnect("le-connection-abort-by-local"),
-        .failedToConnect(nil),
-        .unexpectedResponse, .noAnswer, .connectionLost("The bottle went away."), .notOurs, .clockDoubtful,
-    ]
+    private static let problems =
+        ConnectionProblem.Kind.allCases.map { ConnectionProblem($0, message: "The bottle went away.") } + [
+            ConnectionProblem(.connectFailed)
+        ]
 
     @Test(arguments: problems) func `a connection problem stays until a poll succeeds`(_ problem: ConnectionProblem)
         throws

@@ -106,10 +106,7 @@ package struct PollFailure: Problem, Hashable {
 
         /// The problem to show until a poll succeeds; `nil` if the failure does not concern the connection.
         func problem(_ sentence: String) -> ConnectionProblem? {
-            switch self {
-            case .interrupted, .cannotStore: nil
-            default: ConnectionProblem(code: rawValue, message: sentence)
-            }
+            ConnectionProblem(code: rawValue, message: sentence)
         }
 
         package var isAbsence: Bool {

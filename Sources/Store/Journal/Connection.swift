@@ -9,7 +9,7 @@ extension TrackerStore {
             guard let problem else { return try db.run("DELETE FROM connection_state") }
             try db.run(
                 "INSERT OR REPLACE INTO connection_state (only, problem, message, since) VALUES (1, ?, ?, ?)",
-                [problem.code, problem.message, now])
+                [problem.kind.rawValue, problem.message, now])
         }
     }
 

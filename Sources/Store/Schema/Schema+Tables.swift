@@ -71,7 +71,7 @@ extension Schema {
 
         CREATE TABLE connection_state (           -- the last attempt to connect to a bottle; no row: no problem
             only INTEGER PRIMARY KEY CHECK (only = 1),
-            problem TEXT NOT NULL,                -- `ConnectionProblem.code`
+            problem TEXT NOT NULL,                -- `ConnectionProblem.Kind`
             message TEXT,                         -- of the layer below
             since INTEGER NOT NULL
         ) STRICT;

@@ -1,30 +1,45 @@
 /// The reason why a poll failed. A failed poll never changes stored drinks.
-package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    case bottleNotFound
-    case bluetoothOff
-    case permissionDenied
-    case noAdapter
-    /// The connection was rejected or timed out, with the link's message.
-    case failedToConnect(String?)
-    case unexpectedResponse
-    /// The time limit of the whole poll has passed.
-    case noAnswer
-    /// The connection was lost. Records without acknowledgement are still in the bottle.
-    case connectionLost(String?)
-    /// Another bottle answered.
-    case notOurs
-    /// The host's clock contradicts the store or the bottle. Nothing was acknowledged.
-    case clockDoubtful
+package struct ConnectionProblem: Hashable, Sendable, CustomStringConvertible {
+    /// The raw values are the names in the store and in JSON.
+    package enum Kind: String, Sendable, CaseIterable {
+        case notFound, bluetoothOff, permissionDenied, noAdapter
+        /// The connection was rejected or timed out.
+        case connectFailed
+        case unexpectedResponse
+        /// The time limit of the whole poll has passed.
+        case didNotAnswer
+        /// The connection was lost. Records without acknowledgement are still in the bottle.
+        case connectionLost
+        /// Another bottle answered.
+        case notOurs
+        /// The host's clock contradicts the store or the bottle. Nothing was acknowledged.
+        case clockDoubtful
+    }
+
+    package let kind: Kind
+    /// The link's message about the connection.
+    package let message: String?
+
+    package init(_ kind: Kind, message: String? = nil) {
+        self.kind = kind
+        self.message = [.connectFailed, .connectionLost].contains(kind) ? message : nil
+    }
+
+    /// Returns `nil` if the code is unknown.
+    package init?(code: String, message: String?) {
+        guard let kind = Kind(rawValue: code) else { return nil }
+        self.init(kind, message: message)
+    }
 
     package var description: String {
-        switch self {
-        case .bottleNotFound: "Bottle not found"
+        switch kind {
+        case .notFound: "Bottle not found"
         case .bluetoothOff: "Bluetooth is off"
         case .permissionDenied: "Bluetooth permission denied"
         case .noAdapter: "No Bluetooth adapter"
-        case .failedToConnect: "Failed to connect"
+        case .connectFailed: "Failed to connect"
         case .unexpectedResponse: "Unexpected bottle response"
-        case .noAnswer: "Bottle did not answer"
+        case .didNotAnswer: "Bottle did not answer"
         case .connectionLost: "Connection lost"
         case .notOurs: "Not this store's bottle"
         case .clockDoubtful: "Clock not trusted"
@@ -33,43 +48,7 @@ package enum ConnectionProblem: Error, Hashable, Sendable, CustomStringConvertib
 
     /// The advice after the message, cleared by the next successful poll.
     package var hint: String? {
-        switch self {
-        case .bottleNotFound: "Could not find bottle. Make sure it's nearby."
-        default: message
-        }
-    }
-
-    /// The name in the store and in JSON.
-    package var code: String {
-        switch self {
-        case .bottleNotFound: "notFound"
-        case .bluetoothOff: "bluetoothOff"
-        case .permissionDenied: "permissionDenied"
-        case .noAdapter: "noAdapter"
-        case .failedToConnect: "connectFailed"
-        case .unexpectedResponse: "unexpectedResponse"
-        case .noAnswer: "didNotAnswer"
-        case .connectionLost: "connectionLost"
-        case .notOurs: "notOurs"
-        case .clockDoubtful: "clockDoubtful"
-        }
-    }
-
-    package var message: String? {
-        switch self {
-        case .failedToConnect(let message), .connectionLost(let message): message
-        default: nil
-        }
-    }
-
-    /// Returns `nil` if the code is unknown.
-    package init?(code: String, message: String?) {
-        let known: [ConnectionProblem] = [
-            .bottleNotFound, .bluetoothOff, .permissionDenied, .noAdapter, .failedToConnect(message),
-            .unexpectedResponse, .noAnswer, .connectionLost(message), .notOurs, .clockDoubtful,
-        ]
-        guard let problem = known.first(where: { $0.code == code }) else { return nil }
-        self = problem
+        kind == .notFound ? "Could not find bottle. Make sure it's nearby." : message
     }
 }
 

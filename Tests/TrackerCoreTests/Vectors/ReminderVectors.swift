@@ -218,21 +218,20 @@ import Testing
         },
         // A12 and A8: texts and their persistence.
         Vector("A8-1") {
-            let status = ConnectionStatus(problem: .bottleNotFound)
+            let status = ConnectionStatus(problem: ConnectionProblem(.notFound))
             #expect(status.name == "error" && status.error == "Bottle not found")
             #expect(status.hint == "Could not find bottle. Make sure it's nearby.")
             #expect(ConnectionStatus().hint == nil && ConnectionStatus().name == "disconnected")
-            let texts = [
-                ConnectionProblem.bluetoothOff, .permissionDenied, .noAdapter, .failedToConnect("why"),
-                .unexpectedResponse, .noAnswer,
+            let kinds: [ConnectionProblem.Kind] = [
+                .bluetoothOff, .permissionDenied, .noAdapter, .connectFailed, .unexpectedResponse, .didNotAnswer,
             ]
             #expect(
-                texts.map(\.description) == [
+                kinds.map { ConnectionProblem($0).description } == [
                     "Bluetooth is off", "Bluetooth permission denied", "No Bluetooth adapter", "Failed to connect",
                     "Unexpected bottle response",
                     "Bottle did not answer",
                 ])
-            #expect(ConnectionProblem.failedToConnect("why").hint == "why")
+            #expect(ConnectionProblem(.connectFailed, message: "why").hint == "why")
         },
         Vector("B6-1") {
             let now = try at("2026-06-15T12:00:00")
