@@ -210,7 +210,7 @@ enum DoctorChecks {
     /// Checks the login at the broker and the topic prefix. Leaves no data at the broker.
     static func broker(_ place: StorePlace, _ file: Configuration) async -> [Finding] {
         guard let store = try? place.open(hostZone: nil, for: .looking) else { return [] }
-        let isFile = file.mqtt["mqtt.url"] != nil
+        let isFile = file.settings["mqtt.url"] != nil
         do {
             let check = try await MQTTPublisher.check(
                 store, overlay: { try file.mqttSettings(over: $0) },
@@ -222,7 +222,8 @@ enum DoctorChecks {
                 [
                     Finding(
                         "mqtt", .bad, words,
-                        advice: BrokerAdvice.prefixTaken(isFile: file.mqtt["mqtt.prefix"] != nil, store: place.path))
+                        advice: BrokerAdvice.prefixTaken(isFile: file.settings["mqtt.prefix"] != nil, store: place.path)
+                    )
                 ]
             case .failed(let words, let kind):
                 [Finding("mqtt", .bad, words, advice: BrokerAdvice.line(kind, isFile: isFile, store: place.path))]

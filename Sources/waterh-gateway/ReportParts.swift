@@ -63,7 +63,7 @@ enum ReportParts {
             ("bottles", file.bottles.isEmpty ? nil : "\(file.bottles.count)"),
         ]
         lines += kinds.compactMap { name, value in value.map { "  \(name) = \($0)" } }
-        lines += (file.mqtt.merging(file.pocket) { first, _ in first }).sorted { $0.key < $1.key }.map {
+        lines += file.settings.sorted { $0.key < $1.key }.map {
             "  \($0.key) = \(shown($0.key, $0.value))"
         }
         for (number, store) in stores.enumerated() {

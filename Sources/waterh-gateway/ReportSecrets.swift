@@ -29,8 +29,7 @@ struct ReportSecrets {
                 }
             }
         }
-        take(file.mqtt)
-        take(file.pocket)
+        take(file.settings)
         // A directory name can contain the user's name.
         names.formUnion([file.store].compactMap { $0 }.filter { $0 != Paths.serviceStore })
         names.formUnion([file.bottle, file.publicURL, file.instance].compactMap { $0 } + file.bottles)

@@ -98,20 +98,20 @@ struct ServicePlan: Sendable {
 // The settings of the file take precedence over those of the store.
 extension Configuration {
     /// The settings of the notification channels.
-    func notificationSettings(over settings: Settings) throws -> Settings {
-        var settings = settings
-        for (name, text) in pocket { try settings.set(name, to: text) }
-        if let publicURL { try settings.set("http.publicUrl", to: publicURL) }
-        return settings
+    func notificationSettings(over stored: Settings) throws -> Settings {
+        var changed = stored
+        for (name, text) in settings where !name.hasPrefix("mqtt.") { try changed.set(name, to: text) }
+        if let publicURL { try changed.set("http.publicUrl", to: publicURL) }
+        return changed
     }
 
     /// The MQTT settings. An instance has its own topic level.
-    func mqttSettings(over settings: Settings) throws -> Settings {
-        var settings = settings
-        for (name, text) in mqtt { try settings.set(name, to: text) }
+    func mqttSettings(over stored: Settings) throws -> Settings {
+        var changed = stored
+        for (name, text) in settings where name.hasPrefix("mqtt.") { try changed.set(name, to: text) }
         if let instance {
-            try settings.set("mqtt.prefix", to: "\(settings.service.mqttPrefix)/\(PlainName.of(instance))")
+            try changed.set("mqtt.prefix", to: "\(changed.service.mqttPrefix)/\(PlainName.of(instance))")
         }
-        return settings
+        return changed
     }
 }

@@ -7,16 +7,16 @@ import TrackerCore
 /// The configuration file of the service and of every command that needs the store. Flags and environment take
 /// precedence.
 ///
-/// ```toml link = "bluez:hci0"                    # as --link bottle = "A4:C1:38:01:02:03"           # as --bottle
-/// bottles = ["A4:C1:38:01:02:03"]        # several: only these are polled store = "/var/lib/waterh/waterh.sqlite" zone
-/// = "Europe/Berlin" dialect = "calendar"                   # or "strict" keep = false trust-clock = false
-/// # the computer's clock is correct without a time server allow-power-cycle = false listen = "127.0.0.1:8077"
-/// # address of the page, or "off" units = "ml"                           # or "l", "oz": unit of amounts unless
-/// hydration.units is set share-waterline = false                # whether other machines can see Waterline public-url
-/// = "https://shelf.example"   # address of this service for phones, used in notifications ```
+/// ```toml
+/// link = "bluez:hci0"
+/// bottle = "A4:C1:38:01:02:03"
+/// [mqtt]
+/// url = "mqtt://broker"
+/// ```
 package struct Configuration: Equatable, Sendable {
     package var link: String?
     package var bottle: String?
+    /// The only bottles that are polled; empty for all.
     package var bottles: [String] = []
     package var store: String?
     /// The IANA id of the time zone of days.
@@ -28,16 +28,16 @@ package struct Configuration: Equatable, Sendable {
     package var trustClock: Bool?
     /// Whether a poll may switch the adapter off and on.
     package var allowPowerCycle: Bool?
+    /// The address of the page, or `off`.
     package var listen: String?
     /// Whether Waterline is shown on other machines.
     package var shareWaterline: Bool?
     package var units: AmountUnits?
     /// The instance of `waterh-gateway@.service` that uses this file; `nil` for every other configuration.
     package var instance: String?
-    /// The settings `mqtt.…` in the table `[mqtt]`, as texts.
-    package var mqtt: [String: String] = [:]
-    /// The settings in the tables `[ntfy]` and `[webhook]`, as texts.
-    package var pocket: [String: String] = [:]
+    /// The settings in the tables `[mqtt]`, `[ntfy]` and `[webhook]`, as texts.
+    package var settings: [String: String] = [:]
+    /// The address of this service for phones.
     package var publicURL: String?
     /// Whether the file exists and this user cannot read it.
     package private(set) var isHidden = false
@@ -148,9 +148,6 @@ package struct Configuration: Equatable, Sendable {
             case "allow-power-cycle": allowPowerCycle = try Self.switched(value.bool, key, name)
             case "listen": listen = try Self.text(value.string, key, name)
             case "share-waterline": shareWaterline = try Self.switched(value.bool, key, name)
-            case "mqtt":
-                guard let table = value.table else { throw Self.wrong(key, "a table, [mqtt]", name) }
-                mqtt = try Self.settings(table, below: "mqtt", name)
             case "public-url":
                 let (text, setting) = (try Self.text(value.string, key, name), "http.publicUrl")
                 var trial = Settings()
@@ -158,9 +155,9 @@ package struct Configuration: Equatable, Sendable {
                     throw Self.wrong(key, "an address that begins with http:// or https://", name)
                 }
                 publicURL = text
-            case "ntfy", "webhook":
+            case "mqtt", "ntfy", "webhook":
                 guard let table = value.table else { throw Self.wrong(key, "a table, [\(key)]", name) }
-                pocket.merge(try Self.settings(table, below: key, name)) { $1 }
+                settings.merge(try Self.settings(table, below: key, name)) { $1 }
             default:
                 throw CommandFailure(
                     .badInput, "unknown key '\(key)' in \(name)",
