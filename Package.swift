@@ -74,7 +74,7 @@ let package = Package(
         target("Bluetooth", ["Utilities"]),
         target("Captures", ["Bluetooth"]),
         target("Emulator", ["BottleProtocol", "Bluetooth"]),
-        target("TrackerCore", ["Utilities"]),
+        target("TrackerCore", ["BottleProtocol", "Utilities"]),
         target("Utilities", ["CLinux"]),
 
         // Decisions: events in, effects out.

@@ -1,4 +1,3 @@
-import BottleProtocol
 import TrackerCore
 
 extension PollOptions {
@@ -18,10 +17,8 @@ extension PollOptions {
 
     /// Applies one bottle's settings, except what the user has set for this poll.
     mutating func follow(_ settings: BottleSettings) {
-        if !isReadingNamed {
-            dialect = BottleProtocol.RecordDialect(rawValue: settings.recordDialect.rawValue) ?? .calendar
-        }
-        amountWidth = settings.amountWidth.flatMap { BottleProtocol.AmountWidth(rawValue: $0.rawValue) }
+        if !isReadingNamed { dialect = settings.recordDialect }
+        amountWidth = settings.amountWidth
         if let dayZone { zone = settings.zone.flatMap { try? Zone($0) } ?? dayZone }
         isSharing = settings.mode == .share
         if settings.trustsClock { isClockSynchronised = true }

@@ -27,11 +27,11 @@ package struct PollOptions: Sendable {
     /// Other bottles of this store, which have their own polls.
     package var others: [OwnBottle] = []
     /// The interpretation of byte 0 of a record.
-    package var dialect = BottleProtocol.RecordDialect.calendar
+    package var dialect = RecordDialect.calendar
     /// Whether the user has set the dialect for this poll. If so, a bottle's own setting does not change it.
     package var isReadingNamed = false
     /// The amount width; `nil` selects that of the dialect.
-    package var amountWidth: BottleProtocol.AmountWidth?
+    package var amountWidth: AmountWidth?
     /// The zone of the bottle's clock.
     package var zone: Zone
     /// The zone of days, if `zone` is derived from it; `nil`: `zone` was set directly.

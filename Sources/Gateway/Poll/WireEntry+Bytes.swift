@@ -26,15 +26,15 @@ extension WireEntry {
     }
 
     /// The readings that `JournalEntry.reading` names, or all if it names none.
-    private static func readings(_ text: String?) -> [(BottleProtocol.RecordDialect, BottleProtocol.AmountWidth)] {
-        let all = BottleProtocol.RecordDialect.allCases.flatMap { dialect in
-            BottleProtocol.AmountWidth.allCases.map { (dialect, $0) }
+    private static func readings(_ text: String?) -> [(RecordDialect, AmountWidth)] {
+        let all = RecordDialect.allCases.flatMap { dialect in
+            AmountWidth.allCases.map { (dialect, $0) }
         }
         guard let text else { return all }
         return all.filter { "\($0.rawValue)/\($1.rawValue)" == text }
     }
 
-    private func says(_ dialect: BottleProtocol.RecordDialect, _ width: BottleProtocol.AmountWidth) -> Bool {
+    private func says(_ dialect: RecordDialect, _ width: AmountWidth) -> Bool {
         guard let record = try? DrinkRecord(decoding: entry.raw, dialect: dialect, amountWidth: width),
             record.amountMl == entry.amountMl
         else { return false }

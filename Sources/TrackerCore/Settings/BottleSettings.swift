@@ -1,11 +1,12 @@
+import BottleProtocol
+
 /// The settings `bottle.…` (tracker spec Section 11). A bottle can override the settings of the store.
 package struct BottleSettings: Hashable, Sendable {
     /// The name that shares or separates histories; `nil` for the bottle's address.
     package internal(set) var alias: String?
     /// The IANA id of the bottle's time zone; `nil` for that of days.
     package internal(set) var zone: String?
-    /// The width of the amount; `nil` follows the dialect: `u8` for strict, `u16be` for calendar.
-    package internal(set) var recordDialect = RecordDialectSetting.calendar
+    package internal(set) var recordDialect = RecordDialect.calendar
     /// `nil` follows the dialect: `u8` for strict, `u16be` for calendar.
     package internal(set) var amountWidth: AmountWidth?
     /// The scan duration (1–60 s).
@@ -40,20 +41,10 @@ package enum BottleMode: String, Hashable, Sendable, CaseIterable {
     case share
 }
 
-/// The record dialect (tracker spec A1, A2).
-package enum RecordDialectSetting: String, Hashable, Sendable, CaseIterable { case calendar, strict }
 /// Whether the service stays connected between polls, to see a drink at once.
 package enum BottleHold: String, Hashable, Sendable, CaseIterable {
     case never
     /// While a viewer is active.
     case watching
     case always
-}
-
-/// The number of bytes of a record's amount.
-package enum AmountWidth: String, Hashable, Sendable, CaseIterable {
-    case u8, u16be
-
-    /// The amount in bytes 6 and 7 of a record, in ml (tracker spec A1).
-    package func amountMl(byte6: UInt8, byte7: UInt8) -> Int { self == .u8 ? Int(byte7) : Int(byte6) << 8 | Int(byte7) }
 }

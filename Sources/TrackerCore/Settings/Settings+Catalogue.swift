@@ -1,3 +1,5 @@
+import BottleProtocol
+
 extension Settings {
     /// All settings, in the order of the specification.
     package static let catalogue: [SettingEntry] =
