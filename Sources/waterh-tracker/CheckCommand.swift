@@ -6,7 +6,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-struct Check: WaitingCommand {
+struct Check: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Send due reminders once",

@@ -30,38 +30,19 @@ struct Command: ParsableCommand {
 }
 
 /// A subcommand on the store. It converts every error to a message and an exit code.
-protocol StoreCommand: ParsableCommand {
+protocol StoreCommand: AsyncParsableCommand {
     var options: StoreOptions { get }
     /// The access to the store. With `.looking`, the subcommand creates, migrates and changes nothing.
     var access: TrackerStore.Access { get }
-    func run(_ desk: Desk) throws
+    func run(_ desk: Desk) async throws
 }
 
 extension StoreCommand {
     var access: TrackerStore.Access { .writing }
 
-    func run() throws {
+    func run() async throws {
         do {
             if let asking = self as? any AskingCommand, try asking.ask() { return }
-            try run(Desk(options, for: access))
-        } catch {
-            throw Failures.explained(error)
-        }
-    }
-}
-
-/// A subcommand that waits for the sync server or the desktop.
-protocol WaitingCommand: AsyncParsableCommand {
-    var options: StoreOptions { get }
-    var access: TrackerStore.Access { get }
-    func run(_ desk: Desk) async throws
-}
-
-extension WaitingCommand {
-    var access: TrackerStore.Access { .writing }
-
-    mutating func run() async throws {
-        do {
             try await run(Desk(options, for: access))
         } catch {
             throw Failures.explained(error)

@@ -5,7 +5,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-struct Export: WaitingCommand {
+struct Export: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Export drinks",
@@ -125,7 +125,7 @@ extension Desk {
     var storeFiles: [String] { ["", "-wal", "-shm", "-journal"].map { path + $0 } }
 }
 
-struct Purge: WaitingCommand {
+struct Purge: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge",
         abstract: "Delete all data")

@@ -6,7 +6,7 @@ import TrackerCore
 import TrackerService
 import Utilities
 
-struct Status: WaitingCommand {
+struct Status: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Show today",
