@@ -1,10 +1,12 @@
+import Foundation
+
 /// Amounts as text (tracker spec B3, and G, rule 4), independent of the locale.
 package enum Amounts {
     /// Rounds to 50 ml, half up; negative values give 0.
     package static func roundToNearest50(_ ml: Int) -> Int { max(0, ml).saturatingAdd(25) / 50 * 50 }
 
     /// Litres with one decimal, like C's `%.1f`, including binary ties: 1250 ml is `1.2L` and 1350 ml is `1.4L`.
-    package static func litres(_ ml: Int) -> String { tenths(Double(ml) / 1000) + "L" }
+    package static func litres(_ ml: Int) -> String { String(format: "%.1fL", Double(ml) / 1000) }
 
     /// A deficit in a reminder: `350ml`, and from 1000 on, rounded up, `1.2L`.
     package static func deficit(_ ml: Int) -> String {
@@ -40,7 +42,7 @@ package enum Amounts {
         "ml": 1, "cl": 10, "dl": 100, "l": 1000, "oz": Ounces.mlPerOunce, "floz": Ounces.mlPerOunce,
     ]
 
-    /// The number with one decimal, as by C's `%.1f`: the exact binary value decides, and ties go to the even digit.
+    /// A number with a comma every three digits: `1,250`.
     package static func grouped(_ value: Int) -> String {
         let digits = Array(String(value.magnitude))
         var text = value < 0 ? "-" : ""
@@ -49,18 +51,6 @@ package enum Amounts {
             text.append(digit)
         }
         return text
-    }
-
-    /// `%.1f` without C: the exact binary value decides, and ties go to the even digit.
-    static func tenths(_ value: Double) -> String {
-        let sign = value < 0 ? "-" : ""
-        let magnitude = value.magnitude
-        let below = (magnitude * 10).rounded(.down)
-        // The product might round. The fused remainder shows on which side of the tie the exact value is.
-        let distance = (below + 0.5).addingProduct(-magnitude, 10)
-        var units = Int(below)
-        if distance < 0 || (distance == 0 && units % 2 == 1) { units += 1 }
-        return "\(sign)\(units / 10).\(units % 10)"
     }
 }
 
