@@ -70,13 +70,6 @@ package struct PaceSnapshot: Hashable, Sendable {
             id: notification.notificationId)
         return copy
     }
-
-    /// Whether only the time differs, so that there is nothing to publish.
-    package func says(theSameAs other: PaceSnapshot) -> Bool {
-        var copy = other
-        copy.timestamp = timestamp
-        return self == copy
-    }
 }
 
 extension PaceSnapshot: Encodable {

@@ -87,17 +87,15 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     }
 
     /// Whether only times differ, so that there is nothing to publish (B8).
-    package func says(theSameAs other: TrackerSnapshot) -> Bool {
-        pace.says(theSameAs: other.pace) && nextDrink.phase == other.nextDrink.phase
-            && nextDrink.due == other.nextDrink.due
-            && drinkCount == other.drinkCount && companion.state == other.companion.state && zone == other.zone
-            && isQuiet == other.isQuiet && unread == other.unread && connection == other.connection
-            && bottle?.timeless == other.bottle?.timeless && sync == other.sync
-            && syncReport == other.syncReport && cupMl == other.cupMl && quickAddMl == other.quickAddMl
-            && hasNotificationServer == other.hasNotificationServer && snoozedUntil == other.snoozedUntil
-            && remindersSent == other.remindersSent
-            && greeting == other.greeting && units == other.units && lastDrinkAge == other.lastDrinkAge
-            && waterline?.timeless == other.waterline?.timeless
+    package func says(theSameAs other: TrackerSnapshot) -> Bool { timeless == other.timeless }
+
+    private var timeless: TrackerSnapshot {
+        var copy = self
+        copy.pace.timestamp = Instant(milliseconds: 0)
+        (copy.nextDrink.secondsLeft, copy.companion.timeUntilNext) = (nil, nil)
+        copy.bottle = bottle?.timeless
+        copy.waterline = waterline?.timeless
+        return copy
     }
 
     package func encode(to encoder: any Encoder) throws {
