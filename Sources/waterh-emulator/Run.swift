@@ -210,11 +210,11 @@ struct Run: AsyncParsableCommand {
         isOnTime: @escaping @Sendable () async -> Bool, run: () async -> Void
     ) async throws {
         let supervisor = Supervisor()
-        supervisor.tell("READY=1")
+        supervisor.notify("READY=1")
         let watchdog = Task { await supervisor.keepAlive(while: isOnTime) }
         let stopping = Task { () -> ExitStatus? in
             for await signal in signals {
-                supervisor.tell("STOPPING=1")
+                supervisor.notify("STOPPING=1")
                 await link.close()
                 return StopSignals.status(for: signal)
             }

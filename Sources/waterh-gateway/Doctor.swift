@@ -170,7 +170,7 @@ enum DoctorChecks {
                 case .older: "\(held); from an earlier version, the next poll updates it"
                 case .nothing: "\(path) is empty; the first poll creates a store in it"
                 }
-            let trouble = StorePlace.writingTrouble(path)
+            let trouble = StorePlace.writeProblem(path)
             var findings = [
                 trouble.map { Finding("store", .bad, $0.words, advice: $0.advice) } ?? Finding("store", .good, words)
             ]

@@ -43,7 +43,7 @@ struct Run: AsyncParsableCommand {
         log.notice("\(ProgramVersion.text) uses \(plan.summary); page: \(pages.listen).")
         let serving = Task { await pages.run(printsLink: TextOutput.standard.isTerminal) }
         let watchdog = Task { await supervisor.keepAlive { await host.isOnTime } }
-        supervisor.tell("READY=1")
+        supervisor.notify("READY=1")
 
         var stopped = ExitStatus.done
         for await signal in signals {
@@ -55,7 +55,7 @@ struct Run: AsyncParsableCommand {
             log.notice("SIGHUP: polls now. A changed configuration takes effect when the service starts.")
             await host.pollNow()
         }
-        supervisor.tell("STOPPING=1")
+        supervisor.notify("STOPPING=1")
         serving.cancel()
         await host.close()
         await serving.value

@@ -43,7 +43,7 @@ struct ServicePlan: Sendable {
         self.file = file
         var store = try place.place(file)
         // If this user cannot write the system service's store, the user's own store is used.
-        if store.origin == .service, store.isShut(for: .writing) {
+        if store.origin == .service, store.isDenied(for: .writing) {
             remarks = [
                 """
                 The system service uses \(store.path), which this user cannot write: this service uses \

@@ -185,5 +185,5 @@ actor ServiceStore {
         }
     }
 
-    private func setStatus(_ status: String) { supervisor.tell(status: status) }
+    private func setStatus(_ status: String) { supervisor.notify(status: status) }
 }

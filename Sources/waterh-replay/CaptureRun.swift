@@ -74,7 +74,7 @@ final class CaptureRun {
             // A packed capture ends where unpacking ended: report that reason.
             report("\(part.name): \(error.kind == .cut ? part.trouble ?? error.description : error.description)")
             return false
-        } catch is OutputFile.NobodyReads {
+        } catch is OutputFile.ReaderClosed {
             return true
         } catch let error as CaptureFileError {
             progress.clear()
@@ -148,7 +148,7 @@ final class CaptureRun {
     func finish() throws {
         do {
             try out.flush()
-        } catch is OutputFile.NobodyReads {
+        } catch is OutputFile.ReaderClosed {
             // An output without a reader (`| head`) is not an error.
         }
         if hadTrouble { throw ExitCode(ExitStatus.badInput.rawValue) }

@@ -74,7 +74,7 @@ struct RecordCommand: AsyncParsableCommand {
             ending.cancel()
             try destination.commit()
             throw CommandFailure(.failed, "\(error)", advice: "The recording until then is in \(output).")
-        } catch is OutputFile.NobodyReads {
+        } catch is OutputFile.ReaderClosed {
             progress.clear()
             return ending.cancel()
         }

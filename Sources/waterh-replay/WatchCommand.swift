@@ -108,7 +108,7 @@ struct WatchCommand: AsyncParsableCommand {
             }
             try watch.finish()
             if !json { run.out.put(text: Self.sentence(watch)) }
-        } catch is OutputFile.NobodyReads {
+        } catch is OutputFile.ReaderClosed {
             return
         }
         try run.finish()

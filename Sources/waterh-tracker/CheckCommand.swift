@@ -138,7 +138,7 @@ private enum Doctor {
     private static func store(_ upkeep: UpkeepReport, _ desk: Desk) -> [Finding] {
         let (counts, refused) = (upkeep.journal, upkeep.refused)
         let doubts = upkeep.doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", ")
-        let disk = desk.path == ":memory:" ? nil : StorePlace.writingTrouble(desk.path)
+        let disk = desk.path == ":memory:" ? nil : StorePlace.writeProblem(desk.path)
         let bottles = upkeep.bottles.map { bottle in
             let addresses =
                 bottle.identities.contains(bottle.name) || bottle.identities.isEmpty

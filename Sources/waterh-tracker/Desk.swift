@@ -195,7 +195,7 @@ struct ServiceDay {
 
     /// Returns `nil` if this user can open the store, if no service responds, or if the options set another moment.
     init?(_ place: StorePlace, for access: TrackerStore.Access, _ options: StoreOptions) {
-        guard place.isShut(for: access), options.now == nil, Machine.variable("WATERH_NOW") == nil else { return nil }
+        guard place.isDenied(for: access), options.now == nil, Machine.variable("WATERH_NOW") == nil else { return nil }
         socket = ServiceSocket(path: ServiceSocket.path(forStore: place.path)) { Advice.about(code: $0) }
         guard socket.isAnswering else { return nil }
     }

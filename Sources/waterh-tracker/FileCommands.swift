@@ -66,7 +66,7 @@ struct Export: StoreCommand {
         do {
             try await DrinkStream(options: options, place: desk.place, format: format?.lines ?? .jsonl).run(
                 after: after, isFollowing: follow)
-        } catch is OutputFile.NobodyReads {
+        } catch is OutputFile.ReaderClosed {
             return
         }
     }
@@ -87,7 +87,7 @@ struct Export: StoreCommand {
             report = try desk.tracker.exportDrinks(format ?? (isAnswer ? .json : .appleHealth)) { try file.write($0) }
             if isAnswer { try file.write(Array("}\n".utf8)) }
             try file.commit()
-        } catch is OutputFile.NobodyReads {
+        } catch is OutputFile.ReaderClosed {
             return
         }
         guard let output, output != "-" else { return }
@@ -193,7 +193,7 @@ struct Backup: StoreCommand {
         do {
             try InputFile(copy).read { try output.write($0) }
             try output.commit()
-        } catch is OutputFile.NobodyReads {
+        } catch is OutputFile.ReaderClosed {
             throw CommandFailure(.failed, "writing the backup failed: the reader closed standard output.")
         }
         guard file != "-" else { return }

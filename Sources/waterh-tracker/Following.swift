@@ -25,7 +25,7 @@ struct StoreFollow: Sendable {
     /// Runs until the command is stopped or its output is closed.
     static func whileRead(_ body: @escaping @Sendable () async -> Void) async throws {
         let signals = StopSignals.stream()
-        let readers = TextOutput.standard.readerLeaves()
+        let readers = TextOutput.standard.readerClosed()
         let work = Task { await body() }
         let status = await withTaskGroup(of: ExitStatus.self) { group in
             group.addTask {
@@ -164,7 +164,7 @@ struct DrinkStream: Sendable {
             do {
                 try tell(&reader)
                 reader.trouble = nil
-            } catch is OutputFile.NobodyReads {
+            } catch is OutputFile.ReaderClosed {
                 // The output is closed. Another task ends the command.
             } catch {
                 let sentence = Escaping.replacing("\(Failures.explained(error))", ["\n": " "])

@@ -100,7 +100,7 @@ struct JournalCommand: ParsableCommand {
             do {
                 report = try desk.tracker.exportJournal { try file.write($0) }
                 try file.commit()
-            } catch is OutputFile.NobodyReads {
+            } catch is OutputFile.ReaderClosed {
                 return
             }
             guard let output, output != "-" else { return }

@@ -37,13 +37,13 @@ package struct LinkAdvice: Sendable {
         }
     }
 
-    /// Advice for a broken connection. `comfort` states which data is safe.
-    package func brokenOff(_ comfort: String) -> String {
+    /// Advice for a broken connection. `reassurance` states which data is safe.
+    package func brokenOff(_ reassurance: String) -> String {
         switch link {
-        case .unix, .stream: "Read what the program at the other end says, and poll again: \(comfort)"
+        case .unix, .stream: "Read what the program at the other end says, and poll again: \(reassurance)"
         case .capture(let file): Self.captured(file)
-        case nil where !hasRadio: "Poll again: \(comfort)"
-        default: "Bring the bottle nearer and poll again: \(comfort)"
+        case nil where !hasRadio: "Poll again: \(reassurance)"
+        default: "Bring the bottle nearer and poll again: \(reassurance)"
         }
     }
 

@@ -48,7 +48,7 @@ package struct ServiceLogOptions: ParsableArguments, Sendable {
     package func takeOver(_ label: String) {
         guard format ?? .usual() != .text else { return }
         let log = logger(label)
-        Diagnostics.hand { weight, text in
+        Diagnostics.redirect { weight, text in
             switch weight {
             case .error: log.error("\(text)")
             case .warning: log.warning("\(text)")

@@ -91,14 +91,14 @@ package final class OutputFile {
         if let replacement { unlink(replacement.temporary) }
     }
 
-    /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
+    /// - Throws: `CommandFailure`, or `OutputFile.ReaderClosed`.
     package func write(_ bytes: UnsafeRawBufferPointer) throws { try write(bytes) { _ in } }
 
-    /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
+    /// - Throws: `CommandFailure`, or `OutputFile.ReaderClosed`.
     package func write(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try write($0) } }
 
     /// Removes the written bytes from `bytes`, also if writing the rest fails.
-    /// - Throws: `CommandFailure`, or `OutputFile.NobodyReads`.
+    /// - Throws: `CommandFailure`, or `OutputFile.ReaderClosed`.
     package func drain(_ bytes: inout [UInt8]) throws {
         var written = 0
         defer { bytes.removeFirst(written) }
@@ -130,7 +130,7 @@ package final class OutputFile {
     }
 
     /// The reader has closed the output (`| head`): the command stops without an error.
-    package struct NobodyReads: Error {
+    package struct ReaderClosed: Error {
         package init() {}
     }
 
@@ -145,7 +145,7 @@ package final class OutputFile {
                 var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&ready, 1, 1000)
             } else if errno == EPIPE {
-                throw NobodyReads()
+                throw ReaderClosed()
             } else if errno != EINTR {
                 throw Self.failure(path, errno)
             }

@@ -14,7 +14,7 @@ package final class Redactor: Sendable {
     package init(names: some Sequence<String>, secrets: some Sequence<String>) {
         var known: [(String, String)] = []
         for secret in Set(secrets) where secret.count > 1 { known.append((secret, "SECRET")) }
-        for (number, name) in Set(names).sorted().enumerated() where Self.isTelling(name) {
+        for (number, name) in Set(names).sorted().enumerated() where Self.isRedacted(name) {
             known.append((name, "NAME-\(number + 1)"))
         }
         // In a log a name can be in quotation marks with escapes.
@@ -27,7 +27,7 @@ package final class Redactor: Sendable {
         self.known = known.sorted { $0.0.count > $1.0.count }.map { (text: $0.0, standIn: $0.1) }
     }
 
-    private static func isTelling(_ name: String) -> Bool {
+    private static func isRedacted(_ name: String) -> Bool {
         name.count > 1 || name.contains { !$0.isASCII || $0.isUppercase }
     }
 

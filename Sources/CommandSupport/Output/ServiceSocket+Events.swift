@@ -25,15 +25,17 @@ extension ServiceSocket {
                 }
                 let request = Array(
                     "GET \(target) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".utf8)
-                guard send(opened, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else { throw silent }
+                guard send(opened, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+                    throw noResponse
+                }
                 var reader = EventReader()
                 var buffer = [UInt8](repeating: 0, count: 1 << 14)
                 while true {
                     let count = recv(opened, &buffer, buffer.count, 0)
-                    guard count > 0 else { throw silent }
+                    guard count > 0 else { throw noResponse }
                     for event in try reader.read(buffer[..<count]) {
                         guard case .enqueued = continuation.yield(event) else {
-                            return continuation.finish(throwing: silent)
+                            return continuation.finish(throwing: noResponse)
                         }
                     }
                 }

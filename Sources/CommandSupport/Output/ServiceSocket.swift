@@ -93,7 +93,7 @@ package struct ServiceSocket: Sendable {
         var answer = Data()
         try request(what, rest) {
             answer += $0
-            if answer.count > Self.limit { throw silent }
+            if answer.count > Self.limit { throw noResponse }
         }
         return answer
     }
@@ -106,24 +106,24 @@ package struct ServiceSocket: Sendable {
         var request = Array("\(what) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(rest)".utf8)[...]
         while !request.isEmpty {
             let count = request.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            guard count > 0 else { throw silent }
+            guard count > 0 else { throw noResponse }
             request = request.dropFirst(count)
         }
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         func next() throws -> Data? {
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            guard count >= 0 else { throw silent }
+            guard count >= 0 else { throw noResponse }
             return count > 0 ? Data(buffer[..<count]) : nil
         }
         var head = Data()
         while head.firstRange(of: Data("\r\n\r\n".utf8)) == nil {
-            guard head.count < Self.headLimit, let piece = try next() else { throw silent }
+            guard head.count < Self.headLimit, let piece = try next() else { throw noResponse }
             head += piece
         }
-        guard let end = head.firstRange(of: Data("\r\n\r\n".utf8)) else { throw silent }
+        guard let end = head.firstRange(of: Data("\r\n\r\n".utf8)) else { throw noResponse }
         let lines = String(decoding: head[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
         guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
-            throw silent
+            throw noResponse
         }
         let length = lines.first { $0.lowercased().hasPrefix("content-length:") }?.split(separator: ":").last
         var rest = length.flatMap { Int($0.trimmingCharacters(in: .whitespaces)) }
@@ -140,7 +140,7 @@ package struct ServiceSocket: Sendable {
                 status < 500 ? .refused : .failed, problem?.detail ?? "The service answered \(status).",
                 advice: problem?.code.flatMap(advice), code: problem?.code)
         }
-        guard rest == 0 || status == 204 else { throw silent }
+        guard rest == 0 || status == 204 else { throw noResponse }
     }
 
     private struct Refused: Decodable {
@@ -148,7 +148,7 @@ package struct ServiceSocket: Sendable {
         var code: String?
     }
 
-    var silent: CommandFailure {
+    var noResponse: CommandFailure {
         CommandFailure(
             .failed, "The service at \(path) did not respond.",
             advice: "It might be starting or stopping. Try again in a moment.", code: "noAnswer")
@@ -156,11 +156,11 @@ package struct ServiceSocket: Sendable {
 
     func open() throws -> Int32 {
         guard let descriptor = try? UnixSocket(path: path, kind: .stream).connect(limit: limitSeconds) else {
-            throw absent
+            throw noService
         }
         guard let peer = Self.peer(of: descriptor), mayBeService(peer) else {
             close(descriptor)
-            throw strange
+            throw notTheService
         }
         return descriptor
     }
@@ -182,13 +182,13 @@ package struct ServiceSocket: Sendable {
         return folder.st_uid == user && folder.st_mode & 0o022 == 0
     }
 
-    private var strange: CommandFailure {
+    private var notTheService: CommandFailure {
         CommandFailure(
             .failed, "Another user's program listens at \(path): nothing was sent.",
             advice: "Show its owner: ls -l \(path)", code: "notTheService")
     }
 
-    private var absent: CommandFailure {
+    private var noService: CommandFailure {
         CommandFailure(
             .failed, "No service is running for this store (nothing listens at \(path)).",
             advice: "Start it with: waterh-gateway run", code: "noService")

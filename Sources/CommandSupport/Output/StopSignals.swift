@@ -15,10 +15,10 @@ package enum StopSignals {
     /// The signals that end an interactive command: SIGINT, SIGTERM, and SIGHUP unless the parent ignored it (nohup).
     package static var interrupting: [Int32] {
         var inherited = sigaction()
-        let isHeard =
+        let isHandled =
             sigaction(SIGHUP, nil, &inherited) == 0
             && unsafeBitCast(inherited.__sigaction_handler.sa_handler, to: Int.self) != ignoring
-        return [SIGINT, SIGTERM] + (isHeard ? [SIGHUP] : [])
+        return [SIGINT, SIGTERM] + (isHandled ? [SIGHUP] : [])
     }
 
     /// SIG_IGN, which Swift does not import (signal(2)).
@@ -41,7 +41,7 @@ private final class SignalPipe: Sendable {
             all.withLock { $0.append((numbers, continuation)) }
         }
 
-        func tell(_ number: Int32) {
+        func send(_ number: Int32) {
             for listener in all.withLock({ $0 }) where listener.numbers.contains(number) {
                 listener.continuation.yield(number)
             }
@@ -65,7 +65,7 @@ private final class SignalPipe: Sendable {
         source = DescriptorSource(owning: readEnd, queue: DispatchQueue(label: "signals")) { _ in
             var numbers = [UInt8](repeating: 0, count: 64)
             let count = read(readEnd, &numbers, numbers.count)
-            for number in numbers.prefix(max(0, count)) { listeners.tell(Int32(number)) }
+            for number in numbers.prefix(max(0, count)) { listeners.send(Int32(number)) }
         }
         source.interest = .reading
         // libdispatch opens its timer descriptor at the first timer, and aborts if there are too many open files.

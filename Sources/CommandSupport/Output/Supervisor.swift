@@ -15,7 +15,7 @@ package struct Supervisor: Sendable {
     }
 
     /// Sends one message, such as `READY=1`.
-    package func tell(_ message: String) {
+    package func notify(_ message: String) {
         guard let path else { return }
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
@@ -36,8 +36,8 @@ package struct Supervisor: Sendable {
         }
     }
 
-    package func tell(status: String) {
-        tell("STATUS=" + String(String.UnicodeScalarView(status.unicodeScalars.map { $0.value < 0x20 ? " " : $0 })))
+    package func notify(status: String) {
+        notify("STATUS=" + String(String.UnicodeScalarView(status.unicodeScalars.map { $0.value < 0x20 ? " " : $0 })))
     }
 
     /// Sends watchdog notifications at a third of the interval until cancelled, while `isAlive` returns `true`. Without
@@ -45,7 +45,7 @@ package struct Supervisor: Sendable {
     package func keepAlive(while isAlive: @Sendable () async -> Bool) async {
         guard let watchdog, path != nil else { return }
         repeat {
-            if await isAlive() { tell("WATCHDOG=1") }
+            if await isAlive() { notify("WATCHDOG=1") }
         } while (try? await Task.sleep(for: .microseconds(min(max(1000, watchdog / 3), 3_600_000_000)))) != nil
     }
 }

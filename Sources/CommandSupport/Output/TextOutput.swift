@@ -26,7 +26,7 @@ package final class TextOutput: Sendable {
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// A stream that ends when the reader closes the pipe, also without writes. A thread waits for it.
-    package func readerLeaves() -> AsyncStream<Never> {
+    package func readerClosed() -> AsyncStream<Never> {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         let descriptor = descriptor
         Thread.detachNewThread {
@@ -85,7 +85,7 @@ package enum Diagnostics {
 
     package enum Weight: Sendable { case line, warning, error }
 
-    private static let voice = Mutex<(@Sendable (Weight, String) -> Void)?>(nil)
+    private static let logger = Mutex<(@Sendable (Weight, String) -> Void)?>(nil)
 
     private static let repeatedStore = Mutex<String?>(nil)
 
@@ -101,30 +101,30 @@ package enum Diagnostics {
     }
 
     /// Sends all later diagnostics to the logger.
-    package static func hand(to voice: @escaping @Sendable (Weight, String) -> Void) {
-        Self.voice.withLock { $0 = voice }
+    package static func redirect(to logger: @escaping @Sendable (Weight, String) -> Void) {
+        Self.logger.withLock { $0 = logger }
     }
 
     /// Passes a line to the logger. Returns `false` if there is no logger.
-    private static func isSaid(_ weight: Weight, _ text: String) -> Bool {
-        guard let voice = voice.withLock({ $0 }) else { return false }
-        voice(weight, text)
+    private static func isLogged(_ weight: Weight, _ text: String) -> Bool {
+        guard let logger = logger.withLock({ $0 }) else { return false }
+        logger(weight, text)
         return true
     }
 
     package static func line(_ text: String) {
         let text = withStore(text)
-        if !isSaid(.line, text) { put("", text) }
+        if !isLogged(.line, text) { put("", text) }
     }
 
-    package static func block(_ text: String) { if !isSaid(.line, text) { put("", text, keepsLines: true) } }
+    package static func block(_ text: String) { if !isLogged(.line, text) { put("", text, keepsLines: true) } }
 
     /// Prints `error: …`, and the advice on further lines.
     package static func error(_ sentence: String, advice: String? = nil) {
         let (sentence, advice) = (withStore(sentence), advice.map(withStore))
         let lines = advice?.split(separator: "\n").map(String.init) ?? []
-        if isSaid(.error, ([sentence] + lines.prefix(1)).joined(separator: " ")) {
-            for more in lines.dropFirst() { _ = isSaid(.error, more) }
+        if isLogged(.error, ([sentence] + lines.prefix(1)).joined(separator: " ")) {
+            for more in lines.dropFirst() { _ = isLogged(.error, more) }
             return
         }
         put(label("error:", .red), sentence)
@@ -133,7 +133,7 @@ package enum Diagnostics {
 
     package static func warning(_ sentence: String) {
         let sentence = withStore(sentence)
-        if !isSaid(.warning, sentence) { put(label("warning:", .amber), sentence) }
+        if !isLogged(.warning, sentence) { put(label("warning:", .amber), sentence) }
     }
 
     private static func label(_ word: String, _ colour: TextColour) -> String {

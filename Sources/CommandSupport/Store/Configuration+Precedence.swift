@@ -6,26 +6,26 @@ extension Configuration {
     package static let usualLink = "bluez"
 
     package func link(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String {
-        flag ?? Self.said("WATERH_LINK", environment) ?? link ?? Self.usualLink
+        flag ?? Self.variable("WATERH_LINK", environment) ?? link ?? Self.usualLink
     }
 
     /// The bottle by precedence: option, `WATERH_BOTTLE`, configuration file; `nil` if none is set.
     package func bottle(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
-        flag ?? Self.said("WATERH_BOTTLE", environment) ?? bottle
+        flag ?? Self.variable("WATERH_BOTTLE", environment) ?? bottle
     }
 
     /// The time zone: option, `WATERH_ZONE`, configuration file. `nil` if none is set (then settings apply).
     package func zone(flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
-        flag ?? Self.said("WATERH_ZONE", environment) ?? zone
+        flag ?? Self.variable("WATERH_ZONE", environment) ?? zone
     }
 
     /// The encryption key of an ESPHome device, `WATERH_ESPHOME_KEY`. Not an option, because other users could read it.
     package static func proxyKey(environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
-        said("WATERH_ESPHOME_KEY", environment)
+        variable("WATERH_ESPHOME_KEY", environment)
     }
 
     /// The value of a variable. An empty variable counts as unset.
-    private static func said(_ name: String, _ environment: [String: String]) -> String? {
+    private static func variable(_ name: String, _ environment: [String: String]) -> String? {
         environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 extension StorePlace {
     /// The reason why a readable store cannot be written, and the advice; `nil` if it can. Writes nothing.
     /// - Parameter path: an existing store.
-    package static func writingTrouble(_ path: String) -> (words: String, advice: String)? {
+    package static func writeProblem(_ path: String) -> (words: String, advice: String)? {
         // SQLite writes its WAL to the directory of the file, and drinks need some space.
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         guard access(path, W_OK) == 0, access(folder, W_OK) == 0 else {

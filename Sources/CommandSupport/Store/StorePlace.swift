@@ -110,11 +110,11 @@ package struct StorePlace: Equatable, Sendable {
 
     /// Whether a service's store is unreadable for this user.
     private func isClosed(for access: TrackerStore.Access) -> Bool {
-        (origin == .service || origin == .configuration) && isShut(for: access)
+        (origin == .service || origin == .configuration) && isDenied(for: access)
     }
 
     /// Whether the file's permissions deny this user the access.
-    package func isShut(for access: TrackerStore.Access) -> Bool {
+    package func isDenied(for access: TrackerStore.Access) -> Bool {
         let wanted = access == .looking ? R_OK : R_OK | W_OK
         return Glibc.access(path, wanted) != 0 && errno == EACCES
     }
