@@ -169,7 +169,7 @@ struct Run: AsyncParsableCommand {
         }
         // bluetoothd provides these services itself.
         let gadget = isOverBluetoothd ? whole.leavingOut(PeripheralProfile.stackServices) : whole
-        let machine = ProfileMachine(gadget, mode: gadgetMode ?? .once, tellsWritesApart: !isOverBluetoothd)
+        let machine = ProfileMachine(gadget, mode: gadgetMode ?? .once, distinguishesWrites: !isOverBluetoothd)
         let (link, recorder) = try peripheral(
             words, peer: gadget.address ?? BluetoothAddress(0xC000_0000_0001),
             isPeerRandom: gadget.addressType == .random)

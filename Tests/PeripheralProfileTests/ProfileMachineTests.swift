@@ -134,7 +134,7 @@ import Emulator
     func `where a link does not tell writes apart the recorded one fits both`(tells: Bool, mode: ProfileMachine.Mode) {
         var machine = ProfileMachine(
             Self.gadget([Exchange(.write, handle: 6, value: [1], response: .init())]), mode: mode,
-            tellsWritesApart: tells)
+            distinguishesWrites: tells)
         let (now, host) = (MonotonicInstant(nanoseconds: 0), CentralID("1"))
         _ = machine.handle(.link(.connected(host)), at: now)
         let effects = machine.handle(

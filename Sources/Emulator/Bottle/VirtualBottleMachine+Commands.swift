@@ -59,7 +59,7 @@ extension VirtualBottleMachine {
     ]
 
     private mutating func answer(_ frame: Frame, at now: MonotonicInstant) {
-        send(injector.spoil(answer: frame.encoded), at: now)
+        send(injector.applyFaults(answer: frame.encoded), at: now)
     }
 
     // MARK: Log
@@ -67,9 +67,9 @@ extension VirtualBottleMachine {
     private mutating func dumpRetail(at now: MonotonicInstant) {
         let records = beginDump()
         let hasRecords = !records.isEmpty
-        let saysRecords = injector.chance(plan.lie) ? !hasRecords : hasRecords
-        answer((saysRecords ? BottleMessage.logFollows : .logEmpty).frame, at: now)
-        guard hasRecords, saysRecords else { return }
+        let reportsRecords = injector.chance(plan.lie) ? !hasRecords : hasRecords
+        answer((reportsRecords ? BottleMessage.logFollows : .logEmpty).frame, at: now)
+        guard hasRecords, reportsRecords else { return }
         sendLog(
             session?.isListening == true
                 ? DrinkLogPackets.retail(records, perFrame: plan.frame) : DrinkLogPackets.read(records), at: now)
@@ -111,7 +111,7 @@ extension VirtualBottleMachine {
             log("the ATT MTU is \(mtu): notifications of \(largest) bytes will be cut to \(mtu - 3)")
         }
         let report = Frame(.report, [Entry(.level, flash.levelMl)]).encoded
-        send(injector.spoil(log: values, report: report), at: now)
+        send(injector.applyFaults(log: values, report: report), at: now)
         if plan.endless { session?.isEndless = true }
         let leaving = values.reduce(0) { $0 + $1.records.count }
         log(leaving == 1 ? "send 1 record" : "send \(leaving) records")

@@ -182,7 +182,7 @@ extension VirtualBottleMachine {
             session?.inFlightUntil = nil
             log("no send confirmation within 30 s: sending the next notification")
         }
-        rubbish(at: now)
+        randomBytes(at: now)
         while let session, session.inFlightUntil == nil, let next = session.outbox.first,
             max(next.notBefore, session.earliestNext) <= now
         {
@@ -220,14 +220,14 @@ extension VirtualBottleMachine {
         sendState(at: now)
     }
 
-    private mutating func rubbish(at now: MonotonicInstant) {
+    private mutating func randomBytes(at now: MonotonicInstant) {
         guard let session, session.isEndless, session.outbox.isEmpty, session.inFlightUntil == nil,
             session.earliestNext <= now
         else { return }
         let pause = now.advanced(by: .milliseconds(max(5, plan.gap)))
         self.session?.outbox.append(
             Session.Waiting(
-                outgoing: Outgoing(value: injector.rubbish(), kind: .rubbish), outlet: session.profile.response,
+                outgoing: Outgoing(value: injector.randomBytes(), kind: .randomBytes), outlet: session.profile.response,
                 notBefore: pause))
     }
 }

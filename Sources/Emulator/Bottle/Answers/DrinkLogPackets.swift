@@ -7,7 +7,7 @@ struct Outgoing: Hashable, Sendable {
         case report
         case log
         /// Random bytes of the `endless` fault. More of them follow.
-        case rubbish
+        case randomBytes
     }
 
     var value: [UInt8]

@@ -15,20 +15,20 @@ struct FaultInjector: Sendable {
         percent > 0 && Int.random(in: 0..<100, using: &generator) < percent
     }
 
-    mutating func spoil(answer value: [UInt8]) -> [Outgoing] {
+    mutating func applyFaults(answer value: [UInt8]) -> [Outgoing] {
         var value = value
-        if chance(plan.foreign) { value = foreignWord() }
-        lieAboutLength(&value)
+        if chance(plan.foreign) { value = foreignFrame() }
+        corruptLength(&value)
         return finish([Outgoing(value: value, kind: .answer)])
     }
 
     /// Applies the faults to a log transfer.
     /// - Parameter values: all its notifications in order.
-    mutating func spoil(log values: [Outgoing], report: [UInt8]) -> [Outgoing] {
+    mutating func applyFaults(log values: [Outgoing], report: [UInt8]) -> [Outgoing] {
         var values = values
         for index in values.indices {
-            lieAboutLength(&values[index].value)
-            lieAboutEntry(&values[index].value)
+            corruptLength(&values[index].value)
+            corruptEntry(&values[index].value)
         }
         // The frame header stays first, as on one bearer; draft packets are separate frames.
         if plan.shuffle, values.count > 2 {
@@ -47,7 +47,7 @@ struct FaultInjector: Sendable {
     }
 
     /// Random bytes of any length that fits a notification.
-    mutating func rubbish() -> [UInt8] {
+    mutating func randomBytes() -> [UInt8] {
         (0..<Int.random(in: 1...60, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
@@ -79,24 +79,24 @@ struct FaultInjector: Sendable {
         return pieces
     }
 
-    private mutating func lieAboutLength(_ value: inout [UInt8]) {
+    private mutating func corruptLength(_ value: inout [UInt8]) {
         guard value.count >= Frame.headerSize, [0x50, 0x52].contains(value[0]), [0x54, 0x50].contains(value[1]),
             chance(plan.length)
         else { return }
         let length = Int(value[2]) << 8 | Int(value[3])
-        let lie = UInt16(clamping: length + [-7, -1, 1, 13, 15, 300].randomElement(using: &generator, or: 1))
-        value[2] = UInt8(lie >> 8)
-        value[3] = UInt8(truncatingIfNeeded: lie)
+        let corrupted = UInt16(clamping: length + [-7, -1, 1, 13, 15, 300].randomElement(using: &generator, or: 1))
+        value[2] = UInt8(corrupted >> 8)
+        value[3] = UInt8(truncatingIfNeeded: corrupted)
     }
 
-    private mutating func lieAboutEntry(_ value: inout [UInt8]) {
+    private mutating func corruptEntry(_ value: inout [UInt8]) {
         let at = value.first == 0x50 ? Frame.headerSize : 0
         guard value.count > at, chance(plan.entry) else { return }
         value[at] = [0x00, 0x01, 0xFF, value[at] &+ 1, value[at] &+ 13].randomElement(using: &generator, or: 0)
     }
 
     /// A frame as other manufacturers' bottles send it on the same characteristics.
-    private mutating func foreignWord() -> [UInt8] {
+    private mutating func foreignFrame() -> [UInt8] {
         let words: [[UInt8]] = [
             [0xAA, 0x55, 0x03, 0x01, 0x02], [0x42, 0x54, 0x00, 0x01, 0x64], [0x52, 0x50, 0x00, 0x04, 0x03, 0x99, 0x01],
             [0xFF],

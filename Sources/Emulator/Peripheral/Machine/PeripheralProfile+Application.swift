@@ -39,7 +39,7 @@ extension PeripheralProfile {
         application.maximumMTU = mtu ?? ATTPDU.defaultMTU
         application.advertisement = AdvertisingBytes(
             data: advertisement?.bytes ?? Self.plainAdvertisement(name), scanResponse: scanResponse?.bytes ?? [])
-        let bold = unoffered
+        let undeclared = undeclared
         for service in services {
             var local = LocalService(uuid: service.uuid ?? Self.placeholder(at: service.handle), characteristics: [])
             local.handle = service.handle
@@ -53,13 +53,14 @@ extension PeripheralProfile {
                     index + 1 < service.characteristics.count
                     ? Int(service.characteristics[index + 1].declaration) : Int(service.end) + 1
                 var shown = Self.local(characteristic, next: next, &remarks)
-                shown.notifiesAnybody = bold.contains(characteristic.handle)
+                shown.notifiesAnybody = undeclared.contains(characteristic.handle)
                 for index in shown.descriptors.indices {
                     shown.descriptors[index].notifiesAnybody =
-                        shown.descriptors[index].handle.map(bold.contains) ?? false
+                        shown.descriptors[index].handle.map(undeclared.contains) ?? false
                 }
-                let loud = [(shown.uuid, characteristic.handle)] + shown.descriptors.map { ($0.uuid, $0.handle ?? 0) }
-                for (uuid, handle) in loud where bold.contains(handle) {
+                let attributes =
+                    [(shown.uuid, characteristic.handle)] + shown.descriptors.map { ($0.uuid, $0.handle ?? 0) }
+                for (uuid, handle) in attributes where undeclared.contains(handle) {
                     remarks.append(
                         """
                         \(uuid) at \(handle) notifies without the property, as recorded; bluetoothd does not support \
@@ -75,15 +76,16 @@ extension PeripheralProfile {
     }
 
     /// The handles with notified values although their properties do not allow notifications.
-    var unoffered: Set<UInt16> {
-        var mute: Set<UInt16> = []
+    var undeclared: Set<UInt16> {
+        var handles: Set<UInt16> = []
         for characteristic in characteristics {
             if !characteristic.canBeSubscribed, characteristic.configuration == nil {
-                mute.insert(characteristic.handle)
+                handles.insert(characteristic.handle)
             }
-            mute.formUnion(characteristic.descriptors.filter { $0.uuid != GATTTable.clientConfiguration }.map(\.handle))
+            handles.formUnion(
+                characteristic.descriptors.filter { $0.uuid != GATTTable.clientConfiguration }.map(\.handle))
         }
-        return mute.intersection(conversations.flatMap(\.exchanges).flatMap { $0.values ?? [] }.map(\.handle))
+        return handles.intersection(conversations.flatMap(\.exchanges).flatMap { $0.values ?? [] }.map(\.handle))
     }
 
     private static func local(_ characteristic: Characteristic, next: Int, _ remarks: inout [String])

@@ -32,14 +32,14 @@ package struct ProfileMachine: PeripheralMachine {
     package let remarks: [String]
 
     /// Whether the link distinguishes writes with and without response. bluetoothd does not if both are supported.
-    private let tellsWritesApart: Bool
+    private let distinguishesWrites: Bool
     private var index: ExchangeIndex
     private let properties: [UInt16: CharacteristicProperties]
     private let configurations: [UInt16: UInt16]
     private let uuids: [UInt16: BluetoothUUID]
     private let values: [UInt16: [UInt8]]
     /// The handles whose values are sent without a subscription.
-    private let unoffered: Set<UInt16>
+    private let undeclared: Set<UInt16>
 
     private var central: CentralID?
     private var subscriptions: Set<UInt16> = []
@@ -56,15 +56,15 @@ package struct ProfileMachine: PeripheralMachine {
     private var effects: [PeripheralMachineEffect] = []
 
     /// The profile must have passed `check`.
-    /// - Parameter tellsWritesApart: whether the link distinguishes writes with and without response. If not, writes
+    /// - Parameter distinguishesWrites: whether the link distinguishes writes with and without response. If not, writes
     ///   match both.
-    package init(_ gadget: PeripheralProfile, mode: Mode = .once, tellsWritesApart: Bool = true) {
+    package init(_ gadget: PeripheralProfile, mode: Mode = .once, distinguishesWrites: Bool = true) {
         self.gadget = gadget
         self.mode = mode
-        self.tellsWritesApart = tellsWritesApart
+        self.distinguishesWrites = distinguishesWrites
         (application, remarks) = gadget.application()
         index = ExchangeIndex(gadget)
-        unoffered = gadget.unoffered
+        undeclared = gadget.undeclared
         var properties: [UInt16: CharacteristicProperties] = [:]
         var configurations: [UInt16: UInt16] = [:]
         var uuids: [UInt16: BluetoothUUID] = [:]
@@ -146,9 +146,9 @@ package struct ProfileMachine: PeripheralMachine {
             end = number + 1 < index.starts.count ? index.starts[number + 1] : index.exchanges.count
         }
         unasked = index.exchanges[cursor..<end].first { $0.request == .connect }?.values ?? []
-        if unasked.contains(where: { unoffered.contains($0.handle) }) {
-            for handle in unoffered.sorted() { play(ValuePlayer(unasked, at: now, only: handle)) }
-            unasked.removeAll { unoffered.contains($0.handle) }
+        if unasked.contains(where: { undeclared.contains($0.handle) }) {
+            for handle in undeclared.sorted() { play(ValuePlayer(unasked, at: now, only: handle)) }
+            unasked.removeAll { undeclared.contains($0.handle) }
         }
     }
 
@@ -224,7 +224,7 @@ package struct ProfileMachine: PeripheralMachine {
         case nil:
             if let value = values[handle] { return respond(token, .value(value)) }
             let mayRead = properties[handle]?.contains(.read) == true
-            tell(key, mayRead ? "rejected: its value is not in the capture" : "rejected: not readable")
+            report(key, mayRead ? "rejected: its value is not in the capture" : "rejected: not readable")
             respond(token, .error(mayRead ? unlikelyError : readNotPermitted))
         }
     }
@@ -246,7 +246,7 @@ package struct ProfileMachine: PeripheralMachine {
         case nil:
             let wanted: CharacteristicProperties = token == nil ? .writeWithoutResponse : .write
             let mayWrite = properties[handle]?.contains(wanted) == true
-            tell(key, mayWrite ? "accepted without effect" : "rejected: not writable in this way")
+            report(key, mayWrite ? "accepted without effect" : "rejected: not writable in this way")
             respond(token, mayWrite ? .value([]) : .error(writeNotPermitted))
         }
     }
@@ -269,7 +269,7 @@ package struct ProfileMachine: PeripheralMachine {
                     kinds(key.request).contains { rule.fits($0, key.handle, key.value) }
                 })
             else { return nil }
-            tell(key, "answered by \(rule.name.map { "the rule '\($0)'" } ?? "a rule")")
+            report(key, "answered by \(rule.name.map { "the rule '\($0)'" } ?? "a rule")")
             return .rule(rule)
         }
         skip(before: key.handle, [key.value])
@@ -277,7 +277,7 @@ package struct ProfileMachine: PeripheralMachine {
             index.exchanges[cursor].handle == key.handle,
             index.exchanges[cursor].value?.bytes ?? [] == key.value
         else {
-            mismatch(words(key))
+            mismatch(text(key))
             return .refused
         }
         cursor += 1
@@ -285,7 +285,7 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     private func kinds(_ request: PeripheralProfile.Request) -> [PeripheralProfile.Request] {
-        if tellsWritesApart { return [request] }
+        if distinguishesWrites { return [request] }
         return switch request {
         case .write: [.write, .command]
         case .command: [.command, .write]
@@ -370,7 +370,7 @@ package struct ProfileMachine: PeripheralMachine {
             }
             players[place].advance()
             // Do not send a value without a subscriber.
-            guard subscriptions.contains(value.handle) || unoffered.contains(value.handle) else { continue }
+            guard subscriptions.contains(value.handle) || undeclared.contains(value.handle) else { continue }
             inFlightUntil = now.advanced(by: Self.stall)
             effects.append(.link(.notify(PeripheralProfile.name(of: value.handle), value: value.value.bytes)))
         }
@@ -386,7 +386,7 @@ package struct ProfileMachine: PeripheralMachine {
 
     private func label(_ handle: UInt16) -> String { uuids[handle].map { "\(handle) (\($0))" } ?? "\(handle)" }
 
-    private func words(_ key: ExchangeIndex.Key) -> String {
+    private func text(_ key: ExchangeIndex.Key) -> String {
         switch key.request {
         case .read: "read \(label(key.handle))"
         case .write: "wrote \(Octets(key.value)) to \(label(key.handle))"
@@ -396,9 +396,9 @@ package struct ProfileMachine: PeripheralMachine {
     }
 
     /// Reports each request once, up to a limit.
-    private mutating func tell(_ key: ExchangeIndex.Key, _ outcome: String) {
+    private mutating func report(_ key: ExchangeIndex.Key, _ outcome: String) {
         guard unknown.count < Self.mostUnknown, unknown.insert(key).inserted else { return }
-        let line = "the host \(words(key)), which is not in the capture: \(outcome)"
+        let line = "the host \(text(key)), which is not in the capture: \(outcome)"
         effects.append(mode == .new ? .unrecorded(line) : .log(line))
         if unknown.count == Self.mostUnknown {
             log("\(Self.mostUnknown) requests were not in the capture; further ones are not logged")
@@ -410,7 +410,7 @@ package struct ProfileMachine: PeripheralMachine {
             return effects.append(.unrecorded("the host \(done); the capture has no further request here"))
         }
         let next = index.exchanges[cursor]
-        let expected = words(
+        let expected = text(
             ExchangeIndex.Key(request: next.request, handle: next.handle ?? 0, value: next.value?.bytes ?? []))
         effects.append(.unrecorded("the host \(done); the capture's host \(expected) here"))
     }
