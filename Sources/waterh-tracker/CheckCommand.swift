@@ -314,9 +314,9 @@ struct WhyCommand: StoreCommand {
 
     private func lines(_ reminder: Explanation.Reminder, _ desk: Desk) -> [String] {
         let title = Self.title(reminder.kind).padded(24)
-        let head = reminder.isTold ? desk.console.paint("\(title) told", .green) : "\(title) silent"
+        let head = reminder.isSent ? desk.console.paint("\(title) told", .green) : "\(title) silent"
         // A delivered reminder is explained by all its conditions.
-        let shown = all || reminder.isTold ? reminder.conditions : reminder.deciding
+        let shown = all || reminder.isSent ? reminder.conditions : reminder.deciding
         return [head]
             + shown.map { condition in
                 let mark = condition.holds ? "  + " : "  - "

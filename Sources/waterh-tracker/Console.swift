@@ -5,13 +5,13 @@ import TrackerCore
 /// Text and small graphics for a terminal; plain text in a pipe or with `NO_COLOR`.
 struct Console {
     /// Whether standard output is a terminal with colour.
-    let isLively: Bool
+    let hasGraphics: Bool
     /// Whether the user can answer a question.
     let canAsk: Bool
 
     init() {
         let wantsColour = (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
-        isLively = TextOutput.standard.isTerminal && wantsColour
+        hasGraphics = TextOutput.standard.isTerminal && wantsColour
         canAsk = isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal
     }
 
@@ -24,7 +24,7 @@ struct Console {
     typealias Colour = TextColour
 
     func paint(_ text: String, _ colour: Colour) -> String {
-        isLively ? colour.paint(text) : text
+        hasGraphics ? colour.paint(text) : text
     }
 
     func colour(_ urgency: Urgency) -> Colour {
@@ -37,7 +37,7 @@ struct Console {
 
     /// A horizontal bar with a marker at the expected progress; `nil` without graphics.
     func bar(_ progress: Double, mark: Double? = nil, width: Int = 24, _ colour: Colour) -> String? {
-        guard isLively else { return nil }
+        guard hasGraphics else { return nil }
         let filled = cells(progress, width)
         let marked = mark.map { min(width - 1, cells($0, width)) }
         let text = (0..<width).map { $0 < filled ? "█" : $0 == marked ? "┊" : "░" }.joined()
@@ -46,12 +46,12 @@ struct Console {
 
     /// The ring as one character: empty, a quarter, half, three quarters or full.
     func ring(_ progress: Double) -> String? {
-        isLively ? ["○", "◔", "◑", "◕", "●"][progress >= 1 ? 4 : min(3, cells(progress, 4))] : nil
+        hasGraphics ? ["○", "◔", "◑", "◕", "●"][progress >= 1 ? 4 : min(3, cells(progress, 4))] : nil
     }
 
     /// A chart with one character per value.
     func sparkline(_ values: [Int?], top: Int) -> String? {
-        guard isLively else { return nil }
+        guard hasGraphics else { return nil }
         let signs = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
         return values.map { value in
             value.map { signs[min(7, 8 * max(0, $0) / max(1, top))] } ?? " "
@@ -60,7 +60,7 @@ struct Console {
 
     /// A horizontal gauge: the centre in the middle, higher values to the right.
     func gauge(_ position: Double, isWarning: Bool, width: Int = 25) -> String? {
-        guard isLively else { return nil }
+        guard hasGraphics else { return nil }
         let at = min(width - 1, max(0, cells(position, width)))
         let text = (0..<width).map { $0 == at ? "◆" : $0 == width / 2 ? "┼" : "─" }.joined()
         return paint(text, isWarning ? .amber : .blue)

@@ -49,19 +49,19 @@ actor DesktopAgent {
     private var page: String?
     private var waiting: Task<Void, Never>?
     private var trouble: String?
-    private let taps: PendingActions
-    private var isPassingOn = false
+    private let presses: PendingActions
+    private var isSendingPresses = false
     /// Whether the lack of a desktop was reported.
-    private var hasNobodyToShow = false
+    private var hasReportedNoDesktop = false
     /// The press that waits and was reported.
-    private var waitsFor: String?
+    private var reportedPress: String?
 
     /// - Parameter instance: the service's instance name, which the bus names contain.
     init(store: String, instance: String?) {
         (self.store, self.instance) = (store, instance)
         desktop = DesktopNotifications(
             memory: ShownNotifications(file: ServiceSocket.file(forStore: store, "notices.json")))
-        taps = PendingActions(file: ServiceSocket.file(forStore: store, "taps.json"))
+        presses = PendingActions(file: ServiceSocket.file(forStore: store, "taps.json"))
     }
 
     /// Runs until its task is cancelled.
@@ -79,11 +79,11 @@ actor DesktopAgent {
         while !Task.isCancelled {
             // Register with the service only if the desktop is available.
             guard await desktop.canShow() else {
-                sayThatNobodyShows()
+                reportNoDesktop()
                 await wait(Self.longestPause)
                 continue
             }
-            hasNobodyToShow = false
+            hasReportedNoDesktop = false
             if await listen() { backoff.reset() }
             guard !Task.isCancelled else { break }
             await wait(backoff.next(chance: 1))
@@ -91,9 +91,9 @@ actor DesktopAgent {
         await desktop.stop()
     }
 
-    private func sayThatNobodyShows() {
-        guard !hasNobodyToShow, !Task.isCancelled else { return }
-        hasNobodyToShow = true
+    private func reportNoDesktop() {
+        guard !hasReportedNoDesktop, !Task.isCancelled else { return }
+        hasReportedNoDesktop = true
         Diagnostics.line(
             SessionBus.find() == nil
                 ? """
@@ -115,7 +115,7 @@ actor DesktopAgent {
                     let hello = try JSONDecoder().decode(Hello.self, from: data)
                     (agent, page, trouble) = (hello.agent, hello.page, nil)
                     Diagnostics.line("Shows on this desktop the notifications of the service of \(store).")
-                    await passOn()
+                    await sendPresses()
                 case "show":
                     guard let agent else { continue }
                     let announcement = try JSONDecoder().decode(Announcement.self, from: data)
@@ -150,37 +150,37 @@ actor DesktopAgent {
     private var service: ServiceSocket { ServiceSocket(path: ServiceSocket.path(forStore: store)) }
 
     private func pressed(_ press: DesktopPress) async {
-        for lost in taps.append(press) {
+        for lost in presses.append(press) {
             Diagnostics.warning("\(lost.words): too many actions are queued: this one was dropped")
         }
-        await passOn()
+        await sendPresses()
     }
 
     /// Sends presses to the service in order. They wait while it is unavailable. Their keys prevent duplicates.
-    private func passOn() async {
-        guard !isPassingOn else { return }
-        isPassingOn = true
-        defer { isPassingOn = false }
-        while let tap = taps.first {
+    private func sendPresses() async {
+        guard !isSendingPresses else { return }
+        isSendingPresses = true
+        defer { isSendingPresses = false }
+        while let tap = presses.first {
             do {
-                let isDone = try await bring(tap)
-                taps.remove(tap)
+                let isDone = try await send(tap)
+                presses.remove(tap)
                 if isDone, tap.press.action == .open { await open(tap.press) }
             } catch let failure as CommandFailure where failure.status != .refused {
-                if waitsFor != tap.press.key {
+                if reportedPress != tap.press.key {
                     Diagnostics.warning("\(tap.words): \(failure.sentence) It is retried automatically.")
                 }
-                waitsFor = tap.press.key
+                reportedPress = tap.press.key
                 return
             } catch {
-                taps.remove(tap)
+                presses.remove(tap)
                 Diagnostics.warning("\(tap.words): \((error as? CommandFailure)?.sentence ?? "\(error)")")
             }
         }
     }
 
     /// Sends a press to the service. Returns `false` if the press was a duplicate.
-    private func bring(_ tap: PendingActions.Tap) async throws -> Bool {
+    private func send(_ tap: PendingActions.Tap) async throws -> Bool {
         var body = [
             JSONValue.Member("action", .string(tap.press.action.rawValue)), .init("key", .string(tap.press.key)),
         ]

@@ -14,7 +14,7 @@ package struct Explanation: Hashable, Sendable {
         package var kind: NotificationKind
         /// The conditions in the order of their evaluation.
         package var conditions: [Condition]
-        package var isTold: Bool { conditions.allSatisfy(\.holds) }
+        package var isSent: Bool { conditions.allSatisfy(\.holds) }
         /// The conditions that do not hold, in order.
         package var deciding: [Condition] { conditions.filter { !$0.holds } }
     }
@@ -34,7 +34,7 @@ package struct Explanation: Hashable, Sendable {
 extension Explanation.Reminder: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode([
-            "kind": kind, "id": kind.id, "told": isTold, "decidedBy": deciding.map(\.name), "conditions": conditions,
+            "kind": kind, "id": kind.id, "told": isSent, "decidedBy": deciding.map(\.name), "conditions": conditions,
         ])
     }
 }

@@ -11,42 +11,42 @@ package struct NotificationValidity: Sendable {
     }
 
     /// The reason not to show the notification; `nil` if it is still valid. The caller checks for later ones.
-    package func reasonToMiss(_ told: TrackerNotification) -> MissedReason? {
-        told.kind.isWaterline ? ofSession(told) : ofDay(told)
+    package func reasonToMiss(_ sent: TrackerNotification) -> MissedReason? {
+        sent.kind.isWaterline ? ofSession(sent) : ofDay(sent)
     }
 
-    private func ofDay(_ told: TrackerNotification) -> MissedReason? {
+    private func ofDay(_ sent: TrackerNotification) -> MissedReason? {
         let pace = evaluation.snapshot.pace
-        guard told.dayKey == pace.dayKey else { return .over }
-        guard !told.kind.countsInLimit || !evaluation.closes.contains(told.kind.id) else { return .answered }
-        switch told.kind {
+        guard sent.dayKey == pace.dayKey else { return .over }
+        guard !sent.kind.countsInLimit || !evaluation.closes.contains(sent.kind.id) else { return .answered }
+        switch sent.kind {
         case .goal: guard pace.isGoalAchieved else { return .over }
         case .recovery: guard pace.urgency == .onTrack else { return .over }
-        default: guard !isBehind(pace.lastDrinkTime, told) else { return .answered }
+        default: guard !isBehind(pace.lastDrinkTime, sent) else { return .answered }
         }
         let window = Pace.Window(
             now: now, calendar: facts.calendar, wake: facts.settings.wake, sleep: facts.settings.sleep)
-        return told.kind.isHeldInQuietHours && !window.contains(now) ? .quietHours : nil
+        return sent.kind.isHeldInQuietHours && !window.contains(now) ? .quietHours : nil
     }
 
-    private func ofSession(_ told: TrackerNotification) -> MissedReason? {
+    private func ofSession(_ sent: TrackerNotification) -> MissedReason? {
         guard let waterline = facts.waterline, let shown = evaluation.snapshot.waterline,
-            waterline.session.id == told.sessionID, waterline.session.isActive
+            waterline.session.id == sent.sessionID, waterline.session.isActive
         else { return .over }
-        switch told.kind {
+        switch sent.kind {
         case .waterlinePerDrink: return shown.sinceWater < facts.settings.waterEveryNDrinks ? .answered : nil
         case .waterlineWarning: return shown.isWarning ? nil : .answered
         case .waterlineAbandoned: return shown.abandonedHours == nil ? .answered : nil
         case .waterlineTime:
             let waters = waterline.allLogs(now: now, settings: facts.settings).filter { $0.kind == .water }
-            return isBehind(waters.map(\.timestamp).max(), told) ? .answered : nil
+            return isBehind(waters.map(\.timestamp).max(), sent) ? .answered : nil
         default: return nil
         }
     }
 
     /// Whether the instant is after the decision.
-    private func isBehind(_ instant: Instant?, _ told: TrackerNotification) -> Bool {
-        guard let instant, let decidedAt = told.decidedAt else { return false }
+    private func isBehind(_ instant: Instant?, _ sent: TrackerNotification) -> Bool {
+        guard let instant, let decidedAt = sent.decidedAt else { return false }
         return instant > decidedAt
     }
 }

@@ -89,7 +89,7 @@ struct WaterlineReminders {
     private mutating func onTime() {
         state.restartGrid(at: now, intervalMinutes: settings.intervalMinutes)
         let point = grid.point(at: now)
-        let isTold = holds(
+        let isSent = holds(
             .waterlineTime,
             [
                 ReminderGuard(.timeRemindersOn, settings.timeReminders),
@@ -99,19 +99,19 @@ struct WaterlineReminders {
             ])
         guard let point, point > state.lastSlot ?? session.startTime else { return }
         // A point that was skipped counts as handled.
-        guard isTold else { return state.lastSlot = point }
+        guard isSent else { return state.lastSlot = point }
         decide(.waterlineTime, NotificationTexts.waterlineTime, .waterlineTime(slot: point))
     }
 
     private mutating func perDrink() {
         let newest = logs.reduce(0) { $1.kind == .alcohol ? max($0, $1.seq) : $0 }
-        let isTold = holds(
+        let isSent = holds(
             .waterlinePerDrink,
             [
                 ReminderGuard(.drinkLogged, newest > state.lastDrinkSeq),
                 ReminderGuard(.waterOwed, engine.sinceWater >= settings.waterEveryNDrinks),
             ])
-        guard isTold else {
+        guard isSent else {
             if newest > state.lastDrinkSeq { state.lastDrinkSeq = newest }
             return
         }

@@ -97,12 +97,12 @@ package struct SettingEntry: Sendable {
 
     func refusal(_ given: String, _ rule: String, _ settings: Settings) -> SettingRefusal {
         // The part before the @ of an address can be a password. The whole address of a phone's server is secret.
-        let isTelling =
+        let mayBeSecret =
             isSecret
             || (name.hasSuffix(".url")
                 && (given.contains("@") || ["ntfy.", "webhook."].contains(where: name.hasPrefix)))
         return SettingRefusal(
-            name: name, given: isTelling ? "(hidden)" : given, rule: inUnits(rule, settings.amountUnits),
+            name: name, given: mayBeSecret ? "(hidden)" : given, rule: inUnits(rule, settings.amountUnits),
             kept: shown(settings).text)
     }
 }

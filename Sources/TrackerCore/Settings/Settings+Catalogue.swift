@@ -132,11 +132,11 @@ extension Settings {
     ) { settings, text in
         let pieces = text.split(separator: ",", omittingEmptySubsequences: false)
         // A comma between digits can be a decimal comma (8,5 oz). It is ambiguous if only the second part has a unit.
-        let isTorn = zip(pieces, pieces.dropFirst()).contains { before, behind in
+        let isAmbiguous = zip(pieces, pieces.dropFirst()).contains { before, behind in
             before.last?.isNumber == true && behind.first?.isNumber == true && behind.last?.isNumber == false
         }
         let parts = pieces.map { Amounts.typed(String($0.trimmingSpaces())) }
-        let amounts = isTorn ? [] : parts.compactMap(\.self)
+        let amounts = isAmbiguous ? [] : parts.compactMap(\.self)
         guard (1...12).contains(parts.count), amounts.count == parts.count, amounts.allSatisfy((1...2000).contains)
         else { return false }
         settings.quickAddMl = amounts

@@ -26,7 +26,7 @@ import Testing
                 let explanation = try explained(facts, now, seed)
                 for reminder in explanation.reminders {
                     for condition in reminder.conditions {
-                        let isNamed = reminder.isTold || reminder.deciding.map(\.name) == [condition.name]
+                        let isNamed = reminder.isSent || reminder.deciding.map(\.name) == [condition.name]
                         // A sufficient number of each, and sometimes one of several conditions, which alone must change
                         // nothing.
                         guard
@@ -44,11 +44,11 @@ import Testing
                             \.0.name)
                         guard changed == [condition.name] else { continue }
                         #expect(
-                            (same.isTold != reminder.isTold) == isNamed,
+                            (same.isSent != reminder.isSent) == isNamed,
                             "seed \(seed), \(now): \(reminder.kind) by \(condition)")
                         guard isNamed else { continue }
                         turned[condition.name, default: 0] += 1
-                        if same.isTold { spoke += 1 } else { fellSilent += 1 }
+                        if same.isSent { spoke += 1 } else { fellSilent += 1 }
                     }
                 }
                 world.evaluate(at: now)
@@ -64,7 +64,7 @@ import Testing
     private func explained(_ facts: TrackerFacts, _ now: Instant, _ seed: Int) throws -> Explanation {
         let explanation = Tracker.explain(facts, now: now)
         let decided = Set(Tracker.evaluate(facts, now: now).decisions.map(\.kind).filter { !$0.isResident })
-        #expect(Set(explanation.reminders.filter(\.isTold).map(\.kind)) == decided, "seed \(seed), \(now)")
+        #expect(Set(explanation.reminders.filter(\.isSent).map(\.kind)) == decided, "seed \(seed), \(now)")
         #expect(explanation.reminders.map(\.kind) == Explanation.kinds)
         for condition in explanation.reminders.flatMap(\.conditions) {
             #expect(
