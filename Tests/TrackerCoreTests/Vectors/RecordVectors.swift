@@ -68,82 +68,32 @@ import TrackerCore
             }
         }
 
-    private static let instants: [Vector] =
-        ([
-            (
-                "A2-01", "UTC", "02-02T22:21:15", "2026-02-02T22:30:00", "", "2026-02-02T22:21:15", "22:21:15", "-",
-                "2026-02-02", true
-            ),
-            (
-                "A2-02", "UTC", "12-31T23:50:00", "2027-01-01T00:05:00", "", "2026-12-31T23:50:00", "23:50:00", "-",
-                "2026-12-31", true
-            ),
-            (
-                "A2-03", "UTC", "01-01T00:01:00", "2026-12-31T23:59:00", "", "2027-01-01T00:01:00", "00:01:00", "-",
-                "2026-12-31", true
-            ),
-            (
-                "A2-04", "UTC", "02-04T00:30:00", "2026-02-02T22:30:00", "", "2026-02-04T00:30:00", "00:30:00", "-",
-                "2026-02-03", true
-            ),
-            (
-                "A2-05", "UTC", "02-04T00:30:01", "2026-02-02T22:30:00", "", "2025-02-04T00:30:01", "00:30:01", "-",
-                "2025-02-03", false
-            ),
-            (
-                "A2-06", "UTC", "02-29T10:00:00", "2028-02-29T12:00:00", "", "2028-02-29T10:00:00", "10:00:00", "-",
-                "2028-02-29", true
-            ),
-            (
-                "A2-07", "UTC", "02-29T10:00:00", "2027-03-01T09:00:00", "", "2024-02-29T10:00:00", "10:00:00", "-",
-                "2024-02-29", false
-            ),
-            (
-                "A2-08", berlin, "10-25T02:30:00", "2026-10-25T00:32:00", "poll 00:22", "2026-10-25T00:30:00",
-                "02:30:00", "R1", "2026-10-24", true
-            ),
-            (
-                "A2-09", berlin, "10-25T02:30:00", "2026-10-25T01:24:00", "poll 01:00", "2026-10-25T00:30:00",
-                "02:30:00", "R1", "2026-10-24", true
-            ),
-            (
-                "A2-10", berlin, "10-25T02:30:00", "2026-10-25T01:32:00", "poll 01:22", "2026-10-25T01:30:00",
-                "02:30:00", "R3", "2026-10-24", true
-            ),
-            (
-                "A2-11", berlin, "10-25T02:30:00", "2026-10-25T06:00:00", "prev 00:45", "2026-10-25T01:30:00",
-                "02:30:00", "R2", "2026-10-24", true
-            ),
-            (
-                "A2-12", berlin, "10-25T02:30:00", "2026-10-25T06:00:00", "prev 00:10", "2026-10-25T00:30:00",
-                "02:30:00", "R4", "2026-10-24", true
-            ),
-            (
-                "A2-13", berlin, "10-25T03:00:00", "2026-10-25T06:00:00", "", "2026-10-25T02:00:00", "03:00:00", "-",
-                "2026-10-24", true
-            ),
-            (
-                "A2-14", newYork, "11-01T01:30:00", "2026-11-01T12:00:00", "", "2026-11-01T05:30:00", "01:30:00", "R4",
-                "2026-10-31", true
-            ),
-            (
-                "A2-15", newYork, "11-01T01:30:00", "2026-11-01T12:00:00", "prev 05:50", "2026-11-01T06:30:00",
-                "01:30:00", "R2", "2026-10-31", true
-            ),
-            (
-                "A2-16", berlin, "03-29T02:30:00", "2026-03-29T06:00:00", "", "2026-03-29T01:30:00", "03:30:00", "gap",
-                "2026-03-28", true
-            ),
-            (
-                "A2-17", newYork, "03-08T02:30:00", "2026-03-08T12:00:00", "", "2026-03-08T07:30:00", "03:30:00", "gap",
-                "2026-03-07", true
-            ),
-        ] as [(String, String, String, String, String, String, String, String, String, Bool)])
-        .map { id, zone, record, received, evidence, instant, wall, rule, day, counts in
-            Vector(id) {
-                let zone = try Zone(zone)
+    /// A row: id, zone, record, receipt (UTC), evidence, instant (UTC), local time, rule, day, and whether it counts.
+    private static let instants: [Vector] = """
+        A2-01 UTC 02-02T22:21:15 2026-02-02T22:30:00 - 2026-02-02T22:21:15 22:21:15 - 2026-02-02 counts
+        A2-02 UTC 12-31T23:50:00 2027-01-01T00:05:00 - 2026-12-31T23:50:00 23:50:00 - 2026-12-31 counts
+        A2-03 UTC 01-01T00:01:00 2026-12-31T23:59:00 - 2027-01-01T00:01:00 00:01:00 - 2026-12-31 counts
+        A2-04 UTC 02-04T00:30:00 2026-02-02T22:30:00 - 2026-02-04T00:30:00 00:30:00 - 2026-02-03 counts
+        A2-05 UTC 02-04T00:30:01 2026-02-02T22:30:00 - 2025-02-04T00:30:01 00:30:01 - 2025-02-03 -
+        A2-06 UTC 02-29T10:00:00 2028-02-29T12:00:00 - 2028-02-29T10:00:00 10:00:00 - 2028-02-29 counts
+        A2-07 UTC 02-29T10:00:00 2027-03-01T09:00:00 - 2024-02-29T10:00:00 10:00:00 - 2024-02-29 -
+        A2-08 berlin 10-25T02:30:00 2026-10-25T00:32:00 poll=00:22 2026-10-25T00:30:00 02:30:00 R1 2026-10-24 counts
+        A2-09 berlin 10-25T02:30:00 2026-10-25T01:24:00 poll=01:00 2026-10-25T00:30:00 02:30:00 R1 2026-10-24 counts
+        A2-10 berlin 10-25T02:30:00 2026-10-25T01:32:00 poll=01:22 2026-10-25T01:30:00 02:30:00 R3 2026-10-24 counts
+        A2-11 berlin 10-25T02:30:00 2026-10-25T06:00:00 prev=00:45 2026-10-25T01:30:00 02:30:00 R2 2026-10-24 counts
+        A2-12 berlin 10-25T02:30:00 2026-10-25T06:00:00 prev=00:10 2026-10-25T00:30:00 02:30:00 R4 2026-10-24 counts
+        A2-13 berlin 10-25T03:00:00 2026-10-25T06:00:00 - 2026-10-25T02:00:00 03:00:00 - 2026-10-24 counts
+        A2-14 newYork 11-01T01:30:00 2026-11-01T12:00:00 - 2026-11-01T05:30:00 01:30:00 R4 2026-10-31 counts
+        A2-15 newYork 11-01T01:30:00 2026-11-01T12:00:00 prev=05:50 2026-11-01T06:30:00 01:30:00 R2 2026-10-31 counts
+        A2-16 berlin 03-29T02:30:00 2026-03-29T06:00:00 - 2026-03-29T01:30:00 03:30:00 gap 2026-03-28 counts
+        A2-17 newYork 03-08T02:30:00 2026-03-08T12:00:00 - 2026-03-08T07:30:00 03:30:00 gap 2026-03-07 counts
+        """.split(separator: "\n").map { row in
+            let row = row.split(separator: " ").map(String.init)
+            let (zone, record, received, evidence, rule, day) = (row[1], row[2], row[3], row[4], row[7], row[8])
+            return Vector(row[0]) {
+                let zone = try Zone(zones[zone] ?? zone)
                 let fields = try #require(WallTime("2000-" + record))
-                let words = evidence.split(separator: " ")
+                let words = evidence.split(separator: "=")
                 let other = words.count == 2 ? try at("\(received.prefix(11))\(words[1]):00") : nil
                 let resolution = RecordResolver(zone: zone).resolve(
                     RecordFields(
@@ -153,18 +103,17 @@ import TrackerCore
                     evidence: .init(
                         previous: words.first == "prev" ? other : nil,
                         lastPollWithoutIt: words.first == "poll" ? other : nil))
-                let expected = try at(instant)
+                let expected = try at(row[5])
                 #expect(resolution.instant == expected)
                 #expect(resolution.rule.rawValue == rule)
-                #expect(resolution.doubt == (counts ? nil : .implausibleTimestamp))
-                #expect(zone.wall(at: expected).description.hasSuffix(wall))
+                #expect(resolution.doubt == (row[9] == "counts" ? nil : .implausibleTimestamp))
+                #expect(zone.wall(at: expected).description.hasSuffix(row[6]))
                 #expect(DayCalendar(zone: zone).day(of: expected).description == day)
                 #expect(resolution.wall?.description.hasSuffix(record) == true)
             }
         }
 
-    private static let berlin = "Europe/Berlin"
-    private static let newYork = "America/New_York"
+    private static let zones = ["berlin": "Europe/Berlin", "newYork": "America/New_York"]
 
     /// Reads a record in the strict dialect; `nil` if the dialect rejects it.
     private static func words(_ bytes: some Collection<UInt8>) -> String? {
