@@ -174,7 +174,7 @@ enum DoctorChecks {
             var findings = [
                 trouble.map { Finding("store", .bad, $0.words, advice: $0.advice) } ?? Finding("store", .good, words)
             ]
-            if let other = place.beside {
+            if let other = place.serviceStore {
                 findings.append(Finding("service", .note, "a system service uses another store: \(other)"))
             }
             let day = (try? StoreProvider.zones(zone, place))?.day ?? .utc

@@ -50,7 +50,7 @@ struct ServicePlan: Sendable {
                 \(Paths.store).
                 """
             ]
-            store = StorePlace(path: Paths.store, origin: .own, beside: store.path)
+            store = StorePlace(path: Paths.store, origin: .own, serviceStore: store.path)
         } else {
             remarks = []
         }

@@ -27,11 +27,11 @@ struct Check: StoreCommand {
             if report.trouble == nil { desk.console.line(report.words) } else { Diagnostics.warning(report.words) }
         }
         // Deliver first, because sync waits for a server. The next check handles changes from sync.
-        warn(of: try await tell(desk), desk)
+        warn(of: try await deliver(desk), desk)
         try await sync(desk)
     }
 
-    private func tell(_ desk: Desk) async throws -> CheckReport {
+    private func deliver(_ desk: Desk) async throws -> CheckReport {
         let output = OutputSink(show: show, isJSON: desk.isJSON, console: desk.console)
         let desktop = await TrackerDesktop.open(store: desk.path) { Diagnostics.line($0) }
         let (tracker, shown) = (desk.tracker, TrackerDesktop.memory(store: desk.path))

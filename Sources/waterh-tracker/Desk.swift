@@ -94,7 +94,7 @@ struct Desk {
             remarks.append(
                 "No store at \(store.path) yet: the output is that of an empty store. The first drink creates it.")
         }
-        if let other = place.beside, try store.lastDrink() == nil {
+        if let other = place.serviceStore, try store.lastDrink() == nil {
             remarks.append(
                 """
                 This store has no drinks (\(store.path)). A service uses another store: --store \(other)

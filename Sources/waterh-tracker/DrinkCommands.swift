@@ -15,7 +15,7 @@ extension Desk {
 
     func standing() throws -> String { standing(try tracker.state()) }
 
-    fileprivate func tell(_ outcome: DrinkOutcome, _ words: String) throws {
+    fileprivate func report(_ outcome: DrinkOutcome, _ words: String) throws {
         try say(outcome) { [words, standing(outcome.state)] }
     }
 }
@@ -34,7 +34,7 @@ struct Log: AskingCommand {
 
     func run(_ desk: Desk) throws {
         let outcome = try desk.tracker.logDrink(ml, at: at.map(desk.tracker.moment))
-        try desk.tell(outcome, Self.words(outcome.stored, desk))
+        try desk.report(outcome, Self.words(outcome.stored, desk))
     }
 
     func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) {
@@ -123,10 +123,10 @@ struct Edit: StoreCommand {
 
     func run(_ desk: Desk) throws {
         switch try desk.tracker.edit(name, EntryChange(ml: ml, typed: at, estimate: estimate, oz: oz)) {
-        case .session(let session): try SessionWords.tell(desk, session, "Changed \(name).")
+        case .session(let session): try SessionWords.report(desk, session, "Changed \(name).")
         case .drink(let outcome):
             let drink = outcome.stored
-            try desk.tell(
+            try desk.report(
                 outcome, "Changed: \(desk.amount(drink.ml)) at \(desk.dateTime(drink.at)), now d\(drink.number).")
         }
     }
@@ -143,10 +143,10 @@ struct Delete: StoreCommand {
 
     func run(_ desk: Desk) throws {
         switch try desk.tracker.delete(name) {
-        case .session(let session): try SessionWords.tell(desk, session, "Deleted \(name).")
+        case .session(let session): try SessionWords.report(desk, session, "Deleted \(name).")
         case .drink(let outcome):
             let drink = outcome.stored
-            try desk.tell(outcome, "Deleted \(desk.amount(drink.ml)) of \(desk.dateTime(drink.at)).")
+            try desk.report(outcome, "Deleted \(desk.amount(drink.ml)) of \(desk.dateTime(drink.at)).")
         }
     }
 }

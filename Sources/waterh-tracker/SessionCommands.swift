@@ -16,7 +16,7 @@ struct DrinkCommand: AskingCommand {
 
     func run(_ desk: Desk) throws {
         let outcome = try desk.tracker.drink(preset: preset, estimate: estimate, at: at.map(desk.tracker.moment))
-        try SessionWords.tell(desk, outcome.session, Self.words(outcome.log, desk))
+        try SessionWords.report(desk, outcome.session, Self.words(outcome.log, desk))
     }
 
     func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) {
@@ -65,7 +65,7 @@ struct Water: AskingCommand {
     func run(_ desk: Desk) throws {
         let outcome = try desk.tracker.water(
             oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at.map(desk.tracker.moment))
-        try SessionWords.tell(desk, outcome.session, Self.words(outcome.log, desk))
+        try SessionWords.report(desk, outcome.session, Self.words(outcome.log, desk))
     }
 
     func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) {
@@ -179,7 +179,7 @@ struct SessionCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
 
         func run(_ desk: Desk) throws {
-            try SessionWords.tell(desk, desk.tracker.keepGoing(), "The session continues.")
+            try SessionWords.report(desk, desk.tracker.keepGoing(), "The session continues.")
         }
     }
 
@@ -197,7 +197,7 @@ struct SessionCommand: ParsableCommand {
 
 enum SessionWords {
     /// Prints the result of a change: the new state of the session.
-    static func tell(_ desk: Desk, _ session: SessionReport, _ words: String) throws {
+    static func report(_ desk: Desk, _ session: SessionReport, _ words: String) throws {
         try desk.say(session) { change(desk, session, words) }
     }
 

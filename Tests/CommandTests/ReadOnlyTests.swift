@@ -137,7 +137,7 @@ import Testing
         _ = try TrackerStore(path: service)
         #expect(try find() == StorePlace(path: service, origin: .service))
         _ = try TrackerStore(path: own)
-        #expect(try find() == StorePlace(path: own, origin: .own, beside: service))
+        #expect(try find() == StorePlace(path: own, origin: .own, serviceStore: service))
         let configuration = try Configuration(text: "store = \"/srv/day.sqlite\"", name: "test")
         #expect(try find(configuration) == StorePlace(path: "/srv/day.sqlite", origin: .configuration))
         #expect(try find(configuration, ["WATERH_STORE": "/e"]) == StorePlace(path: "/e", origin: .environment))

@@ -39,8 +39,8 @@ final class World {
         disconnect()
         central = CentralID("\(connection.id + 1)")
         connection = ObservedConnection(
-            id: connection.id + 1, handle: 0x40, peer: machine.gadget.address,
-            isPeerRandom: machine.gadget.addressType.map { $0 == .random }, isCentral: true)
+            id: connection.id + 1, handle: 0x40, peer: machine.profile.address,
+            isPeerRandom: machine.profile.addressType.map { $0 == .random }, isCentral: true)
         events.append((.connected(connection), []))
         isConnected = true
         feed(.opened(central))

@@ -34,7 +34,7 @@ import Testing
         #expect(Set(listed).count == listed.count, "an id is listed twice")
         #expect(Set(tested).count == tested.count, "an id is tested twice")
         #expect(Set(listed).subtracting(tested).sorted() == [], "ids without a test")
-        #expect(Set(tested).subtracting(listed).sorted() == [], "tests whose id the law does not list")
+        #expect(Set(tested).subtracting(listed).sorted() == [], "tests whose id the specification does not list")
         print("tracker vectors: \(Set(listed).intersection(tested).count) of \(listed.count), \(sentences) sentences")
     }
 }

@@ -44,9 +44,9 @@ package enum ProfileFile {
     /// - Parameter path: the path in error messages.
     package static func decode(_ data: Data, path: String) throws(Failure) -> PeripheralProfile {
         do {
-            let gadget = try JSONDecoder().decode(PeripheralProfile.self, from: data)
-            try gadget.check()
-            return gadget
+            let profile = try JSONDecoder().decode(PeripheralProfile.self, from: data)
+            try profile.check()
+            return profile
         } catch let fault as ProfileError {
             throw Failure(path: path, sentence: fault.description, isBadContent: true)
         } catch let error as DecodingError {
@@ -58,10 +58,10 @@ package enum ProfileFile {
     }
 
     /// Encodes a device profile as JSON with sorted keys.
-    package static func encode(_ gadget: PeripheralProfile) throws -> Data {
+    package static func encode(_ profile: PeripheralProfile) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(gadget) + Data("\n".utf8)
+        return try encoder.encode(profile) + Data("\n".utf8)
     }
 
     private static func words(_ error: DecodingError) -> String {

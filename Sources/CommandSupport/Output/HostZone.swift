@@ -11,7 +11,7 @@ package enum HostZone {
     ) -> String {
         let rule = variable.map { $0.hasPrefix(":") ? String($0.dropFirst()) : $0 } ?? ""
         if !rule.isEmpty, rule != localtime { return name(inVariable: rule) ?? rule }
-        return name(behind: localtime) ?? name(in: timezone) ?? TimeZone.current.identifier
+        return name(ofTarget: localtime) ?? name(in: timezone) ?? TimeZone.current.identifier
     }
 
     /// The zone name in `TZ`: `Europe/Berlin`, or a path into the zone files. A rule such as `CET-1CEST` is not a name.
@@ -24,7 +24,7 @@ package enum HostZone {
     }
 
     /// The zone name in a chain of symbolic links. The first name counts, because zone files link to each other.
-    private static func name(behind link: String) -> String? {
+    private static func name(ofTarget link: String) -> String? {
         var path = link
         for _ in 0..<8 {
             guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { return nil }

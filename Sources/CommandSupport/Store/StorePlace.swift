@@ -12,14 +12,14 @@ package struct StorePlace: Equatable, Sendable {
     package var path: String
     package var origin: Origin
     /// The store of a system service, if there is one in addition to the user's store.
-    package var beside: String?
+    package var serviceStore: String?
     /// The default unit of amounts.
     package var units: AmountUnits?
 
-    package init(path: String, origin: Origin = .flag, beside: String? = nil) {
+    package init(path: String, origin: Origin = .flag, serviceStore: String? = nil) {
         self.path = path
         self.origin = origin
-        self.beside = beside
+        self.serviceStore = serviceStore
     }
 
     /// - Parameters:
@@ -53,7 +53,7 @@ package struct StorePlace: Equatable, Sendable {
         }
         let hasService = isServices(service, isServed)
         if isThere(own) {
-            return StorePlace(path: own, origin: .own, beside: hasService && service != own ? service : nil)
+            return StorePlace(path: own, origin: .own, serviceStore: hasService && service != own ? service : nil)
         }
         if hasService { return StorePlace(path: service, origin: .service) }
         guard !configuration.isHidden || !isServed else {

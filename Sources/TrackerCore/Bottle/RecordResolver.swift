@@ -62,19 +62,19 @@ package struct RecordResolver: Sendable {
     /// Dates one record that was received at `received`. The first stored date is final (A2.5), so the caller only
     /// dates new and quarantined records.
     package func resolve(_ fields: RecordFields, received: Instant, evidence: Evidence = Evidence()) -> Resolution {
-        guard fields.isPossibleInSomeYear else { return doubtful(.impossibleDate) }
+        guard fields.isPossibleInSomeYear else { return unresolved(.impossibleDate) }
         let found: Resolution
         if let year = fields.year {
             let wall = fields.wall(year: year)
-            guard wall.isPossible else { return doubtful(.impossibleDate) }
-            guard Self.plausibleYears.contains(year) else { return doubtful(.implausibleYear, wall) }
+            guard wall.isPossible else { return unresolved(.impossibleDate) }
+            guard Self.plausibleYears.contains(year) else { return unresolved(.implausibleYear, wall) }
             guard let dated = date(wall, received: received, evidence: evidence) else {
-                return doubtful(.implausibleTimestamp, wall)
+                return unresolved(.implausibleTimestamp, wall)
             }
             found = dated
         } else {
             guard let dated = latest(fields, received: received, evidence: evidence) else {
-                return doubtful(.implausibleTimestamp)
+                return unresolved(.implausibleTimestamp)
             }
             found = dated
         }
@@ -118,7 +118,7 @@ package struct RecordResolver: Sendable {
         }
     }
 
-    private func doubtful(_ doubt: Doubt, _ wall: WallTime? = nil) -> Resolution {
+    private func unresolved(_ doubt: Doubt, _ wall: WallTime? = nil) -> Resolution {
         Resolution(wall: wall, instant: nil, rule: .unique, doubt: doubt)
     }
 

@@ -132,8 +132,8 @@ extension Settings {
     ) { settings, text in
         let pieces = text.split(separator: ",", omittingEmptySubsequences: false)
         // A comma between digits can be a decimal comma (8,5 oz). It is ambiguous if only the second part has a unit.
-        let isAmbiguous = zip(pieces, pieces.dropFirst()).contains { before, behind in
-            before.last?.isNumber == true && behind.first?.isNumber == true && behind.last?.isNumber == false
+        let isAmbiguous = zip(pieces, pieces.dropFirst()).contains { before, after in
+            before.last?.isNumber == true && after.first?.isNumber == true && after.last?.isNumber == false
         }
         let parts = pieces.map { Amounts.typed(String($0.trimmingSpaces())) }
         let amounts = isAmbiguous ? [] : parts.compactMap(\.self)

@@ -12,10 +12,10 @@ struct ExchangeIndex: Sendable {
     private var places: [Key: [Int]] = [:]
     private var used: [Key: Int] = [:]
 
-    init(_ gadget: PeripheralProfile) {
+    init(_ profile: PeripheralProfile) {
         var exchanges: [PeripheralProfile.Exchange] = []
         var starts: [Int] = []
-        for conversation in gadget.conversations {
+        for conversation in profile.conversations {
             starts.append(exchanges.count)
             exchanges += conversation.exchanges
         }

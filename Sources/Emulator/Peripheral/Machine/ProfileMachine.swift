@@ -25,7 +25,7 @@ package struct ProfileMachine: PeripheralMachine {
     private static let stall = Duration.seconds(30)
     private static let mostUnknown = 1000
 
-    package let gadget: PeripheralProfile
+    package let profile: PeripheralProfile
     package let mode: Mode
     package let application: GATTApplication
     /// Notes for the user.
@@ -58,18 +58,18 @@ package struct ProfileMachine: PeripheralMachine {
     /// The profile must have passed `check`.
     /// - Parameter distinguishesWrites: whether the link distinguishes writes with and without response. If not, writes
     ///   match both.
-    package init(_ gadget: PeripheralProfile, mode: Mode = .once, distinguishesWrites: Bool = true) {
-        self.gadget = gadget
+    package init(_ profile: PeripheralProfile, mode: Mode = .once, distinguishesWrites: Bool = true) {
+        self.profile = profile
         self.mode = mode
         self.distinguishesWrites = distinguishesWrites
-        (application, remarks) = gadget.application()
-        index = ExchangeIndex(gadget)
-        undeclared = gadget.undeclared
+        (application, remarks) = profile.application()
+        index = ExchangeIndex(profile)
+        undeclared = profile.undeclared
         var properties: [UInt16: CharacteristicProperties] = [:]
         var configurations: [UInt16: UInt16] = [:]
         var uuids: [UInt16: BluetoothUUID] = [:]
         var values: [UInt16: [UInt8]] = [:]
-        for (service, local) in zip(gadget.services, application.services) {
+        for (service, local) in zip(profile.services, application.services) {
             for (characteristic, local) in zip(service.characteristics, local.characteristics) {
                 properties[characteristic.handle] = characteristic.properties
                 values[characteristic.handle] = characteristic.value?.bytes
@@ -265,7 +265,7 @@ package struct ProfileMachine: PeripheralMachine {
                 if let exchange = index.take(key, isLoop: mode == .loop) { return .exchange(exchange) }
             }
             guard mode == .new,
-                let rule = gadget.rules.first(where: { rule in
+                let rule = profile.rules.first(where: { rule in
                     kinds(key.request).contains { rule.fits($0, key.handle, key.value) }
                 })
             else { return nil }
@@ -378,7 +378,7 @@ package struct ProfileMachine: PeripheralMachine {
 
     private mutating func finish(_ player: ValuePlayer, at now: MonotonicInstant) {
         if let pause = player.pause { return play(player.again(at: now.advanced(by: pause))) }
-        guard let then = player.then, let rule = gadget.rules.first(where: { $0.name == then }) else { return }
+        guard let then = player.then, let rule = profile.rules.first(where: { $0.name == then }) else { return }
         play(rule, depth: player.depth + 1, at: now)
     }
 
