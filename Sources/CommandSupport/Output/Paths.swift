@@ -22,9 +22,7 @@ package enum Paths {
     }
 
     /// The instance of `waterh-gateway@.service` that this process runs or queries: `$WATERH_INSTANCE`.
-    package static var instance: String? {
-        ProcessInfo.processInfo.environment["WATERH_INSTANCE"].flatMap { $0.isEmpty ? nil : $0 }
-    }
+    package static var instance: String? { Machine.variable("WATERH_INSTANCE") }
 
     /// The configuration of an instance, `/etc/waterh/NAME.toml`.
     package static func configuration(ofInstance name: String) -> String { "\(systemConfiguration)/\(name).toml" }
@@ -57,9 +55,9 @@ package enum Paths {
     package static func ofSession(_ name: String) -> String {
         if let directory = variable("XDG_RUNTIME_DIR") { return "\(directory)/\(name)" }
         let usual = "\(variable("TMPDIR") ?? "/tmp")/waterh-\(geteuid())"
-        guard !PrivateDirectory.make(usual) else { return "\(usual)/\(name)" }
+        guard !makePrivate(usual) else { return "\(usual)/\(name)" }
         let otherwise = URL(fileURLWithPath: store).deletingLastPathComponent().path + "/run"
-        _ = (try? makeParent(of: otherwise), PrivateDirectory.make(otherwise))
+        _ = (try? makeParent(of: otherwise), makePrivate(otherwise))
         return "\(otherwise)/\(name)"
     }
 
@@ -76,6 +74,17 @@ package enum Paths {
     package static func makeParent(of file: String) throws {
         let parent = URL(fileURLWithPath: file).deletingLastPathComponent()
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+    }
+
+    /// Creates a directory.
+    /// - Returns: whether it exists, is not a link, and was never writable by others.
+    private static func makePrivate(_ path: String) -> Bool {
+        _ = mkdir(path, 0o700)
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+            status.st_mode & 0o022 == 0
+        else { return false }
+        return status.st_mode & 0o077 == 0 || chmod(path, 0o700) == 0
     }
 
     private static var home: String { variable("HOME") ?? NSHomeDirectory() }

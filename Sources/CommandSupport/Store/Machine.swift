@@ -49,7 +49,10 @@ package enum Machine {
         }
     }
 
-    package static func variable(_ name: String) -> String? {
-        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    /// The value of an environment variable. An empty variable counts as unset.
+    package static func variable(
+        _ name: String, in environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> String? {
+        environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 }

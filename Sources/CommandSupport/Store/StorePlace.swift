@@ -47,7 +47,9 @@ package struct StorePlace: Equatable, Sendable {
             Diagnostics.repeatStore(flag)
             return StorePlace(path: flag, origin: .flag)
         }
-        if let path = environment["WATERH_STORE"], !path.isEmpty { return StorePlace(path: path, origin: .environment) }
+        if let path = Machine.variable("WATERH_STORE", in: environment) {
+            return StorePlace(path: path, origin: .environment)
+        }
         if let path = configuration.store ?? configuration.instance.map(Paths.serviceStore(ofInstance:)) {
             return StorePlace(path: path, origin: .configuration)
         }
