@@ -38,41 +38,17 @@ final class ScratchStore {
         store = try TrackerStore(path: scratch.path)
     }
 
-    @Test func `a repeated record is a duplicate, also within a batch`() throws {
-        #expect(try store.append([entry(), entry(ml: 17), entry()]) == [.stored, .stored, .duplicate])
-        #expect(try store.append([entry(ml: 17), entry(ml: 18)]) == [.duplicate, .stored])
-        #expect(try store.journalCounts() == JournalCounts(drinks: 3, notDrinks: 0, quarantined: 0))
-    }
-
-    @Test func `bytes of unknown meaning do not make another drink`() throws {
-        #expect(try store.append([entry(), entry(tail: 9)]) == [.stored, .duplicate])
-    }
-
-    @Test func `a drink and a bookkeeping entry of one second are two records`() throws {
-        let flagged = entry(verdict: .notADrink(reason: "flag"))
-        #expect(try store.append([entry(), flagged, flagged]) == [.stored, .stored, .duplicate])
-        #expect(try store.journalCounts() == JournalCounts(drinks: 1, notDrinks: 1, quarantined: 0))
-    }
-
-    @Test func `records of two bottles do not collide`() throws {
-        #expect(try store.append([entry("b1"), entry("b2"), entry("b1")]) == [.stored, .stored, .duplicate])
-    }
-
-    @Test func `a quarantined record leaves quarantine when it gets a date`() throws {
+    @Test func `records are counted by verdict`() throws {
         let waiting = entry(verdict: .quarantined(reason: "implausibleTimestamp"))
-        let other = entry(tail: 1, verdict: .quarantined(reason: "implausibleTimestamp"))
-        #expect(try store.append([waiting, other, waiting]) == [.stored, .stored, .waiting])
+        let impossible = entry(second: 20, verdict: .quarantined(reason: "impossibleDate"), hasWall: false)
+        let flagged = entry(second: 30, verdict: .notADrink(reason: "flag"))
+        #expect(
+            try store.append([entry(ml: 17), waiting, impossible, impossible, flagged]) == [
+                .stored, .stored, .stored, .waiting, .stored,
+            ])
+        #expect(try store.journalCounts() == JournalCounts(drinks: 1, notDrinks: 1, quarantined: 2))
         #expect(try store.append([entry()]) == [.promoted])
-        #expect(try store.append([entry(), waiting]) == [.duplicate, .duplicate])
-        // The second row differs only in unknown bytes: it is the same drink, which is already stored.
-        #expect(try store.append([entry(tail: 1)]) == [.duplicate])
-        #expect(try store.journalCounts() == JournalCounts(drinks: 1, notDrinks: 0, quarantined: 0))
-    }
-
-    @Test func `records with impossible dates are kept by their bytes`() throws {
-        let impossible = entry(verdict: .quarantined(reason: "impossibleDate"), hasWall: false)
-        #expect(try store.append([impossible, impossible]) == [.stored, .waiting])
-        #expect(try store.journalCounts() == JournalCounts(drinks: 0, notDrinks: 0, quarantined: 1))
+        #expect(try store.journalCounts() == JournalCounts(drinks: 2, notDrinks: 1, quarantined: 1))
     }
 
     @Test func `stored records are visible to other processes at once`() throws {
