@@ -187,7 +187,7 @@ enum OutboxWriter {
             object[column] = .column(JSONScalar(value))
         }
         if case .user = entity {
-            object["updatedAt"] = .column(.integer(updatedAt.milliseconds))
+            object["updatedAt"] = .column(JSONScalar(updatedAt.databaseValue))
             object["settings"] = .settings(synchronised(try SettingTable.settings(db)))
         }
         let encoder = JSONEncoder()
@@ -209,53 +209,34 @@ private enum PayloadValue: Encodable {
 }
 
 /// A column's value in JSON. Flags are 0 and 1, as they are stored.
-enum JSONScalar: Codable {
-    case null
-    case integer(Int64)
-    case number(Double)
-    case text(String)
+struct JSONScalar: Codable {
+    let value: DatabaseValue
 
-    init(_ value: DatabaseValue) {
-        switch value.storage {
-        case .null: self = .null
-        case .int64(let value): self = .integer(value)
-        case .double(let value): self = .number(value)
-        case .string(let value): self = .text(value)
-        case .blob(let value): self = .text(value.base64EncodedString())
-        }
-    }
+    init(_ value: DatabaseValue) { self.value = value }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        switch self {
+        switch value.storage {
         case .null: try container.encodeNil()
-        case .integer(let value): try container.encode(value)
-        case .number(let value): try container.encode(value)
-        case .text(let value): try container.encode(value)
+        case .int64(let value): try container.encode(value)
+        case .double(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .blob(let value): try container.encode(value.base64EncodedString())
         }
     }
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .integer(value ? 1 : 0)
-        } else if let value = try? container.decode(Int64.self) {
-            self = .integer(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
+            value = .null
+        } else if let flag = try? container.decode(Bool.self) {
+            value = (flag ? 1 : 0).databaseValue
+        } else if let integer = try? container.decode(Int64.self) {
+            value = integer.databaseValue
+        } else if let number = try? container.decode(Double.self) {
+            value = number.databaseValue
         } else {
-            self = .text(try container.decode(String.self))
-        }
-    }
-
-    var databaseValue: DatabaseValue {
-        switch self {
-        case .null: .null
-        case .integer(let value): value.databaseValue
-        case .number(let value): value.databaseValue
-        case .text(let value): value.databaseValue
+            value = try container.decode(String.self).databaseValue
         }
     }
 }

@@ -136,18 +136,19 @@ extension TrackerStore {
             var outcome = MergeOutcome()
             var sessions = Set<String>()
             for element in elements {
-                guard case .row(let row) = element else {
+                guard let row = element.columns else {
                     outcome.refuse(entity, "", "not an object of plain values")
                     continue
                 }
-                var id = ""
-                if case .text(let text) = row["id"], RemoteRow.isName(text) { id = text }
+                let id = String.fromDatabaseValue(row["id"] ?? .null).flatMap { RemoteRow.isName($0) ? $0 : nil } ?? ""
                 do {
                     // A savepoint per row, so that an invalid one does not affect others.
                     try db.inSavepoint {
                         if try take(row, entity, context.now, db) {
                             outcome.taken += 1
-                            if case .text(let session) = row["sessionId"] { sessions.insert(session) }
+                            if let session = String.fromDatabaseValue(row["sessionId"] ?? .null) {
+                                sessions.insert(session)
+                            }
                             if entity == .logEntry { try countWater(id, context, db) }
                         } else {
                             outcome.kept += 1
@@ -173,7 +174,7 @@ extension TrackerStore {
             ? "another session is active" : "it breaks a rule of the store (\(error.message ?? "constraint"))"
     }
 
-    private func take(_ row: [String: JSONScalar], _ entity: RemoteEntity, _ now: Instant, _ db: Database) throws
+    private func take(_ row: [String: DatabaseValue], _ entity: RemoteEntity, _ now: Instant, _ db: Database) throws
         -> Bool
     {
         let remote = try RemoteRow(row, entity, now: now, db)
@@ -182,7 +183,7 @@ extension TrackerStore {
         let id = remote.id
         // Absent keys keep their value, so that an older server need not support every column.
         let columns = entity.columns.map(\.key).filter { row[$0] != nil } + ["updatedAt", "deviceId"]
-        let values = columns.map { row[$0]?.databaseValue ?? .null }
+        let values = columns.map { row[$0] ?? .null }
         // A preset without a position is the last one.
         let isLast = entity == .preset && row["position"] == nil
         try db.run(
@@ -196,14 +197,12 @@ extension TrackerStore {
 }
 
 /// A row in the JSON of the server.
-enum RemoteElement: Decodable {
-    case row([String: JSONScalar])
-    /// The element is not an object of plain values.
-    case other
+struct RemoteElement: Decodable {
+    /// `nil` if the element is not an object of plain values.
+    let columns: [String: DatabaseValue]?
 
     init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let row = try? container.decode([String: JSONScalar].self) { self = .row(row) } else { self = .other }
+        columns = (try? decoder.singleValueContainer().decode([String: JSONScalar].self))?.mapValues(\.value)
     }
 }
 
@@ -218,34 +217,30 @@ struct RemoteRow {
     let id: String
     let stamp: WriteStamp
     private let stored: Row?
-    private let arriving: [String: JSONScalar]
+    private let arriving: [String: DatabaseValue]
     private let now: Instant
 
     /// The maximum lead of another device's clock, in seconds.
     static let aheadSeconds = RecordResolver.aheadSeconds
 
-    init(_ row: [String: JSONScalar], _ entity: RemoteEntity, now: Instant, _ db: Database) throws {
+    init(_ row: [String: DatabaseValue], _ entity: RemoteEntity, now: Instant, _ db: Database) throws {
         arriving = row
         self.now = now
-        guard case .text(let id) = row["id"], Self.isName(id) else {
+        guard let id = String.fromDatabaseValue(row["id"] ?? .null), Self.isName(id) else {
             throw UnfitRow("its id must be a text of 1 to 200 printable characters")
         }
         self.id = id
         stored = try Row.fetchOne(db, sql: "SELECT * FROM \(entity.table) WHERE id = ?", arguments: [id])
-        guard case .text(let device) = row["deviceId"], Self.isName(device) else {
+        guard let device = String.fromDatabaseValue(row["deviceId"] ?? .null), Self.isName(device) else {
             throw UnfitRow("its deviceId must be a text of 1 to 200 printable characters")
         }
-        if let deleted = row["deleted"] {
-            try ColumnRule.required(.flag).check("deleted", deleted.databaseValue, now: now)
-        }
-        let updatedAt = row["updatedAt"]?.databaseValue ?? .null
+        if let deleted = row["deleted"] { try ColumnRule.required(.flag).check("deleted", deleted, now: now) }
+        let updatedAt = row["updatedAt"] ?? .null
         try ColumnRule.time.check("updatedAt", updatedAt, now: now)
         guard let written = Instant.fromDatabaseValue(updatedAt) else {
             throw UnfitRow("updatedAt must be milliseconds since 1970")
         }
-        var isDeleted = false
-        if case .integer(1) = row["deleted"] { isDeleted = true }
-        stamp = WriteStamp(updatedAt: written, device: device, isDeleted: isDeleted)
+        stamp = WriteStamp(updatedAt: written, device: device, isDeleted: row["deleted"] == 1.databaseValue)
     }
 
     /// The stamp of the stored row; `nil` for a new row.
@@ -310,7 +305,7 @@ struct RemoteRow {
 
     /// The new value of a column. If the key is absent, the stored value.
     private func value(_ column: String) -> DatabaseValue {
-        if let scalar = arriving[column] { return scalar.databaseValue }
+        if let value = arriving[column] { return value }
         guard let stored, stored.hasColumn(column) else { return .null }
         return stored[column]
     }
