@@ -300,16 +300,22 @@ import TrackerService
         await second.stop()
     }
 
+    /// The buttons of the first notification that the server received.
+    private func buttons(_ peer: WebPeer) async throws -> [[String: String]] {
+        let actions = try #require(try await peer.seen().first?.json["actions"] as? [[String: Any]])
+        return actions.compactMap { action in
+            let body = action["body"] as? String ?? ""
+            return (try? JSONSerialization.jsonObject(with: Data(body.utf8))) as? [String: String]
+        }
+    }
+
     /// The key of one notification is valid for its buttons, each once, for a day.
     @Test func `notification buttons act`() async throws {
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
         rig.start()
         #expect(await rig.tells(notice(1)))
-        let action = try #require((try await peer.seen().first?.json["actions"] as? [[String: Any]])?.first)
-        let body = try #require(
-            (action["body"] as? String).flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) }
-                as? [String: String])
+        let body = try #require(try await buttons(peer).first)
         let (name, key) = (
             try #require(body["action"].flatMap(NotificationAction.init(rawValue:))), try #require(body["key"])
         )
@@ -330,10 +336,7 @@ import TrackerService
         rig.lead.withLock { $0 = 365 * 86_400 }
         rig.start()
         #expect(await rig.tells(notice(1)))
-        let action = try #require((try await peer.seen().first?.json["actions"] as? [[String: Any]])?.first)
-        let body = try #require(
-            (action["body"] as? String).flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) }
-                as? [String: String])
+        let body = try #require(try await buttons(peer).first)
         let key = try #require(body["key"])
         rig.lead.withLock { $0 = 0 }
         #expect(try rig.desk().press(.logCup, withKey: key) == true)
@@ -349,12 +352,7 @@ import TrackerService
         _ = try rig.desk().startSession()
         rig.start()
         #expect(await rig.tells(notice(1, .waterlineAbandoned, "Session", "End it?")))
-        let actions = try #require(try await peer.seen().first?.json["actions"] as? [[String: Any]])
-        let keys = actions.compactMap {
-            (($0["body"] as? String).flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) }
-                as? [String: String])?["key"]
-        }
-        let key = try #require(keys.first)
+        let key = try #require(try await buttons(peer).first?["key"])
         _ = try rig.desk().endSession()
         rig.lead.withLock { $0 = 60 }
         _ = try rig.desk().startSession()
