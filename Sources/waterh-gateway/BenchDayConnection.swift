@@ -51,13 +51,13 @@ actor BenchDayConnection {
         self.table = table
         let serial = await text(table.serialNumber)
         let name = await text(table.deviceName)
-        try await request(.subscribe(handle: table.response.handle), "the subscription was not answered") {
+        try await request(.subscribe(handle: table.response), "the subscription was not answered") {
             if case .subscribed = $0 { () } else { nil }
         }
         return (serial, name)
     }
 
-    func readResponse() async throws -> [UInt8] { if let table { try await read(table.response.handle) } else { [] } }
+    func readResponse() async throws -> [UInt8] { if let table { try await read(table.response) } else { [] } }
 
     private func text(_ handle: UInt16?) async -> String? {
         guard let handle, let bytes = try? await read(handle) else { return nil }
@@ -73,7 +73,7 @@ actor BenchDayConnection {
     func write(_ bytes: [UInt8]) async throws {
         guard let table else { return }
         try await request(
-            .write(handle: table.command.handle, value: bytes, withResponse: table.commandWithResponse),
+            .write(handle: table.command, value: bytes, withResponse: table.commandWithResponse),
             "the write was not answered"
         ) {
             if case .wrote = $0 { () } else { nil }
@@ -95,8 +95,7 @@ actor BenchDayConnection {
     /// The values of the response characteristic since `start`.
     func values(since start: MonotonicInstant) -> [BenchDayRecordedStep.Value] {
         events.compactMap { seen in
-            guard seen.at >= start, case .notification(let handle, let bytes) = seen.event,
-                handle == table?.response.handle
+            guard seen.at >= start, case .notification(let handle, let bytes) = seen.event, handle == table?.response
             else { return nil }
             return .init(after: start.duration(to: seen.at), bytes: bytes)
         }

@@ -29,7 +29,7 @@ import Testing
 
     private static let isIn2026 = Calendar.current.component(.year, from: Date()) == 2026
 
-    /// The answers of a bottle without faults. In 2026 the year and the strict dialect's constant are the same byte.
+    /// The answers of a bottle without faults. In 2026 the year and the constant of the strict dialect are the same byte.
     private static let usual = [
         "byte-0": isIn2026 ? "unknown" : "yes", "replay": "yes", "acknowledge-without-dump": "no",
         "acknowledge-one": "yes",

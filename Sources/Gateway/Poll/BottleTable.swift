@@ -6,16 +6,15 @@ import BottleProtocol
 /// Other devices also use UUIDs such as FFE0, so the characteristics must have the properties of the profile.
 package struct BottleTable: Hashable, Sendable {
     package let profile: BottleProfile
-    package let command: RemoteCharacteristic
-    package let response: RemoteCharacteristic
+    package let command: UInt16
+    package let commandWithResponse: Bool
+    package let response: UInt16
+    let responseNotifies: Bool
+    /// Whether responses can be read, as in the draft profile.
+    let responseReads: Bool
     /// The handles of Device Name (2A00) and Serial Number String (2A25), if readable.
     package let deviceName: UInt16?
     package let serialNumber: UInt16?
-
-    package var commandWithResponse: Bool { command.properties.contains(.write) }
-    var responseNotifies: Bool { !response.properties.isDisjoint(with: [.notify, .indicate]) }
-    /// Whether responses can be read, as in the draft profile.
-    var responseReads: Bool { profile == .draft && response.properties.contains(.read) }
 
     package struct NoBottle: Error, Hashable, Sendable {
         package let sentence: String
@@ -58,7 +57,12 @@ package struct BottleTable: Hashable, Sendable {
             let what = isDraft ? "can neither notify nor be read" : "cannot notify"
             throw NoBottle(sentence: "\(BluetoothUUID(responseName)) \(what)")
         }
-        (self.profile, self.command, self.response) = (profile, command, response)
+        self.profile = profile
+        self.command = command.handle
+        commandWithResponse = command.properties.contains(.write)
+        self.response = response.handle
+        responseNotifies = notifying != nil
+        responseReads = isDraft && response.properties.contains(.read)
         deviceName = offered(0x2A00, in: 0x1800).first { $0.properties.contains(.read) }?.handle
         serialNumber = offered(0x2A25, in: 0x180A).first { $0.properties.contains(.read) }?.handle
     }

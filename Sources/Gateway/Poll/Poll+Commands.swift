@@ -66,7 +66,7 @@ extension Poll {
     mutating func write(_ bytes: [UInt8]) {
         guard let table = state.session?.table else { return }
         state.session?.writesUnderWay += 1
-        perform(.write(handle: table.command.handle, value: bytes, withResponse: table.commandWithResponse))
+        perform(.write(handle: table.command, value: bytes, withResponse: table.commandWithResponse))
     }
 
     mutating func answered(_ event: CentralEvent) throws {
@@ -77,7 +77,7 @@ extension Poll {
         case .writeFailed(_, let error):
             guard let session = noteWrite(), error.code != .disconnected else { return }
             try writeFailed(error, session)
-        case .read(let handle, let value) where handle == state.session?.table?.response.handle:
+        case .read(let handle, let value) where handle == state.session?.table?.response:
             try fetched(value)
         case .readFailed(_, let error):
             guard case .fetching? = state.reader?.stage, error.code != .disconnected else { return }

@@ -41,7 +41,7 @@ extension Poll {
             arrival.last = now
             write(reader.question.encoded)
         case .fetch:
-            if let table = session.table { perform(.read(handle: table.response.handle)) }
+            if let table = session.table { perform(.read(handle: table.response)) }
         case .done:
             try flushAssembler()
             if case .reading(let session, let reader) = state { try finishReading(session, reader) }

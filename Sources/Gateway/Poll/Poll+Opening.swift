@@ -128,7 +128,7 @@ extension Poll {
         guard let table = session.table, table.responseNotifies, !session.isSubscribed else {
             return try command(session, isSubscribed: session.isSubscribed)
         }
-        request(.subscribe(handle: table.response.handle), session, .subscribing)
+        request(.subscribe(handle: table.response), session, .subscribing)
     }
 
     private func isNamed(_ identity: String) -> Bool {
@@ -269,7 +269,7 @@ extension Poll {
             state = .over
             return .lost
         case .mtuChanged(let size): session.mtu = size
-        case .notification(let handle, let value) where handle == session.table?.response.handle:
+        case .notification(let handle, let value) where handle == session.table?.response:
             // Log bytes without a current request belong to an earlier request.
             if (try? Frame(decoding: value))?.operation != .report { session.log.isBehind = true }
             state = .held(session)

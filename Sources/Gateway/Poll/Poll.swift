@@ -168,7 +168,7 @@ package struct Poll: Sendable {
             if state.session != nil { try lose(error) }
         case (_, .mtuChanged(let size)): state.session?.mtu = size
         case (_, .notification(let handle, let value)):
-            if handle == state.session?.table?.response.handle { try receive(value) }
+            if handle == state.session?.table?.response { try receive(value) }
         case (.opening(let session, let opening, _), _): try opened(session, opening, event)
         default: try answered(event)
         }
