@@ -1,5 +1,5 @@
 import Bluetooth
-import Gateway
+import BottleProtocol
 
 /// One connection to the bottle. It writes requests, and stores every event with its time.
 actor BenchDayConnection {
@@ -11,7 +11,9 @@ actor BenchDayConnection {
     private var failure: LinkError?
     private var pump: Task<Void, Never>?
     private(set) var mtu: Int?
-    private(set) var table: BottleTable?
+    private(set) var profile: BottleProfile?
+    private var command: RemoteCharacteristic?
+    private var response: RemoteCharacteristic?
 
     /// The maximum number of stored notifications and advertisements, so that a bottle cannot fill the memory.
     private static let limit = 10_000
@@ -42,39 +44,41 @@ actor BenchDayConnection {
         let services = try await request(.discover, "the table was not read") {
             if case .discovered(let services) = $0 { services } else { nil }
         }
-        let table: BottleTable
-        do {
-            table = try BottleTable.find(in: services)
-        } catch {
-            throw LinkError(.protocolViolation, "It is not a bottle: \(error.sentence)")
+        let all = services.flatMap(\.characteristics)
+        func find(_ uuid: UInt16) -> RemoteCharacteristic? { all.first { $0.uuid == BluetoothUUID(uuid) } }
+        for candidate in [BottleProfile.retail, .draft] where response == nil {
+            guard let command = find(candidate.commandCharacteristic),
+                let response = find(candidate.responseCharacteristic)
+            else { continue }
+            (profile, self.command, self.response) = (candidate, command, response)
         }
-        self.table = table
-        let serial = await text(table.serialNumber)
-        let name = await text(table.deviceName)
-        try await request(.subscribe(handle: table.response), "the subscription was not answered") {
+        guard let response else {
+            throw LinkError(.protocolViolation, "It does not have a bottle's characteristics.")
+        }
+        var texts: [String?] = []
+        for uuid: UInt16 in [0x2A25, 0x2A00] {
+            let bytes = if let found = find(uuid) { try? await read(found) } else { [UInt8]?.none }
+            texts.append(bytes.flatMap { String(validating: $0, as: UTF8.self) })
+        }
+        try await request(.subscribe(handle: response.handle), "the subscription was not answered") {
             if case .subscribed = $0 { () } else { nil }
         }
-        return (serial, name)
+        return (texts[0], texts[1])
     }
 
-    func readResponse() async throws -> [UInt8] { if let table { try await read(table.response) } else { [] } }
+    func readResponse() async throws -> [UInt8] { if let response { try await read(response) } else { [] } }
 
-    private func text(_ handle: UInt16?) async -> String? {
-        guard let handle, let bytes = try? await read(handle) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private func read(_ handle: UInt16) async throws -> [UInt8] {
-        try await request(.read(handle: handle), "the read was not answered") {
-            if case .read(handle, let value) = $0 { value } else { nil }
+    private func read(_ target: RemoteCharacteristic) async throws -> [UInt8] {
+        try await request(.read(handle: target.handle), "the read was not answered") {
+            if case .read(target.handle, let value) = $0 { value } else { nil }
         }
     }
 
     func write(_ bytes: [UInt8]) async throws {
-        guard let table else { return }
+        guard let command else { return }
+        let withResponse = !command.properties.contains(.writeWithoutResponse)
         try await request(
-            .write(handle: table.command, value: bytes, withResponse: table.commandWithResponse),
-            "the write was not answered"
+            .write(handle: command.handle, value: bytes, withResponse: withResponse), "the write was not answered"
         ) {
             if case .wrote = $0 { () } else { nil }
         }
@@ -95,7 +99,7 @@ actor BenchDayConnection {
     /// The values of the response characteristic since `start`.
     func values(since start: MonotonicInstant) -> [BenchDayRecordedStep.Value] {
         events.compactMap { seen in
-            guard seen.at >= start, case .notification(let handle, let bytes) = seen.event, handle == table?.response
+            guard seen.at >= start, case .notification(let handle, let bytes) = seen.event, handle == response?.handle
             else { return nil }
             return .init(after: start.duration(to: seen.at), bytes: bytes)
         }

@@ -134,7 +134,7 @@ actor BenchDaySession {
             (record.identity, record.name) = (found.address?.description ?? serial, found.name ?? name)
             peer = found.peer
         }
-        (record.profile, record.mtu) = (await bottle.table?.profile, await bottle.mtu)
+        (record.profile, record.mtu) = (await bottle.profile, await bottle.mtu)
     }
 
     // MARK: - One step

@@ -33,6 +33,30 @@ import TrackerCore
         #expect(report.failure == nil && report.acknowledged == 6, "\(report)")
     }
 
+    @Test(arguments: [true, false]) func `a poll tries each of two characteristics of one UUID`(isFirstAlive: Bool)
+        throws
+    {
+        let dead: UInt16 = 0x41
+        let peer = Odd { answers, request in
+            guard case .discover = request else {
+                guard case .subscribe(dead) = request else { return answers }
+                return [(.milliseconds(1), .subscribed(handle: dead))]
+            }
+            return answers.map { answer in
+                guard case .discovered(var services) = answer.event else { return answer }
+                let index = services.count - 1
+                let twin = RemoteCharacteristic(
+                    uuid: services[index].characteristics[0].uuid, handle: dead, properties: [.notify])
+                services[index].characteristics.insert(twin, at: isFirstAlive ? 1 : 0)
+                return (answer.after, .discovered(services))
+            }
+        }
+        var rig = EngineRig(options: options(), peer: peer, start: evening)
+        let report = try rig.run()
+        #expect(report.failure == nil && report.acknowledged == 6, "\(report)")
+        #expect(rig.peer.bottle.connections == (isFirstAlive ? 1 : 2))
+    }
+
     @Test func `a poll reports amounts that a dialect reads from one byte only`() throws {
         let wide = record(minute: 1, amount: 302)
         var rig = EngineRig(

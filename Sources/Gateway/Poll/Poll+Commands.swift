@@ -114,6 +114,7 @@ extension Poll {
         switch state {
         case .acknowledging: return try acknowledgementRefused(session)
         case .commanding(_, let step, let exchange):
+            if takeOtherWay(error, session) { return write(exchange.command.encoded) }
             if case .send(let command) = step {
                 report.answers.append(CommandAnswer(command: command, sent: false))
             } else {
@@ -122,6 +123,8 @@ extension Poll {
             var session = session
             session.steps.removeAll { if case .set = $0 { true } else { false } }
             return try advance(session)
+        case .reading(_, let reader):
+            if takeOtherWay(error, session) { return write(reader.question.encoded) }
         default: break
         }
         guard error.code == .refused else { return try lose(error) }
@@ -130,6 +133,16 @@ extension Poll {
             PollFailure(
                 .unexpectedResponse, "the command characteristic rejects writes that it offers: \(error.sentence)",
                 linkError: .refused))
+    }
+
+    /// Uses the other kind of write, because a bottle may offer both kinds and reject one.
+    private mutating func takeOtherWay(_ error: LinkError, _ session: Session) -> Bool {
+        guard error.code == .refused, let table = session.table, table.commandBothWays, table.commandWithResponse else {
+            return false
+        }
+        state.session?.table?.handles.commandWithResponse = false
+        state.session?.table?.handles.commandBothWays = false
+        return true
     }
 
     // MARK: - Answers of the bottle

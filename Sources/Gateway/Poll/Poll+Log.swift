@@ -423,6 +423,12 @@ extension Poll {
             let note = "the bottle did not confirm the last acknowledgement"
             return try finishLog(session, note: unverified.isEmpty ? nil : note)
         }
+        if candidate + 1 < session.candidates {
+            candidate += 1
+            return try lose(
+                LinkError(.timeout, "The bottle did not answer on the first of its characteristics.", isTransient: true)
+            )
+        }
         if session.isResumed {
             return try lose(
                 LinkError(.timeout, "The bottle did not answer on the connection that was kept.", isTransient: true))

@@ -52,7 +52,9 @@ extension Poll {
     private mutating func discovered(_ services: [RemoteService], _ session: Session) throws {
         var session = session
         do {
-            session.table = try BottleTable.find(in: services)
+            let tables = try BottleTable.all(in: services)
+            session.table = tables[candidate % tables.count]
+            session.candidates = tables.count
         } catch {
             return try rejectServices(error)
         }
@@ -228,7 +230,7 @@ extension Poll {
 
     mutating func resume(_ held: Poll) {
         state = held.state
-        (seen, serialNumber) = (held.seen, held.serialNumber)
+        (seen, serialNumber, candidate) = (held.seen, held.serialNumber, held.candidate)
         (report.name, report.model, report.profile) = (held.report.name, held.report.model, held.report.profile)
         (report.identity, report.bottle) = (held.report.identity, held.report.bottle)
     }

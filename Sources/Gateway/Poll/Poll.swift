@@ -52,6 +52,8 @@ package struct Poll: Sendable {
     var neighbours = Neighbours()
     var seen: Advertisement?
     var serialNumber: String?
+    /// The records of the last acknowledgement, until a reading verifies it.
+    var candidate = 0
     var hasAnswered = false
     var memory = BottleMemory()
     var trust = ClockTrust.untrusted("the log was not read")

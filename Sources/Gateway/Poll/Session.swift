@@ -24,6 +24,8 @@ struct Session: Sendable {
     let peer: PeerID
     var mtu: Int
     var table: BottleTable?
+    /// The number of characteristic pairs that could be the bottle's.
+    var candidates = 1
     var isSubscribed = false
     /// Whether the connection was kept from an earlier poll. It may be dead without an error.
     var isResumed = false

@@ -1,0 +1,112 @@
+/// A discovered characteristic with a 16-bit UUID.
+package struct OfferedCharacteristic: Hashable, Sendable {
+    /// The 16-bit UUID of its service.
+    package var service: UInt16
+    package var uuid: UInt16
+    package var handle: UInt16
+    /// The properties bit field (Core 5.4, Vol 3 Part G, 3.3.1.1).
+    package var properties: UInt8
+
+    package init(service: UInt16, uuid: UInt16, handle: UInt16, properties: UInt8) {
+        self.service = service
+        self.uuid = uuid
+        self.handle = handle
+        self.properties = properties
+    }
+
+    var canBeRead: Bool { properties & 0x02 != 0 }
+    var takesWritesWithoutResponse: Bool { properties & 0x04 != 0 }
+    var takesWrites: Bool { properties & 0x08 != 0 }
+    /// Whether it supports notifications or indications.
+    var notifies: Bool { properties & 0x30 != 0 }
+}
+
+/// The profile of a bottle and its handles (protocol spec P1.1).
+///
+/// Other devices also use UUIDs such as FFE0, so the characteristics must have the properties of the profile.
+package struct ProfileHandles: Hashable, Sendable {
+    package var profile: BottleProfile
+    package var command: UInt16
+    package var commandWithResponse: Bool
+    /// Whether the command characteristic supports both kinds of writes.
+    package var commandBothWays: Bool
+    package var response: UInt16
+    package var responseNotifies: Bool
+    /// Whether responses can be read, as in the draft profile.
+    package var responseReads: Bool
+
+    /// The table does not match any profile.
+    package struct NoBottle: Error, Hashable, Sendable {
+        /// One sentence per profile, the retail profile first.
+        package var reasons: [String]
+    }
+
+    /// Prefers the retail profile if both match.
+    package init(matching offered: [OfferedCharacteristic]) throws(NoBottle) {
+        self = try Self.all(matching: offered)[0]
+    }
+
+    /// All usable pairs of characteristics, the most likely first; never empty. A table can have a characteristic
+    /// twice, and only one of them might work.
+    package static func all(matching offered: [OfferedCharacteristic]) throws(NoBottle) -> [ProfileHandles] {
+        var reasons: [String] = []
+        for profile in [BottleProfile.retail, .draft] {
+            let commands = offered.filter {
+                $0.service == profile.commandService && $0.uuid == profile.commandCharacteristic
+            }
+            let responses = offered.filter {
+                $0.service == profile.responseService && $0.uuid == profile.responseCharacteristic
+            }
+            var found: [ProfileHandles] = []
+            do {
+                found = [try Self(profile, commands, responses)]
+            } catch {
+                reasons += error.reasons
+                continue
+            }
+            for command in commands {
+                for response in responses {
+                    if let other = try? Self(profile, [command], [response]), !found.contains(other) {
+                        found.append(other)
+                    }
+                }
+            }
+            return found
+        }
+        throw NoBottle(reasons: reasons)
+    }
+
+    private init(
+        _ profile: BottleProfile, _ commands: [OfferedCharacteristic], _ responses: [OfferedCharacteristic]
+    ) throws(NoBottle) {
+        let commandName = Self.text(profile.commandCharacteristic)
+        let responseName = Self.text(profile.responseCharacteristic)
+        guard !commands.isEmpty else {
+            throw NoBottle(reasons: ["the \(profile.rawValue) profile's \(commandName) is missing"])
+        }
+        guard !responses.isEmpty else {
+            throw NoBottle(reasons: ["the \(profile.rawValue) profile's \(responseName) is missing"])
+        }
+        guard let command = commands.first(where: { $0.takesWrites || $0.takesWritesWithoutResponse }) else {
+            throw NoBottle(reasons: ["\(commandName) cannot be written"])
+        }
+        let notifying = responses.first { $0.notifies }
+        let reading = profile == .draft ? responses.first { $0.canBeRead } : nil
+        guard let response = notifying ?? reading else {
+            throw NoBottle(reasons: [
+                "\(responseName) \(profile == .draft ? "can neither notify nor be read" : "cannot notify")"
+            ])
+        }
+        self.profile = profile
+        self.command = command.handle
+        commandWithResponse = command.takesWrites
+        commandBothWays = command.takesWrites && command.takesWritesWithoutResponse
+        self.response = response.handle
+        responseNotifies = notifying != nil
+        responseReads = profile == .draft && response.canBeRead
+    }
+
+    private static func text(_ uuid: UInt16) -> String {
+        hexText([UInt8(uuid >> 8), UInt8(truncatingIfNeeded: uuid)]).filter { $0 != " " }
+    }
+}
