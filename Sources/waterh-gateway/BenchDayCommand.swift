@@ -33,11 +33,7 @@ struct BenchDayCommand: AsyncParsableCommand {
             valueName: "file"), completion: .file())
     var store: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Configuration in TOML (default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml)",
-            valueName: "file"),
-        completion: .file())
+    @Option(help: .configuration, completion: .file())
     var config: String?
 
     @Option(

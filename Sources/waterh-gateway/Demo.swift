@@ -27,7 +27,7 @@ struct Demo: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Control socket for waterh-emulator control (default: its default)", valueName: "unix:PATH"
+            "Control socket (default: that of waterh-emulator control)", valueName: "unix:PATH"
         ))
     var control: ControlPath?
 

@@ -13,7 +13,7 @@ struct Invite: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: LocationOptions
 
     @Option(help: "Scope: read, log, control or admin, each with the ones before it (default: control)")
     var scope: String?
@@ -81,7 +81,7 @@ struct Invitation: Decodable {
     private enum CodingKeys: CodingKey { case code, seconds, urls, localUrl }
 
     /// Requests a code from the service of the store.
-    static func make(_ place: StoreOptions, scope: String, label: String) throws -> Invitation {
+    static func make(_ place: LocationOptions, scope: String, label: String) throws -> Invitation {
         let store = try place.place(try Configuration.load(place.config))
         let path = ServiceSocket.path(forStore: store.path)
         let data: Data

@@ -14,7 +14,7 @@ struct Open: ParsableCommand {
             """
     )
 
-    @OptionGroup var place: StoreOptions
+    @OptionGroup var place: LocationOptions
 
     @Option(help: ArgumentHelp("Base address of the page, for proxies and mapped ports", valueName: "base"))
     var url: String?

@@ -91,25 +91,6 @@ struct LinkOptions: ParsableArguments {
     var wantedBottle: String? { Configuration().bottle(flag: bottle) }
 }
 
-struct LocationOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Store (default: $WATERH_STORE, else waterh.toml, else ~/.local/state/waterh/waterh.sqlite)",
-            valueName: "file"), completion: .file())
-    var store: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Configuration in TOML (default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml)",
-            valueName: "file"),
-        completion: .file())
-    var config: String?
-
-    func place(_ file: Configuration) throws -> StorePlace { try StorePlace.find(store, file) }
-
-    func namedZone(_ file: Configuration) -> String? { file.zone(flag: nil) }
-}
-
 struct StoreOptions: ParsableArguments {
     @OptionGroup var location: LocationOptions
 

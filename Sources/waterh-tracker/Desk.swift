@@ -6,25 +6,8 @@ import Store
 import TrackerCore
 import TrackerService
 
-struct PlaceOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            """
-            Store file (default: $WATERH_STORE, else store in waterh.toml, else ~/.local/state/waterh/waterh.sqlite)
-            """,
-            valueName: "file"), completion: .file())
-    var store: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Configuration file (default: ~/.config/waterh/waterh.toml, else /etc/waterh/waterh.toml)",
-            valueName: "file"
-        ), completion: .file())
-    var config: String?
-}
-
 struct StoreOptions: ParsableArguments {
-    @OptionGroup var location: PlaceOptions
+    @OptionGroup var location: LocationOptions
 
     @Option(
         help: ArgumentHelp(

@@ -15,7 +15,7 @@ struct Agent: AsyncParsableCommand {
             notifications and passes presses of their buttons on. It waits for the service and for a notification \
             server.
             """)
-    @OptionGroup var options: PlaceOptions
+    @OptionGroup var options: LocationOptions
     @OptionGroup var speech: ServiceLogOptions
 
     func run() async throws {

@@ -1,4 +1,4 @@
-import ArgumentParser
+internal import ArgumentParser
 import Foundation
 import Logging
 import Synchronization

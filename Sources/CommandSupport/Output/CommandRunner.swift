@@ -1,4 +1,4 @@
-import ArgumentParser
+internal import ArgumentParser
 import Foundation
 
 /// Runs a command from its arguments to its exit code.

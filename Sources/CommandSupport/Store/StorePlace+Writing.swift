@@ -5,8 +5,9 @@ extension StorePlace {
     /// - Parameter path: an existing store.
     package static func writeProblem(_ path: String) -> (words: String, advice: String)? {
         // SQLite writes its WAL to the directory of the file, and drinks need some space.
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        guard access(path, W_OK) == 0, access(folder, W_OK) == 0 else {
+        var folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        while access(folder, F_OK) != 0, folder != "/" { folder = (folder as NSString).deletingLastPathComponent }
+        guard access(path, W_OK) == 0 || access(path, F_OK) != 0, access(folder, W_OK) == 0 else {
             return (
                 "\(path) is not writable",
                 """
