@@ -113,35 +113,29 @@ import TrackerService
     }
 
     @Test func `a repeated redemption leaves one token`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let code = try #require(
-                try await house.ask("POST", "/api/v1/access-codes", #"{"label": "phone"}"#, headers: house.page).json[
-                    "code"] as? String)
-            let body = "{\"code\": \"\(code)\"}"
-            let key = ["Idempotency-Key": "pair-1", "X-Forwarded-For": "203.0.113.9"]
-            var cookies: [String] = []
-            for _ in 0..<3 {
-                let paired = try await house.askUnsigned("POST", "/api/v1/sign-in", body, headers: key)
-                #expect(paired.status == 200, "\(paired.body)")
-                cookies.append(String(try #require(paired.headers["set-cookie"]).prefix { $0 != ";" }))
-            }
-            #expect(Set(cookies).count == 3)
-            let states = try await [0, 1, 2].asyncMap {
-                try await house.ask(
-                    "GET", "/api/v1/state", headers: ["Cookie": cookies[$0], "X-Forwarded-For": "203.0.113.9"]
-                ).status
-            }
-            #expect(states == [401, 401, 200])
-            let tokens =
-                try await house.ask("GET", "/api/v1/tokens", headers: house.page).json["tokens"] as? [[String: Any]]
-            #expect(tokens?.filter { $0["isRevoked"] as? Bool == false }.count == 2)
-            // Without the key, or with another one, the request is rejected with an action.
-            for other in [[:], ["Idempotency-Key": "pair-2"]] {
-                let refused = try await house.askUnsigned(
-                    "POST", "/api/v1/sign-in", body,
-                    headers: other.merging(["X-Forwarded-For": "198.51.100.\(other.count)"]) { $1 })
-                #expect(refused.status == 403 && refused.code == "codeUsed", "\(refused.body)")
-            }
+        let house = try await ServedHousehold()
+        let code = try #require(try await house.post("access-codes", #"{"label": "phone"}"#).json["code"] as? String)
+        let body = "{\"code\": \"\(code)\"}"
+        let key = ["Idempotency-Key": "pair-1", "X-Forwarded-For": "203.0.113.9"]
+        var cookies: [String] = []
+        for _ in 0..<3 {
+            let paired = try await house.askUnsigned("POST", "/api/v1/sign-in", body, headers: key)
+            #expect(paired.status == 200, "\(paired.body)")
+            cookies.append(String(try #require(paired.headers["set-cookie"]).prefix { $0 != ";" }))
+        }
+        #expect(Set(cookies).count == 3)
+        let states = try await [0, 1, 2].asyncMap {
+            try await house.get("state", headers: ["Cookie": cookies[$0], "X-Forwarded-For": "203.0.113.9"]).status
+        }
+        #expect(states == [401, 401, 200])
+        let tokens = try await house.get("tokens").json["tokens"] as? [[String: Any]]
+        #expect(tokens?.filter { $0["isRevoked"] as? Bool == false }.count == 2)
+        // Without the key, or with another one, the request is rejected with an action.
+        for other in [[:], ["Idempotency-Key": "pair-2"]] {
+            let refused = try await house.askUnsigned(
+                "POST", "/api/v1/sign-in", body,
+                headers: other.merging(["X-Forwarded-For": "198.51.100.\(other.count)"]) { $1 })
+            #expect(refused.status == 403 && refused.code == "codeUsed", "\(refused.body)")
         }
     }
 
@@ -152,67 +146,56 @@ import TrackerService
         let clock = Mutex<Double>(0)
         let passed = Mutex<Double>(0)
         let noon = ServedHousehold.noon
-        try await ServedHousehold.serve(
+        let house = try await ServedHousehold(
             now: { noon.advanced(seconds: clock.withLock { $0 }) },
-            uptime: { noon.advanced(seconds: passed.withLock { $0 }) }
-        ) { house async throws in
-            var codes: [String] = []
-            for _ in 0..<2 {
-                codes.append(
-                    try #require(
-                        try await house.ask("POST", "/api/v1/access-codes", "{}", headers: house.page).json["code"]
-                            as? String))
-            }
-            func isLetIn(_ code: String, _ from: String) async throws -> Bool {
-                try await house.askUnsigned(
-                    "POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}", headers: ["X-Forwarded-For": from]
-                ).status == 200
-            }
-            clock.withLock { $0 = lead }
-            passed.withLock { $0 = 599 }
-            #expect(try await isLetIn(codes[0], "203.0.113.9"))
-            passed.withLock { $0 = 600 }
-            #expect(try await !isLetIn(codes[1], "203.0.113.10"))
+            uptime: { noon.advanced(seconds: passed.withLock { $0 }) })
+        var codes: [String] = []
+        for _ in 0..<2 {
+            codes.append(try #require(try await house.post("access-codes", "{}").json["code"] as? String))
         }
+        func isLetIn(_ code: String, _ from: String) async throws -> Bool {
+            try await house.askUnsigned(
+                "POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}", headers: ["X-Forwarded-For": from]
+            ).status == 200
+        }
+        clock.withLock { $0 = lead }
+        passed.withLock { $0 = 599 }
+        #expect(try await isLetIn(codes[0], "203.0.113.9"))
+        passed.withLock { $0 = 600 }
+        #expect(try await !isLetIn(codes[1], "203.0.113.10"))
     }
 
     @Test func `failing peers do not delay others`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let code = try #require(
-                try await house.ask("POST", "/api/v1/access-codes", "{}", headers: house.page).json["code"] as? String)
-            func tryIt(_ code: String, _ from: String) async throws -> Int {
-                try await house.askUnsigned(
-                    "POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}", headers: ["X-Forwarded-For": from]
-                ).status
-            }
-            // Only the last address is from this machine's own proxy. A client can forge the others.
-            #expect(try await tryIt("ZZZZZZZZZZ", "192.0.2.1, 203.0.113.9") == 403)
-            #expect(try await tryIt("ZZZZZZZZZZ", "192.0.2.2, 203.0.113.9") == 429)
-            #expect(try await tryIt("ZZZZZZZZZZ", "2001:db8::1") == 403)
-            #expect(try await tryIt("ZZZZZZZZZZ", "2001:db8::2") == 429)
-            #expect(try await tryIt(code, "192.0.2.1") == 200)
+        let house = try await ServedHousehold()
+        let code = try #require(try await house.post("access-codes", "{}").json["code"] as? String)
+        func tryIt(_ code: String, _ from: String) async throws -> Int {
+            try await house.askUnsigned(
+                "POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}", headers: ["X-Forwarded-For": from]
+            ).status
         }
+        // Only the last address is from this machine's own proxy. A client can forge the others.
+        #expect(try await tryIt("ZZZZZZZZZZ", "192.0.2.1, 203.0.113.9") == 403)
+        #expect(try await tryIt("ZZZZZZZZZZ", "192.0.2.2, 203.0.113.9") == 429)
+        #expect(try await tryIt("ZZZZZZZZZZ", "2001:db8::1") == 403)
+        #expect(try await tryIt("ZZZZZZZZZZ", "2001:db8::2") == 429)
+        #expect(try await tryIt(code, "192.0.2.1") == 200)
     }
 
     @Test func `a lost response with a secret is reported`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            for (path, status) in [("/api/v1/tokens", 201), ("/api/v1/access-codes", 201)] {
-                let headers = house.page.merging(["Idempotency-Key": "secret \(path.count)".replacing(" ", with: "-")])
-                { $1 }
-                #expect(try await house.ask("POST", path, "{}", headers: headers).status == status)
-                let again = try await house.ask("POST", path, "{}", headers: headers)
-                #expect(
-                    again.status == 409 && again.code == "secretGivenOnce" && again.body.contains("the list of tokens"),
-                    "\(again.body)")
-            }
-            let made = try #require(
-                try await house.ask("GET", "/api/v1/tokens", headers: house.page).json["tokens"] as? [[String: Any]])
-            #expect(made.count == 2)
-            // A token can be revoked by its position in the list.
-            let id = try #require(made.first { $0["label"] as? String == "http" }?["id"] as? String)
+        let house = try await ServedHousehold()
+        for (path, status) in [("/api/v1/tokens", 201), ("/api/v1/access-codes", 201)] {
+            let headers = ["Idempotency-Key": "secret \(path.count)".replacing(" ", with: "-")]
+            #expect(try await house.ask("POST", path, "{}", headers: headers).status == status)
+            let again = try await house.ask("POST", path, "{}", headers: headers)
             #expect(
-                try await house.ask("DELETE", "/api/v1/tokens/\(id)", headers: house.page).json["revoked"] as? Int == 1)
+                again.status == 409 && again.code == "secretGivenOnce" && again.body.contains("the list of tokens"),
+                "\(again.body)")
         }
+        let made = try #require(try await house.get("tokens").json["tokens"] as? [[String: Any]])
+        #expect(made.count == 2)
+        // A token can be revoked by its position in the list.
+        let id = try #require(made.first { $0["label"] as? String == "http" }?["id"] as? String)
+        #expect(try await house.delete("tokens/\(id)").json["revoked"] as? Int == 1)
     }
 }
 

@@ -11,9 +11,8 @@ import TrackerService
 @Suite struct AccessTests {
     @Test(arguments: [
         ("http://localhost:8077", "localhost:8077", true), ("http://localhost", "localhost:80", true),
-        ("https://bench", "bench:443", true),
-        ("http://evil.example", "localhost:8077", false), ("null", "localhost:8077", false),
-        ("http://localhost:8078", "localhost:8077", false),
+        ("https://bench", "bench:443", true), ("http://evil.example", "localhost:8077", false),
+        ("null", "localhost:8077", false), ("http://localhost:8078", "localhost:8077", false),
         ("ftp://localhost:8077", "localhost:8077", false),
     ])
     func `an origin must match the address`(origin: String, host: String, isSame: Bool) {
@@ -21,11 +20,10 @@ import TrackerService
     }
 
     @Test func `an address in use is reported`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let second = HTTPServer(house.person, log: .silent)
-            await #expect {
-                try await second.run(on: .tcp(host: "127.0.0.1", port: house.port)) { _ in }
-            } throws: { error in "\(error)" == "another program listens there (find it with: ss -ltnp)" }
+        let house = try await ServedHousehold()
+        let second = HTTPServer(house.person, log: .silent)
+        await #expect { try await second.run(on: .tcp(host: "127.0.0.1", port: house.port)) { _ in } } throws: {
+            error in "\(error)" == "another program listens there (find it with: ss -ltnp)"
         }
     }
 
@@ -34,12 +32,11 @@ import TrackerService
         (format.locale, format.timeZone, format.dateFormat) = (
             Locale(identifier: "en_US_POSIX"), TimeZone(identifier: "UTC"), "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
         )
-        try await ServedHousehold.serve { house async throws in
-            for path in ["/healthz", "/api/v1/state", "/nowhere"] {
-                let said = try #require(try await house.ask("GET", path).headers["date"])
-                let date = try #require(format.date(from: said), "\(said)")
-                #expect(abs(date.timeIntervalSinceNow) < 20, "\(said)")
-            }
+        let house = try await ServedHousehold()
+        for path in ["/healthz", "/api/v1/state", "/nowhere"] {
+            let said = try #require(try await house.ask("GET", path).headers["date"])
+            let date = try #require(format.date(from: said), "\(said)")
+            #expect(abs(date.timeIntervalSinceNow) < 20, "\(said)")
         }
     }
 
@@ -58,16 +55,12 @@ import TrackerService
             let paths = try #require(root?["paths"] as? [String: [String: Any]])
             let operations = paths.flatMap { path, operations in
                 operations.keys.filter { ["get", "post", "put", "patch", "delete"].contains($0) }.map {
-                    Route(
-                        method: $0.uppercased(),
-                        path: "/api/v1" + path.replacing(/\{[a-z]+\}/, with: "1"))
+                    Route(method: $0.uppercased(), path: "/api/v1" + path.replacing(/\{[a-z]+\}/, with: "1"))
                 }
             }
             let others =
                 ["/metrics", "/readyz"]
-                + ["circular", "corner", "small", "medium", "large"].flatMap {
-                    ["/widget/\($0)", "/widget/\($0).svg"]
-                }
+                + ["circular", "corner", "small", "medium", "large"].flatMap { ["/widget/\($0)", "/widget/\($0).svg"] }
             return operations + others.map { Route(method: "GET", path: $0) }
         }
     }
@@ -75,31 +68,27 @@ import TrackerService
     @Test func `every route answers 401 over TCP without a credential, whatever the headers say`() async throws {
         let routes = try Route.all()
         #expect(routes.count > 60)
-        try await ServedHousehold.serve { house async throws in
-            let forged: [(headers: [String: String], host: String?)] = [
-                ([:], nil), (["Sec-Fetch-Site": "same-origin"], nil), (["Sec-Fetch-Site": "none"], nil),
-                (["Origin": "http://127.0.0.1:\(house.port)", "Sec-Fetch-Site": "same-origin"], nil),
-                (["X-Forwarded-For": "127.0.0.1", "X-Real-IP": "127.0.0.1", "Forwarded": "for=127.0.0.1"], nil),
-                (["X-Forwarded-Host": "localhost", "Via": "1.1 localhost"], nil), ([:], "localhost"),
-                ([:], "evil.example"), (["Cookie": "waterh=wt_0000000000000000000000"], nil),
-                (["Waterh-Surface": "dbus"], nil),
-            ]
-            for route in routes where !Route.open.contains(route.testDescription) {
-                for (headers, host) in forged {
-                    let body = route.method == "GET" ? nil : "{}"
-                    let reply = try await house.askUnsigned(
-                        route.method, route.path, body, headers: headers, host: host)
-                    #expect(reply.status == 401, "\(route.testDescription) \(headers) \(host ?? "")")
-                }
+        let house = try await ServedHousehold()
+        let forged: [(headers: [String: String], host: String?)] = [
+            ([:], nil), (["Sec-Fetch-Site": "same-origin"], nil), (["Sec-Fetch-Site": "none"], nil),
+            (["Origin": "http://127.0.0.1:\(house.port)", "Sec-Fetch-Site": "same-origin"], nil),
+            (["X-Forwarded-For": "127.0.0.1", "X-Real-IP": "127.0.0.1", "Forwarded": "for=127.0.0.1"], nil),
+            (["X-Forwarded-Host": "localhost", "Via": "1.1 localhost"], nil), ([:], "localhost"), ([:], "evil.example"),
+            (["Cookie": "waterh=wt_0000000000000000000000"], nil), (["Waterh-Surface": "dbus"], nil),
+        ]
+        for route in routes where !Route.open.contains(route.testDescription) {
+            for (headers, host) in forged {
+                let body = route.method == "GET" ? nil : "{}"
+                let reply = try await house.askUnsigned(route.method, route.path, body, headers: headers, host: host)
+                #expect(reply.status == 401, "\(route.testDescription) \(headers) \(host ?? "")")
             }
-            for path in ["/healthz", "/", "/sign-in", "/sign-in.js", "/watch", "/base.css", "/icon.svg"] {
-                #expect(try await house.askUnsigned("GET", path).status == 200, "\(path)")
-            }
-            let refused = try await house.askUnsigned("GET", "/api/v1/state")
-            #expect(
-                refused.headers["www-authenticate"] == "Bearer" && refused.body.contains("waterh-tracker token new"))
-            #expect(try await house.askUnsigned("GET", "/healthz").body == "ok\n")
         }
+        for path in ["/healthz", "/", "/sign-in", "/sign-in.js", "/watch", "/base.css", "/icon.svg"] {
+            #expect(try await house.askUnsigned("GET", path).status == 200, "\(path)")
+        }
+        let refused = try await house.askUnsigned("GET", "/api/v1/state")
+        #expect(refused.headers["www-authenticate"] == "Bearer" && refused.body.contains("waterh-tracker token new"))
+        #expect(try await house.askUnsigned("GET", "/healthz").body == "ok\n")
     }
 
     @Test(arguments: [
@@ -111,112 +100,101 @@ import TrackerService
         let door = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" },
             look: { _ in looks.withLock { $0 += 1 } })
-        try await ServedHousehold.serve(service: door) { house async throws in
-            for path in ["state", "events", "events?shows=notifications"] {
-                #expect(try await house.ask("GET", "/api/v1/\(path)", headers: headers).status == 401, "\(path)")
-            }
-            let write = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: headers)
-            #expect(write.status == 401 && looks.withLock { $0 } == 0)
-            // A token in the header is from a program.
-            let token = try house.token(.read).merging(headers) { $1 }
-            #expect(try await house.ask("GET", "/api/v1/state", headers: token).status == 200)
-            #expect(try await house.ask("GET", "/api/v1/state", headers: house.page).status == 200)
+        let house = try await ServedHousehold(service: door)
+        for path in ["state", "events", "events?shows=notifications"] {
+            #expect(try await house.get("\(path)", headers: headers).status == 401, "\(path)")
         }
+        let write = try await house.post("drinks", #"{"ml": 250}"#, headers: headers)
+        #expect(write.status == 401 && looks.withLock { $0 } == 0)
+        // A token in the header is from a program.
+        let token = try house.token(.read).merging(headers) { $1 }
+        #expect(try await house.get("state", headers: token).status == 200)
+        #expect(try await house.get("state", headers: house.page).status == 200)
     }
 
     @Test func `a form of another type than JSON is refused`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let form = try await house.ask(
-                "POST", "/api/v1/drinks", #"{"ml": 250}"#,
-                headers: house.page.merging(["Content-Type": "text/plain"]) { $1 })
-            #expect(form.status == 415)
-        }
+        let house = try await ServedHousehold()
+        let form = try await house.post("drinks", #"{"ml": 250}"#, headers: ["Content-Type": "text/plain"])
+        #expect(form.status == 415)
     }
 
     @Test func `a token of a widget opens widgets and nothing else`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let token = try house.token(.widget)["Authorization"].map { $0.dropFirst("Bearer ".count) } ?? ""
-            let embedded = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "image"]
-            let widget = try await house.askUnsigned("GET", "/widget/small.svg?token=\(token)", headers: embedded)
-            #expect(widget.status == 200 && widget.headers["cross-origin-resource-policy"] == "cross-origin")
-            for path in ["/api/v1/state", "/metrics", "/api/v1/tokens"] {
-                #expect(try await house.askUnsigned("GET", "\(path)?token=\(token)").status == 401, "\(path)")
-                let header = ["Authorization": "Bearer \(token)"]
-                #expect(try await house.askUnsigned("GET", path, headers: header).status == 403, "\(path)")
-            }
-            // The URL of an embedded widget must not contain a token with more access.
-            let more = try house.token(.admin)["Authorization"].map { $0.dropFirst("Bearer ".count) } ?? ""
-            #expect(try await house.askUnsigned("GET", "/widget/small.svg?token=\(more)").status == 401)
+        let house = try await ServedHousehold()
+        let token = try house.token(.widget)["Authorization"].map { $0.dropFirst("Bearer ".count) } ?? ""
+        let embedded = ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "image"]
+        let widget = try await house.askUnsigned("GET", "/widget/small.svg?token=\(token)", headers: embedded)
+        #expect(widget.status == 200 && widget.headers["cross-origin-resource-policy"] == "cross-origin")
+        for path in ["/api/v1/state", "/metrics", "/api/v1/tokens"] {
+            #expect(try await house.askUnsigned("GET", "\(path)?token=\(token)").status == 401, "\(path)")
+            let header = ["Authorization": "Bearer \(token)"]
+            #expect(try await house.askUnsigned("GET", path, headers: header).status == 403, "\(path)")
         }
+        // The URL of an embedded widget must not contain a token with more access.
+        let more = try house.token(.admin)["Authorization"].map { $0.dropFirst("Bearer ".count) } ?? ""
+        #expect(try await house.askUnsigned("GET", "/widget/small.svg?token=\(more)").status == 401)
     }
 
     @Test func `a token that is not used for 90 days expires, and each use renews it`() async throws {
         let clock = Mutex(ServedHousehold.noon)
-        try await ServedHousehold.serve(now: { clock.withLock { $0 } }) { house async throws in
-            let token = try house.token(.read)
-            func status(after days: Double) async throws -> Int {
-                clock.withLock { $0 = $0.advanced(seconds: days * 86_400) }
-                return try await house.ask("GET", "/api/v1/state", headers: token).status
-            }
-            #expect(try await status(after: 89) == 200)
-            #expect(try await status(after: 89) == 200)
-            #expect(try await status(after: 91) == 401)
+        let house = try await ServedHousehold(now: { clock.withLock { $0 } })
+        let token = try house.token(.read)
+        func status(after days: Double) async throws -> Int {
+            clock.withLock { $0 = $0.advanced(seconds: days * 86_400) }
+            return try await house.get("state", headers: token).status
         }
+        #expect(try await status(after: 89) == 200)
+        #expect(try await status(after: 89) == 200)
+        #expect(try await status(after: 91) == 401)
     }
 
     @Test func `a client without the admin scope revokes only its own token`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let (own, other) = (try house.token(.read), try house.token(.read))
-            func id(_ headers: [String: String]) async throws -> String {
-                try #require(try await house.ask("GET", "/api/v1/access", headers: headers).json["token"] as? String)
-            }
-            let (ownID, otherID) = (try await id(own), try await id(other))
-            #expect(try await house.ask("DELETE", "/api/v1/tokens/\(otherID)", headers: own).code == "scope")
-            #expect(try await house.ask("DELETE", "/api/v1/tokens/\(ownID)", headers: own).json["revoked"] as? Int == 1)
-            #expect(try await house.ask("GET", "/api/v1/state", headers: own).code == "unknownToken")
-            #expect(try await house.ask("GET", "/api/v1/state", headers: other).status == 200)
+        let house = try await ServedHousehold()
+        let (own, other) = (try house.token(.read), try house.token(.read))
+        func id(_ headers: [String: String]) async throws -> String {
+            try #require(try await house.get("access", headers: headers).json["token"] as? String)
         }
+        let (ownID, otherID) = (try await id(own), try await id(other))
+        #expect(try await house.delete("tokens/\(otherID)", headers: own).code == "scope")
+        #expect(try await house.delete("tokens/\(ownID)", headers: own).json["revoked"] as? Int == 1)
+        #expect(try await house.get("state", headers: own).code == "unknownToken")
+        #expect(try await house.get("state", headers: other).status == 200)
     }
 
     @Test func `a token has 32 event streams at most`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let token = try house.token(.read)
-            var streams: [EventStream] = []
-            for _ in 0..<32 {
-                let stream = try EventStream(house, headers: token)
-                _ = try await stream.events { $0.kind == "state" }
-                streams.append(stream)
-            }
-            #expect(try await house.ask("GET", "/api/v1/events", headers: token).code == "tooManyStreams")
-            let other = try EventStream(house, headers: try house.token(.read))
-            _ = try await other.events { $0.kind == "state" }
-            withExtendedLifetime(streams) {}
+        let house = try await ServedHousehold()
+        let token = try house.token(.read)
+        var streams: [EventStream] = []
+        for _ in 0..<32 {
+            let stream = try EventStream(house, headers: token)
+            _ = try await stream.events { $0.kind == "state" }
+            streams.append(stream)
         }
+        #expect(try await house.get("events", headers: token).code == "tooManyStreams")
+        let other = try EventStream(house, headers: try house.token(.read))
+        _ = try await other.events { $0.kind == "state" }
+        withExtendedLifetime(streams) {}
     }
 
     @Test func `administration is logged, one line each`() async throws {
         let lines = LogLines()
-        try await ServedHousehold.serve(log: lines.logger) { house async throws in
-            let made = try await house.ask("POST", "/api/v1/access-codes", #"{"label": "phone"}"#)
-            let code = try #require(made.json["code"] as? String)
-            #expect(try await house.askUnsigned("POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}").status == 200)
-            for _ in 0..<3 {
-                _ = try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "0123456789"}"#)
-            }
-            let token = try await house.ask("POST", "/api/v1/tokens", #"{"label": "script"}"#)
-            _ = try await house.ask("DELETE", "/api/v1/tokens/\(token.json["id"] as? String ?? "")")
-            _ = try await house.ask("PATCH", "/api/v1/settings", #"{"ntfy.url": "http://127.0.0.1:9/x"}"#)
-            _ = try await house.ask("PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000}"#)
-            _ = try await house.ask("GET", "/api/v1/backup")
-            _ = try await house.ask("POST", "/api/v1/purge", #"{"confirm": "purge"}"#)
-            let starts = [
-                "Access code made", "Access code used", "Wrong access code", "Token", "Token", "Settings changed",
-                "Backup downloaded", "Everything deleted",
-            ]
-            #expect(lines.all.count == starts.count, "\(lines.all)")
-            for (line, start) in zip(lines.all, starts) { #expect(line.hasPrefix(start), "\(line)") }
-            #expect(!lines.all.joined().contains(code))
-        }
+        let house = try await ServedHousehold(log: lines.logger)
+        let made = try await house.post("access-codes", #"{"label": "phone"}"#)
+        let code = try #require(made.json["code"] as? String)
+        #expect(try await house.askUnsigned("POST", "/api/v1/sign-in", "{\"code\": \"\(code)\"}").status == 200)
+        for _ in 0..<3 { _ = try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "0123456789"}"#) }
+        let token = try await house.post("tokens", #"{"label": "script"}"#)
+        _ = try await house.delete("tokens/\(token.json["id"] as? String ?? "")")
+        _ = try await house.patch("settings", #"{"ntfy.url": "http://127.0.0.1:9/x"}"#)
+        _ = try await house.patch("settings", #"{"hydration.goalMl": 2000}"#)
+        _ = try await house.get("backup")
+        _ = try await house.post("purge", #"{"confirm": "purge"}"#)
+        let starts = [
+            "Access code made", "Access code used", "Wrong access code", "Token", "Token", "Settings changed",
+            "Backup downloaded", "Everything deleted",
+        ]
+        #expect(lines.all.count == starts.count, "\(lines.all)")
+        for (line, start) in zip(lines.all, starts) { #expect(line.hasPrefix(start), "\(line)") }
+        #expect(!lines.all.joined().contains(code))
     }
 
     /// A proxy with password authentication passes its credentials on, which must not prevent the sign-in.
@@ -225,28 +203,25 @@ import TrackerService
         ("Bearer nobody-knows-this-token", 401),
     ])
     func `proxy credentials grant nothing`(authorization: String, status: Int) async throws {
-        try await ServedHousehold.serve { house async throws in
-            #expect(
-                try await house.askUnsigned(
-                    "GET", "/api/v1/state", headers: house.page.merging(["Authorization": authorization]) { $1 }
-                ).status == status)
-        }
+        let house = try await ServedHousehold()
+        #expect(
+            try await house.askUnsigned(
+                "GET", "/api/v1/state", headers: house.page.merging(["Authorization": authorization]) { $1 }
+            ).status == status)
     }
 
     @Test(arguments: ["zz\r\n{\"ml\": 100}\r\n0\r\n\r\n", "a\n{\"ml\":100}\n0\n\n"], ["drinks", "import"])
     func `an invalid chunked body is a client error`(body: String, path: String) async throws {
-        try await ServedHousehold.serve { house async throws in
-            let token = try #require(try house.token(.admin)["Authorization"])
-            let client = try RawHTTP(port: house.port)
-            client.send(
-                """
-                POST /api/v1/\(path) HTTP/1.1\r\nHost: localhost\r\nAuthorization: \(token)\r\nContent-Type: \
-                application/json\r\nTransfer-Encoding: chunked\r\n\r\n\(body)
-                """
-            )
-            let answer = try await client.read { $0.contains("}") }
-            #expect(answer.hasPrefix("HTTP/1.1 400 ") && answer.contains("malformedBody"), "\(answer)")
-        }
+        let house = try await ServedHousehold()
+        let token = try #require(try house.token(.admin)["Authorization"])
+        let client = try RawHTTP(port: house.port)
+        client.send(
+            """
+            POST /api/v1/\(path) HTTP/1.1\r\nHost: localhost\r\nAuthorization: \(token)\r\nContent-Type: \
+            application/json\r\nTransfer-Encoding: chunked\r\n\r\n\(body)
+            """)
+        let answer = try await client.read { $0.contains("}") }
+        #expect(answer.hasPrefix("HTTP/1.1 400 ") && answer.contains("malformedBody"), "\(answer)")
     }
 
     @Test(arguments: [
@@ -255,28 +230,23 @@ import TrackerService
         ("Transfer-Encoding: CHUNKED\r\nContent-Encoding: identity", 201, ""),
     ])
     func `a compressed body is rejected`(fields: String, status: Int, code: String) async throws {
-        try await ServedHousehold.serve { house async throws in
-            let client = try RawHTTP(port: house.port)
-            client.send(
-                """
-                POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Origin: http://localhost\r\n\
-                Content-Type: application/json\r\nConnection: close\r\n\(fields)\r\n\r\nb\r\n{\"ml\": 250}\r\n0\r\n\r\n
-                """
-            )
-            let reply = try RawHTTP.reply(try await client.read { _ in false })
-            #expect(reply.status == status && (code.isEmpty || reply.code == code), "\(reply.status) \(reply.body)")
-        }
+        let house = try await ServedHousehold()
+        let client = try RawHTTP(port: house.port)
+        client.send(
+            """
+            POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Origin: http://localhost\r\n\
+            Content-Type: application/json\r\nConnection: close\r\n\(fields)\r\n\r\nb\r\n{\"ml\": 250}\r\n0\r\n\r\n
+            """)
+        let reply = try RawHTTP.reply(try await client.read { _ in false })
+        #expect(reply.status == status && (code.isEmpty || reply.code == code), "\(reply.status) \(reply.body)")
     }
 
     /// A double slash must not bypass a proxy's rule for `/api/v1/tokens`.
     @Test(arguments: ["/api/v1//state", "//api/v1/state", "/api//v1/state"])
-    func `an empty path segment is not ignored`(
-        path: String
-    ) async throws {
-        try await ServedHousehold.serve { house async throws in
-            #expect(try await house.ask("GET", path).status == 404)
-            #expect(try await house.ask("GET", "/api/v1/history?day=2026-06-15&x=//").code == "unknownParameter")
-        }
+    func `an empty path segment is not ignored`(path: String) async throws {
+        let house = try await ServedHousehold()
+        #expect(try await house.ask("GET", path).status == 404)
+        #expect(try await house.get("history?day=2026-06-15&x=//").code == "unknownParameter")
     }
 
     /// A proxy can have checked another one of the values.
@@ -284,277 +254,227 @@ import TrackerService
         ("localhost", "evil.example"), ("evil.example", "localhost"), ("localhost", "localhost"), ("localhost", ""),
     ])
     func `a request with two Host headers is rejected`(first: String, second: String) async throws {
-        try await ServedHousehold.serve { house async throws in
-            let client = try RawHTTP(port: house.port)
-            client.send(
-                """
-                POST /api/v1/drinks HTTP/1.1\r\nHost: \(first)\r\nhOST: \(second)\r\nOrigin: http://localhost\r\n\
-                Content-Type: application/json\r\nContent-Length: 11\r\nConnection: close\r\n\r\n{\"ml\": 250}
-                """
-            )
-            let reply = try RawHTTP.reply(try await client.read { _ in false })
-            #expect(reply.status == 400 && reply.code == "severalHosts", "\(reply.status) \(reply.body)")
-            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
-        }
+        let house = try await ServedHousehold()
+        let client = try RawHTTP(port: house.port)
+        client.send(
+            """
+            POST /api/v1/drinks HTTP/1.1\r\nHost: \(first)\r\nhOST: \(second)\r\nOrigin: http://localhost\r\n\
+            Content-Type: application/json\r\nContent-Length: 11\r\nConnection: close\r\n\r\n{\"ml\": 250}
+            """)
+        let reply = try RawHTTP.reply(try await client.read { _ in false })
+        #expect(reply.status == 400 && reply.code == "severalHosts", "\(reply.status) \(reply.body)")
+        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 
     /// Setting names are case-insensitive, so the filter is too.
     @Test func `Waterline settings are hidden in any spelling`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let away = try house.token(.control)
-            for name in [
-                "waterline.discreet", "Waterline.Discreet", "hydration.countSessionWater",
-                "HYDRATION.COUNTSESSIONWATER",
-            ] {
-                #expect(try await house.ask("GET", "/api/v1/settings/\(name)", headers: away).status == 403, "\(name)")
-                #expect(
-                    try await house.ask("PATCH", "/api/v1/settings", "{\"\(name)\": false}", headers: away).status
-                        == 403, "\(name)")
-            }
-            #expect(
-                try await house.ask("GET", "/api/v1/settings", headers: away).json["hydration.countSessionWater"] == nil
-            )
-            #expect(
-                try await house.ask("GET", "/api/v1/settings").json["hydration.countSessionWater"] as? Bool == false)
+        let house = try await ServedHousehold()
+        let away = try house.token(.control)
+        for name in [
+            "waterline.discreet", "Waterline.Discreet", "hydration.countSessionWater", "HYDRATION.COUNTSESSIONWATER",
+        ] {
+            #expect(try await house.get("settings/\(name)", headers: away).status == 403, "\(name)")
+            #expect(try await house.patch("settings", "{\"\(name)\": false}", headers: away).status == 403, "\(name)")
         }
+        #expect(try await house.get("settings", headers: away).json["hydration.countSessionWater"] == nil)
+        #expect(try await house.get("settings").json["hydration.countSessionWater"] as? Bool == false)
     }
 
     @Test func `a service without its store is not ready`() async throws {
         let folder = try TemporaryFolder()
-        try await ServedHousehold.serve(try TrackerStore(path: folder.file("s.sqlite"))) { house async throws in
-            _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: house.page)
-            #expect(try await house.ask("GET", "/readyz").status == 200)
-            try FileManager.default.moveItem(atPath: folder.file("s.sqlite"), toPath: folder.file("t.sqlite"))
-            let reply = try await house.ask("GET", "/readyz")
-            #expect(reply.status >= 500 && reply.code == "storeWasRemoved", "\(reply)")
-            #expect(try await house.ask("GET", "/healthz").status == 200)
-        }
+        let house = try await ServedHousehold(try TrackerStore(path: folder.file("s.sqlite")))
+        _ = try await house.post("drinks", #"{"ml": 100}"#)
+        #expect(try await house.ask("GET", "/readyz").status == 200)
+        try FileManager.default.moveItem(atPath: folder.file("s.sqlite"), toPath: folder.file("t.sqlite"))
+        let reply = try await house.ask("GET", "/readyz")
+        #expect(reply.status >= 500 && reply.code == "storeWasRemoved", "\(reply)")
+        #expect(try await house.ask("GET", "/healthz").status == 200)
     }
 
     /// The ntfy topic contains the key of the action buttons: with it a read token would be a write token.
     @Test func `a secret address is shown only to clients that may change it`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let names = ["ntfy.url", "webhook.url", "sync.url"]
-            let given = names.map { "\"\($0)\": \"http://127.0.0.1:9/s3cret\"" }.joined(separator: ", ")
+        let house = try await ServedHousehold()
+        let names = ["ntfy.url", "webhook.url", "sync.url"]
+        let given = names.map { "\"\($0)\": \"http://127.0.0.1:9/s3cret\"" }.joined(separator: ", ")
+        #expect(try await house.patch("settings", "{\(given)}").body.contains("s3cret"))
+        func from(_ scope: Scope) throws -> [String: String] { try house.token(scope) }
+        for scope in [Scope.read, .log, .control] {
+            let all = try await house.get("settings", headers: from(scope))
             #expect(
-                try await house.ask("PATCH", "/api/v1/settings", "{\(given)}", headers: house.page).body.contains(
-                    "s3cret"))
-            func from(_ scope: Scope) throws -> [String: String] {
-                try house.token(scope)
+                all.status == 200 && !all.body.contains("s3cret")
+                    && names.allSatisfy { all.json[$0] as? String == "(set)" })
+            for name in names + ["NTFY.url"] {
+                #expect(try await house.get("settings/\(name)", headers: from(scope)).code == "scope")
             }
-            for scope in [Scope.read, .log, .control] {
-                let all = try await house.ask("GET", "/api/v1/settings", headers: from(scope))
-                #expect(
-                    all.status == 200 && !all.body.contains("s3cret")
-                        && names.allSatisfy { all.json[$0] as? String == "(set)" })
-                for name in names + ["NTFY.url"] {
-                    #expect(
-                        try await house.ask("GET", "/api/v1/settings/\(name)", headers: from(scope)).code == "scope")
-                }
-            }
-            let changed = try await house.ask(
-                "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2100}"#, headers: from(.control))
-            #expect(changed.status == 200 && !changed.body.contains("s3cret"))
-            #expect(try await house.ask("GET", "/api/v1/settings", headers: from(.admin)).body.contains("s3cret"))
-            #expect(try await house.ask("GET", "/api/v1/settings/ntfy.url").body.contains("s3cret"))
         }
+        let changed = try await house.patch("settings", #"{"hydration.goalMl": 2100}"#, headers: from(.control))
+        #expect(changed.status == 200 && !changed.body.contains("s3cret"))
+        #expect(try await house.get("settings", headers: from(.admin)).body.contains("s3cret"))
+        #expect(try await house.get("settings/ntfy.url").body.contains("s3cret"))
     }
 
     /// Session water that counts in the day is listed as plain water there. Files and phone messages omit it.
     @Test func `session water does not reveal a session`() async throws {
         for shares in [false, true] {
-            try await ServedHousehold.serve(sharesWaterline: shares) { house async throws in
+            let house = try await ServedHousehold(sharesWaterline: shares)
+            #expect(try await house.patch("settings", #"{"hydration.countSessionWater": true}"#).status == 200)
+            _ = try await house.post("session")
+            _ = try await house.post("session/water", #"{"ml": 240}"#)
+            let away = try house.token(.control)
+            let day = try await house.get("history?day=today", headers: away)
+            let drink = try #require((day.json["drinks"] as? [[String: Any]])?.first)
+            #expect(drink["ml"] as? Int == 240 && day.body.contains("session") == shares, "\(day.body)")
+            for path in [
+                "/api/v1/export?format=json", "/api/v1/export?format=csv", "/api/v1/export?format=apple-health",
+                "/api/v1/shortcuts/drinks", "/api/v1/state",
+            ] {
                 #expect(
-                    try await house.ask(
-                        "PATCH", "/api/v1/settings", #"{"hydration.countSessionWater": true}"#, headers: house.page
-                    ).status == 200)
-                _ = try await house.ask("POST", "/api/v1/session", headers: house.page)
-                _ = try await house.ask("POST", "/api/v1/session/water", #"{"ml": 240}"#, headers: house.page)
-                let away = try house.token(.control)
-                let day = try await house.ask("GET", "/api/v1/history?day=today", headers: away)
-                let drink = try #require((day.json["drinks"] as? [[String: Any]])?.first)
-                #expect(drink["ml"] as? Int == 240 && day.body.contains("session") == shares, "\(day.body)")
-                for path in [
-                    "/api/v1/export?format=json", "/api/v1/export?format=csv", "/api/v1/export?format=apple-health",
-                    "/api/v1/shortcuts/drinks", "/api/v1/state",
-                ] {
-                    #expect(
-                        try await house.ask("GET", path, headers: away).body.contains("session|")
-                            == (shares && path != "/api/v1/state"), "\(path)")
-                }
-                #expect(try await house.ask("GET", "/api/v1/export?format=csv").body.contains("session|"))
-                let number = try #require(drink["number"] as? Int)
-                let edited = try await house.ask("PATCH", "/api/v1/drinks/d\(number)", #"{"ml": 200}"#, headers: away)
-                #expect(
-                    edited.status == 200
-                        && ((edited.json["drink"] as? [String: Any])?["source"] as? String == "session") == shares,
-                    "\(edited.body)")
-                let reset = try await house.ask("POST", "/api/v1/reset-today", headers: away)
-                #expect(
-                    reset.status == 200
-                        && (((reset.json["deleted"] as? [[String: Any]])?.first?["source"] as? String) == "session")
-                            == shares,
-                    "\(reset.body)")
+                    try await house.ask("GET", path, headers: away).body.contains("session|")
+                        == (shares && path != "/api/v1/state"), "\(path)")
             }
+            #expect(try await house.get("export?format=csv").body.contains("session|"))
+            let number = try #require(drink["number"] as? Int)
+            let edited = try await house.patch("drinks/d\(number)", #"{"ml": 200}"#, headers: away)
+            #expect(
+                edited.status == 200
+                    && ((edited.json["drink"] as? [String: Any])?["source"] as? String == "session") == shares,
+                "\(edited.body)")
+            let reset = try await house.post("reset-today", headers: away)
+            #expect(
+                reset.status == 200
+                    && (((reset.json["deleted"] as? [[String: Any]])?.first?["source"] as? String) == "session")
+                        == shares,
+                "\(reset.body)")
         }
     }
 
     @Test func `Waterline is hidden from remote clients`() async throws {
         for shares in [false, true] {
-            try await ServedHousehold.serve(sharesWaterline: shares) { house async throws in
-                _ = try await house.ask("POST", "/api/v1/session", headers: house.page)
-                let away = try house.token(.control)
-                let state = try await house.ask("GET", "/api/v1/state", headers: away)
-                #expect((state.json["waterline"] is NSNull) == !shares)
-                #expect(try await house.ask("GET", "/api/v1/session", headers: away).status == (shares ? 200 : 403))
-                let drink = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: away)
-                #expect(((drink.json["state"] as? [String: Any])?["waterline"] is NSNull) == !shares)
-                // The widget reveals neither a session nor its absence.
-                for widget in ["small", "medium", "large"] {
-                    #expect(
-                        try await !house.ask("GET", "/widget/\(widget).svg", headers: away).body.contains("No Session"))
-                }
-                let control = try house.token(.control)
-                #expect(
-                    try await house.ask("GET", "/api/v1/settings", headers: control).json.keys.contains {
-                        $0.hasPrefix("waterline.")
-                    } == shares)
-                #expect(
-                    try await house.ask("GET", "/api/v1/settings/waterline.discreet", headers: control).status
-                        == (shares ? 200 : 403))
-                #expect(
-                    try await house.ask(
-                        "PATCH", "/api/v1/settings", #"{"waterline.discreet": false}"#, headers: control
-                    ).status == (shares ? 200 : 403))
-                // The first-run page must not change.
-                #expect(
-                    try await house.ask("POST", "/api/v1/setup", #"{"threshold": 4}"#, headers: control).status
-                        == (shares ? 200 : 403))
-                let setup = try await house.ask("POST", "/api/v1/setup", #"{"goal": 2600}"#, headers: control)
-                #expect(
-                    setup.status == 200 && (setup.json["presets"] != nil) == shares
-                        && setup.body.contains("waterline.") == shares, "\(setup.body)")
-                #expect(try await house.ask("GET", "/api/v1/why", headers: away).body.contains("waterline-") == shares)
-                // Neither the desktop agent nor its actions reveal a session, and no session entry can be undone.
-                #expect(try await house.ask("GET", "/api/v1/agent", headers: away).status == 403)
-                #expect(
-                    try await house.ask(
-                        "POST", "/api/v1/agent/shown", #"{"agent": "agent-1", "id": "x"}"#, headers: away
-                    ).status == 403)
-                for action in ["log-water", "end-session", "log-cup"] {
-                    #expect(
-                        try await house.ask(
-                            "POST", "/api/v1/agent/press", "{\"action\": \"\(action)\", \"key\": \"\(action)\"}",
-                            headers: away
-                        ).status == 403)
-                }
-                #expect(try await house.ask("POST", "/api/v1/session/drink", "{}", headers: house.page).status == 201)
-                let undone = try await house.ask("POST", "/api/v1/undo", headers: away)
-                #expect(
-                    ((undone.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 0) == !shares,
-                    "\(undone.body)")
-                // Nor a stored response of a request with other access.
-                let water = ["Idempotency-Key": "w"]
-                #expect(
-                    try await house.ask("POST", "/api/v1/session/water", headers: house.page.merging(water) { $1 })
-                        .status == 201)
-                #expect(
-                    try await house.ask("POST", "/api/v1/session/water", headers: away.merging(water) { $1 }).status
-                        == (shares ? 409 : 403))
+            let house = try await ServedHousehold(sharesWaterline: shares)
+            _ = try await house.post("session")
+            let away = try house.token(.control)
+            let state = try await house.get("state", headers: away)
+            #expect((state.json["waterline"] is NSNull) == !shares)
+            #expect(try await house.get("session", headers: away).status == (shares ? 200 : 403))
+            let drink = try await house.post("drinks", #"{"ml": 100}"#, headers: away)
+            #expect(((drink.json["state"] as? [String: Any])?["waterline"] is NSNull) == !shares)
+            // The widget reveals neither a session nor its absence.
+            for widget in ["small", "medium", "large"] {
+                #expect(try await !house.ask("GET", "/widget/\(widget).svg", headers: away).body.contains("No Session"))
             }
+            let control = try house.token(.control)
+            #expect(
+                try await house.get("settings", headers: control).json.keys.contains { $0.hasPrefix("waterline.") }
+                    == shares)
+            #expect(try await house.get("settings/waterline.discreet", headers: control).status == (shares ? 200 : 403))
+            #expect(
+                try await house.patch("settings", #"{"waterline.discreet": false}"#, headers: control).status
+                    == (shares ? 200 : 403))
+            // The first-run page must not change.
+            #expect(
+                try await house.post("setup", #"{"threshold": 4}"#, headers: control).status == (shares ? 200 : 403))
+            let setup = try await house.post("setup", #"{"goal": 2600}"#, headers: control)
+            #expect(
+                setup.status == 200 && (setup.json["presets"] != nil) == shares
+                    && setup.body.contains("waterline.") == shares, "\(setup.body)")
+            #expect(try await house.get("why", headers: away).body.contains("waterline-") == shares)
+            // Neither the desktop agent nor its actions reveal a session, and no session entry can be undone.
+            #expect(try await house.get("agent", headers: away).status == 403)
+            #expect(
+                try await house.post("agent/shown", #"{"agent": "agent-1", "id": "x"}"#, headers: away).status == 403)
+            for action in ["log-water", "end-session", "log-cup"] {
+                #expect(
+                    try await house.post(
+                        "agent/press", "{\"action\": \"\(action)\", \"key\": \"\(action)\"}", headers: away
+                    ).status == 403)
+            }
+            #expect(try await house.post("session/drink", "{}").status == 201)
+            let undone = try await house.post("undo", headers: away)
+            #expect(
+                ((undone.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 0) == !shares, "\(undone.body)")
+            // Nor a stored response of an earlier request.
+            let water = ["Idempotency-Key": "w"]
+            #expect(try await house.post("session/water", headers: house.page.merging(water) { $1 }).status == 201)
+            #expect(
+                try await house.post("session/water", headers: away.merging(water) { $1 }).status
+                    == (shares ? 201 : 403))
         }
     }
 
     @Test func `an access code works once`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let made = try await house.ask("POST", "/api/v1/access-codes", #"{"label": "phone"}"#)
-            let code = try #require(made.json["code"] as? String)
-            #expect(
-                made.status == 201 && code.count == 10 && (made.json["urls"] as? [String]) == ["http://192.0.2.1:8077/"]
-            )
-            let paired = try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "\#(code)"}"#)
-            let cookie = try #require(paired.headers["set-cookie"])
-            #expect(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"))
-            let away = ["Cookie": String(cookie.prefix { $0 != ";" })]
-            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: away).status == 201)
-            #expect(try await house.ask("POST", "/api/v1/purge", #"{"confirm": "purge"}"#, headers: away).status == 403)
-            let again = try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "\#(code)"}"#)
-            #expect(again.status == 403 && again.code == "codeUsed" && again.body.contains("the list of tokens"))
-            #expect(try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "0000000000"}"#).status == 429)
-            #expect(
-                try await house.ask(
-                    "GET", "/api/v1/state",
-                    headers: ["Cookie": "waterh=wt_00000000000000000000000"]
-                ).status == 401)
-        }
+        let house = try await ServedHousehold()
+        let made = try await house.post("access-codes", #"{"label": "phone"}"#)
+        let code = try #require(made.json["code"] as? String)
+        #expect(
+            made.status == 201 && code.count == 10 && (made.json["urls"] as? [String]) == ["http://192.0.2.1:8077/"])
+        let paired = try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "\#(code)"}"#)
+        let cookie = try #require(paired.headers["set-cookie"])
+        #expect(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"))
+        let away = ["Cookie": String(cookie.prefix { $0 != ";" })]
+        #expect(try await house.post("drinks", #"{"ml": 250}"#, headers: away).status == 201)
+        #expect(try await house.post("purge", #"{"confirm": "purge"}"#, headers: away).status == 403)
+        let again = try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "\#(code)"}"#)
+        #expect(again.status == 403 && again.code == "codeUsed" && again.body.contains("the list of tokens"))
+        #expect(try await house.askUnsigned("POST", "/api/v1/sign-in", #"{"code": "0000000000"}"#).status == 429)
+        #expect(try await house.get("state", headers: ["Cookie": "waterh=wt_00000000000000000000000"]).status == 401)
     }
 
     @Test func `a revoked client receives no more events`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let token = try house.token(.read)
-            let client = try RawHTTP(port: house.port)
-            client.send(
-                """
-                GET /api/v1/events?fields=dailyTotalMl HTTP/1.1\r\nHost: localhost\r\nAuthorization: \
-                \(token["Authorization"] ?? "")\r\n\r\n
-                """
-            )
-            _ = try await client.read { $0.contains("dailyTotalMl") }
-            client.forget()
-            _ = try house.store.revokeTokens(
-                nil, WriteContext(now: ServedHousehold.noon, zone: .utc, source: "test", makeID: { "x" }))
-            _ = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page)
-            #expect(try await !client.read { $0.contains("250") || $0.hasSuffix("0\r\n\r\n") }.contains("250"))
-        }
+        let house = try await ServedHousehold()
+        let token = try house.token(.read)
+        let client = try RawHTTP(port: house.port)
+        client.send(
+            """
+            GET /api/v1/events?fields=dailyTotalMl HTTP/1.1\r\nHost: localhost\r\nAuthorization: \
+            \(token["Authorization"] ?? "")\r\n\r\n
+            """)
+        _ = try await client.read { $0.contains("dailyTotalMl") }
+        client.forget()
+        _ = try house.store.revokeTokens(
+            nil, WriteContext(now: ServedHousehold.noon, zone: .utc, source: "test", makeID: { "x" }))
+        _ = try await house.post("drinks", #"{"ml": 250}"#)
+        #expect(try await !client.read { $0.contains("250") || $0.hasSuffix("0\r\n\r\n") }.contains("250"))
     }
 
     @Test(arguments: [
         ("GET", "/api/v1/nothing", 404), ("GET", "/../../etc/passwd", 404), ("GET", "/%2e%2e/%2e%2e/etc/passwd", 404),
-        ("GET", "/index.html/../openapi.json", 404),
-        ("PUT", "/api/v1/state", 405), ("DELETE", "/api/v1/drinks", 405), ("GET", "/api/v1/undo", 405),
-        ("GET", "/api/v1/people/anna/state", 404),
+        ("GET", "/index.html/../openapi.json", 404), ("PUT", "/api/v1/state", 405), ("DELETE", "/api/v1/drinks", 405),
+        ("GET", "/api/v1/undo", 405), ("GET", "/api/v1/people/anna/state", 404),
         ("GET", "/api/v1/history?day=never", 422), ("GET", "/api/v1/history?dya=today", 422),
-        ("GET", "/api/v1/sessions?limit=0", 422), ("HEAD", "/api/v1/state", 200),
-        ("GET", "/api/v1/sessions/%00", 404), ("GET", "/api/v1/history?month=2026-13", 422),
-        ("GET", "/api/v1/events?fields=", 422),
+        ("GET", "/api/v1/sessions?limit=0", 422), ("HEAD", "/api/v1/state", 200), ("GET", "/api/v1/sessions/%00", 404),
+        ("GET", "/api/v1/history?month=2026-13", 422), ("GET", "/api/v1/events?fields=", 422),
     ])
     func `an unknown path is 404`(method: String, path: String, status: Int) async throws {
-        try await ServedHousehold.serve { house async throws in
-            let reply = try await house.ask(method, path)
-            #expect(reply.status == status, "\(path): \(reply.body)")
-            #expect(
-                reply.headers["x-content-type-options"] == "nosniff" && reply.headers["content-security-policy"] != nil)
-            if status == 405 { #expect(reply.headers["allow"] != nil) }
-        }
+        let house = try await ServedHousehold()
+        let reply = try await house.ask(method, path)
+        #expect(reply.status == status, "\(path): \(reply.body)")
+        #expect(reply.headers["x-content-type-options"] == "nosniff" && reply.headers["content-security-policy"] != nil)
+        if status == 405 { #expect(reply.headers["allow"] != nil) }
     }
 
     @Test func `huge bodies and headers are rejected`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let huge = #"{"ml": "\#(String(repeating: "1", count: 80_000))"}"#
-            #expect(try await house.ask("POST", "/api/v1/drinks", huge, headers: house.page).status == 413)
-            let header = try? await house.ask(
-                "GET", "/api/v1/state", headers: ["X-Long": String(repeating: "x", count: 100_000)])
-            #expect(header.map { $0.status >= 400 } ?? true)
-            let garbage = try RawHTTP(port: house.port)
-            garbage.send("\u{1}\u{2}\u{3} not http at all\r\n\r\n")
-            #expect(try await garbage.read { _ in false }.contains("400"))
-            #expect(try await house.ask("GET", "/healthz").status == 200)
-        }
+        let house = try await ServedHousehold()
+        let huge = #"{"ml": "\#(String(repeating: "1", count: 80_000))"}"#
+        #expect(try await house.post("drinks", huge).status == 413)
+        let header = try? await house.get("state", headers: ["X-Long": String(repeating: "x", count: 100_000)])
+        #expect(header.map { $0.status >= 400 } ?? true)
+        let garbage = try RawHTTP(port: house.port)
+        garbage.send("\u{1}\u{2}\u{3} not http at all\r\n\r\n")
+        #expect(try await garbage.read { _ in false }.contains("400"))
+        #expect(try await house.ask("GET", "/healthz").status == 200)
     }
 
     @Test func `a request truncated at any byte does not harm the server`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let request =
-                """
-                POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Origin: http://localhost\r\n\
-                Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"ml\": 250}
-                """
-            for end in stride(from: 0, to: request.utf8.count, by: 1) {
-                let client = try RawHTTP(port: house.port)
-                client.send(String(decoding: request.utf8.prefix(end), as: UTF8.self))
-            }
-            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
+        let house = try await ServedHousehold()
+        let request = """
+            POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Origin: http://localhost\r\n\
+            Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"ml\": 250}
+            """
+        for end in stride(from: 0, to: request.utf8.count, by: 1) {
+            let client = try RawHTTP(port: house.port)
+            client.send(String(decoding: request.utf8.prefix(end), as: UTF8.self))
         }
+        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 }
 
@@ -563,19 +483,19 @@ import TrackerService
     @Test func `a server stops while connections arrive`() async throws {
         for _ in 0..<4 {
             let isOver = Mutex(false)
-            try await ServedHousehold.serve { house async throws in
-                let port = house.port
-                // Threads of their own, so that later requests do not wait for them.
-                for _ in 0..<8 {
-                    Thread.detachNewThread {
-                        while !isOver.withLock({ $0 }) {
-                            guard let client = try? RawHTTP(port: port) else { return }
-                            client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)\r\n")
-                        }
+            let house = try await ServedHousehold()
+            let (port, signedIn) = (house.port, house.signedIn)
+            // Threads of their own, so that later requests do not wait for them.
+            for _ in 0..<8 {
+                Thread.detachNewThread {
+                    while !isOver.withLock({ $0 }) {
+                        guard let client = try? RawHTTP(port: port) else { return }
+                        client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\(signedIn)\r\n")
                     }
                 }
-                _ = try await house.ask("GET", "/healthz")
             }
+            _ = try await house.ask("GET", "/healthz")
+            await house.stop()
             isOver.withLock { $0 = true }
         }
     }

@@ -1,8 +1,12 @@
+import Dispatch
 import Foundation
-@testable import WebServer
 import Hummingbird
 import NIOCore
+import Support
+import Synchronization
 import Testing
+
+@testable import WebServer
 
 @Suite struct ConnectionTests {
     /// 2,600 sockets whose requests are answered before their bodies arrive must not block other clients.
@@ -15,42 +19,38 @@ import Testing
             """
             POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\nCookie: COOKIE\r\nContent-Type: \
             application/json\r\nContent-Length: 70000\r\n\r\n
-            """,
-            "413"
+            """, "413"
         ),
     ])
     func `a response before the end of the body closes the connection`(request: String, status: String) async throws {
-        try await ServedHousehold.serve { house async throws in
-            let client = try RawHTTP(port: house.port)
-            client.send(request.replacing("COOKIE", with: house.cookie))
-            // Until the other end closes, also while single bytes of the body keep arriving.
-            let answer = try await client.read { _ in false }
-            #expect(
-                answer.hasPrefix("HTTP/1.1 \(status) ") && answer.lowercased().contains("\r\nconnection: close\r\n"),
-                "\(answer)")
-            // The rest is not parsed as a further request.
-            #expect(answer.ranges(of: "HTTP/1.1 ").count == 1)
-        }
+        let house = try await ServedHousehold()
+        let client = try RawHTTP(port: house.port)
+        client.send(request.replacing("COOKIE", with: house.cookie))
+        // Until the other end closes, also while single bytes of the body keep arriving.
+        let answer = try await client.read { _ in false }
+        #expect(
+            answer.hasPrefix("HTTP/1.1 \(status) ") && answer.lowercased().contains("\r\nconnection: close\r\n"),
+            "\(answer)")
+        // The rest is not parsed as a further request.
+        #expect(answer.ranges(of: "HTTP/1.1 ").count == 1)
     }
 
     @Test func `a connection with complete requests stays open`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let client = try RawHTTP(port: house.port)
-            for ml in 1...3 {
-                client.forget()
-                client.send(
-                    """
-                    POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Content-Type: \
-                    application/json\r\nContent-Length: 11\r\n\r\n{\"ml\": 10\(ml)}
-                    """
-                )
-                let answer = try await client.read { $0.contains("\"ml\":10\(ml)") }
-                #expect(!answer.lowercased().contains("connection: close"))
-            }
+        let house = try await ServedHousehold()
+        let client = try RawHTTP(port: house.port)
+        for ml in 1...3 {
             client.forget()
-            client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            #expect(try await client.read { _ in false }.hasSuffix("ok\n"))
+            client.send(
+                """
+                POST /api/v1/drinks HTTP/1.1\r\nHost: localhost\r\n\(house.signedIn)Content-Type: \
+                application/json\r\nContent-Length: 11\r\n\r\n{\"ml\": 10\(ml)}
+                """)
+            let answer = try await client.read { $0.contains("\"ml\":10\(ml)") }
+            #expect(!answer.lowercased().contains("connection: close"))
         }
+        client.forget()
+        client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        #expect(try await client.read { _ in false }.hasSuffix("ok\n"))
     }
 
     /// With a low limit of open files, connections must not use all descriptors.
@@ -65,9 +65,40 @@ import Testing
             ("::ffff:192.168.1.5", "192.168.1.5"), ("2001:db8:1:2:3:4:5:6", "20.1.d.b8.0.1.0.2"),
             ("2001:db8:1:2::9", "20.1.d.b8.0.1.0.2"), ("::2", "0.0.0.0.0.0.0.0"),
         ] as [(String, String)])
-    func `a client is its IPv4 address or its IPv6 network`(address: String, name: String) throws {
+    func `a client is its IPv4 address or its IPv6 network`(address: String, name: String)
+        throws
+    {
         let request = Request(
             head: .init(method: .get, scheme: nil, authority: nil, path: "/"), body: .init(buffer: ByteBuffer()))
         #expect(Access.peer(of: request, try SocketAddress(ipAddress: address, port: 1)) == name)
     }
+}
+
+@Suite struct BlockingThreadsTests {
+    @Test func `a request is answered while 31 others wait for the store`() async throws {
+        let (isOver, begun, gaveUp) = (DispatchSemaphore(value: 0), Counter(), Counter())
+        let waiting = (0..<BlockingThreads.count - 1).map { _ in
+            Task(executorPreference: BlockingThreads.shared) {
+                begun.add()
+                if !waits(isOver) { gaveUp.add() }
+            }
+        }
+        let answer = Task(executorPreference: BlockingThreads.shared) { begun.add() }
+        _ = await event(within: 60) { begun.count == BlockingThreads.count ? true : nil }
+        for _ in waiting { isOver.signal() }
+        for task in waiting { await task.value }
+        await answer.value
+        #expect(
+            begun.count == BlockingThreads.count && gaveUp.count == 0, "\(gaveUp.count) gave up before all had begun")
+    }
+}
+
+private func waits(_ semaphore: DispatchSemaphore) -> Bool { semaphore.wait(timeout: .now() + 15) == .success }
+
+private final class Counter: Sendable {
+    private let sum = Mutex(0)
+
+    var count: Int { sum.withLock { $0 } }
+
+    func add() { sum.withLock { $0 += 1 } }
 }

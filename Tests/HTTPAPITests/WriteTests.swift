@@ -1,48 +1,46 @@
 import Foundation
-import WebServer
+import NIOCore
 import Store
+import Support
 import Synchronization
 import Testing
 import TrackerCore
 import TrackerService
 
+@testable import WebServer
+
 @Suite struct WriteTests {
     @Test func `a request repeated during a restart counts once`() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("waterh-http-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appendingPathComponent("waterh.sqlite").path
+        let folder = try TemporaryFolder()
+        let path = folder.file("waterh.sqlite")
         var answers: [String] = []
         for _ in 0..<3 {
             // The store cannot distinguish this from another process.
-            try await ServedHousehold.serve(TrackerStore(path: path)) { house async throws in
-                let headers = house.page.merging(["Idempotency-Key": "tap-1"]) { $1 }
-                let reply = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: headers)
-                #expect(reply.status == 201)
-                answers.append(reply.body)
-                #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 250)
-            }
+            let house = try await ServedHousehold(TrackerStore(path: path))
+            let headers = ["Idempotency-Key": "tap-1"]
+            let reply = try await house.post("drinks", #"{"ml": 250}"#, headers: headers)
+            #expect(reply.status == 201)
+            answers.append(reply.body)
+            #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 250)
+            await house.stop()
         }
         #expect(Set(answers).count == 1)
     }
 
     @Test func `an idempotency key of another request is rejected`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let headers = house.page.merging(["Idempotency-Key": "tap-1"]) { $1 }
-            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: headers).status == 201)
-            let other = try await house.ask("POST", "/api/v1/drinks", #"{"ml": 100}"#, headers: headers)
-            #expect(other.status == 409 && other.code == "idempotencyKeyReused")
-        }
+        let house = try await ServedHousehold()
+        let headers = ["Idempotency-Key": "tap-1"]
+        #expect(try await house.post("drinks", #"{"ml": 250}"#, headers: headers).status == 201)
+        let other = try await house.post("drinks", #"{"ml": 100}"#, headers: headers)
+        #expect(other.status == 409 && other.code == "idempotencyKeyReused")
     }
 
     @Test(arguments: ["", "a tap", "täp", String(repeating: "k", count: 129)])
     func `an idempotency key with unusual characters is rejected`(key: String) async throws {
-        try await ServedHousehold.serve { house async throws in
-            let reply = try await house.ask(
-                "POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: house.page.merging(["Idempotency-Key": key]) { $1 })
-            #expect(reply.status == 422 && reply.code == "idempotencyKey", "\(reply.status) \(reply.body)")
-            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
-        }
+        let house = try await ServedHousehold()
+        let reply = try await house.post("drinks", #"{"ml": 250}"#, headers: ["Idempotency-Key": key])
+        #expect(reply.status == 422 && reply.code == "idempotencyKey", "\(reply.status) \(reply.body)")
+        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 
     @Test(arguments: [
@@ -51,10 +49,9 @@ import TrackerService
         (#"{"key": "\#(String(repeating: "a", count: 64))"}"#, 422),
     ])
     func `an incomplete action is rejected with the missing field`(body: String, status: Int) async throws {
-        try await ServedHousehold.serve { house async throws in
-            let reply = try await house.ask("POST", "/api/v1/press", body, headers: house.page)
-            #expect(reply.status == status, "\(reply.body)")
-        }
+        let house = try await ServedHousehold()
+        let reply = try await house.post("press", body)
+        #expect(reply.status == status, "\(reply.body)")
     }
 
     /// A button of a notification from the shared time must not log water when sessions are private.
@@ -67,68 +64,58 @@ import TrackerService
         let key = String(repeating: "a", count: 64)
         let words = Announcement(kind: .waterlineTime, id: "w/1", title: "t", body: "b", urgency: .normal, sound: false)
         _ = try store.post(words, to: "ntfy", keepsAll: false, at: ServedHousehold.noon) { key }
-        try await ServedHousehold.serve(store, sharesWaterline: isShared) { house async throws in
-            let reply = try await house.ask(
-                "POST", "/api/v1/press", "{\"action\": \"log-water\", \"key\": \"\(key)\"}", headers: house.page)
-            #expect(
-                isShared ? reply.status == 200 : reply.code == "waterlineNotShared", "\(reply.status) \(reply.body)")
-        }
+        let house = try await ServedHousehold(store, sharesWaterline: isShared)
+        let reply = try await house.post("press", "{\"action\": \"log-water\", \"key\": \"\(key)\"}")
+        #expect(isShared ? reply.status == 200 : reply.code == "waterlineNotShared", "\(reply.status) \(reply.body)")
     }
 
     @Test func `a request with a lost response is not repeated`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
-        try await ServedHousehold.serve(store) { house async throws in
-            let context = WriteContext(
-                now: ServedHousehold.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
-            let errand = IdempotentRequest(
-                key: "tap-9", asking: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: ServedHousehold.noon)
-            // As after a kill between the commit and the response.
-            _ = try store.running(errand).logDrink(ml: 250, context)
-            let reply = try await house.ask(
-                "POST", "/api/v1/drinks", #"{"ml": 250}"#,
-                headers: house.page.merging(["Idempotency-Key": "tap-9"]) { $1 })
-            #expect(reply.status == 200 && reply.headers["idempotent-replayed"] == "true")
-            #expect((reply.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 250)
-        }
+        let house = try await ServedHousehold(store)
+        let context = WriteContext(now: ServedHousehold.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
+        let errand = IdempotentRequest(
+            key: "tap-9", asking: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: ServedHousehold.noon)
+        // As after a kill between the commit and the response.
+        _ = try store.running(errand).logDrink(ml: 250, context)
+        let reply = try await house.post("drinks", #"{"ml": 250}"#, headers: ["Idempotency-Key": "tap-9"])
+        #expect(reply.status == 200 && reply.headers["idempotent-replayed"] == "true")
+        #expect((reply.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 250)
     }
 
     @Test func `a bottle has its own settings`() async throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
         try store.adoptBottle("A4:C1:38:00:00:01")
-        try await ServedHousehold.serve(store) { house async throws in
-            let path = "/api/v1/bottles/A4:C1:38:00:00:01/settings"
-            let bottles = try await house.ask("GET", "/api/v1/bottles").json["bottles"] as? [[String: Any]]
-            #expect(bottles?.map { $0["name"] as? String } == ["A4:C1:38:00:00:01"])
-            #expect(try await house.ask("GET", path).json["own"] as? [String] == [])
-            let changed = try await house.ask(
-                "PATCH", path, #"{"bottle.recordDialect": "strict", "bottle.readDelayS": 1.5}"#, headers: house.page)
-            #expect(
-                changed.status == 200
-                    && changed.json["own"] as? [String] == ["bottle.recordDialect", "bottle.readDelayS"])
-            #expect((changed.json["settings"] as? [String: Any])?["bottle.recordDialect"] as? String == "strict")
-            #expect(
-                try await house.ask("GET", "/api/v1/settings").json["bottle.recordDialect"] as? String == "calendar")
-            let back = try await house.ask("PATCH", path, #"{"bottle.recordDialect": null}"#, headers: house.page)
-            #expect(back.json["own"] as? [String] == ["bottle.readDelayS"])
-            #expect(
-                try await house.ask("PATCH", path, #"{"hydration.goalMl": 2000}"#, headers: house.page).code
-                    == "settingRule")
-            #expect(try await house.ask("GET", "/api/v1/bottles/nobody/settings").status == 404)
-        }
+        let house = try await ServedHousehold(store)
+        let path = "/api/v1/bottles/A4:C1:38:00:00:01/settings"
+        let bottles = try await house.get("bottles").json["bottles"] as? [[String: Any]]
+        #expect(bottles?.map { $0["name"] as? String } == ["A4:C1:38:00:00:01"])
+        #expect(try await house.ask("GET", path).json["own"] as? [String] == [])
+        let changed = try await house.ask(
+            "PATCH", path, #"{"bottle.recordDialect": "strict", "bottle.readDelayS": 1.5}"#, headers: house.page)
+        #expect(
+            changed.status == 200 && changed.json["own"] as? [String] == ["bottle.recordDialect", "bottle.readDelayS"])
+        #expect((changed.json["settings"] as? [String: Any])?["bottle.recordDialect"] as? String == "strict")
+        #expect(try await house.get("settings").json["bottle.recordDialect"] as? String == "calendar")
+        let back = try await house.ask("PATCH", path, #"{"bottle.recordDialect": null}"#, headers: house.page)
+        #expect(back.json["own"] as? [String] == ["bottle.readDelayS"])
+        #expect(
+            try await house.ask("PATCH", path, #"{"hydration.goalMl": 2000}"#, headers: house.page).code
+                == "settingRule")
+        #expect(try await house.get("bottles/nobody/settings").status == 404)
     }
 
     @Test(arguments: [
         (#"{"abv": 6.5e16}"#, "drinkStrength"), (#"{"oz": 1e73, "type": "beer"}"#, "drinkSize"),
-        (#"{"oz": 0, "abv": 5}"#, "estimate"),
-        (#"{"abv": -1}"#, "drinkStrength"), (#"{"estimate": 1e300}"#, "estimate"),
-    ]) func `an amount out of range is rejected`(body: String, code: String) async throws {
-        try await ServedHousehold.serve { house async throws in
-            #expect(try await house.ask("POST", "/api/v1/session", "{}", headers: house.page).status == 200)
-            let reply = try await house.ask("POST", "/api/v1/session/drink", body, headers: house.page)
-            #expect(reply.status == 422 && reply.code == code, "\(reply.status) \(reply.body)")
-            let session = try await house.ask("GET", "/api/v1/session").json
-            #expect((session["logs"] as? [Any])?.isEmpty == true, "\(session)")
-        }
+        (#"{"oz": 0, "abv": 5}"#, "estimate"), (#"{"abv": -1}"#, "drinkStrength"),
+        (#"{"estimate": 1e300}"#, "estimate"),
+    ])
+    func `an amount out of range is rejected`(body: String, code: String) async throws {
+        let house = try await ServedHousehold()
+        #expect(try await house.post("session", "{}").status == 200)
+        let reply = try await house.post("session/drink", body)
+        #expect(reply.status == 422 && reply.code == code, "\(reply.status) \(reply.body)")
+        let session = try await house.get("session").json
+        #expect((session["logs"] as? [Any])?.isEmpty == true, "\(session)")
     }
 
     /// A proxy or a log can have read the other one of two values.
@@ -145,31 +132,28 @@ import TrackerService
         ("POST", "/api/v1/sign-in", #"{"code": "1", "code": "2"}"#, "code"),
     ])
     func `a repeated JSON key is rejected`(method: String, path: String, body: String, key: String) async throws {
-        try await ServedHousehold.serve { house async throws in
-            let reply = try await house.ask(method, path, body, headers: house.page)
-            #expect(
-                reply.status == 422 && reply.code == "repeatedField"
-                    && (reply.json["detail"] as? String)?.hasPrefix("\"\(key)\"") == true, "\(reply.body)")
-            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
-        }
+        let house = try await ServedHousehold()
+        let reply = try await house.ask(method, path, body, headers: house.page)
+        #expect(
+            reply.status == 422 && reply.code == "repeatedField"
+                && (reply.json["detail"] as? String)?.hasPrefix("\"\(key)\"") == true, "\(reply.body)")
+        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 
     /// In UTF-16 a key could occur twice undetected.
     @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf32LittleEndian])
     func `a body that is not UTF-8 is rejected`(encoding: String.Encoding) async throws {
         let body = String(decoding: try #require(#"{"ml": 100, "ml": 2000}"#.data(using: encoding)), as: UTF8.self)
-        try await ServedHousehold.serve { house async throws in
-            let reply = try await house.ask("POST", "/api/v1/drinks", body, headers: house.page)
-            #expect(reply.status == 400 && reply.body.contains("not text in UTF-8"), "\(reply.status) \(reply.body)")
-            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
-        }
+        let house = try await ServedHousehold()
+        let reply = try await house.post("drinks", body)
+        #expect(reply.status == 400 && reply.body.contains("not text in UTF-8"), "\(reply.status) \(reply.body)")
+        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
     }
 
     @Test(
         arguments: [
-            (#"["a", "a"]"#, nil), (#"[{"a": 1}, "a", "a"]"#, nil),
-            (#"{"a": 1, "b": [1, "a", "b"], "c": "a"}"#, nil), ("{\"a\": \"\u{301}\", \"b\": \"\", \"a\": 1}", "a"),
-            (#"{}"#, nil), (#"{"a": "\"a\":", "b": ",\"a\""}"#, nil),
+            (#"["a", "a"]"#, nil), (#"[{"a": 1}, "a", "a"]"#, nil), (#"{"a": 1, "b": [1, "a", "b"], "c": "a"}"#, nil),
+            (#"{"a": {"a": 1}, "b": [{"a": 1}]}"#, nil), (#"{}"#, nil), (#"{"a": "\"a\":", "b": ",\"a\""}"#, nil),
             (#"{"a": 1, "a": 1}"#, "a"), (#"{"a": [{"x": 1}], "b": 1 , "a": 2}"#, "a"), (#"{"": 1, "": 2}"#, ""),
             (#"{"ä": 1, "\u00e4": 2}"#, "ä"), ("[1, 1]", nil), ("\"a\"", nil),
         ] as [(String, String?)])
@@ -178,56 +162,48 @@ import TrackerService
     }
 
     @Test func `undo reverts the entry on the page`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            func post(_ path: String, _ body: String) async throws -> RawHTTP.Reply {
-                try await house.ask("POST", "/api/v1/\(path)", body, headers: house.page)
-            }
-            func undone(_ body: String) async throws -> String? {
-                try await post("undo", body).json["undone"] as? String
-            }
-            _ = try await post("drinks", #"{"ml": 100, "at": "2026-06-14T12:00"}"#)
-            let first = try #require(
-                (try await post("drinks", #"{"ml": 250}"#).json["drink"] as? [String: Any])?["number"] as? Int)
-            _ = try await post("drinks", #"{"ml": 300}"#)
-            _ = try await post("session", "{}")
-            _ = try await post("session/drink", "{}")
-            _ = try await post("session/water", "{}")
-            // The latest entry, independent of other actions.
-            #expect(try await undone("{\"drink\": \"d\(first)\"}") == "log 250 ml")
-            #expect(try await undone(#"{"of": "today"}"#) == "log 300 ml")
-            // Yesterday's entry is not on the page.
-            let none = try await post("undo", #"{"of": "today"}"#)
-            #expect(none.status == 409 && none.code == "nothingToUndo")
-            #expect(try await undone(#"{"of": "session"}"#) == "water")
-            #expect(try await undone(#"{"of": "drinks"}"#) == "log 100 ml")
-            #expect(try await undone("{}") == "drink")
-            for body in [
-                #"{"of": "all"}"#, #"{"drink": "w1"}"#, #"{"drink": "d0"}"#, #"{"drink": "d1", "of": "today"}"#,
-                #"{"drink": "d99999999999999999999"}"#,
-            ] {
-                #expect(try await post("undo", body).status == 422, "\(body)")
-            }
+        let house = try await ServedHousehold()
+        func post(_ path: String, _ body: String) async throws -> RawHTTP.Reply {
+            try await house.post("\(path)", body)
         }
+        func undone(_ body: String) async throws -> String? { try await post("undo", body).json["undone"] as? String }
+        _ = try await post("drinks", #"{"ml": 100, "at": "2026-06-14T12:00"}"#)
+        let first = try #require(
+            (try await post("drinks", #"{"ml": 250}"#).json["drink"] as? [String: Any])?["number"] as? Int)
+        _ = try await post("drinks", #"{"ml": 300}"#)
+        _ = try await post("session", "{}")
+        _ = try await post("session/drink", "{}")
+        _ = try await post("session/water", "{}")
+        // The latest entry, independent of other actions.
+        #expect(try await undone("{\"drink\": \"d\(first)\"}") == "log 250 ml")
+        #expect(try await undone(#"{"of": "today"}"#) == "log 300 ml")
+        // Yesterday's entry is not on the page.
+        let none = try await post("undo", #"{"of": "today"}"#)
+        #expect(none.status == 409 && none.code == "nothingToUndo")
+        #expect(try await undone(#"{"of": "session"}"#) == "water")
+        #expect(try await undone(#"{"of": "drinks"}"#) == "log 100 ml")
+        #expect(try await undone("{}") == "drink")
+        for body in [
+            #"{"of": "all"}"#, #"{"drink": "w1"}"#, #"{"drink": "d0"}"#, #"{"drink": "d1", "of": "today"}"#,
+            #"{"drink": "d99999999999999999999"}"#,
+        ] { #expect(try await post("undo", body).status == 422, "\(body)") }
     }
 
     @Test func `an unknown method is 405`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let reply = try await house.ask("QUERY", "/api/v1/state", "{}", headers: house.page)
-            #expect(reply.status == 405 && reply.headers["allow"] == "GET, HEAD")
-        }
+        let house = try await ServedHousehold()
+        let reply = try await house.ask("QUERY", "/api/v1/state", "{}", headers: house.page)
+        #expect(reply.status == 405 && reply.headers["allow"] == "GET, HEAD")
     }
 
     @Test func `a repeated purge deletes nothing more`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let headers = house.page.merging(["Idempotency-Key": "purge-1"]) { $1 }
-            #expect(
-                try await house.ask("POST", "/api/v1/purge", #"{"confirm": "purge"}"#, headers: headers).status == 200)
-            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 300}"#, headers: house.page).status == 201)
-            #expect(
-                try await house.ask("POST", "/api/v1/purge", #"{"confirm": "purge"}"#, headers: headers).headers[
-                    "idempotent-replayed"] == "true")
-            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 300)
-        }
+        let house = try await ServedHousehold()
+        let headers = ["Idempotency-Key": "purge-1"]
+        #expect(try await house.post("purge", #"{"confirm": "purge"}"#, headers: headers).status == 200)
+        #expect(try await house.post("drinks", #"{"ml": 300}"#).status == 201)
+        #expect(
+            try await house.post("purge", #"{"confirm": "purge"}"#, headers: headers).headers["idempotent-replayed"]
+                == "true")
+        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 300)
     }
 
     @Test func `a repeated command reaches the bottle once`() async throws {
@@ -239,15 +215,13 @@ import TrackerService
                 sent.withLock { $0.append(words) }
                 return "done"
             })
-        try await ServedHousehold.serve(service: door) { house async throws in
-            for (key, command, status) in [
-                ("a", "flash", 200), ("a", "flash", 200), ("b", "nonsense", 422), ("b", "nonsense", 422),
-            ] {
-                let headers = house.page.merging(["Idempotency-Key": key]) { $1 }
-                let reply = try await house.ask(
-                    "POST", "/api/v1/bottle/commands", "{\"command\": \"\(command)\"}", headers: headers)
-                #expect(reply.status == status)
-            }
+        let house = try await ServedHousehold(service: door)
+        for (key, command, status) in [
+            ("a", "flash", 200), ("a", "flash", 200), ("b", "nonsense", 422), ("b", "nonsense", 422),
+        ] {
+            let headers = ["Idempotency-Key": key]
+            let reply = try await house.post("bottle/commands", "{\"command\": \"\(command)\"}", headers: headers)
+            #expect(reply.status == status)
         }
         #expect(sent.withLock { $0 } == [["flash"]])
     }
@@ -262,24 +236,21 @@ import TrackerService
                 for await _ in isDone { break }
                 throw Refusal("bottleSilent", "The bottle did not answer.")
             })
-        try await ServedHousehold.serve(service: door) { house async throws in
-            let headers = house.page.merging(["Idempotency-Key": "one"]) { $1 }
-            @Sendable func send() async throws -> RawHTTP.Reply {
-                try await house.ask(
-                    "POST", "/api/v1/bottle/commands", #"{"command": "goal", "arguments": ["2000"]}"#, headers: headers)
-            }
-            async let first = send()
-            for await _ in asked { break }
-            let second = try await send()
-            #expect(
-                second.status == 409 && second.code == "underWay" && second.headers["retry-after"] == "5",
-                "\(second.body)")
-            finish.yield()
-            #expect(try await first.code == "bottleSilent")
-            // A retry is possible now.
-            finish.yield()
-            #expect(try await send().code == "bottleSilent")
+        let house = try await ServedHousehold(service: door)
+        let headers = ["Idempotency-Key": "one"]
+        @Sendable func send() async throws -> RawHTTP.Reply {
+            try await house.post("bottle/commands", #"{"command": "goal", "arguments": ["2000"]}"#, headers: headers)
         }
+        async let first = send()
+        for await _ in asked { break }
+        let second = try await send()
+        #expect(
+            second.status == 409 && second.code == "underWay" && second.headers["retry-after"] == "5", "\(second.body)")
+        finish.yield()
+        #expect(try await first.code == "bottleSilent")
+        // A retry is possible now.
+        finish.yield()
+        #expect(try await send().code == "bottleSilent")
     }
 
     @Test func `the result of a command is unknown after a crash`() async throws {
@@ -288,43 +259,37 @@ import TrackerService
         let door = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: { polls.withLock { $0 += 1 } }, recentPolls: { [] },
             send: { _ in "done" })
-        try await ServedHousehold.serve(store, service: door) { house async throws in
-            try store.begin(
-                IdempotentRequest(
-                    key: "killed", asking: Array(#"POST /api/v1/bottle/commands {"command": "flash"}"#.utf8),
-                    at: ServedHousehold.noon))
-            for (key, status, code) in [("killed", 409, "outcomeUnknown" as String?), ("another", 200, nil)] {
-                let reply = try await house.ask(
-                    "POST", "/api/v1/bottle/commands", #"{"command": "flash"}"#,
-                    headers: house.page.merging(["Idempotency-Key": key]) { $1 })
-                #expect(reply.status == status && reply.code == code, "\(reply.body)")
-            }
-            // Idempotent commands run again.
-            for _ in 0..<2 {
-                #expect(
-                    try await house.ask(
-                        "POST", "/api/v1/poll", "{}", headers: house.page.merging(["Idempotency-Key": "poll"]) { $1 }
-                    ).status == 202)
-            }
-            #expect(polls.withLock { $0 } == 1)
+        let house = try await ServedHousehold(store, service: door)
+        try store.begin(
+            IdempotentRequest(
+                key: "killed", asking: Array(#"POST /api/v1/bottle/commands {"command": "flash"}"#.utf8),
+                at: ServedHousehold.noon))
+        for (key, status, code) in [("killed", 409, "outcomeUnknown" as String?), ("another", 200, nil)] {
+            let reply = try await house.post(
+                "bottle/commands", #"{"command": "flash"}"#, headers: ["Idempotency-Key": key])
+            #expect(reply.status == status && reply.code == code, "\(reply.body)")
         }
+        // Idempotent commands run again.
+        for _ in 0..<2 {
+            #expect(try await house.post("poll", "{}", headers: ["Idempotency-Key": "poll"]).status == 202)
+        }
+        #expect(polls.withLock { $0 } == 1)
     }
 
     @Test func `a failed revocation can be repeated`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let tokens = try (0..<20).map { _ in try house.token(.log) }
-            let headers = house.page.merging(["Idempotency-Key": "lost"]) { $1 }
-            for _ in 0..<2 {
-                let reply = try await house.ask("DELETE", "/api/v1/tokens/mistyped", headers: headers)
-                #expect(reply.status == 404 && reply.code == "noSuchToken", "\(reply.body)")
-            }
-            // Twenty ids of sixteen digits.
-            let ids = try house.store.tokens().map(\.id)
-            let shared = try #require(Dictionary(grouping: ids) { $0.prefix(1) }.first { $0.value.count > 1 }?.key)
-            let several = try await house.ask("DELETE", "/api/v1/tokens/\(shared)", headers: house.page)
-            #expect(several.status == 422 && several.code == "severalTokens", "\(several.body)")
-            #expect(try house.store.tokens().filter { $0.revokedAt == nil }.count == tokens.count + 1)
+        let house = try await ServedHousehold()
+        let tokens = try (0..<20).map { _ in try house.token(.log) }
+        let headers = ["Idempotency-Key": "lost"]
+        for _ in 0..<2 {
+            let reply = try await house.delete("tokens/mistyped", headers: headers)
+            #expect(reply.status == 404 && reply.code == "noSuchToken", "\(reply.body)")
         }
+        // Twenty ids of sixteen digits.
+        let ids = try house.store.tokens().map(\.id)
+        let shared = try #require(Dictionary(grouping: ids) { $0.prefix(1) }.first { $0.value.count > 1 }?.key)
+        let several = try await house.delete("tokens/\(shared)")
+        #expect(several.status == 422 && several.code == "severalTokens", "\(several.body)")
+        #expect(try house.store.tokens().filter { $0.revokedAt == nil }.count == tokens.count + 1)
     }
 
     @Test func `idempotency keys do not depend on the clock`() async throws {
@@ -333,54 +298,48 @@ import TrackerService
             try store.begin(
                 IdempotentRequest(key: "old\(count)", asking: [], at: ServedHousehold.noon.advanced(seconds: 3600)))
         }
-        try await ServedHousehold.serve(store) { house async throws in
-            for tap in ["1", "2", "1", "2"] {
-                let headers = house.page.merging(["Idempotency-Key": "tap-\(tap)"]) { $1 }
-                #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: headers).status == 201)
-            }
-            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 500)
+        let house = try await ServedHousehold(store)
+        for tap in ["1", "2", "1", "2"] {
+            let headers = ["Idempotency-Key": "tap-\(tap)"]
+            #expect(try await house.post("drinks", #"{"ml": 250}"#, headers: headers).status == 201)
         }
+        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 500)
     }
 
     @Test func `a token is only in the response that created it`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let made = try await house.ask(
-                "POST", "/api/v1/tokens", #"{"label": "x"}"#,
-                headers: house.page.merging(["Idempotency-Key": "tk"]) { $1 })
-            #expect(
-                made.json["token"] != nil && made.json["scope"] as? String == "log",
-                "without a scope it is good for no more than its use, which is to log")
-            let known = try #require(try house.store.request("tk"))
-            #expect(known.answer == nil)
-        }
+        let house = try await ServedHousehold()
+        let made = try await house.post("tokens", #"{"label": "x"}"#, headers: ["Idempotency-Key": "tk"])
+        #expect(
+            made.json["token"] != nil && made.json["scope"] as? String == "log",
+            "without a scope it is good for no more than its use, which is to log")
+        let known = try #require(try house.store.request("tk"))
+        #expect(known.answer == nil)
     }
 
     @Test func `writes need a valid token`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let bare = try await house.askUnsigned("POST", "/api/v1/drinks", #"{"ml": 250}"#)
-            #expect(bare.status == 401 && bare.headers["www-authenticate"] == "Bearer" && bare.code == "notSignedIn")
-            let token = try house.token(.log)
-            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: token).status == 201)
-            let context = WriteContext(now: ServedHousehold.noon, zone: .utc, source: "test", makeID: { "x" })
-            _ = try house.store.revokeTokens(nil, context)
-            #expect(try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: token).status == 401)
-            #expect(
-                try await house.ask("POST", "/api/v1/drinks", #"{"ml": 250}"#, headers: try house.token(.log)).status
-                    == 201)
+        let house = try await ServedHousehold()
+        let bare = try await house.askUnsigned("POST", "/api/v1/drinks", #"{"ml": 250}"#)
+        #expect(bare.status == 401 && bare.headers["www-authenticate"] == "Bearer" && bare.code == "notSignedIn")
+        let token = try house.token(.log)
+        func status(_ token: [String: String]) async throws -> Int {
+            try await house.post("drinks", #"{"ml": 250}"#, headers: token).status
         }
+        #expect(try await status(token) == 201)
+        _ = try house.store.revokeTokens(
+            nil, WriteContext(now: ServedHousehold.noon, zone: .utc, source: "test", makeID: { "x" }))
+        #expect(try await status(token) == 401)
+        #expect(try await status(house.token(.log)) == 201)
     }
 
     /// A remote administrator must not read files of the service's machine with these settings.
     @Test(arguments: ["ntfy.tokenFile", "webhook.secretFile", "sync.tokenFile", "mqtt.passwordFile", "health.inbox"])
     func `settings with files need an administrator`(name: String) async throws {
-        try await ServedHousehold.serve { house async throws in
-            let away = try house.token(.admin)
-            let refused = try await house.ask(
-                "PATCH", "/api/v1/settings", "{\"\(name)\": \"/etc/hostname\"}", headers: away)
-            #expect(refused.status == 403 && refused.code == "onlyHere")
-            #expect(try house.store.settings() == Settings())
-            #expect(SettingReach(of: name) == .files && Settings.catalogue.contains { $0.name == name })
-        }
+        let house = try await ServedHousehold()
+        let away = try house.token(.admin)
+        let refused = try await house.patch("settings", "{\"\(name)\": \"/etc/hostname\"}", headers: away)
+        #expect(refused.status == 403 && refused.code == "onlyHere")
+        #expect(try house.store.settings() == Settings())
+        #expect(SettingReach(of: name) == .files && Settings.catalogue.contains { $0.name == name })
     }
 
     @Test(
@@ -393,82 +352,105 @@ import TrackerService
             (
                 .control, "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "SYNC.url": "http://127.0.0.1:9"}"#,
                 403
-            ),
-            (.control, "PATCH", "/api/v1/settings", #"{"ntfy.tokenFile": "/etc/hostname"}"#, 403),
+            ), (.control, "PATCH", "/api/v1/settings", #"{"ntfy.tokenFile": "/etc/hostname"}"#, 403),
             (.control, "PATCH", "/api/v1/settings", #"{"health.inbox": "/etc"}"#, 403),
             (.admin, "PATCH", "/api/v1/settings", #"{"webhook.url": "http://127.0.0.1:9/hook"}"#, 200),
             (.control, "GET", "/api/v1/tokens", nil, 403), (.admin, "GET", "/api/v1/tokens", nil, 200),
             (.control, "POST", "/api/v1/purge", #"{"confirm": "purge"}"#, 403),
             (.admin, "POST", "/api/v1/purge", #"{"confirm": "purge"}"#, 200),
         ] as [(Scope, String, String, String?, Int)])
-    func `a token grants its scope only`(scope: Scope, method: String, path: String, body: String?, status: Int)
-        async throws
-    {
-        try await ServedHousehold.serve { house async throws in
-            #expect(try await house.ask(method, path, body, headers: try house.token(scope)).status == status)
-        }
+    func `a token grants its scope only`(
+        scope: Scope, method: String, path: String, body: String?, status: Int
+    ) async throws {
+        let house = try await ServedHousehold()
+        #expect(try await house.ask(method, path, body, headers: try house.token(scope)).status == status)
     }
 
     @Test(arguments: [
         (#"{"ml": 0}"#, 422), (#"{"ml": 2001}"#, 422), (#"{"ml": "cup"}"#, 201), (#"{"ml": "quick1"}"#, 201),
-        (#"{"ml": "quick9"}"#, 409), (#"{"ml": true}"#, 422),
-        (#"{"ml": 1.5}"#, 422), (#"{"ml": 250, "mll": 1}"#, 422), (#"[250]"#, 422), (#"{"#, 400), (#"{}"#, 422),
-        (#"{"ml": {"a": {"b": 1}}}"#, 422),
+        (#"{"ml": "quick9"}"#, 409), (#"{"ml": true}"#, 422), (#"{"ml": 1.5}"#, 422), (#"{"ml": 250, "mll": 1}"#, 422),
+        (#"[250]"#, 422), (#"{"#, 400), (#"{}"#, 422), (#"{"ml": {"a": {"b": 1}}}"#, 422),
         (#"{"ml": 250, "at": "tomorrow"}"#, 422), (#"{"ml": 250, "at": "2199-01-01T08:00:00Z"}"#, 422),
         (#"{"ml": 250, "at": "08:30"}"#, 201), (#"{"ml": 1e400}"#, 422),
     ])
     func `invalid drinks are rejected`(body: String, status: Int) async throws {
-        try await ServedHousehold.serve { house async throws in
-            let reply = try await house.ask("POST", "/api/v1/drinks", body, headers: house.page)
-            #expect(reply.status == status, "\(body): \(reply.body)")
-            if status >= 400 {
-                #expect(
-                    reply.headers["content-type"] == "application/problem+json"
-                        && reply.json["status"] as? Int == status && reply.code != nil)
-                #expect((reply.json["detail"] as? String)?.contains("--") == false)
-            }
+        let house = try await ServedHousehold()
+        let reply = try await house.post("drinks", body)
+        #expect(reply.status == status, "\(body): \(reply.body)")
+        if status >= 400 {
+            #expect(
+                reply.headers["content-type"] == "application/problem+json" && reply.json["status"] as? Int == status
+                    && reply.code != nil)
+            #expect((reply.json["detail"] as? String)?.contains("--") == false)
         }
     }
 
     @Test func `settings are changed all or none`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            let bad = try await house.ask(
-                "PATCH", "/api/v1/settings", #"{"hydration.goalMl": 2000, "schedule.wake": "03:00"}"#,
-                headers: house.page)
-            #expect(bad.status == 422 && (bad.json["detail"] as? String)?.contains("04:00") == true)
-            #expect(try await house.ask("GET", "/api/v1/settings").json["hydration.goalMl"] as? Int == 2500)
-            let good = try await house.ask(
-                "PATCH", "/api/v1/settings",
-                #"{"hydration.goalMl": 2000, "schedule.wake": "06:30", "hydration.quickAddMl": [100, 200]}"#,
-                headers: house.page)
-            #expect(good.status == 200 && good.json["hydration.goalMl"] as? Int == 2000, "\(good.body)")
-        }
+        let house = try await ServedHousehold()
+        let bad = try await house.patch("settings", #"{"hydration.goalMl": 2000, "schedule.wake": "03:00"}"#)
+        #expect(bad.status == 422 && (bad.json["detail"] as? String)?.contains("04:00") == true)
+        #expect(try await house.get("settings").json["hydration.goalMl"] as? Int == 2500)
+        let good = try await house.patch(
+            "settings", #"{"hydration.goalMl": 2000, "schedule.wake": "06:30", "hydration.quickAddMl": [100, 200]}"#)
+        #expect(good.status == 200 && good.json["hydration.goalMl"] as? Int == 2000, "\(good.body)")
     }
 
     @Test func `a day over HTTP`() async throws {
-        try await ServedHousehold.serve { house async throws in
-            func write(_ method: String, _ path: String, _ body: String? = nil) async throws -> RawHTTP.Reply {
-                try await house.ask(method, "/api/v1/\(path)", body, headers: house.page)
-            }
-            #expect(try await write("POST", "drinks", #"{"ml": 250}"#).status == 201)
-            #expect(try await write("PATCH", "drinks/d1", #"{"ml": 300}"#).status == 200)
-            #expect(try await write("DELETE", "drinks/d2").status == 200)
-            #expect(try await write("DELETE", "drinks/d99").status == 404)
-            #expect(try await write("POST", "undo").status == 200)
-            #expect(
-                try await house.ask("GET", "/api/v1/history?day=today").json["drinks"].map { ($0 as? [Any])?.count }
-                    == 1)
-            #expect(try await write("POST", "session/drink", "{}").status == 409)
-            #expect(try await house.ask("GET", "/api/v1/session").status == 404)
-            #expect(try await write("POST", "session").json["started"] as? Bool == true)
-            #expect(try await write("POST", "session").json["started"] as? Bool == false)
-            #expect(try await write("POST", "session/drink", #"{"type": "beer", "estimate": 1.6}"#).status == 201)
-            #expect(try await write("POST", "session/water").status == 201)
-            #expect(try await house.ask("GET", "/api/v1/session").json["sinceWater"] as? Int == 0)
-            #expect(try await write("POST", "session/end").status == 200)
-            #expect(try await write("POST", "session/done").status == 200)
-            #expect(try await write("POST", "reset-today").status == 200)
-            #expect(try await house.ask("GET", "/api/v1/state").json["dailyTotalMl"] as? Int == 0)
+        let house = try await ServedHousehold()
+        func write(_ method: String, _ path: String, _ body: String? = nil) async throws -> RawHTTP.Reply {
+            try await house.ask(method, "/api/v1/\(path)", body, headers: house.page)
         }
+        #expect(try await write("POST", "drinks", #"{"ml": 250}"#).status == 201)
+        #expect(try await write("PATCH", "drinks/d1", #"{"ml": 300}"#).status == 200)
+        #expect(try await write("DELETE", "drinks/d2").status == 200)
+        #expect(try await write("DELETE", "drinks/d99").status == 404)
+        #expect(try await write("POST", "undo").status == 200)
+        #expect(try await house.get("history?day=today").json["drinks"].map { ($0 as? [Any])?.count } == 1)
+        #expect(try await write("POST", "session/drink", "{}").status == 409)
+        #expect(try await house.get("session").status == 404)
+        #expect(try await write("POST", "session").json["started"] as? Bool == true)
+        #expect(try await write("POST", "session").json["started"] as? Bool == false)
+        #expect(try await write("POST", "session/drink", #"{"type": "beer", "estimate": 1.6}"#).status == 201)
+        #expect(try await write("POST", "session/water").status == 201)
+        #expect(try await house.get("session").json["sinceWater"] as? Int == 0)
+        #expect(try await write("POST", "session/end").status == 200)
+        #expect(try await write("POST", "session/done").status == 200)
+        #expect(try await write("POST", "reset-today").status == 200)
+        #expect(try await house.get("state").json["dailyTotalMl"] as? Int == 0)
+    }
+}
+
+@Suite struct FieldsTests {
+    @Test func `a body truncated at any byte is rejected`() throws {
+        let body = #"{"ml": 250, "at": "14:00", "list": [1, "two", true], "no": false}"#
+        for end in 1..<body.utf8.count {
+            #expect(throws: HTTPProblem.self) { try Fields(ByteBuffer(string: String(body.prefix(end)))) }
+        }
+        var fields = try Fields(ByteBuffer(string: body))
+        #expect(
+            try fields.whole("ml") == 250 && fields.text("at") == "14:00"
+                && fields.texts("list") == ["1", "two", "true"] && fields.flag("no") == false)
+        try fields.finish()
+    }
+
+    /// A client that sends `{"oz": null}` to delete a value must get an error.
+    @Test func `null is not a value of a field`() throws {
+        var fields = try Fields(
+            ByteBuffer(
+                string: #"{"text": null, "number": null, "whole": null, "flag": null, "word": null, "list": null}"#))
+        #expect(throws: HTTPProblem.self) { try fields.text("text") }
+        #expect(throws: HTTPProblem.self) { try fields.number("number") }
+        #expect(throws: HTTPProblem.self) { try fields.whole("whole") }
+        #expect(throws: HTTPProblem.self) { try fields.flag("flag") }
+        #expect(throws: HTTPProblem.self) { try fields.word("word") }
+        #expect(try fields.texts("list") == nil, "described as one that may be null")
+    }
+
+    @Test(arguments: [
+        "{\"a\":\(String(repeating: "[", count: 5000))", "{\"a\": [[1]]}", "{\"a\": {\"b\": 1}}", "\"text\"", "[]",
+        "nul", "{\"a\": \u{1}}",
+    ])
+    func `a body that is not an object of plain values is rejected`(body: String) {
+        #expect(throws: HTTPProblem.self) { try Fields(ByteBuffer(string: body)) }
     }
 }

@@ -1,0 +1,225 @@
+import Foundation
+import Logging
+import Store
+import Support
+import Synchronization
+import Testing
+import TrackerCore
+import TrackerService
+import WebServer
+
+/// A server over a real socket. It ends with its owner.
+final class ServedHousehold: Sendable {
+    let port: Int
+    let store: TrackerStore
+    let person: Person
+    /// The sink for the user's open pages.
+    let screen = EventSink()
+    /// The cookie of an administrator's browser.
+    let cookie: String
+    private let serving: Task<Void, any Error>
+
+    /// - Parameters:
+    ///   - store: the store; in memory by default.
+    ///   - now: the machine's clock.
+    ///   - uptime: the clock of access codes.
+    init(
+        _ store: TrackerStore? = nil, service: ServiceClient? = nil, sharesWaterline: Bool = false,
+        log: Logger = .silent, now: @escaping @Sendable () -> Instant = { noon },
+        uptime: @escaping @Sendable () -> Instant = { noon }
+    ) async throws {
+        let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
+        let person = Person(name: "anna", service: service, sharesWaterline: { sharesWaterline }) {
+            try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
+        }
+        screen.show(to: person)
+        let server = HTTPServer(
+            person, log: log, uptime: uptime,
+            addresses: { PageAddresses(local: "http://127.0.0.1:8077/", others: ["http://192.0.2.1:8077/"]) })
+        let (ready, tell) = AsyncStream.makeStream(of: Int.self)
+        let serving = Task {
+            defer { tell.finish() }
+            try await server.run(on: .tcp(host: "127.0.0.1", port: 0)) { tell.yield($0 ?? 0) }
+        }
+        (self.store, self.person, self.serving) = (store, person, serving)
+        var ports = ready.makeAsyncIterator()
+        guard let port = await ports.next() else {
+            try await serving.value
+            throw RawHTTP.Failed(description: "the server did not begin")
+        }
+        self.port = port
+        cookie = "waterh=\(try person.desk().makeToken(label: "owner", scope: .admin).token)"
+    }
+
+    deinit { serving.cancel() }
+
+    /// Ends the server, and waits for its end.
+    func stop() async {
+        serving.cancel()
+        _ = await serving.result
+    }
+
+    /// 2026-06-15, 12:00 UTC.
+    static let noon = Instant(iso: "2026-06-15T12:00:00Z") ?? Instant(milliseconds: 0)
+
+    func token(_ scope: Scope) throws -> [String: String] {
+        let token = "wt_test_\(UUID().uuidString)"
+        let context = WriteContext(now: Self.noon, zone: .utc, source: "test", makeID: { UUID().uuidString })
+        _ = try store.addToken(token, label: "test", scope: scope.rawValue, context)
+        return ["Authorization": "Bearer \(token)"]
+    }
+
+    /// The headers of the page in an administrator's browser.
+    var page: [String: String] {
+        ["Origin": "http://127.0.0.1:\(port)", "Sec-Fetch-Site": "same-origin", "Cookie": cookie]
+    }
+
+    /// The same cookie as a raw header line.
+    var signedIn: String { "Cookie: \(cookie)\r\n" }
+
+    /// Sends a request as the administrator, if the headers have no credential.
+    func ask(
+        _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:], host: String? = nil
+    ) async throws -> RawHTTP.Reply {
+        let hasOwn = headers["Authorization"]?.hasPrefix("Bearer") == true || headers["Cookie"] != nil
+        return try await askUnsigned(
+            method, path, body, headers: hasOwn ? headers : headers.merging(["Cookie": cookie]) { $1 }, host: host)
+    }
+
+    /// Requests to the API as the administrator, if the headers have no credential.
+    func get(_ path: String, headers: [String: String] = [:]) async throws -> RawHTTP.Reply {
+        try await ask("GET", "/api/v1/" + path, headers: headers)
+    }
+
+    func post(_ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> RawHTTP.Reply {
+        try await ask("POST", "/api/v1/" + path, body, headers: headers)
+    }
+
+    func patch(_ path: String, _ body: String, headers: [String: String] = [:]) async throws -> RawHTTP.Reply {
+        try await ask("PATCH", "/api/v1/" + path, body, headers: headers)
+    }
+
+    func delete(_ path: String, _ body: String? = nil, headers: [String: String] = [:]) async throws -> RawHTTP.Reply {
+        try await ask("DELETE", "/api/v1/" + path, body, headers: headers)
+    }
+
+    /// Sends a request with these headers only.
+    func askUnsigned(
+        _ method: String, _ path: String, _ body: String? = nil, headers: [String: String] = [:], host: String? = nil
+    ) async throws -> RawHTTP.Reply { try await RawHTTP.ask(port, method, path, body, headers: headers, host: host) }
+}
+
+extension Logger { static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } } }
+
+final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+    var logger: Logger { Logger(label: "test") { _ in Lines(to: self) } }
+
+    private struct Lines: LogHandler {
+        let to: LogLines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.info
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+        func log(event: LogEvent) { to.lines.withLock { $0.append("\(event.message)") } }
+    }
+}
+
+/// 15 June 2026 in a store of its own, with a clock that the test sets, as seen over HTTP.
+final class CheckedDay: Sendable {
+    let folder: TemporaryFolder
+    private let clock: Mutex<Instant>
+
+    init() throws {
+        folder = try TemporaryFolder()
+        clock = Mutex(ServedHousehold.noon)
+    }
+
+    var path: String { folder.file("waterh.sqlite") }
+    var now: Instant { clock.withLock { $0 } }
+
+    /// Sets the clock: `14:00` or `14:02:30`.
+    func set(_ time: String) throws {
+        let instant = try #require(Instant(iso: "2026-06-15T\(time.count == 5 ? time + ":00" : time)Z"), "\(time)")
+        clock.withLock { $0 = instant }
+    }
+
+    /// Opens the store as another process does.
+    func desk(_ store: TrackerStore? = nil) throws -> TrackerDesk {
+        try TrackerDesk(
+            store ?? TrackerStore(path: path), now: now, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
+    }
+
+    /// Starts a service, which ends with the returned context.
+    func serve() async throws -> WebRequestContext {
+        WebRequestContext(house: try await ServedHousehold(TrackerStore(path: path), now: { self.now }), day: self)
+    }
+
+    /// A client of the service.
+    struct WebRequestContext {
+        let house: ServedHousehold
+        let day: CheckedDay
+
+        /// Logs drinks over HTTP, in valid amounts.
+        @discardableResult
+        func drink(_ ml: Int) async throws -> [String: Any] {
+            var (rest, last) = (ml, [String: Any]())
+            while rest > 0 {
+                let reply = try await house.ask(
+                    "POST", "/api/v1/drinks", #"{"ml": \#(min(rest, 2000))}"#, headers: house.page)
+                try #require(reply.status == 201, "\(reply.body)")
+                last = reply.json["state"] as? [String: Any] ?? [:]
+                rest -= min(rest, 2000)
+            }
+            return last
+        }
+
+        func set(_ name: String, _ value: String) async throws {
+            let reply = try await house.patch("settings", "{\"\(name)\": \(value)}")
+            try #require(reply.status == 200, "\(reply.body)")
+        }
+
+        func post(_ path: String, _ body: String = "{}") async throws -> [String: Any] {
+            let reply = try await house.post(path, body)
+            try #require(reply.status < 300, "\(path): \(reply.body)")
+            return reply.json
+        }
+
+        /// Two seconds, plus the response time of a simple request on a busy machine.
+        func shortly() async throws -> Duration {
+            let start = ContinuousClock.now
+            _ = try await house.ask("GET", "/healthz")
+            return .seconds(2) + (ContinuousClock.now - start) * 20
+        }
+
+        func state() async throws -> [String: Any] { try await house.get("state").json }
+
+        func text(_ key: String) async throws -> String? { try await state()[key] as? String }
+
+        func picture(_ name: String) async throws -> String { try await house.ask("GET", "/widget/\(name)").body }
+
+        /// Sends due notifications to the open pages and these channels.
+        @discardableResult
+        func tell(_ sinks: any NotificationSink...) async throws -> [TrackerNotification] {
+            try await day.desk(house.store).tell(sinks + [house.screen]).notifications.map(\.notification)
+        }
+
+        /// Adds a drink from a poll, with the bottle's time.
+        func bottleDrink(_ time: String, _ ml: Int) throws {
+            let (wall, at) = (
+                try #require(WallTime("2026-06-15T\(time):00")), try #require(Instant(iso: "2026-06-15T\(time):00Z"))
+            )
+            let raw: [UInt8] = [
+                0x1A, 6, 15, UInt8(wall.hour), UInt8(wall.minute), 0, UInt8(ml >> 8), UInt8(ml & 255), 0, 0, 1, 0x61, 0,
+            ]
+            let entry = JournalEntry(
+                bottle: "b1", raw: raw, wall: wall, amountMl: ml, received: day.now,
+                verdict: .drink(at: at, zone: "UTC"))
+            #expect(try house.store.append([entry]) == [.stored])
+        }
+    }
+}
