@@ -194,6 +194,7 @@ let package = Package(
             [
                 "CommandSupport", "Gateway", "GatewaySupport", "HomeAssistant", "Notifications", "Emulator",
                 "Bluetooth", "BottleProtocol", "DBusSupport", "Store", "TrackerCore", "TrackerService", argumentParser,
+                grdb,
             ],
             exclude: ["demo-month.csv", "never_reads.py", "read_lines.py", "tracker-tour.txt"]),
     ],

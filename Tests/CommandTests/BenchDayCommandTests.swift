@@ -2,34 +2,40 @@ import Foundation
 import Support
 import Testing
 
-/// The hardware test session against the built emulator, with the user's part scripted.
+/// The hardware test session against the built emulator, with the user's part scripted. The sessions of a test run at
+/// the same time, because they mostly wait.
 @Suite struct BenchDayCommandTests {
-    private func rehearse(_ emulator: [String], _ more: [String] = []) async throws -> (
-        pair: Pair, object: [String: Any], answers: [String: String], error: String
+    private static let twoDays = [
+        "--capture", Program.repository + "/captures/boost_two-days.btsnoop", "--restamp", "today",
+    ]
+    private static var nextYear: Int { Calendar.current.component(.year, from: Date()) + 1 }
+
+    private static func line(_ pair: Pair) -> String {
+        "bench-day --link \(pair.socket) --rehearse \(pair.control) --folder \(pair.folder.file("day"))"
+    }
+
+    private static func text(_ pair: Pair, _ name: String) throws -> String {
+        try String(contentsOfFile: pair.folder.file("day/\(name)"), encoding: .utf8)
+    }
+
+    private static func clock(_ pair: Pair) throws -> String { try #require(try pair.status()["clock"] as? String) }
+
+    private static func rehearse(_ emulator: [String], _ more: String = "") async throws -> (
+        pair: Pair, object: [String: Any], answers: [String: String]
     ) {
         let pair = try await Pair(emulator)
-        let result = try await Program("waterh-gateway").run(
-            [
-                "bench-day", "--link", pair.socket, "--rehearse", pair.control, "--folder", pair.folder.file("day"),
-                "--json",
-            ] + more, limit: 120)
+        let result = try await Program.gateway.run("\(line(pair)) --json \(more)", limit: 120)
         #expect(result.exitCode == 0, "\(result.error)")
-        let object = try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any])
+        let object = try result.object()
         let findings = try #require(object["findings"] as? [[String: Any]])
         #expect(findings.allSatisfy { ($0["rule"] as? String)?.hasPrefix("P") == true })
         let answers = findings.compactMap { finding in
             (finding["point"] as? String).flatMap { point in (finding["answer"] as? String).map { (point, $0) } }
         }
-        return (pair, object, Dictionary(answers, uniquingKeysWith: { first, _ in first }), result.error)
+        return (pair, object, Dictionary(answers, uniquingKeysWith: { first, _ in first }))
     }
 
-    private static let twoDays = [
-        "--capture", Program.repository + "/captures/boost_two-days.btsnoop", "--restamp", "today",
-    ]
-
-    private static let isIn2026 = Calendar.current.component(.year, from: Date()) == 2026
-
-    /// The answers of a bottle without faults. In 2026 the year and the constant of the strict dialect are the same byte.
+    /// The answers of a bottle without faults.
     private static let usual = [
         "byte-0": isIn2026 ? "unknown" : "yes", "replay": "yes", "acknowledge-without-dump": "no",
         "acknowledge-one": "yes",
@@ -37,145 +43,123 @@ import Testing
         "advertises-connected": "unknown",
     ]
 
-    @Test(
-        arguments: [
+    @Test func `the answers show differences from a bottle without faults`() async throws {
+        let bottles: [(emulator: [String], different: [String: String])] = [
             (
-                ["--faults", "frame=8,counts,step=3600", "--dialect", "strict"] + twoDays,
-                [
-                    "one-frame": "no", "acknowledge-without-dump": "yes", "clock-drifts": "yes",
-                    "byte-0": isIn2026 ? "unknown" : "no",
-                ]
+                ["--faults", "frame=8,counts,step=3600", "--dialect", "strict"] + Self.twoDays,
+                ["one-frame": "no", "acknowledge-without-dump": "yes", "clock-drifts": "yes", "byte-0": "no"]
             ),
             (
-                ["--faults", "forget=100,unasked=300,keep-alive"] + twoDays,
-                ["acknowledge-one": "no"]
-            ),
-            (["--faults", "split=20,twice=100"] + twoDays, [:]),
+                ["--faults", "forget=100,unasked=300,keep-alive"] + Self.twoDays,
+                ["acknowledge-one": "no", "byte-0": "unknown"]
+            ), (["--faults", "split=20,twice=100"] + Self.twoDays, [:]),
             (
-                ["--profile", "draft"] + twoDays,
-                ["response-reads": "yes", "one-frame": "unknown", "byte-0": isIn2026 ? "unknown" : "no"]
-            ),
-            (["--model", "vita"], ["one-frame": "unknown"]),
-        ] as [([String], [String: String])])
-    func `the answers show differences from a bottle without faults`(
-        emulator: [String], different: [String: String]
-    ) async throws {
-        let (_, object, answers, error) = try await rehearse(emulator)
-        #expect(answers == Self.usual.merging(different) { $1 }, "\(object)\n\(error)")
+                ["--profile", "draft"] + Self.twoDays,
+                ["response-reads": "yes", "one-frame": "unknown", "byte-0": "no"]
+            ), (["--model", "vita"], ["one-frame": "unknown"]),
+        ]
+        try await concurrently(bottles) { emulator, different in
+            let (_, object, answers) = try await Self.rehearse(emulator)
+            #expect(answers == Self.usual.merging(different) { $1 }, "\(object)")
+        }
     }
 
     @Test func `a session records everything and acknowledges only stored records`() async throws {
-        let (pair, object, answers, _) = try await rehearse(Self.twoDays)
-        #expect(answers == Self.usual, "\(object)")
-        #expect(object["complete"] as? Bool == true)
+        let (pair, object, answers) = try await Self.rehearse(Self.twoDays)
+        #expect(answers == Self.usual && object["complete"] as? Bool == true, "\(object)")
         let captures = try FileManager.default.contentsOfDirectory(atPath: pair.folder.file("day/captures")).sorted()
         #expect(captures.count == 5 && captures.first == "1-first-connection.btsnoop")
         for capture in captures {
-            let commands = try await Program("waterh-replay").run([
-                "commands", pair.folder.file("day/captures/\(capture)"), "--json",
-            ])
-            #expect(commands.exitCode == 0, "\(capture): \(commands.error)")
+            let commands = try await Program.replay.succeed(
+                "commands \(pair.folder.file("day/captures/\(capture)")) --json")
             let acknowledges = commands.output.contains("\"hex\":\"52500004")
             #expect(acknowledges == capture.hasPrefix("5-acknow"), "\(capture)")
         }
-        let export = try await Program("waterh-tracker").run([
-            "export", "--json", "--store", pair.folder.file("day/waterh.sqlite"),
-        ])
-        let drinks = try JSONSerialization.jsonObject(with: Data(export.outputBytes)) as? [String: Any]
-        #expect((drinks?["drinks"] as? [Any])?.count == 43)
-        #expect(
-            try String(contentsOfFile: pair.folder.file("day/records.txt"), encoding: .utf8).split(separator: "\n")
-                .allSatisfy { $0.utf8.count == 26 })
-        let steps = try JSONSerialization.jsonObject(
-            with: Data(contentsOf: pair.folder.url("day").appending(path: "steps.json")))
+        let export = try await Program.tracker.run("export --json --store \(pair.folder.file("day/waterh.sqlite"))")
+        #expect((try export.object()["drinks"] as? [Any])?.count == 43)
+        #expect(try Self.text(pair, "records.txt").split(separator: "\n").allSatisfy { $0.utf8.count == 26 })
+        let steps = try JSONSerialization.jsonObject(with: Data(try Self.text(pair, "steps.json").utf8))
         #expect(
             (steps as? [[String: Any]])?.first { $0["step"] as? String == "log" }?["sent"] as? String == "4754000106")
-        #expect(
-            try FileManager.default.attributesOfItem(atPath: pair.folder.file("day"))[.posixPermissions] as? Int
-                == 0o700)
-        #expect(try await Self.records(pair) == 0)
+        let attributes = try FileManager.default.attributesOfItem(atPath: pair.folder.file("day"))
+        #expect(attributes[.posixPermissions] as? Int == 0o700)
+        #expect(try pair.records() == 0 && !Self.clock(pair).hasPrefix("\(Self.nextYear)"))
     }
 
-    @Test func `nothing is acknowledged when the log cannot be stored`() async throws {
-        let folder = try TemporaryFolder()
-        let (pair, object, _, _) = try await rehearse(Self.twoDays, ["--store", folder.path])
-        #expect("\(object["leftOut"] ?? "")".contains("could not be stored"))
-        #expect(try await Self.records(pair) == 43)
+    @Test func `nothing is acknowledged when the log cannot be stored or the user does not agree`() async throws {
+        async let unstored: Void = {
+            let folder = try TemporaryFolder()
+            let (pair, object, _) = try await Self.rehearse(Self.twoDays, "--store \(folder.path)")
+            #expect("\(object["leftOut"] ?? "")".contains("could not be stored"))
+            #expect(try pair.records() == 43)
+        }()
+        async let refused: Void = {
+            let pair = try await Pair(Self.twoDays)
+            let result = try await Program.gateway.run(
+                "bench-day --link \(pair.socket) --folder \(pair.folder.file("day"))",
+                input: Array("s\ns\ns\ns\nn\n".utf8), limit: 120)
+            #expect(
+                result.exitCode == 0 && result.output.contains("5-acknowledgements: it was left out"), "\(result.error)"
+            )
+            #expect(try pair.records() == 40)
+        }()
+        async let disconnected: Void = {
+            let (pair, object, _) = try await Self.rehearse(["--faults", "frame=4,hang-up=5"] + Self.twoDays)
+            #expect(try !Self.text(pair, "records.txt").isEmpty)
+            #expect("\(object["leftOut"] ?? "")".contains("1-first-connection: it broke off"))
+            #expect(try pair.records() >= 40)
+        }()
+        _ = try await (unstored, refused, disconnected)
     }
 
-    @Test func `nothing is acknowledged without consent or when the answers end`() async throws {
-        let pair = try await Pair(Self.twoDays)
-        let result = try await Program("waterh-gateway").run(
-            ["bench-day", "--link", pair.socket, "--folder", pair.folder.file("day")],
-            input: Array("s\ns\ns\ns\nn\n".utf8), limit: 120)
-        #expect(
-            result.exitCode == 0 && result.output.contains("5-acknowledgements: it was left out"), "\(result.error)")
-        #expect(try await Self.records(pair) == 40)
-    }
-
-    @Test func `a bottle that disconnects in every log costs those parts and its records are written`() async throws {
-        let (pair, object, _, _) = try await rehearse(["--faults", "frame=4,hang-up=5"] + Self.twoDays)
-        let records = try String(contentsOfFile: pair.folder.file("day/records.txt"), encoding: .utf8)
-        #expect(!records.isEmpty && "\(object["leftOut"] ?? "")".contains("1-first-connection: it broke off"))
-        #expect(try await Self.records(pair) >= 40)
-    }
-
-    /// The number of records in the bottle.
-    private static func records(_ pair: Pair) async throws -> Int {
-        let result = try await Program("waterh-emulator").run([
-            "control", "--control", pair.control, "status", "--json",
-        ])
-        let object = try #require(try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any])
-        let status = object["status"] as? [String: Any] ?? object
-        return try #require(status["records"] as? Int)
-    }
-
-    @Test(arguments: [SIGINT, SIGHUP, SIGTERM])
-    func `an interrupted hardware session keeps its record`(_ signal: Int32) async throws {
-        let pair = try await Pair(["--capture", Program.repository + "/captures/boost_two-days.btsnoop"])
-        let arguments = [
-            "bench-day", "--link", pair.socket, "--rehearse", pair.control, "--folder", pair.folder.file("day"),
-        ]
-        // Without --rehearse the session waits for an answer on standard input, which stays open.
-        let (gateway, pipe) = (Program("waterh-gateway"), pair.folder.file("answers"))
-        #expect(mkfifo(pipe, 0o600) == 0)
-        let shell = try #require(Program(system: "sh"))
-        let day = try shell.start([
-            "-c",
-            "exec 0<>\(pipe); exec \(gateway.path) bench-day --link \(pair.socket) --folder \(pair.folder.file("day"))",
-        ])
-        let isKept = await event(within: 60) {
-            FileManager.default.fileExists(atPath: pair.folder.file("day/records.txt")) ? true : nil
+    /// At this point of the session, the bottle's clock is in the next year.
+    @Test func `the end of a session sets the bottle's clock back and keeps a late drink`() async throws {
+        try await concurrently([true, false]) { isInterrupted in
+            let pair = try await Pair(Self.twoDays)
+            let day = try Program.gateway.start(Self.line(pair))
+            await day.says("Drink about 50 ml", within: 60)
+            if isInterrupted { day.send(signal: SIGINT) } else { try await pair.sip(333) }
+            let result = try await day.finish()
+            #expect(result.exitCode == (isInterrupted ? 130 : 0), "\(result.error)")
+            #expect(try !Self.clock(pair).hasPrefix("\(Self.nextYear)"))
+            if !isInterrupted { #expect(try pair.records() > 0) }
         }
-        #expect(isKept == true)
-        day.send(signal: signal)
-        let result = try await day.finish()
-        #expect(result.exitCode == 130, "\(result.error)")
-        #expect(
-            try String(contentsOfFile: pair.folder.file("day/findings.json"), encoding: .utf8).contains(
-                "\"complete\":false"))
-        let drinks = try await Program("waterh-replay").run([
-            "drinks", pair.folder.file("day/captures/1-first-connection.btsnoop"), "--json",
-        ])
-        #expect(drinks.lines.count == 40)
-        let poll = try await pair.poll()
-        #expect((poll.object["received"] as? Int ?? 0) >= 40)
-        let again = try await Program("waterh-gateway").run(arguments)
-        #expect(again.exitCode == 2 && again.error.contains("not empty"))
     }
 
-    @Test
-    func `a hardware session without a bottle reports the contents of its folder`() async throws {
+    @Test func `an interrupted hardware session keeps its record`() async throws {
+        try await concurrently([SIGINT, SIGHUP, SIGTERM]) { signal in
+            let pair = try await Pair(Self.twoDays)
+            // Without --rehearse the session waits for an answer on standard input, which stays open.
+            let pipe = pair.folder.file("answers")
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let words = "bench-day --link \(pair.socket) --folder \(pair.folder.file("day"))"
+            let day = try Program(path: "/bin/sh").start([
+                "-c", "exec 0<>\(pipe); exec \(Program.gateway.path) \(words)",
+            ])
+            let records = pair.folder.file("day/records.txt")
+            #expect(await eventually(within: 60) { FileManager.default.fileExists(atPath: records) })
+            day.send(signal: signal)
+            let result = try await day.finish()
+            #expect(result.exitCode == 130, "\(result.error)")
+            #expect(try Self.text(pair, "findings.json").contains("\"complete\":false"))
+            let drinks = try await Program.replay.run(
+                "drinks \(pair.folder.file("day/captures/1-first-connection.btsnoop")) --json")
+            #expect(drinks.lines.count == 40)
+            let poll = try await pair.poll()
+            #expect((poll.object["received"] as? Int ?? 0) >= 40)
+            let again = try await Program.gateway.run(Self.line(pair))
+            #expect(again.exitCode == 2 && again.error.contains("not empty"))
+        }
+    }
+
+    @Test func `a hardware session without a bottle reports the contents of its folder`() async throws {
         let folder = try TemporaryFolder()
-        let recording = try await Program("waterh-gateway").run([
-            "bench-day", "--link", "capture:" + Program.repository + "/captures/boost_two-days.btsnoop", "--folder",
-            folder.file("a"),
-        ])
+        let capture = Program.repository + "/captures/boost_two-days.btsnoop"
+        let recording = try await Program.gateway.run(
+            "bench-day --link capture:\(capture) --folder \(folder.file("a"))")
         #expect(recording.exitCode == 2)
-        let nobody = try await Program("waterh-gateway").run([
-            "bench-day", "--link", "unix:" + folder.file("none.sock"), "--rehearse", "unix:" + folder.file("c.sock"),
-            "--folder", folder.file("b"),
-        ])
-        #expect(nobody.exitCode == 5 && nobody.error.contains("is in \(folder.file("b"))"), "\(nobody.error)")
+        let none = "--link unix:\(folder.file("none.sock")) --rehearse unix:\(folder.file("c.sock"))"
+        let absent = try await Program.gateway.run("bench-day \(none) --folder \(folder.file("b"))")
+        #expect(absent.exitCode == 5 && absent.error.contains("is in \(folder.file("b"))"), "\(absent.error)")
     }
 }

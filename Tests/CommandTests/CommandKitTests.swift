@@ -1,7 +1,10 @@
 import ArgumentParser
 import CommandSupport
+import Dispatch
 import Foundation
+import Support
 import Testing
+import TrackerCore
 
 @Suite struct CommandKitTests {
     struct Sample: AsyncParsableCommand {
@@ -20,16 +23,14 @@ import Testing
     @Test(
         arguments: [
             ([], 0), (["--help"], 0), (["--version"], 0), (["--nonsense"], 2), (["--fail", "x"], 2), (["extra"], 2),
-            (["--throw-foreign"], 1),
-            (["--fail", "1"], 1), (["--fail", "3"], 3), (["--fail", "4"], 4), (["--fail", "5"], 5),
-            (["--fail", "130"], 130),
+            (["--throw-foreign"], 1), (["--fail", "1"], 1), (["--fail", "3"], 3), (["--fail", "4"], 4),
+            (["--fail", "5"], 5), (["--fail", "130"], 130),
         ] as [([String], Int32)])
     func `exit codes are stable`(_ arguments: [String], _ expected: Int32) async {
         #expect(await CommandRunner.run(Sample.self, arguments) == expected)
     }
 
-    @Test
-    func `JSON keeps the order of keys and escapes strings`() throws {
+    @Test func `JSON keeps the order of keys and escapes strings`() throws {
         let value: JSONValue = [
             "b": 1, "a": [nil, true, "x\"\\\n\u{1}ü"], "n": JSONValue(nil as Int?), "d": .double(0.1), "w": .double(3),
             "i": .double(.nan),
@@ -39,8 +40,7 @@ import Testing
         #expect(value["b"] == 1 && value["z"] == nil)
     }
 
-    @Test
-    func `a closed pipe is detected without a signal`() {
+    @Test func `a closed pipe is detected without a signal`() {
         signal(SIGPIPE, SIG_IGN)
         var ends: [Int32] = [0, 0]
         #expect(pipe(&ends) == 0)
@@ -56,9 +56,184 @@ import Testing
         close(ends[1])
     }
 
-    @Test
-    func `default paths follow the XDG variables`() {
+    @Test func `default paths follow the XDG variables`() {
         #expect(Paths.store.hasSuffix("/waterh/waterh.sqlite"))
         #expect(Paths.socket("waterh-emulator.sock").hasPrefix("/"))
+    }
+}
+
+/// CLI spec C2.
+@Suite struct ExitReasonTests {
+    @Test func `each reason has its exit code`() {
+        let codes = Dictionary(uniqueKeysWithValues: ExitReason.allCases.map { ($0.rawValue, $0.status.rawValue) })
+        #expect(
+            codes == [
+                "absent": 5, "notFound": 3, "refused": 3, "invalid": 2, "damaged": 4, "busy": 1, "diskFull": 1,
+                "interrupted": 130, "failed": 1,
+            ])
+    }
+
+    private struct Trouble: Problem {
+        var code = "trouble"
+        var category: ProblemCategory
+        var sentence = "It is so."
+    }
+
+    private struct Absence: Problem, HasExitReason {
+        var code = "notFound"
+        var category: ProblemCategory { .notFound }
+        var sentence: String { "Nobody is there." }
+        var exitReason: ExitReason { .absent }
+    }
+
+    @Test func `each problem category maps to an exit reason`() {
+        for category in ProblemCategory.allCases {
+            #expect(
+                CommandFailure(Trouble(category: category)).status == ExitReason(rawValue: category.rawValue)?.status,
+                "\(category)")
+        }
+    }
+
+    @Test func `an error with its own reason keeps it`() {
+        #expect(CommandFailure(Absence()).status == .noLink)
+        #expect(CommandFailure(Refusal("noSuchSetting", "There is no such setting.")).status == .wrongUse)
+        #expect(CommandFailure(Refusal("noActiveSession", "There is none.")).status == .refused)
+    }
+
+    @Test func `an invalid emulator file and a missing one have different exit codes`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "exit-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let bad = folder.appending(path: "bad.json").path
+        try Data("{".utf8).write(to: URL(fileURLWithPath: bad))
+        for (path, reason) in [(bad, ExitReason.damaged), (folder.appending(path: "none.json").path, .failed)] {
+            let failure = #expect(throws: ProfileFile.Failure.self) { try ProfileFile.load(path) }
+            #expect(failure?.exitReason == reason)
+        }
+    }
+}
+
+/// Server-sent events in an HTTP response, split at any position.
+@Suite struct EventReaderTests {
+    private static let answer: [UInt8] = {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let chunks = [
+            "retry: 2000\n\n", ": ping\n\n", "event: hello\ndata: {\"a\":1}\n", "\n",
+            "event: show\r\ndata: é\ndata: b\n\n",
+        ]
+        return chunks.reduce(into: Array(head.utf8)) {
+            $0 += Array("\(String($1.utf8.count, radix: 16));x=y\r\n\($1)\r\n".utf8)
+        }
+    }()
+
+    @Test(arguments: [1, 2, 3, 7, 1000]) func `events split at any byte are equal`(size: Int) throws {
+        var reader = EventReader()
+        var events: [EventReader.Event] = []
+        var rest = Self.answer[...]
+        while !rest.isEmpty {
+            events += try reader.read(rest.prefix(size))
+            rest = rest.dropFirst(size)
+        }
+        #expect(events.map { "\($0.name) \($0.data)" } == ["hello {\"a\":1}", "show é\nb"])
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 404 Not Found\r\n\r\n", "SSH-2.0\r\n\r\n\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
+    ])
+    func `an invalid response is an error`(answer: String) {
+        var reader = EventReader()
+        #expect(throws: EventReader.Malformed.self) { try reader.read(Array(answer.utf8)) }
+    }
+
+    @Test func `an endless response is limited`() throws {
+        var reader = EventReader()
+        let piece = [UInt8](repeating: 65, count: (1 << 19) + 1)
+        #expect(throws: EventReader.Malformed.self) { for _ in 0..<2 { _ = try reader.read(piece) } }
+    }
+}
+
+/// The host's time zone can change while the service runs, so it is read each time.
+@Suite struct HostZoneTests {
+    @Test func `the time zone link is read at each use`() throws {
+        let folder = try TemporaryFolder()
+        let link = folder.file("localtime")
+        func zone(_ variables: [String: String] = [:]) -> String {
+            HostZone.id(variable: variables["TZ"], localtime: link, timezone: folder.file("timezone"))
+        }
+        for (target, expected) in [
+            ("/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin"),
+            ("../usr/share/zoneinfo/America/New_York", "America/New_York"),
+            ("/usr/share/zoneinfo/posix/Asia/Tokyo", "Asia/Tokyo"),
+        ] {
+            try? FileManager.default.removeItem(atPath: link)
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+            #expect(zone() == expected)
+        }
+        #expect(
+            zone(["TZ": "Europe/Lisbon"]) == "Europe/Lisbon"
+                && zone(["TZ": ":/usr/share/zoneinfo/Asia/Kathmandu"]) == "Asia/Kathmandu")
+        for name in ["Etc/GMT+5", "US/Eastern", "UTC"] {
+            #expect(zone(["TZ": name]) == name, "a zone that Foundation's list leaves out")
+        }
+        #expect(zone(["TZ": ""]) == "Asia/Tokyo" && zone(["TZ": ":" + link]) == "Asia/Tokyo")
+        // A symbolic link to a link, then a copy next to a named file.
+        try FileManager.default.moveItem(atPath: link, toPath: folder.file("other"))
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "other")
+        #expect(zone() == "Asia/Tokyo")
+        try FileManager.default.removeItem(atPath: link)
+        try folder.write("Australia/Lord_Howe\n", to: "timezone")
+        #expect(zone() == "Australia/Lord_Howe")
+    }
+
+    /// Days and the bottle's clock depend on the zone: UTC as a fallback would shift both.
+    @Test(arguments: ["JST-9", ":Mars/Olympus"]) func `a time zone without an IANA name is an error`(variable: String)
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let environment = [
+            "TZ": variable, "WATERH_ZONE": "", "WATERH_STORE": folder.file("s.sqlite"), "HOME": folder.path,
+            "XDG_CONFIG_HOME": folder.path, "XDG_STATE_HOME": folder.path,
+        ]
+        for (program, words) in [("waterh-tracker", ["status"]), ("waterh-gateway", ["poll", "--link", "unix:x"])] {
+            let result = try await Program(program).run(words, environment: environment)
+            #expect(result.exitCode == 2 && result.error.contains("is not an IANA name"), "\(result)")
+        }
+        try await Program.tracker.succeed("status --zone Asia/Tokyo", environment: environment)
+    }
+}
+
+@Suite struct ProgramTests {
+    /// Dispatch threads block signals. A child process must not inherit that mask.
+    @Test func `a program started from a dispatch thread receives SIGTERM`() async throws {
+        let sleep = try #require(Program(system: "sleep"))
+        let running = try await withCheckedThrowingContinuation { started in
+            DispatchQueue(label: "starter").async { started.resume(with: Result { try sleep.start(["60"]) }) }
+        }
+        running.send(signal: SIGTERM)
+        let result = try await running.finish(limit: 10)
+        #expect(result.signalled && result.exitCode == SIGTERM)
+    }
+
+    /// A parent process that blocks SIGTERM passes its mask on.
+    @Test func `a command started with SIGTERM blocked ends on it`() async throws {
+        let environment = try #require(Program(system: "env"))
+        let folder = try TemporaryFolder()
+        let running = try environment.start([
+            "--block-signal=TERM", Program.emulator.path, "run", "--link", "unix:" + folder.file("b"), "--control",
+            "unix:" + folder.file("c"),
+        ])
+        _ = try await running.line { $0.hasPrefix("ready ") }
+        running.send(signal: SIGTERM)
+        let result = try await running.finish(limit: 20)
+        #expect(!result.signalled && result.exitCode == 0)
+    }
+
+    @Test func `a hanging program is killed`() async throws {
+        let sleep = try #require(Program(system: "sleep"))
+        await #expect(throws: Program.TookTooLong.self) { try await sleep.run(["60"], limit: 0.2) }
     }
 }

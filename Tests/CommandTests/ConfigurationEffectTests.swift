@@ -21,8 +21,7 @@ import Testing
         "bottles": ([nil, "[\"A4:C1:38:00:00:99\"]"], .service(["1 received", "error"], until: ":")),
         "store": (
             ["\"FOLDER/one.sqlite\"", "\"FOLDER/two.sqlite\""], .tracker("check --doctor --now 2026-06-15T12:00:00Z")
-        ),
-        "zone": (["\"Asia/Tokyo\"", "\"America/New_York\""], .tracker("status --now 2026-06-15T12:00:00Z")),
+        ), "zone": (["\"Asia/Tokyo\"", "\"America/New_York\""], .tracker("status --now 2026-06-15T12:00:00Z")),
         "dialect": ([nil, "\"strict\""], .service(["Today:"], until: " /")),
         "keep": ([nil, "true"], .service(["1 received"], until: " Today")),
         "listen": (["\"127.0.0.1:0\"", "\"127.0.0.2:0\""], .service(["127.0.0.1:", "127.0.0.2:"], until: ":")),
@@ -43,8 +42,7 @@ import Testing
         "public-url": (
             ["a", "b"].map { "\"https://\($0).example\"\nntfy = { url = \"https://ntfy.example/a\" }" },
             .service(["Notifications go to"], until: " [")
-        ),
-        "trust-clock": ([nil, "true"], .service(["Service on"], until: " [")),
+        ), "trust-clock": ([nil, "true"], .service(["Service on"], until: " [")),
         "allow-power-cycle": ([nil, "true"], .service(["Service on"], until: " [")),
     ]
 
@@ -59,26 +57,11 @@ import Testing
         #expect(seen[0] == seen[2], "the observation says something else each time")
     }
 
-    @Test(arguments: [
-        ("gotify", "[gotify]\nurl = \"https://gotify.example\"\n"),
-        ("webhook.template-file", "[webhook]\nurl = \"https://hook.example\"\ntemplate-file = \"/nowhere\"\n"),
-    ])
-    func `a removed key prints one warning and is ignored`(key: String, text: String) async throws {
-        let folder = try TemporaryFolder()
-        let file = folder.file("waterh.toml")
-        try Data("store = \"\(folder.file("w.sqlite"))\"\n\(text)".utf8).write(to: URL(fileURLWithPath: file))
-        let result = try await Program("waterh-tracker").run(["log", "200", "--config", file])
-        #expect(result.exitCode == 0, "\(result.error)")
-        #expect(
-            result.error.components(separatedBy: "unknown key '\(key)' in \(file): removed in 0.10").count == 2,
-            "\(result.error)")
-    }
-
     @Test func `removed settings in a backup are skipped with one line`() async throws {
         let folder = try TemporaryFolder()
         let (store, backup) = (folder.file("w.sqlite"), folder.file("b.sqlite"))
         func tracker(_ arguments: String...) async throws -> Program.Result {
-            try await Program("waterh-tracker").run(arguments + ["--store", store])
+            try await Program.tracker.run(arguments + ["--store", store])
         }
         try await Release09Store.unpack(to: backup)
         let restored = try await tracker("restore", backup, "--yes")
@@ -98,72 +81,209 @@ import Testing
         try await Release09Store.unpack(to: store)
         let environment = ["WATERH_STORE": store, "WATERH_ZONE": "Europe/Berlin"]
         func history() async throws -> String {
-            try await Program("waterh-tracker").run(
-                ["history", "--json", "--now", "2026-11-22T23:08"], environment: environment
-            ).output
+            try await Program.tracker.run("history --json --now 2026-11-22T23:08", environment: environment).output
         }
         let read = try await history()
         #expect(read.contains(#""day":"2026-11-20","goalMl":2500,"totalMl":3896"#) && read.contains("12876"), "\(read)")
         let capture = "capture:" + Program.repository + "/captures/boost_two-days.btsnoop"
-        let poll = try await Program("waterh-gateway").run(
+        let poll = try await Program.gateway.run(
             ["poll", "--link", capture], environment: environment.merging(["WATERH_NOW": "2026-11-22T23:00"]) { $1 })
         #expect(poll.exitCode == 0 && poll.error.contains("Skipped settings removed in 0.10"), "\(poll.error)")
         #expect(try await history() == read)
-        let kept = try await Program("waterh-tracker").run(
-            ["status", "--store", store + "-schema-30"], environment: environment)
-        #expect(kept.exitCode == 0, "\(kept.error)")
+        try await Program.tracker.succeed(["status", "--store", store + "-schema-30"], environment: environment)
     }
 
     private func look(_ observation: Observation, _ key: String, _ value: String?) async throws -> String {
         let pair = try await Pair(["--name", "WaterH-Boost-24oz"])
-        let folder = pair.folder
+        let home = try Home(["WATERH_STORE": "", "WATERH_ZONE": "", "WATERH_LISTEN": key == "listen" ? "" : "off"])
+        let folder = home.folder
         var file = ["link": "\"SOCKET\"", "store": "\"FOLDER/w.sqlite\""]
         file[key] = value
-        let text = file.map { "\($0) = \($1)\n" }.joined().replacing("SOCKET", with: pair.socket).replacing(
-            "FOLDER", with: folder.path)
+        let text = file.map { "\($0) = \($1)\n" }.joined().replacing("SOCKET", with: pair.socket)
         try FileManager.default.createDirectory(at: folder.url("config/waterh"), withIntermediateDirectories: true)
-        let path = folder.file("config/waterh/waterh.toml")
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        let environment = [
-            "XDG_CONFIG_HOME": folder.file("config"), "XDG_STATE_HOME": folder.file("state"), "HOME": folder.path,
-            "WATERH_STORE": "", "WATERH_ZONE": "", "WATERH_LINK": "", "WATERH_BOTTLE": "",
-            "WATERH_LISTEN": key == "listen" ? "" : "off", "DBUS_SESSION_BUS_ADDRESS": "",
-        ]
+        try folder.write(text.replacing("FOLDER", with: folder.path), to: "config/waterh/waterh.toml")
+        func serve(_ more: String = "") throws -> RunningProgram {
+            try Program.gateway.start(
+                "run --verbose --config \(folder.file("config/waterh/waterh.toml")) \(more)",
+                environment: home.environment)
+        }
         switch observation {
         case .tracker(let line):
-            _ = try await Program("waterh-tracker").run(
-                ["log", "200", "--at", "2026-06-15T09:00:00Z"], environment: environment)
-            let result = try await Program("waterh-tracker").run(
-                line.split(separator: " ").map(String.init), environment: environment)
+            try await home.tracker("log 200 --at 2026-06-15T09:00:00Z")
+            let result = try await home.tracker(line)
             return (result.output + result.error).replacing(folder.path, with: "~")
         case .page(let arguments):
-            let token = try await Program("waterh-tracker").run(
-                ["token", "--store", folder.file("w.sqlite")], environment: environment
-            ).output.split(separator: "\n")[0]
-            let service = try Program("waterh-gateway").start(
-                ["run", "--verbose", "--listen", "127.0.0.1:0", "--config", path], environment: environment)
+            let token = try await home.tracker("token --store \(folder.file("w.sqlite"))").lines[0]
+            let service = try serve("--listen 127.0.0.1:0")
             defer { service.send(signal: SIGTERM) }
-            let said = await event(within: 30) {
-                service.error.firstMatch(of: /http:\/\/[0-9.:]+\//).map { String($0.0) }
-            }
-            let page = try #require(said, "\(service.error)")
             let more = arguments.split(separator: " ").map { String($0).replacing("TOKEN", with: " Bearer \(token)") }
-            let reply = try await Program(path: "/usr/bin/curl").run(
-                ["-s", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "20", page + "api/v1/presets"] + more)
-            return reply.output
+            return try await Program(path: "/usr/bin/curl").run(
+                ["-s", "-o", "/dev/null", "-w", "%{http_code}", "--max-time", "20"] + more + [
+                    service.page() + "api/v1/presets"
+                ]
+            ).output
         case .service(let beginnings, let end):
             try await pair.sip(300)
-            let service = try Program("waterh-gateway").start(
-                ["run", "--verbose", "--config", path], environment: environment)
+            let service = try serve()
             defer { service.send(signal: SIGTERM) }
-            let said = await event(within: 30) {
+            let line = await event(within: 30) {
                 service.error.split(separator: "\n").lazy.compactMap { line in
                     beginnings.compactMap { line.range(of: $0).map { line[$0.lowerBound...] } }.first
                 }.first
             }
-            let words = try #require(said, "\(service.error)")
-            return String(words[..<(words.range(of: end)?.lowerBound ?? words.endIndex)]).replacing(
-                folder.path, with: "~")
+            let text = try #require(line, "\(service.error)")
+            let start = String(text[..<(text.range(of: end)?.lowerBound ?? text.endIndex)])
+            return start.replacing(folder.path, with: "~").replacing(pair.folder.path, with: "~")
+        }
+    }
+}
+
+@Suite struct SeveralServicesTests {
+    private static let list = """
+        link = "bluez:hci0"
+        share-waterline = true
+        [mqtt]
+        url = "mqtt://broker"
+        [[person]]
+        name = "anna"
+        store = "/var/lib/waterh/anna.sqlite"
+        goal = 2200
+        bottles = ["A4:C1:38:01:02:03"]
+        [[person]]
+        name = "ben"
+        store = "/srv/ben.sqlite"
+        bottles = ["A4:C1:38:01:02:04", "Blue"]
+        link = "bluez:hci1"
+        share-waterline = false
+        [person.ntfy]
+        url = "https://ntfy.example/bens-water"
+        """
+
+    @Test func `a list of people becomes one configuration per person`() throws {
+        let parts = try #require(try SplitConfiguration(text: Self.list, name: "waterh.toml")).parts
+        #expect(parts.map(\.name) == ["anna", "ben"])
+        let (anna, ben) = (
+            try Configuration(text: parts[0].text, name: "anna"), try Configuration(text: parts[1].text, name: "ben")
+        )
+        #expect(
+            anna.store == "/var/lib/waterh/anna.sqlite" && anna.link == "bluez:hci0" && anna.listen == nil
+                && anna.bottles == ["A4:C1:38:01:02:03"] && anna.shareWaterline == true
+                && anna.mqtt == ["mqtt.url": "mqtt://broker"] && anna.pocket.isEmpty)
+        #expect(
+            ben.store == "/srv/ben.sqlite" && ben.link == "bluez:hci1" && ben.listen == "127.0.0.1:8078"
+                && ben.bottles == ["A4:C1:38:01:02:04", "Blue"] && ben.shareWaterline == false && ben.mqtt == anna.mqtt
+                && ben.pocket == ["ntfy.url": "https://ntfy.example/bens-water"])
+        #expect(try SplitConfiguration(text: "link = \"bluez\"", name: "waterh.toml") == nil)
+    }
+
+    @Test(arguments: [
+        ("person = \"anna\"", "[[person]]"), ("[person]\nname = \"anna\"", "[[person]]"),
+        ("[[person]]\nstore = \"/s/a\"", "'name' of person 1"), ("[[person]]\nname = \"anna\"", "'store' of person 1"),
+        ("[[person]]\nname = \"../anna\"\nstore = \"/s/a\"", "'name' of person 1"),
+        ("[[person]]\nname = \"waterh\"\nstore = \"/s/a\"", "'name' of person 1"),
+        (
+            "[[person]]\nname = \"a\"\nstore = \"/s/a\"\n[[person]]\nname = \"a\"\nstore = \"/s/b\"",
+            "'name' of person 2"
+        ),
+        (
+            "[[person]]\nname = \"a\"\nstore = \"/s/a\"\n[[person]]\nname = \"b\"\nstore = \"/s/a\"",
+            "'store' of person 2"
+        ),
+    ])
+    func `an invalid list of people names the entry`(_ text: String, _ said: String) {
+        let failure = #expect(throws: CommandFailure.self) { try Configuration(text: text, name: "waterh.toml") }
+        #expect(failure?.status == .badInput && failure?.sentence.contains(said) == true, "\(failure?.sentence ?? "")")
+    }
+
+    @Test func `a service with [[person]] does not start and prints the replacement`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(Self.list, to: "waterh.toml")
+        let result = try await Program.gateway.run("run --config \(folder.file("waterh.toml"))")
+        // RestartPreventExitStatus of the unit.
+        #expect(result.exitCode == 4)
+        for text in [
+            "Write /etc/waterh/anna.toml:", "Write /etc/waterh/ben.toml:",
+            "systemctl enable --now waterh-gateway@anna\n", "systemctl enable --now waterh-gateway@ben\n",
+        ] { #expect(result.error.contains(text), "\(result.error)") }
+    }
+
+    @Test func `split-people writes the configurations and keeps existing files`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(Self.list, to: "waterh.toml")
+        chmod(folder.file("waterh.toml"), 0o640)
+        try folder.write("# mine\n", to: "ben.toml")
+        func split() async throws -> Program.Result {
+            try await Program.gateway.run(
+                "split-people --config \(folder.file("waterh.toml"))",
+                environment: ["CONFIGURATION_DIRECTORY": folder.path])
+        }
+        for _ in 0..<2 {
+            let result = try await split()
+            #expect(result.exitCode == 0 && result.output == "anna\nben\n", "\(result.error)")
+        }
+        #expect(try String(contentsOf: folder.url("ben.toml"), encoding: .utf8) == "# mine\n")
+        let anna = try Configuration.load(folder.file("anna.toml"))
+        var status = stat()
+        #expect(stat(folder.file("anna.toml"), &status) == 0 && status.st_mode & 0o777 == 0o640)
+        #expect(anna.store == "/var/lib/waterh/anna.sqlite")
+        try folder.write("link = \"bluez\"\n", to: "waterh.toml")
+        #expect(try await split().output.isEmpty)
+    }
+
+    @Test func `two instances poll their own bottles only`() async throws {
+        let folder = try TemporaryFolder()
+        let pairs = [
+            "anna": try await Pair(["--address", "A4:C1:38:00:00:01"]),
+            "ben": try await Pair(["--address", "A4:C1:38:00:00:02"]),
+        ]
+        func environment(_ name: String) -> [String: String] {
+            [
+                "CONFIGURATION_DIRECTORY": folder.path, "WATERH_INSTANCE": name, "XDG_RUNTIME_DIR": folder.path,
+                "TMPDIR": folder.path, "HOME": folder.path, "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "",
+            ]
+        }
+        func write(_ name: String, _ more: String) throws {
+            let text = """
+                link = "\(pairs[name]?.socket ?? "")"
+                store = "\(folder.file("\(name).sqlite"))"
+                listen = "127.0.0.1:0"
+                \(more)
+                """
+            try folder.write(text, to: "\(name).toml")
+        }
+        func total(_ name: String) async throws -> Int? {
+            let result = try await Program.tracker.run("status --json", environment: environment(name))
+            return (try? JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any])?[
+                "dailyTotalMl"] as? Int
+        }
+        try write("anna", "bottle = \"A4:C1:38:00:00:01\"")
+        try write("ben", "")
+        try await pairs["anna"]?.sip(110)
+        try await pairs["ben"]?.sip(220)
+        var services: [String: RunningProgram] = [:]
+        for name in ["anna", "ben"] {
+            services[name] = try Program.gateway.start("run --verbose", environment: environment(name))
+        }
+        #expect(try await eventually(within: 60) { try await total("anna") == 110 })
+        // The bottle of one service is rejected by every other store.
+        let link = pairs["anna"]?.socket ?? ""
+        for words in [
+            ["poll", "--link", link], ["poll", "--link", link, "--bottle", "A4:C1:38:00:00:01"],
+            ["adopt", "A4:C1:38:00:00:01"],
+        ] {
+            let taken = try await Program.gateway.run(
+                words + ["--store", folder.file("other.sqlite")],
+                environment: environment("ben").merging(["WATERH_INSTANCE": ""]) { $1 })
+            #expect(taken.exitCode == 3 && taken.error.contains("belongs to another gateway"), "\(taken.error)")
+        }
+        try await Program.gateway.succeed("adopt A4:C1:38:00:00:02", environment: environment("ben"))
+        try await Program.gateway.succeed("nudge", environment: environment("ben"))
+        #expect(try await eventually(within: 60) { try await total("ben") == 220 })
+        #expect(try await total("anna") == 110)
+        for service in services.values {
+            service.send(signal: SIGTERM)
+            let result = try await service.finish(limit: 20)
+            #expect(result.exitCode == 0 && !result.error.contains("error: "), "\(result.error)")
         }
     }
 }

@@ -80,7 +80,7 @@ import Testing
                 [ntfy]
                 url = "\(phone.url)/my-water"
                 """
-            try Data(config.utf8).write(to: folder.url("waterh.toml"))
+            try folder.write(config, to: "waterh.toml")
             try set(DayInAllSinksTests.begin)
             for line in [
                 "setup --yes --goal 2000", "settings set waterline.discreet false reminders.backOnTrack true", "token",
@@ -95,7 +95,7 @@ import Testing
 
         @discardableResult
         func tracker(_ line: String) async throws -> Program.Result {
-            let result = try await Program("waterh-tracker").run(
+            let result = try await Program.tracker.run(
                 line.split(separator: " ").map(String.init)
                     + ["--store", store, "--zone", "UTC"].prefix(line == "token" ? 2 : 4), environment: environment)
             #expect(result.exitCode == 0, "\(line): \(result.error)")
@@ -103,15 +103,15 @@ import Testing
         }
 
         func startService() throws {
-            service = try Program("waterh-gateway").start(
-                ["run", "--config", folder.file("waterh.toml"), "--listen", "127.0.0.1:\(port)"],
+            service = try Program.gateway.start(
+                "run --config \(folder.file("waterh.toml")) --listen 127.0.0.1:\(port)",
                 environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": hasAgent ? "" : bus.address]) { $1 })
         }
 
         func startAgent() throws {
             guard hasAgent else { return }
-            agent = try Program("waterh-tracker").start(
-                ["agent", "--store", store],
+            agent = try Program.tracker.start(
+                "agent --store \(store)",
                 environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 })
         }
 
@@ -128,18 +128,16 @@ import Testing
         /// Starts a virtual display with dunst, which writes one line for each notification: its time and its text.
         private func startDisplay() async throws -> String {
             if display == nil {
-                let script =
-                    """
+                let script = """
                     #!/bin/sh\nprintf '%s\\t%s\\t%s\\n' \"$DUNST_TIMESTAMP\" \"$DUNST_SUMMARY\" \"$DUNST_BODY\" \
                     >>\(folder.file("shown"))\n
                     """
-                try Data(script.utf8).write(to: folder.url("show.sh"))
+                try folder.write(script, to: "show.sh")
                 try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.file("show.sh"))
                 try FileManager.default.createDirectory(at: folder.url("dunst"), withIntermediateDirectories: true)
-                try Data(
-                    "[global]\nnotification_limit = 0\n[all]\nsummary = \"*\"\nscript = \(folder.file("show.sh"))\n"
-                        .utf8
-                ).write(to: folder.url("dunst/dunstrc"))
+                try folder.write(
+                    "[global]\nnotification_limit = 0\n[all]\nsummary = \"*\"\nscript = \(folder.file("show.sh"))\n",
+                    to: "dunst/dunstrc")
                 display = try #require(Program(system: "Xvfb"), "this test needs Xvfb: apt-get install xvfb").start([
                     "-displayfd", "1", "-screen", "0", "640x480x24", "-nolisten", "tcp",
                 ])
@@ -153,8 +151,7 @@ import Testing
             let curl = try #require(Program(system: "curl"))
             let ids = streams.flatMap { $0.output.components(separatedBy: "\n\n").dropLast() }.flatMap {
                 $0.split(separator: "\n")
-            }
-            .compactMap { $0.hasPrefix("id: ") ? Int($0.dropFirst(4)) : nil }
+            }.compactMap { $0.hasPrefix("id: ") ? Int($0.dropFirst(4)) : nil }
             let last = ids.max().map { ["-H", "Last-Event-ID: \($0)"] } ?? []
             let always =
                 ["-sN", "--noproxy", "*", "--retry", "1000", "--retry-delay", "1", "--retry-all-errors"] + signedIn
@@ -182,15 +179,11 @@ import Testing
         /// for the phone get time to be sent first, because they expire after 15 minutes.
         func pass(minutes: Double) async throws {
             let waiting = "SELECT count(*) FROM pocket_message WHERE outlet = 'ntfy' AND state = 'waiting'"
-            _ = try await event(within: 1) {
-                try await Program(path: "/usr/bin/sqlite3").run([store, waiting]).output == "0\n" ? true : nil
-            }
+            let file = StoreFile(store)
+            _ = try await eventually(within: 1) { try file.rows(waiting) == [["0"]] }
             try set(now + minutes * 60)
             counter += 1
-            _ = try await Program(path: "/usr/bin/sqlite3").run([
-                store,
-                "PRAGMA busy_timeout = 5000; INSERT OR REPLACE INTO counter (name, value) VALUES ('test', \(counter))",
-            ])
+            try file.execute("INSERT OR REPLACE INTO counter (name, value) VALUES ('test', \(counter))")
         }
 
         // MARK: - What was heard
@@ -333,16 +326,11 @@ import Testing
             var place: Substring { id.prefix { $0 != "/" } }
         }
 
-        private func sql(_ text: String) async throws -> [[Substring]] {
-            let tool = try #require(Program(system: "sqlite3"), "this test needs sqlite3: apt-get install sqlite3")
-            let result = try await tool.run(["-separator", "|", store, text])
-            #expect(result.exitCode == 0, "\(result.error)")
-            return result.lines.map { $0.split(separator: "|", omittingEmptySubsequences: false) }
-        }
+        private func sql(_ text: String) throws -> [[String]] { try StoreFile(store).rows(text) }
 
         /// The delivered notifications in order of delivery.
-        func told() async throws -> [Told] {
-            try await sql(
+        func told() throws -> [Told] {
+            try sql(
                 """
                 SELECT id, json_extract(decision, '$.decidedAt.milliseconds'), ',' || sinks || ',' LIKE '%,desktop,%', \
                 replace(coalesce(missed, ''), 'desktop=', ''), json_extract(decision, '$.urgency') = 2
@@ -350,17 +338,15 @@ import Testing
                 """
             ).map {
                 Told(
-                    id: String($0[0]), decidedAt: Int($0[1]) ?? 0, isOnDesktop: $0[2] == "1",
-                    isUrgent: $0[4] == "1", reason: $0[3].isEmpty ? nil : String($0[3]))
+                    id: $0[0], decidedAt: Int($0[1]) ?? 0, isOnDesktop: $0[2] == "1", isUrgent: $0[4] == "1",
+                    reason: $0[3].isEmpty ? nil : String($0[3]))
             }
         }
 
         /// The rule of the tracker spec, C, by which the desktop no longer shows this notification, determined
         /// independently of the program; `nil`: no rule applies.
         func rule(for one: Told, among all: [Told]) async throws -> String? {
-            func isSo(_ condition: String) async throws -> Bool {
-                try await sql("SELECT \(condition)").first?.first == "1"
-            }
+            func isSo(_ condition: String) async throws -> Bool { try sql("SELECT \(condition)").first?.first == "1" }
             let isOfSession = one.id.hasPrefix("waterline-")
             switch one.reason {
             case "replaced"?:
@@ -395,8 +381,8 @@ import Testing
     /// The actions of the day, keyed by minutes after 07:00.
     private static let script: [Int: String] = [
         15: "log 150", 330: "log 300", 345: "log 500", 360: "log 400", 480: "log 250", 660: "log 400",
-        810: "session start", 815: "drink", 850: "drink", 900: "water", 960: "drink", 965: "drink",
-        970: "drink", 1010: "water", 1050: "session end --yes",
+        810: "session start", 815: "drink", 850: "drink", 900: "water", 960: "drink", 965: "drink", 970: "drink",
+        1010: "water", 1050: "session end --yes",
     ]
 
     /// - Parameter pace: the real duration of five simulated minutes.
@@ -416,7 +402,7 @@ import Testing
         try await bench.startStream()
         try await bench.isReady()
         let began = ContinuousClock.now
-        try await live(bench, pace: .milliseconds(50))
+        try await live(bench, pace: .milliseconds(100))
         print("a day in \(ContinuousClock.now - began)")
         // No channel receives more once all have the same.
         _ = try await event(within: 20) {
@@ -438,9 +424,7 @@ import Testing
         for kind in [
             "hydration-reminder", "hydration-back-on-track", "hydration-goal-reached", "waterline-per-drink",
             "waterline-time",
-        ] {
-            #expect(told.contains { $0.id.hasPrefix(kind) }, "no \(kind)")
-        }
+        ] { #expect(told.contains { $0.id.hasPrefix(kind) }, "no \(kind)") }
         #expect(
             told.contains { $0.body.contains("falling behind") || $0.body.contains("catch up") },
             "amber, red and catching up")
@@ -485,7 +469,7 @@ import Testing
         // Deliveries of a killed service finish after its claim has expired.
         for _ in 0..<3 { try await bench.pass(minutes: 2) }
         let isDone: Bool? = try await event(within: 90) {
-            let (told, hook) = (try await bench.told(), unique(try await bench.atHook()))
+            let (told, hook) = (try bench.told(), unique(try await bench.atHook()))
             let words = hook.map(\.words)
             let phone = try await bench.onPhone().heard.map(\.words)
             let isComplete =
@@ -493,7 +477,7 @@ import Testing
                 && phone == words
             return isComplete && told.allSatisfy { $0.isOnDesktop || $0.reason != nil } ? true : nil
         }
-        let (told, hook) = (try await bench.told(), unique(try await bench.atHook()))
+        let (told, hook) = (try bench.told(), unique(try await bench.atHook()))
         let (broker, stream, desktop) = (unique(bench.atBroker()), bench.inStream(), try bench.atDesktop())
         #expect(isDone == true, "seed \(seed), killed \(killed)")
         #expect(hook.map(\.id) == told.map(\.id), "the webhook and the store's record: \(hook) \(told)")
@@ -522,8 +506,7 @@ import Testing
             under fire: \(hook.count) told; broker \(broker.count) (\(bench.atBroker().count - broker.count) once \
             more), stream \(stream.count), phone \(phone.count) (\(repeated) once more), desktop \(desktop.count) \
             (\(once.repeated) more, half shown by who died), missed there by rule \(rules); killed \(killed)
-            """
-        )
+            """)
         try await bench.end()
     }
 

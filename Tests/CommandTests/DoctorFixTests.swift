@@ -7,21 +7,19 @@ import Testing
         Any]
     {
         let way = link == "unix" ? "unix:" + folder.file("none.sock") : link
-        let result = try await Program("waterh-gateway").run(
+        let result = try await Program.gateway.run(
             ["doctor", "--json", "--link", way, "--store", folder.file("s.sqlite")] + more,
             environment: ["PATH": folder.file("bin") + ":/usr/bin:/bin"])
-        return try #require(
-            try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
+        return try result.object()
     }
 
     private func checks(_ object: [String: Any], _ name: String) -> [[String: Any]] {
         (object["checks"] as? [[String: Any]] ?? []).filter { ($0["check"] as? String)?.hasPrefix(name) == true }
     }
 
-    @Test
-    func `doctor reports a store that other users can read and fixes it on request`() async throws {
+    @Test func `doctor reports a store that other users can read and fixes it on request`() async throws {
         let folder = try TemporaryFolder()
-        _ = try await Program("waterh-tracker").run(["log", "100", "--store", folder.file("s.sqlite")])
+        _ = try await Program.tracker.run("log 100 --store \(folder.file("s.sqlite"))")
         chmod(folder.file("s.sqlite"), 0o644)
         func mode() throws -> Int? {
             try FileManager.default.attributesOfItem(atPath: folder.file("s.sqlite"))[.posixPermissions] as? Int
@@ -35,8 +33,7 @@ import Testing
         #expect(try mode() == 0o600 && checks(mended, "privacy").isEmpty)
     }
 
-    @Test
-    func `doctor reports a dangling store link and counts manual drinks`() async throws {
+    @Test func `doctor reports a dangling store link and counts manual drinks`() async throws {
         let folder = try TemporaryFolder()
         let gone = folder.file("gone.sqlite")
         try FileManager.default.createSymbolicLink(atPath: folder.file("s.sqlite"), withDestinationPath: gone)
@@ -46,7 +43,7 @@ import Testing
                 && (dangling.first?["found"] as? String)?.hasSuffix("is a link to \(gone), which does not exist")
                     == true,
             "\(dangling)")
-        for amount in ["100", "8oz"] { _ = try await Program("waterh-tracker").run(["log", amount, "--store", gone]) }
+        for amount in ["100", "8oz"] { _ = try await Program.tracker.run(["log", amount, "--store", gone]) }
         let found = checks(try await doctor(folder, []), "store")
         #expect(
             (found.first?["found"] as? String)?.hasSuffix(": 2 drinks; 0 records from bottles, 0 quarantined") == true,
@@ -66,8 +63,7 @@ import Testing
             waterh-tracker check --doctor --json --store $0/s.sqlite >&2
             """
         let result = try await unshare.run(words + ["sh", "-c", line, folder.path], environment: ["PATH": path])
-        let object = try #require(
-            try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
+        let object = try result.object()
         let found = checks(object, "store")
         #expect(
             object["ok"] as? Bool != true && found.count == 1
@@ -77,13 +73,11 @@ import Testing
         #expect(result.error.contains(trouble.hasPrefix("dd") ? " is full\"" : " is not writable\""), "\(result.error)")
     }
 
-    @Test
-    func `doctor fixes as root and prints the command for others`() async throws {
+    @Test func `doctor fixes as root and prints the command for others`() async throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.file("bin"), withIntermediateDirectories: true)
         for name in ["modprobe", "rfkill", "systemctl", "busctl", "bluetoothctl"] {
-            try Data("#!/bin/sh\necho \"\(name) $*\" >>\(folder.file("called"))\n".utf8).write(
-                to: folder.url("bin/\(name)"))
+            try folder.write("#!/bin/sh\necho \"\(name) $*\" >>\(folder.file("called"))\n", to: "bin/\(name)")
             chmod(folder.file("bin/\(name)"), 0o755)
         }
         let object = try await doctor(folder, ["--fix"], link: "bluez")
@@ -101,5 +95,73 @@ import Testing
                 "\(repair) \(called)")
         }
         if geteuid() != 0 { #expect(!called.contains("modprobe") && !called.contains("systemctl")) }
+    }
+}
+
+@Suite(.timeLimit(.minutes(3))) struct BrokerDoctorTests {
+    private struct Check: Decodable {
+        var check, status, found: String;
+        var advice: String?
+    }
+    private struct Report: Decodable { var checks: [Check] }
+
+    private func mqtt(_ folder: TemporaryFolder, _ lines: String, store: String = "s.sqlite") async throws -> Check? {
+        let config = folder.url("waterh.toml")
+        try Data("link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file(store))\"\n\(lines)".utf8).write(
+            to: config)
+        let result = try await Program.gateway.run("doctor --json --config \(config.path)")
+        let report = try JSONDecoder().decode(Report.self, from: Data(result.outputBytes))
+        return report.checks.first { $0.check == "mqtt" }
+    }
+
+    @Test func `doctor reports whether the broker accepts the login`() async throws {
+        let folder = try TemporaryFolder()
+        #expect(try await mqtt(folder, "") == nil)
+        let open = try await Broker()
+        let good = try #require(try await mqtt(folder, "[mqtt]\nurl = \"\(open.url)\"\n"))
+        #expect(
+            good.status == "good" && good.found.contains("\(open.url) at hydration")
+                && good.found.contains("accepts the connection"), "\(good)")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
+        let ear = try await open.listen("#")
+        try await open.publish("end", "x")
+        _ = try await ear.line { $0 == "0 end x" }
+        #expect(ear.output == "0 end x\n")
+        let closed = try await Broker { _ in ["allow_anonymous false"] }
+        let refused = try #require(try await mqtt(folder, "[mqtt]\nurl = \"\(closed.url)\"\n"))
+        #expect(
+            refused.status == "bad" && refused.found.contains("refuses")
+                && refused.advice?.contains("password-file") == true, "\(refused)")
+        let nobody = try #require(try await mqtt(folder, "[mqtt]\nurl = \"mqtt://127.0.0.1:1\"\n"))
+        #expect(
+            nobody.status == "bad" && nobody.found.contains("cannot be reached")
+                && nobody.advice?.contains("url = ") == true, "\(nobody)")
+        let plain = try #require(try await mqtt(folder, "[mqtt]\nurl = \"mqtts://127.0.0.1:\(open.port)\"\n"))
+        #expect(plain.status == "bad" && plain.advice?.isEmpty == false, "\(plain)")
+        mkfifo(folder.file("pipe"), 0o600)
+        let pipe = try #require(
+            try await mqtt(
+                folder, "[mqtt]\nurl = \"\(open.url)\"\nuser = \"a\"\npassword-file = \"\(folder.file("pipe"))\"\n"))
+        #expect(pipe.status == "bad" && pipe.found.contains("is a pipe"), "\(pipe)")
+    }
+
+    @Test func `doctor reports a topic prefix of another store`() async throws {
+        let (broker, folder) = (try await Broker(), try TemporaryFolder())
+        let lines = "[mqtt]\nurl = \"\(broker.url)\"\n"
+        try folder.write(
+            """
+            link = \"unix:\(folder.file("none.sock"))\"\nstore = \"\(folder.file("other.sqlite"))\"\nlisten = \
+            \"off\"\n\(lines)
+            """, to: "other.toml")
+        let service = try Program.gateway.start("run --config \(folder.file("other.toml"))")
+        let ear = try await broker.listen("hydration/bridge/info")
+        #expect(await event { ear.output.isEmpty ? nil : true } == true, "\(service.error)")
+        let taken = try #require(try await mqtt(folder, lines))
+        #expect(
+            taken.status == "bad" && taken.found.contains("another store (waterh-")
+                && taken.advice?.contains("settings set mqtt.prefix NAME") == true, "\(taken)")
+        #expect(try await mqtt(folder, lines, store: "other.sqlite")?.status == "good")
+        #expect(try await mqtt(folder, lines + "prefix = \"mine\"\n")?.status == "good")
+        try await service.stop()
     }
 }

@@ -17,25 +17,49 @@ private struct Bottle {
 
     /// Starts the emulator and waits for its ready line.
     func run(_ arguments: [String] = []) async throws -> (program: RunningProgram, ready: String) {
-        let program = try Program("waterh-emulator").start(
-            ["run", "--link", "unix:" + link, "--control", control] + arguments)
+        let program = try Program.emulator.start(["run", "--link", "unix:" + link, "--control", control] + arguments)
         return (program, try await program.line { $0.hasPrefix("ready ") })
     }
 
-    @discardableResult
-    func control(_ words: String...) async throws -> Program.Result {
-        try await Program("waterh-emulator").run(["control", "--control", control] + words)
+    /// Starts an emulator that must end at once.
+    func refused(_ arguments: [String]) async throws -> Program.Result {
+        let own = arguments.contains("--link") ? [] : ["--link", "unix:" + link]
+        return try await Program.emulator.run(["run"] + own + arguments, limit: 20)
     }
 
-    func kill(_ program: RunningProgram) async throws {
-        program.send(signal: SIGKILL)
-        _ = try await program.finish()
+    /// A request of the log and the answer with one record.
+    static let reading = """
+        2026-02-02T22:21:20.400Z  >  FFE9  47 54 00 01 06
+        2026-02-02T22:21:20.450Z  <  FFE4  50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
+        """
+
+    /// Writes a capture of a reading and of these lines. Returns its path.
+    func capture(_ lines: String = "") throws -> String {
+        let text = """
+            # waterh-bench hex text
+            address: A4:C1:38:01:02:03
+            2026-02-02T22:21:20.100Z  connected
+            \(Self.reading)
+            \(lines)
+            2026-02-02T22:21:31.000Z  disconnected
+
+            """
+        try folder.write(text, to: "capture.hex")
+        return folder.file("capture.hex")
     }
+
+    @discardableResult
+    func control(_ words: String...) async throws -> Program.Result { try await control(words) }
+
+    func control(_ words: [String]) async throws -> Program.Result {
+        try await Program.emulator.run(["control", "--control", control] + words)
+    }
+
+    func kill(_ program: RunningProgram) async throws { try await program.kill() }
 }
 
 @Suite struct EmulatorTests {
-    @Test
-    func `the flow of the original app reads the newest drinks first`() async throws {
+    @Test func `the flow of the original app reads the newest drinks first`() async throws {
         let bottle = try Bottle()
         let (program, ready) = try await bottle.run()
         #expect(ready == "ready link=unix:\(bottle.link) profile=both model=boost name=WaterH-Boost-24oz records=0")
@@ -51,13 +75,11 @@ private struct Bottle {
         #expect(DraftPacket.records(in: try await phone.read(response)).map(\.amountMl) == Array(1...3))
         #expect(try await phone.read(response) == [0x50, 0x54, 0x00, 0x00])
         await phone.close()
-        program.send(signal: SIGTERM)
-        #expect(try await program.finish().exitCode == 0)
+        try await program.stop()
     }
 
     /// None is in the log twice. A transferred drink precedes its acknowledgement.
-    @Test
-    func `a killed emulator keeps every drink and acknowledgement`() async throws {
+    @Test func `a killed emulator keeps every drink and acknowledgement`() async throws {
         let bottle = try Bottle()
         var generator = SeededGenerator(seed: 0x5749_5045)
         var sipped: Set<Int> = []
@@ -118,22 +140,9 @@ private struct Bottle {
         return (amounts, acknowledge ? amounts : [])
     }
 
-    @Test
-    func `captures fill the log once, and --restamp today moves the last drink to now`() async throws {
+    @Test func `captures fill the log once, and --restamp today moves the last drink to now`() async throws {
         let bottle = try Bottle()
-        let capture = bottle.folder.file("one.hex")
-        let text = """
-            # waterh-bench hex text
-            address: A4:C1:38:01:02:03
-            2026-02-02T22:21:20.100Z  connected
-            2026-02-02T22:21:20.400Z  >  FFE9  47 54 00 01 06
-            2026-02-02T22:21:20.450Z  <  FFE4  50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
-            2026-02-02T22:21:30.400Z  >  FFE9  47 54 00 01 06
-            2026-02-02T22:21:30.450Z  <  FFE4  50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
-            2026-02-02T22:21:31.000Z  disconnected
-
-            """
-        try text.write(toFile: capture, atomically: true, encoding: .utf8)
+        let capture = try bottle.capture(Bottle.reading)
         for (restamp, isKept) in [("keep", true), ("today", false)] {
             let (program, ready) = try await bottle.run(["--capture", capture, "--restamp", restamp])
             #expect(ready.hasSuffix(" records=1"))
@@ -161,17 +170,9 @@ private struct Bottle {
         }
     }
 
-    @Test
-    func `--restamp writes 1A in the strict dialect and the year in the calendar dialect`() throws {
-        let folder = try TemporaryFolder()
-        let capture = folder.file("one.hex")
-        try """
-        # waterh-bench hex text
-        address: A4:C1:38:01:02:03
-        2026-02-02T22:21:20.400Z  >  FFE9  47 54 00 01 06
-        2026-02-02T22:21:20.450Z  <  FFE4  50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
-
-        """.write(toFile: capture, atomically: true, encoding: .utf8)
+    @Test func `--restamp writes 1A in the strict dialect and the year in the calendar dialect`() throws {
+        let bottle = try Bottle()
+        let capture = try bottle.capture()
         let inFebruary2028 = try #require(
             LocalTime(BottleClock(yearByte: 28, month: 2, day: 29, hour: 8, minute: 0, second: 0)))
         for (dialect, first) in [(RecordDialect.strict, 0x1A), (.calendar, 0x1C)] as [(RecordDialect, UInt8)] {
@@ -181,15 +182,14 @@ private struct Bottle {
         }
     }
 
-    @Test
-    func `a control socket does not replace another socket`() async throws {
+    @Test func `a control socket does not replace another socket`() async throws {
         let bottle = try Bottle()
-        let own = try await Program("waterh-emulator").run(
-            ["run", "--link", "unix:" + bottle.link, "--control", "unix:" + bottle.link], limit: 20)
+        let own = try await bottle.refused(["--control", "unix:" + bottle.link])
         #expect(own.exitCode == 1 && own.error.contains("--control"), "\(own.error)")
         let (program, _) = try await bottle.run()
-        let second = try await Program("waterh-emulator").run(
-            ["run", "--link", "unix:" + bottle.folder.file("b2.sock"), "--control", "unix:" + bottle.link], limit: 20)
+        let second = try await bottle.refused([
+            "--link", "unix:" + bottle.folder.file("b2.sock"), "--control", "unix:" + bottle.link,
+        ])
         #expect(second.exitCode == 1 && second.error.contains(bottle.link), "\(second.error)")
         let phone = try Phone(bottle.link)
         _ = try await phone.connect(.retail)
@@ -201,22 +201,13 @@ private struct Bottle {
         try await bottle.kill(again)
     }
 
-    @Test
-    func `--answers selects recorded or modelled responses`() async throws {
+    @Test func `--answers selects recorded or modelled responses`() async throws {
         let bottle = try Bottle()
-        let capture = bottle.folder.file("asked.hex")
-        let text = """
-            # waterh-bench hex text
-            address: A4:C1:38:01:02:03
-            2026-02-02T22:21:20.100Z  connected
-            2026-02-02T22:21:20.400Z  >  FFE9  47 54 00 01 06
-            2026-02-02T22:21:20.450Z  <  FFE4  50 54 00 0F 0E 06 1A 02 02 16 15 0F 00 10 00 00 01 61 00
+        let capture = try bottle.capture(
+            """
             2026-02-02T22:21:21.400Z  >  FFE9  47 54 00 01 77
             2026-02-02T22:21:21.450Z  <  FFE4  52 50 00 03 02 77 2A
-            2026-02-02T22:21:31.000Z  disconnected
-
-            """
-        try text.write(toFile: capture, atomically: true, encoding: .utf8)
+            """)
         for mode in ["capture", "strict"] {
             let (program, _) = try await bottle.run(["--capture", capture, "--answers", mode])
             let phone = try Phone(bottle.link)
@@ -241,36 +232,33 @@ private struct Bottle {
         }
     }
 
-    @Test
-    func `a signal just after the start stops the emulator`() async throws {
+    @Test func `a signal just after the start stops the emulator`() async throws {
         for _ in 0..<10 {
             let bottle = try Bottle()
             let (program, _) = try await bottle.run()
-            program.send(signal: SIGTERM)
-            #expect(try await program.finish(limit: 10).exitCode == 0)
+            try await program.stop()
         }
     }
 
-    @Test(arguments: ["btsnoop", "pcapng"])
-    func `--record writes a capture that waterh-replay reads`(_ suffix: String) async throws {
+    @Test(arguments: ["btsnoop", "pcapng"]) func `--record writes a capture that waterh-replay reads`(_ suffix: String)
+        async throws
+    {
         let bottle = try Bottle()
         let file = bottle.folder.file("air." + suffix)
         let (program, _) = try await bottle.run(["--record", file])
         try await bottle.control("sip", "77")
         #expect(try await drain(bottle, acknowledge: true).all == [77])
-        program.send(signal: SIGTERM)
-        #expect(try await program.finish().exitCode == 0)
-        let drinks = try await Program("waterh-replay").run(["drinks", file, "--json"])
+        try await program.stop()
+        let drinks = try await Program.replay.run("drinks \(file) --json")
         #expect(drinks.exitCode == 0 && drinks.lines.count == 1, "\(drinks.error)")
         #expect(
             drinks.output.contains(#""amountMl":77"#) && drinks.output.contains("A4:C1:38:31:D1:D2"), "\(drinks.output)"
         )
-        let commands = try await Program("waterh-replay").run(["commands", file, "--json"])
+        let commands = try await Program.replay.run("commands \(file) --json")
         #expect(commands.lines.count == 3, "\(commands.output)")
     }
 
-    @Test
-    func `control has words, JSON and exit codes`() async throws {
+    @Test func `control has words, JSON and exit codes`() async throws {
         let bottle = try Bottle()
         let (program, _) = try await bottle.run()
         let mode =
@@ -280,7 +268,7 @@ private struct Bottle {
             ["refill"], ["battery", "55"], ["charging", "on"], ["clock", "2026-12-31T23:59:50"], ["press"],
             ["sip", "120"], ["power-loss"],
         ] {
-            let result = try await Program("waterh-emulator").run(["control", "--control", bottle.control] + words)
+            let result = try await bottle.control(words)
             #expect(result.exitCode == 0 && result.lines.count == 1, "\(words): \(result.error)")
         }
         let status = try await bottle.control("status", "--json").output
@@ -293,7 +281,7 @@ private struct Bottle {
             (["sip", "x"], 2), (["sip"], 2), (["dance"], 2), (["sip", "70000"], 3), (["drop"], 3),
             (["battery", "101"], 3),
         ] as [([String], Int32)] {
-            let result = try await Program("waterh-emulator").run(["control", "--control", bottle.control] + words)
+            let result = try await bottle.control(words)
             #expect(result.exitCode == code && !result.error.isEmpty, "\(words)")
         }
         try await bottle.kill(program)
@@ -302,32 +290,28 @@ private struct Bottle {
 
     @Test(
         arguments: [
-            (["--answers", "strict"], 2), (["--link", "capture:x"], 2), (["--link", "nonsense"], 2),
-            (["--faults", "nonsense"], 2), (["--profile", "new"], 2),
+            (["--answers", "strict"], 2), (["--link", "capture:x"], 2),
             (["--link", "bluez:hci7", "--faults", "lose@1,mtu=23"], 2), (["--notifications", "signals"], 2),
-            (["--link", "unix:/nonexistent-directory/b.sock"], 5), (["--capture", "/nonexistent-file"], 4),
+            (["--link", "unix:/nonexistent-directory/b.sock"], 5),
         ] as [([String], Int32)])
-    func `invalid options are rejected with a reason`(_ arguments: [String], _ code: Int32) async throws {
+    func `invalid options are rejected with a reason`(
+        _ arguments: [String], _ code: Int32
+    ) async throws {
         let bottle = try Bottle()
-        let link = arguments.contains("--link") ? [] : ["--link", "unix:" + bottle.link]
-        let result = try await Program("waterh-emulator").run(
-            ["run", "--control", bottle.control] + link + arguments, limit: 20)
+        let result = try await bottle.refused(["--control", bottle.control] + arguments)
         #expect(result.exitCode == code && result.output.isEmpty && !result.error.isEmpty, "\(result.error)")
     }
 
-    @Test
-    func `an invalid or used flash file is rejected and not changed`() async throws {
+    @Test func `an invalid or used flash file is rejected and not changed`() async throws {
         let bottle = try Bottle()
         try "not a flash".write(toFile: bottle.store, atomically: true, encoding: .utf8)
-        let refused = try await Program("waterh-emulator").run([
-            "run", "--link", "unix:" + bottle.link, "--control", bottle.control, "--store", bottle.store,
-        ])
+        let refused = try await bottle.refused(["--control", bottle.control, "--store", bottle.store])
         let content = try String(contentsOfFile: bottle.store, encoding: .utf8)
         #expect(refused.exitCode == 4 && content == "not a flash")
         try FileManager.default.removeItem(atPath: bottle.store)
         let (program, _) = try await bottle.run(["--store", bottle.store])
-        let second = try await Program("waterh-emulator").run([
-            "run", "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
+        let second = try await bottle.refused([
+            "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
         ])
         #expect(second.exitCode == 1 && second.error.contains("another emulator"))
         try await bottle.kill(program)
@@ -335,8 +319,7 @@ private struct Bottle {
 
     /// An emulator that cannot open its link leaves the recording as it was. A pipe and a symbolic link remain what
     /// they are.
-    @Test
-    func `a recording can be written to a file, a pipe and a link`() async throws {
+    @Test func `a recording can be written to a file, a pipe and a link`() async throws {
         let bottle = try Bottle()
         let (file, link, pipe) = (
             bottle.folder.file("r.btsnoop"), bottle.folder.file("l.btsnoop"), bottle.folder.file("p.btsnoop")
@@ -348,8 +331,7 @@ private struct Bottle {
         #expect(begun.starts(with: Data("btsnoop".utf8)) && begun.count == 16)
         #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: link)) == file)
         for name in [file, bottle.folder.file("new.btsnoop")] {
-            let second = try await Program("waterh-emulator").run(
-                ["run", "--link", "unix:" + bottle.link, "--record", name], limit: 20)
+            let second = try await bottle.refused(["--record", name])
             #expect(second.exitCode != 0 && !second.error.isEmpty, "\(second.error)")
         }
         #expect(
@@ -372,20 +354,17 @@ private struct Bottle {
         let bottle = try Bottle()
         let file = bottle.folder.file("precious")
         try Data(content.utf8).write(to: URL(fileURLWithPath: file))
-        let result = try await Program("waterh-emulator").run(
-            ["run", "--link", "unix:" + bottle.link, "--record", file], limit: 20)
+        let result = try await bottle.refused(["--record", file])
         #expect(result.exitCode == 2 && result.error.contains("is not replaced"), "\(result)")
         #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data(content.utf8))
     }
 
     /// As root, `--store /dev/full` must not replace the device by a file.
-    @Test
-    func `a flash file that is not a regular file is rejected, a link is followed`() async throws {
+    @Test func `a flash file that is not a regular file is rejected, a link is followed`() async throws {
         let bottle = try Bottle()
         let (pipe, link) = (bottle.folder.file("pipe"), bottle.folder.file("link"))
         try #require(mkfifo(pipe, 0o600) == 0)
-        let refused = try await Program("waterh-emulator").run(
-            ["run", "--link", "unix:" + bottle.link, "--store", pipe], limit: 20)
+        let refused = try await bottle.refused(["--store", pipe])
         #expect(refused.exitCode == 1 && refused.error.contains("not a regular file"), "\(refused.error)")
         var status = stat()
         #expect(lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
@@ -396,19 +375,10 @@ private struct Bottle {
         #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: link)) != nil)
         #expect(try String(contentsOfFile: bottle.store, encoding: .utf8).contains("150"))
         // The store is also locked under its other name.
-        let second = try await Program("waterh-emulator").run([
-            "run", "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
+        let second = try await bottle.refused([
+            "--link", "unix:" + bottle.folder.file("b2.sock"), "--store", bottle.store,
         ])
         #expect(second.exitCode == 1 && second.error.contains("another emulator"), "\(second.error)")
         try await bottle.kill(program)
-    }
-
-    @Test
-    func `faults lists every fault`() async throws {
-        let result = try await Program("waterh-emulator").run(["faults"])
-        #expect(result.exitCode == 0)
-        for word in ["drop=", "hang-up=", "keep-alive", "disconnect@N", "mtu=N"] {
-            #expect(result.output.contains(word))
-        }
     }
 }

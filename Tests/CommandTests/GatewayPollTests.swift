@@ -3,12 +3,13 @@ import Support
 import Testing
 
 @Suite struct GatewayPollTests {
-    static let keys: Set<String> = [
+    private static let keys: Set<String> = [
         "bottle", "name", "profile", "model", "batteryPercent", "clockDriftSeconds", "received", "new", "duplicates",
-        "suspect",
-        "quarantined", "acknowledged", "unconfirmed", "complete", "seconds", "state", "address", "resolved",
+        "suspect", "quarantined", "acknowledged", "unconfirmed", "complete", "seconds", "state", "address", "resolved",
         "storedRecords",
     ]
+    private static let address = "A4:C1:38:00:00:77"
+    private static let capture = "capture:\(Program.repository)/captures/boost_two-days.btsnoop"
 
     @Test(arguments: ["retail", "draft"]) func `repeated polls store only new drinks`(_ profile: String) async throws {
         let pair = try await Pair(["--profile", profile])
@@ -19,14 +20,11 @@ import Testing
         #expect(Set(first.object.keys) == Self.keys.union(["adopted"]))
         #expect(first.object["profile"] as? String == profile)
         #expect(first.object["bottle"] as? String == "A4:C1:38:31:D1:D2")
-        #expect(first.object["received"] as? Int == 3)
-        #expect(first.object["new"] as? Int == 3)
-        #expect(first.object["acknowledged"] as? Int == 3)
+        for key in ["received", "new", "acknowledged"] { #expect(first.object[key] as? Int == 3, "\(key)") }
         #expect(first.object["complete"] as? Bool == true)
         #expect((first.object["state"] as? [String: Any])?["drinkCount"] as? Int == 3)
         let second = try await pair.poll()
-        #expect(second.object["received"] as? Int == 0)
-        #expect(Set(second.object.keys) == Self.keys)
+        #expect(second.object["received"] as? Int == 0 && Set(second.object.keys) == Self.keys)
         try await pair.sip(120)
         #expect(try await pair.poll().object["new"] as? Int == 1)
     }
@@ -34,20 +32,16 @@ import Testing
     @Test func `--keep leaves the log in the bottle, and the next poll stores nothing twice`() async throws {
         let pair = try await Pair()
         for ml in [100, 200] { try await pair.sip(ml) }
-        let first = try await pair.poll(["--keep"])
-        #expect(first.object["acknowledged"] as? Int == 0)
-        let second = try await pair.poll()
-        #expect(second.object["duplicates"] as? Int == 2)
-        #expect(second.object["new"] as? Int == 0)
-        #expect(second.object["acknowledged"] as? Int == 2)
+        #expect(try await pair.poll(["--keep"]).object["acknowledged"] as? Int == 0)
+        let second = try await pair.poll().object
+        #expect(second["duplicates"] as? Int == 2 && second["new"] as? Int == 0 && second["acknowledged"] as? Int == 2)
     }
 
     @Test func `polls with faults store all drinks in the end`() async throws {
         let pair = try await Pair(["--faults", "hang-up-once=2,interleave=50,early=300"])
         for ml in 1...12 { try await pair.sip(ml) }
         let poll = try await pair.poll()
-        #expect(poll.exitCode == 0, "\(poll.error)")
-        #expect(poll.object["new"] as? Int == 12)
+        #expect(poll.exitCode == 0 && poll.object["new"] as? Int == 12, "\(poll.error)")
         #expect((poll.object["recovery"] as? [Any])?.isEmpty == false)
     }
 
@@ -59,57 +53,46 @@ import Testing
         let shift = try await ClockShift(in: pair.folder)
         // Ten years back.
         try shift.set(seconds: -3650 * 86_400)
-        let wrong = try await Program("waterh-gateway").run(pair.pollArguments, environment: shift.environment)
+        let wrong = try await Program.gateway.run(pair.pollArguments, environment: shift.environment)
         #expect(wrong.exitCode == 3 && wrong.error.contains("Clock not trusted: "), "\(wrong.error)")
         let right = try await pair.poll()
         #expect(right.exitCode == 0 && right.object["received"] as? Int == 1, "\(right.error)")
     }
 
-    @Test func `no bottle in range is exit code 5`() async throws {
-        let folder = try TemporaryFolder()
-        let result = try await Program("waterh-gateway").run(
-            ["poll", "--link", "unix:" + folder.url("none.sock").path, "--store", folder.url("s.sqlite").path])
-        #expect(result.exitCode == 5)
-        #expect(result.error.contains("waterh-emulator run --link unix:"))
-        #expect(result.output.isEmpty)
-    }
-
     @Test func `the state has the result of the last poll`() async throws {
         let pair = try await Pair()
-        let tracker = Program("waterh-tracker")
-        func state() async throws -> [String: Any] {
-            let result = try await tracker.run(["status", "--json", "--store", pair.store])
-            return try #require(
-                JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any], "\(result.error)")
-        }
-        let nobody = try await Program("waterh-gateway").run([
-            "poll", "--link", "unix:\(pair.folder.path)/nobody", "--store", pair.store,
-        ])
-        #expect(nobody.exitCode == 5)
-        let bad = try await state()
-        #expect(bad["connection"] as? String == "error")
+        let none = "poll --link unix:\(pair.folder.path)/none"
+        let absent = try await pair.gateway(none)
+        #expect(absent.exitCode == 5)
+        let bad = try await pair.state()
+        #expect(bad["connection"] as? String == "error" && bad["hint"] is String)
         #expect(
             bad["connectionError"] as? String
-                == nobody.error.firstMatch(of: /error: (Bottle not found|Failed to connect)/).map { String($0.1) },
-            "\(nobody.error)")
-        #expect(bad["hint"] is String)
+                == absent.error.firstMatch(of: /error: (Bottle not found|Failed to connect)/).map { String($0.1) },
+            "\(absent.error)")
         #expect(try await pair.poll().exitCode == 0)
-        let good = try await state()
+        let good = try await pair.state()
         #expect(good["connection"] as? String == "disconnected")
         #expect(good["connectionError"] is NSNull && good["hint"] is NSNull)
         let bottle = try #require(good["bottle"] as? [String: Any])
         #expect(bottle["batteryPercent"] is Int && bottle["lastCompletePoll"] is Int, "\(bottle)")
+        // A bottle that is not the store's does not change the state.
+        for (name, words) in [("WaterH-Typo", ""), ("A4:C1:38:00:00:01", "not A4:C1:38:00:00:01")] {
+            let other = try await pair.poll(["--bottle", name])
+            #expect(other.exitCode == 5 && (words.isEmpty || other.error.contains(words)), "\(other.error)")
+            #expect(try await pair.state()["connection"] as? String == "disconnected", "\(name)")
+        }
+        // The store's own bottle by its name, out of range.
+        #expect(try await pair.gateway("\(none) --bottle WaterH-Boost-24oz").exitCode == 5)
+        #expect(try await pair.state()["connection"] as? String == "error")
     }
 
     /// A capture belongs to no bottle. Each poll reports the capture, and the store adopts the first real bottle that
     /// responds.
     @Test func `a capture link adopts no real bottle`() async throws {
-        let pair = try await Pair(["--address", "A4:C1:38:00:00:77"])
-        let recording = [
-            "poll", "--link", "capture:\(Program.repository)/captures/boost_two-days.btsnoop", "--store", pair.store,
-        ]
+        let pair = try await Pair(["--address", Self.address])
         for _ in 1...2 {
-            let result = try await Program("waterh-gateway").run(recording)
+            let result = try await pair.gateway("poll --link \(Self.capture)")
             #expect(
                 result.exitCode == 0 && result.output.contains("40 received") && !result.output.contains("own bottle"),
                 "\(result.output)\(result.error)")
@@ -117,166 +100,195 @@ import Testing
         let live = try await pair.poll()
         #expect(
             live.exitCode == 0 && live.object["adopted"] as? Bool == true
-                && live.object["bottle"] as? String == "A4:C1:38:00:00:77", "\(live.error)")
+                && live.object["bottle"] as? String == Self.address, "\(live.error)")
         // A poll of the capture succeeds although the capture is of another bottle.
-        #expect(try await Program("waterh-gateway").run(recording).exitCode == 0)
-        let doctor = try await Program("waterh-gateway").run(["doctor", "--link", pair.socket, "--store", pair.store])
-        #expect(doctor.output.contains("bottles: A4:C1:38:00:00:77\n"), "\(doctor.output)")
+        #expect(try await pair.gateway("poll --link \(Self.capture)").exitCode == 0)
+        let doctor = try await pair.gateway("doctor --link \(pair.socket)")
+        #expect(doctor.output.contains("bottles: \(Self.address)\n"), "\(doctor.output)")
     }
 
     /// A socket has no device address: a short connection identifies the bottle and reads none of its records.
-    @Test(arguments: [["--address", "A4:C1:38:00:00:77"], ["--address", "A4:C1:38:00:00:77", "--profile", "draft"]])
-    func `scan and doctor report the owner of a bottle on a socket`(_ bottle: [String]) async throws {
-        let pair = try await Pair(bottle)
-        let gateway = Program("waterh-gateway")
-        func scan(_ more: [String] = []) async throws -> String {
-            try await gateway.run(["scan", "--seconds", "1", "--link", pair.socket, "--store", pair.store] + more)
-                .output
+    @Test(arguments: ["retail", "draft"]) func `scan and doctor report the owner of a bottle on a socket`(
+        profile: String
+    ) async throws {
+        let pair = try await Pair(["--address", Self.address, "--profile", profile])
+        func scan(_ more: String = "") async throws -> Program.Result {
+            try await pair.gateway("scan --seconds 1 --link \(pair.socket) \(more)")
         }
-        func doctor() async throws -> String {
-            try await gateway.run(["doctor", "--link", pair.socket, "--store", pair.store]).output
-        }
+        func doctor() async throws -> String { try await pair.gateway("doctor --link \(pair.socket)").output }
         try await pair.sip(150)
-        #expect(try await scan().hasSuffix("  A4:C1:38:00:00:77  WaterH-Boost-24oz  bottle\n"))
+        let found = try await scan().output
+        #expect(found.contains("  \(Self.address)  WaterH-Boost-24oz  ") && found.hasSuffix("  bottle\n"), "\(found)")
         #expect(try await doctor().contains(": a bottle is in range: WaterH-Boost-24oz\n"))
-        _ = try await gateway.run(["adopt", "A4:C1:38:00:00:01", "--store", pair.store])
-        #expect(
-            try await scan().contains(
-                "bottle, not adopted: waterh-gateway adopt A4:C1:38:00:00:77\n"))
+        _ = try await pair.gateway("adopt A4:C1:38:00:00:01")
+        #expect(try await scan().output.contains("bottle, not adopted: waterh-gateway adopt \(Self.address)\n"))
         let other = try await doctor()
         #expect(
             other.contains(": a bottle that is not this store's is in range: WaterH-Boost-24oz\n")
-                && other.contains("adopt A4:C1:38:00:00:77\n"), "\(other)")
-        _ = try await gateway.run(["adopt", "A4:C1:38:00:00:77", "--store", pair.store])
-        #expect(try await scan().hasSuffix("bottle, this store's own\n"))
+                && other.contains("adopt \(Self.address)\n"), "\(other)")
+        _ = try await pair.gateway("adopt \(Self.address)")
         #expect(try await doctor().contains(": this store's own bottle is in range: WaterH-Boost-24oz\n"))
-        let line = try #require(
-            JSONSerialization.jsonObject(with: Data(try await scan(["--json"]).utf8)) as? [String: Any])
+        let line = try await scan("--json").object()
         #expect(
-            line["own"] as? Bool == true && line["identity"] as? String == "A4:C1:38:00:00:77"
+            line["own"] as? Bool == true && line["identity"] as? String == Self.address
                 && line["name"] as? String == "WaterH-Boost-24oz")
-        let poll = try await pair.poll()
-        #expect(poll.object["received"] as? Int == 1, "nothing was taken: \(poll)")
+        #expect(try await pair.poll().object["received"] as? Int == 1, "nothing was acknowledged")
     }
 
     /// CLI spec C2: a capture without a response differs from an absent bottle.
-    @Test(
-        arguments: [
-            ("no-such.btsnoop", 2, "cannot open the capture"), (".", 4, "cannot replay the capture"),
-            ("notes.txt", 4, "cannot replay the capture"),
-            ("empty", 4, "cannot replay the capture"),
-        ] as [(String, Int32, String)])
-    func `a capture without responses is invalid input`(_ file: String, _ code: Int32, _ words: String) async throws {
+    @Test(arguments: [
+        ("no-such.btsnoop", "poll", 2, "cannot open the capture"), (".", "scan", 4, "cannot replay the capture"),
+        ("notes.txt", "send flash", 4, "cannot replay the capture"), ("empty", "poll", 4, "cannot replay the capture"),
+    ])
+    func `a capture without responses is invalid input`(file: String, verb: String, code: Int, words: String)
+        async throws
+    {
         let folder = try TemporaryFolder()
-        try Data("Dear diary, today I drank a glass of water.\n".utf8).write(to: folder.url("notes.txt"))
-        try Data().write(to: folder.url("empty"))
-        for verb in ["poll", "scan", "send"] {
-            let result = try await Program("waterh-gateway").run(
-                [verb, "--link", "capture:\(file)", "--store", "s.sqlite"] + (verb == "send" ? ["flash"] : []),
-                directory: folder.path)
-            #expect(result.exitCode == code && result.output.isEmpty, "\(verb): \(result.error)")
-            #expect(
-                result.error.contains(
-                    "\(words) \(file): "),
-                "\(result.error)")
-            #expect(result.error.contains("\n  "), "it says what to do: \(result.error)")
-            #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
-        }
+        try folder.write("Dear diary, today I drank a glass of water.\n", to: "notes.txt")
+        try folder.write("", to: "empty")
+        let result = try await Program.gateway.run(
+            "\(verb) --link capture:\(file) --store s.sqlite", directory: folder.path)
+        #expect(Int(result.exitCode) == code && result.output.isEmpty, "\(result.error)")
+        #expect(result.error.contains("\(words) \(file): ") && result.error.contains("\n  "), "\(result.error)")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
     }
 
     @Test func `doctor and send use the time zone of the poll`() async throws {
         let pair = try await Pair()
-        let (gateway, environment) = (Program("waterh-gateway"), ["TZ": "Africa/Abidjan", "HOME": pair.folder.path])
-        let set = [
-            "settings", "set", "day.zone", "Asia/Tokyo", "bottle.timeZone", "Pacific/Honolulu", "--store", pair.store,
-        ]
-        #expect(try await Program("waterh-tracker").run(set, environment: environment).exitCode == 0)
-        let doctor = try await gateway.run(
-            ["doctor", "--link", pair.socket, "--store", pair.store], environment: environment)
+        let environment = ["TZ": "Africa/Abidjan", "HOME": pair.folder.path]
+        try await pair.tracker("settings set day.zone Asia/Tokyo bottle.timeZone Pacific/Honolulu")
+        let doctor = try await pair.gateway("doctor --link \(pair.socket)", environment: environment).output
         #expect(
-            doctor.output.contains("time zone: Asia/Tokyo, now ")
-                && doctor.output.contains("; the bottle's clock shows Pacific/Honolulu"), "\(doctor.output)")
-        func clock(_ more: [String] = [], _ variables: [String: String] = [:]) async throws -> Date {
-            let result = try await gateway.run(
-                ["send", "--link", pair.socket, "--store", pair.store, "--json", "clock"] + more,
-                environment: environment.merging(variables) { $1 })
+            doctor.contains("time zone: Asia/Tokyo, now ")
+                && doctor.contains("; the bottle's clock shows Pacific/Honolulu"), "\(doctor)")
+        func offset(_ more: String = "", _ variables: [String: String] = [:]) async throws -> Double {
+            let result = try await pair.gateway(
+                "send --link \(pair.socket) --json clock \(more)", environment: environment.merging(variables) { $1 })
             let text = try #require(
                 result.output.firstMatch(of: /set the clock to (\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})/),
                 "\(result.output)\(result.error)")
-            return try Date("\(text.1)T\(text.2)Z", strategy: .iso8601)
+            let date = try Date("\(text.1)T\(text.2)Z", strategy: .iso8601)
+            return (date.timeIntervalSinceNow / 3600).rounded()
         }
-        let hours = { (date: Date) in (date.timeIntervalSinceNow / 3600).rounded() }
-        #expect(try await hours(clock()) == -10)
+        #expect(try await offset() == -10)
         // As in a poll, the time zone of the bottle's clock takes precedence over the zone of the days. The zone option
         // of the command takes precedence over both.
-        #expect(try await hours(clock([], ["WATERH_ZONE": "Asia/Dubai"])) == -10)
-        #expect(try await hours(clock(["--zone", "Asia/Dubai"])) == 4)
+        #expect(try await offset("", ["WATERH_ZONE": "Asia/Dubai"]) == -10)
+        #expect(try await offset("--zone Asia/Dubai") == 4)
     }
 
     @Test func `a released bottle is not polled until it is adopted again`() async throws {
-        let pair = try await Pair(["--address", "A4:C1:38:00:00:77"])
-        let gateway = Program("waterh-gateway")
+        let pair = try await Pair(["--address", Self.address])
         try await pair.sip(150)
         #expect(try await pair.poll().object["new"] as? Int == 1)
-        func adopt(_ words: String...) async throws -> Program.Result {
-            try await gateway.run(["adopt", "--store", pair.store] + words)
-        }
-        #expect(try await adopt("A4:C1:38:00:00:01").exitCode == 0)
-        let config = pair.folder.url("waterh.toml")
-        try Data("bottle = \"A4:C1:38:00:00:77\"\nstore = \"\(pair.store)\"\n".utf8).write(to: config)
-        let named = try await gateway.run(["adopt", "--config", config.path, "--release", "A4:C1:38:00:00:77"])
+        #expect(try await pair.gateway("adopt A4:C1:38:00:00:01").exitCode == 0)
+        let config = try pair.configure("bottle = \"\(Self.address)\"")
+        let named = try await Program.gateway.run("adopt --config \(config) --release \(Self.address)")
         #expect(named.exitCode == 3 && named.error.contains("the configuration names it"), "\(named.error)")
-        let released = try await adopt("--release", "a4:c1:38:00:00:77")
+        let released = try await pair.gateway("adopt --release \(Self.address.lowercased())")
         #expect(
-            released.exitCode == 0
-                && released.output == "Released A4:C1:38:00:00:77. Its drinks stay.\n",
+            released.exitCode == 0 && released.output == "Released \(Self.address). Its drinks stay.\n",
             "\(released.error)")
         #expect(
-            try await adopt("--release", "A4:C1:38:00:00:77", "--json").output
-                == "{\"bottle\":\"A4:C1:38:00:00:77\",\"released\":false}\n")
-        #expect(try await adopt("--release", "--as", "x", "A4:C1:38:00:00:77").exitCode == 2)
-        #expect(try await adopt("--release", "A4:C1:38:00:00:78").exitCode != 0)
+            try await pair.gateway("adopt --release \(Self.address) --json").output
+                == "{\"bottle\":\"\(Self.address)\",\"released\":false}\n")
+        #expect(try await pair.gateway("adopt --release --as x \(Self.address)").exitCode == 2)
+        #expect(try await pair.gateway("adopt --release A4:C1:38:00:00:78").exitCode != 0)
         try await pair.sip(160)
-        let left = try await gateway.run(pair.pollArguments)
-        #expect(left.exitCode != 0 && left.error.contains("A4:C1:38:00:00:77"), "\(left.output) \(left.error)")
+        let left = try await Program.gateway.run(pair.pollArguments)
+        #expect(left.exitCode != 0 && left.error.contains(Self.address), "\(left.output) \(left.error)")
         // The bottle is adopted again with all records that it delivered, and the known records stay known.
-        #expect(try await adopt("A4:C1:38:00:00:77").output == "Adopted A4:C1:38:00:00:77.\n")
+        #expect(try await pair.gateway("adopt \(Self.address)").output == "Adopted \(Self.address).\n")
         let back = try await pair.poll()
         #expect(
             back.object["new"] as? Int == 1 && (back.object["state"] as? [String: Any])?["drinkCount"] as? Int == 2,
             "\(back.error)")
     }
 
-    @Test(arguments: ["WaterH-Boost-24oz", "WaterH-Vita", "", "A4:C1:38:01:02:0", "A4:C1", "xx"])
-    func `adopt rejects an ambiguous name`(_ name: String) async throws {
+    @Test(arguments: ["WaterH-Boost-24oz", "", "A4:C1:38:01:02:0", "xx"]) func `adopt rejects an ambiguous name`(
+        _ name: String
+    ) async throws {
         let folder = try TemporaryFolder()
-        let result = try await Program("waterh-gateway").run(["adopt", name, "--store", folder.file("s.sqlite")])
+        let result = try await Program.gateway.run(["adopt", name, "--store", folder.file("s.sqlite")])
         #expect(result.exitCode == 2 && result.output.isEmpty, "\(result.error)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
 
-    @Test func `the demo's page shows a passing day`() async throws {
+    @Test(arguments: [
+        ("raw", "'raw' is not valid: expected raw HEX."), ("goal", "'goal' is not valid: expected goal ML."),
+        ("recalibrate much", "'recalibrate much' is not valid: expected recalibrate full|empty."),
+        ("reminder", "reminder off|periodic|smart [08:00-20:00] [MINUTES]."),
+    ])
+    func `an incomplete send command prints its syntax`(words: String, syntax: String) async throws {
+        let result = try await Program.gateway.run("send --link unix:/x \(words)")
+        #expect(result.exitCode == 2 && result.error.contains(syntax), "\(result.error)")
+    }
+
+    @Test func `an invalid store is exit code 4, and nothing is acknowledged`() async throws {
+        let pair = try await Pair()
+        try await pair.sip(100)
+        try pair.folder.write("this is no database, and it is longer than a header", to: "waterh.sqlite")
+        let result = try await Program.gateway.run(pair.pollArguments)
+        #expect(result.exitCode == 4 && result.error.contains(pair.store))
+        // The doctor reports it before the missing bottle.
+        let doctor = try await pair.gateway("doctor --link unix:\(pair.folder.file("none.sock"))")
+        #expect(doctor.exitCode == 1 && doctor.output.contains("BAD  store: "), "\(doctor.output)")
+        try FileManager.default.removeItem(atPath: pair.store)
+        #expect(try await pair.poll().object["new"] as? Int == 1)
+    }
+
+    @Test func `send prints the bottle's response and does not write to another bottle`() async throws {
+        let pair = try await Pair(["--address", Self.address])
+        let send = "send --link \(pair.socket) goal 1800 --json"
+        #expect(try await Program.gateway.succeed(send).output.contains(#""answer":"52 50 00 04 03 05 07 08""#))
+        #expect(try await pair.gateway("adopt A4:C1:38:01:02:03").exitCode == 0)
+        let refused = try await pair.gateway(send)
+        #expect(
+            refused.exitCode == 3 && refused.output.isEmpty && refused.error.contains("nothing was sent to it"),
+            "\(refused.error)")
+        #expect(try await pair.gateway("\(send) --bottle \(Self.address)").exitCode == 0)
+        #expect(try await pair.gateway("adopt \(Self.address)").exitCode == 0)
+        #expect(try await pair.gateway(send).exitCode == 0)
+    }
+
+    @Test func `doctor reports missing parts with an action and writes nothing`() async throws {
         let folder = try TemporaryFolder()
-        let demo = try Program("waterh-gateway").start(
-            ["demo", "--port", "0", "--speed", "1200", "--control", "unix:\(folder.path)/c.sock"],
-            environment: ["HOME": folder.path, "TMPDIR": folder.path, "WATERH_BOTTLE": "another"],
-            directory: folder.path)
+        let result = try await Program.gateway.run(
+            "doctor --json --link unix:\(folder.file("none.sock")) --store \(folder.file("s.sqlite"))")
+        let object = try result.object()
+        #expect(result.exitCode == 5 && object["ok"] as? Bool == false)
+        let checks = try #require(object["checks"] as? [[String: Any]])
+        for check in checks {
+            #expect(check["check"] is String && check["found"] is String, "\(check)")
+            #expect(["good", "note", "bad"].contains(check["status"] as? String), "\(check)")
+            #expect(check["status"] as? String != "bad" || check["advice"] is String, "\(check)")
+        }
+        #expect(checks.contains { ($0["check"] as? String)?.hasPrefix("kernel") == true })
+        #expect(!FileManager.default.fileExists(atPath: folder.file("s.sqlite")))
+    }
+}
+
+@Suite struct GatewayDemoTests {
+    @Test func `the demo's page shows a passing day`() async throws {
+        let home = try Home(["WATERH_STORE": "", "WATERH_BOTTLE": "another"])
+        let demo = try Program.gateway.start(
+            "demo --port 0 --speed 1200 --control unix:\(home.folder.path)/c.sock", environment: home.environment,
+            directory: home.folder.path)
         let line = try await demo.line { $0.hasPrefix("The page: ") }
         let link = try #require(line.firstMatch(of: /(http:\/\/127.0.0.1:\d+)\/sign-in#([0-9A-Z]{10})$/), "\(line)")
-        let (state, jar) = ("\(link.1)/api/v1/state", folder.file("cookies"))
-        let signedIn = try await Program(path: "/usr/bin/curl").run([
+        let (curl, jar) = (Program(path: "/usr/bin/curl"), home.folder.file("cookies"))
+        let signedIn = try await curl.run([
             "-sS", "-c", jar, "--json", "{\"code\": \"\(link.2)\"}", "\(link.1)/api/v1/sign-in",
         ])
         #expect(signedIn.output.contains(#""scope":"admin""#), "\(signedIn.output)")
         let seen = try await event(within: 90) { () -> String? in
-            let answer = try await Program(path: "/usr/bin/curl").run(["-sS", "-b", jar, state])
-            return answer.output.contains(#""dailyTotalMl":"#) && !answer.output.contains(#""dailyTotalMl":0,"#)
-                ? answer.output : nil
+            let answer = try await curl.run("-sS -b \(jar) \(link.1)/api/v1/state").output
+            return answer.contains(#""dailyTotalMl":"#) && !answer.contains(#""dailyTotalMl":0,"#) ? answer : nil
         }
         #expect(
             seen?.contains(#""speed":1200"#) == true && seen?.contains(#""setupDone":true"#) == true,
             "\(seen ?? "nothing") \(demo.error)")
-        #expect(try await demo.stop().exitCode == 0)
+        try await demo.stop()
     }
 
     /// SIGINT gives exit code 130, SIGTERM 0.
@@ -284,15 +296,14 @@ import Testing
         _ signal: Int32, _ code: Int32
     ) async throws {
         let folder = try TemporaryFolder()
-        let demo = try Program("waterh-gateway").start(
-            ["demo", "--control", "unix:\(folder.path)/c.sock"],
-            environment: ["HOME": folder.path, "TMPDIR": folder.path], directory: folder.path)
+        let demo = try Program.gateway.start(
+            "demo --control unix:\(folder.path)/c.sock", environment: ["HOME": folder.path, "TMPDIR": folder.path],
+            directory: folder.path)
         // The printed commands have a path where PATH does not contain them.
         let sentence = try await demo.line { $0.contains("Ctrl-C ends") }
         let path = try #require(sentence.split(separator: " ").first { $0.hasSuffix("waterh-emulator") })
         #expect(access(String(path), X_OK) == 0 || Program(system: "waterh-emulator") != nil, "\(sentence)")
-        demo.send(signal: signal)
-        let result = try await demo.finish(limit: 20)
+        let result = try await demo.stop(signal)
         #expect(result.exitCode == code && !result.signalled, "\(result.error)")
         // Without a runtime folder of a session, the user's own socket folder remains, empty.
         let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -300,128 +311,197 @@ import Testing
         for name in left { #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file(name)).isEmpty) }
     }
 
-    @Test func `an unknown --bottle does not change the state`() async throws {
-        let pair = try await Pair()
-        #expect(try await pair.poll().exitCode == 0)
-        func connection() async throws -> String? {
-            let result = try await Program("waterh-tracker").run(["status", "--json", "--store", pair.store])
-            return (try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any])?["connection"]
-                as? String
-        }
-        #expect(try await pair.poll(["--bottle", "WaterH-Typo"]).exitCode == 5)
-        #expect(try await connection() == "disconnected")
-        // The store's own bottle by its name, out of range.
-        let away = try await Program("waterh-gateway").run([
-            "poll", "--link", "unix:\(pair.folder.path)/nobody", "--store", pair.store, "--bottle", "WaterH-Boost-24oz",
-        ])
-        #expect(away.exitCode == 5)
-        #expect(try await connection() == "error")
-    }
-
-    @Test func `another bottle is exit code 5`() async throws {
-        let pair = try await Pair()
-        let poll = try await pair.poll(["--bottle", "A4:C1:38:00:00:01"])
-        #expect(poll.exitCode == 5)
-        #expect(poll.error.contains("not A4:C1:38:00:00:01"))
-    }
-
-    @Test(arguments: [
-        ["poll", "--link", "pigeon:1"], ["poll", "--nonsense"], ["send", "--link", "unix:/x", "goal", "much"],
-        ["scan", "--seconds", "0"],
-    ])
-    func `wrong use is exit code 2`(_ arguments: [String]) async throws {
-        #expect(try await Program("waterh-gateway").run(arguments).exitCode == 2)
-    }
-
-    @Test(arguments: [
-        ("raw", "'raw' is not valid: expected raw HEX."), ("goal", "'goal' is not valid: expected goal ML."),
-        ("recalibrate much", "'recalibrate much' is not valid: expected recalibrate full|empty."),
-        ("reminder", "reminder off|periodic|smart [08:00-20:00] [MINUTES]."),
-        ("nonsense", "'nonsense' is not a command."),
-    ])
-    func `an incomplete send command prints its syntax`(_ words: String, _ told: String) async throws {
-        let result = try await Program("waterh-gateway").run(
-            ["send", "--link", "unix:/x"] + words.split(separator: " ").map(String.init))
-        #expect(result.exitCode == 2 && result.error.contains(told), "\(result.error)")
-    }
-
-    @Test func `an invalid store is exit code 4, and nothing is acknowledged`() async throws {
-        let pair = try await Pair()
-        try await pair.sip(100)
-        try Data("this is no database, and it is longer than a header".utf8).write(to: URL(fileURLWithPath: pair.store))
-        let result = try await Program("waterh-gateway").run(pair.pollArguments)
-        #expect(result.exitCode == 4)
-        #expect(result.error.contains(pair.store))
-        try FileManager.default.removeItem(atPath: pair.store)
-        #expect(try await pair.poll().object["new"] as? Int == 1)
-    }
-
-    @Test func `send prints the bottle's response`() async throws {
-        let pair = try await Pair()
-        let result = try await Program("waterh-gateway").run(["send", "--link", pair.socket, "goal", "1800", "--json"])
-        #expect(result.exitCode == 0)
-        #expect(result.output.contains(#""answer":"52 50 00 04 03 05 07 08""#))
-    }
-
-    @Test func `send does not write to another bottle`() async throws {
-        let pair = try await Pair(["--address", "A4:C1:38:09:09:09"])
-        let gateway = Program("waterh-gateway")
-        #expect(try await gateway.run(["adopt", "A4:C1:38:01:02:03", "--store", pair.store]).exitCode == 0)
-        let send = ["send", "--link", pair.socket, "--store", pair.store, "goal", "1800"]
-        let refused = try await gateway.run(send)
-        #expect(
-            refused.exitCode == 3 && refused.output.isEmpty && refused.error.contains("nothing was sent to it"),
-            "\(refused.error)")
-        #expect(try await gateway.run(send + ["--bottle", "A4:C1:38:09:09:09"]).exitCode == 0)
-        #expect(try await gateway.run(["adopt", "A4:C1:38:09:09:09", "--store", pair.store]).exitCode == 0)
-        #expect(try await gateway.run(send).exitCode == 0)
-    }
-
-    @Test func `doctor reports missing parts`() async throws {
-        let folder = try TemporaryFolder()
-        let result = try await Program("waterh-gateway").run(
-            [
-                "doctor", "--json", "--link", "unix:" + folder.url("none.sock").path, "--store",
-                folder.url("s.sqlite").path,
-            ])
-        let object = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
-        #expect(result.exitCode == 5)
-        #expect(object?["ok"] as? Bool == false)
-        let checks = try #require(object?["checks"] as? [[String: Any]])
-        #expect(
-            checks.allSatisfy {
-                $0["check"] is String && $0["found"] is String
-                    && ["good", "note", "bad"].contains($0["status"] as? String)
-            })
-        #expect(
-            checks.allSatisfy { $0["status"] as? String != "bad" || $0["advice"] is String },
-            "each fault comes with what to do")
-        #expect(checks.contains { ($0["check"] as? String)?.hasPrefix("kernel") == true })
-        #expect(!FileManager.default.fileExists(atPath: folder.url("s.sqlite").path), "doctor writes nothing")
-    }
-
-    @Test func `doctor reports an invalid store before a missing bottle`() async throws {
-        let folder = try TemporaryFolder()
-        try Data("this is no database, and it is longer than a header".utf8).write(to: folder.url("s.sqlite"))
-        let result = try await Program("waterh-gateway").run(
-            ["doctor", "--link", "unix:" + folder.url("none.sock").path, "--store", folder.url("s.sqlite").path])
-        #expect(result.exitCode == 1 && result.output.contains("BAD  store: "), "\(result.output)")
-    }
-
     @Test func `demo --once polls twice and writes only to a temporary directory`() async throws {
-        let folder = try TemporaryFolder()
-        let temporary = folder.url("tmp"), home = folder.url("home")
-        for url in [temporary, home] {
-            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        }
-        let result = try await Program("waterh-gateway").run(
-            ["demo", "--once"],
-            environment: ["TMPDIR": temporary.path, "HOME": home.path, "XDG_STATE_HOME": home.path],
+        let (temporary, home) = (try TemporaryFolder(), try TemporaryFolder())
+        let result = try await Program.gateway.succeed(
+            "demo --once", environment: ["TMPDIR": temporary.path, "HOME": home.path, "XDG_STATE_HOME": home.path],
             directory: home.path)
-        #expect(result.exitCode == 0, "\(result.error)")
-        #expect(result.output.contains("Second poll:\n  0 new"))
-        #expect(result.output.contains("Today: "))
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).isEmpty)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path).isEmpty)
+        #expect(result.output.contains("Second poll:\n  0 new") && result.output.contains("Today: "))
+        for folder in [temporary, home] {
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        }
+    }
+}
+
+/// No bottle responds at the radio links: the command rejects the request before it uses the link.
+@Suite struct AdoptionCommandTests {
+    @Test(
+        arguments: ["bluez", "hci:127.0.0.1:9", "esphome:127.0.0.1"],
+        [["poll"], ["poll", "--json"], ["send", "flash"]])
+    func `a command without a terminal rejects an unnamed bottle`(_ link: String, _ words: [String]) async throws {
+        let folder = try TemporaryFolder()
+        let store = folder.file("w.sqlite")
+        let result = try await Program.gateway.run(words + ["--link", link, "--store", store])
+        #expect(result.exitCode == 3 && result.error.contains("no bottle"), "\(result.error)")
+        #expect(result.error.contains("waterh-gateway poll --store \(store) --bottle ADDRESS"), "\(result.error)")
+        #expect(!FileManager.default.fileExists(atPath: store))
+    }
+
+    @Test func `adopt sets the mode of the store for the first bottle and of the bottle for the second`() async throws {
+        let home = try Home()
+        func output(_ program: Program, _ line: String) async throws -> String {
+            try await home.run(program, line).output
+        }
+        #expect(try await output(.gateway, "adopt A4:C1:38:00:00:01 --mode share") == "Adopted A4:C1:38:00:00:01.\n")
+        let mode = "settings get bottle.mode"
+        #expect(try await output(.tracker, mode) == "share\n")
+        _ = try await output(.gateway, "adopt A4:C1:38:00:00:02 --mode take-over --json")
+        #expect(try await output(.tracker, mode) == "share\n")
+        #expect(try await output(.tracker, mode + " --bottle A4:C1:38:00:00:02") == "take-over\n")
+    }
+
+    @Test func `a shared bottle keeps its log, its clock and its goal`() async throws {
+        let pair = try await Pair(["--capture", "captures/boost_two-days.btsnoop"])
+        try await pair.tracker("settings set bottle.mode share bottle.showGoal true")
+        let before = try pair.status()
+        let poll = try await pair.poll(["--trust-clock"])
+        let after = try pair.status()
+        #expect(poll.exitCode == 0 && poll.object["received"] as? Int == 40, "\(poll.error)")
+        #expect(after["records"] as? Int == 40 && after["acknowledged"] as? Int == 0, "\(after)")
+        for key in ["goalMl", "amountMl", "light", "blinks"] {
+            #expect("\(before[key] ?? "")" == "\(after[key] ?? "")", "\(key)")
+        }
+    }
+
+    @Test(arguments: [9, 31]) func `a command reports a limit of open files that is too low`(_ limit: Int) async throws
+    {
+        let folder = try TemporaryFolder()
+        let gateway = Program.gateway.path
+        let result = try await Program(path: "/bin/sh").run([
+            "-c", "ulimit -n \(limit); exec \(gateway) poll --link unix:\(folder.path)/b.sock --store \(folder.path)/w",
+        ])
+        #expect(
+            result.exitCode == 1 && result.error.contains("only \(limit) open files are allowed"), "\(result.error)")
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct ReleaseRaceTests {
+    private static let (address, other) = ("A4:C1:38:01:02:03", "A4:C1:38:09:09:09")
+
+    /// The release comes these milliseconds after the connection to the bottle.
+    @Test func `a bottle released during a poll stays released`() async throws {
+        try await concurrently([0, 150, 400, 900, 1800, 3000]) { try await release(after: $0) }
+    }
+
+    private func release(after delay: Int) async throws {
+        let pair = try await Pair([
+            "--address", Self.address, "--capture", Program.repository + "/captures/boost_two-days.btsnoop",
+            "--restamp", "today", "--faults", "slow=60,gap=120,frame=4",
+        ])
+        let (broker, gateway) = (try await Broker(), Program.gateway)
+        for address in [Self.address, Self.other] {
+            try await gateway.succeed(["adopt", address, "--store", pair.store])
+        }
+        let config = try pair.configure("[mqtt]\nurl = \"\(broker.url)\"")
+        let environment = ["XDG_RUNTIME_DIR": pair.folder.path, "HOME": pair.folder.path]
+        let ear = try await broker.listen("homeassistant/#")
+        func device() -> String? {
+            let own = Self.address.lowercased().filter { $0 != ":" }
+            let topics = ear.output.split(separator: "\n").compactMap {
+                $0.split(separator: " ").dropFirst().first.map(String.init)
+            }
+            return topics.first { $0.lowercased().contains(own) }
+        }
+        let service = try gateway.start("run --config \(config) --listen off --verbose", environment: environment)
+        #expect(
+            await eventually(within: 60) { service.error.contains("MQTT: connected") && device() != nil },
+            "\(service.error) \(ear.output)")
+        try await Task.sleep(for: .milliseconds(delay))
+        let release = try await gateway.run(
+            "adopt --release \(Self.address) --config \(config)", environment: environment)
+        #expect(release.exitCode == 0 && release.output.contains("Released \(Self.address)"), "\(release.error)")
+        let before = try pair.records()
+        // The running poll ends, and the device is removed.
+        let topic = try #require(device())
+        #expect(
+            await eventually(within: 60) { ear.payloads(at: topic).last == "" },
+            "\(topic): \(ear.payloads(at: topic).map { $0.prefix(40) })")
+        #expect(
+            try await eventually(within: 60) { try pair.status()["connected"] as? Bool == false }, "\(service.error)")
+        service.send(signal: SIGHUP)
+        let hasChanged: Bool? = try await event(within: 2) {
+            try pair.records() != before || ear.payloads(at: topic).last != "" ? true : nil
+        }
+        #expect(
+            hasChanged == nil, "after the release something is acknowledged, or the device comes back: \(service.error)"
+        )
+        #expect(
+            try StoreFile(pair.store).rows(
+                """
+                SELECT isOwn FROM bottle JOIN bottle_name ON bottle.id = bottle_name.bottle WHERE bottle_name.name \
+                = '\(Self.address)'
+                """) == [["0"]])
+        try await service.stop()
+        // The bottle keeps its records for the next store.
+        try await gateway.succeed("adopt \(Self.address) --store \(pair.store)")
+        // A bottle this slow needs several polls. A poll without progress has exit code 1.
+        var said = ""
+        for _ in 0..<5 {
+            let poll = try await gateway.run(
+                "poll --bottle \(Self.address) --link \(pair.socket) --store \(pair.store)")
+            said += poll.output + poll.error
+            if poll.exitCode == 0, try pair.records() == 0 { break }
+        }
+        #expect(try pair.records() == 0, "\(said)")
+        #expect(try StoreFile(pair.store).rows("SELECT count(*) FROM bottle_record") == [["40"]], "\(said)")
+        pair.emulator.send(signal: SIGTERM)
+    }
+}
+
+@Suite struct FlightRecorderTests {
+    @Test(.timeLimit(.minutes(1))) func `the trace of a failed poll is kept`() async throws {
+        let pair = try await Pair(["--faults", "mtu=23"])
+        try await pair.sip(120)
+        let (folder, store) = (pair.folder, pair.store)
+        // One trace of a clock that was ahead, and one file of the user. New traces remain, and the user's file
+        // remains.
+        let kept = store + "-polls"
+        try FileManager.default.createDirectory(
+            atPath: kept, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let ahead = (10...25).map { "202811\($0)T120000000" }
+        for name in ahead + ["0-my-own"] {
+            try Data("x".utf8).write(to: URL(fileURLWithPath: "\(kept)/\(name).btsnoop"))
+        }
+        let service = try Program.gateway.start("run --link \(pair.socket) --store \(store) --listen off")
+        func names() -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: kept)) ?? []).sorted() }
+        // The text file of the trace is written last.
+        let isKept = await event(within: 40) { names().contains { $0.hasSuffix(".txt") } ? true : nil } == true
+        service.send(signal: SIGTERM)
+        let result = try await service.finish(limit: 20)
+        try #require(isKept, "\(names()) \(result.error)")
+        let captures = names().filter { $0.hasSuffix(".btsnoop") }
+        let capture = try #require(captures.first { !$0.hasPrefix("2028") && !$0.hasPrefix("0-") })
+        #expect(captures.count == 17 && captures.contains("0-my-own.btsnoop"), "\(captures)")
+        for (path, mode) in [(kept, 0o700), (kept + "/" + capture, 0o600)] {
+            #expect(
+                try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == mode, "\(path)")
+        }
+        let att = try await Program.replay.run(["att", kept + "/" + capture])
+        #expect(att.exitCode == 0 && att.output.contains("Notification"), "\(att.output)\(att.error)")
+        try await Program.gateway.succeed("report --store \(store) -o \(folder.file("r.tar.gz"))")
+        let tar = try #require(Program(system: "tar"))
+        let told = try await tar.run(["-xzOf", folder.file("r.tar.gz"), "waterh-report/polls.txt"])
+        #expect(told.output.contains("Unexpected bottle response") && told.output.contains(capture), "\(told.output)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `files of the user in the trace folder are not in the report`() async throws {
+        let folder = try TemporaryFolder()
+        let (store, kept) = (folder.file("me.sqlite"), folder.file("me.sqlite-polls"))
+        try await Program.tracker.succeed("log 120 --store \(store)")
+        try FileManager.default.createDirectory(
+            atPath: kept, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        for (name, text) in [
+            ("my-notes", "what the doctor said"), ("20261123T180102003", "Unexpected bottle response."),
+        ] {
+            try Data("x".utf8).write(to: URL(fileURLWithPath: "\(kept)/\(name).btsnoop"))
+            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(kept)/\(name).txt"))
+        }
+        try await Program.gateway.succeed("report --store \(store) -o \(folder.file("r.tar.gz"))")
+        let told = try await #require(Program(system: "tar")).run([
+            "-xzOf", folder.file("r.tar.gz"), "waterh-report/polls.txt",
+        ])
+        #expect(
+            told.output.contains("Unexpected bottle response") && !told.output.contains("doctor")
+                && !told.output.contains("my-notes"), "\(told.output)")
     }
 }

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import Support
 import Testing
@@ -5,11 +6,10 @@ import Testing
 @Suite struct GatewayServiceTests {
     @Test func `the service polls, reloads and stops`() async throws {
         let pair = try await Pair()
-        let config = pair.folder.url("waterh.toml")
-        try Data("link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n".utf8).write(to: config)
+        let config = try pair.configure()
         try await pair.sip(120)
-        let service = try Program("waterh-gateway").start(["run", "--config", config.path])
-        #expect(await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true)
+        let service = try Program.gateway.start("run --config \(config)")
+        await service.says("1 received: 1 new")
         // One line at the start: the store's path and the link.
         let started = service.error.split(separator: "\n").filter {
             $0.contains("uses the store \(pair.store); bottles over \(pair.socket); page: ")
@@ -17,46 +17,33 @@ import Testing
         #expect(started.count == 1 && service.error.contains("waterh-bench"), "\(service.error)")
         try await pair.sip(130)
         service.send(signal: SIGHUP)
-        #expect(
-            await event(within: 20) {
-                service.error.contains("SIGHUP: polls now.") ? true : nil
-            } == true)
-        #expect(await event(within: 20) { service.error.contains("Today: 250 ml") ? true : nil } == true)
+        await service.says("SIGHUP: polls now.")
+        await service.says("Today: 250 ml")
         let result = try await service.stop()
-        #expect(result.exitCode == 0)
-        #expect(!result.signalled)
         #expect(!result.error.contains("error: "), "a clean stop is no error: \(result.error)")
     }
 
     @Test func `a removed configuration key is one warning on standard error and in the service's log`() async throws {
         let pair = try await Pair()
-        let config = pair.folder.file("waterh.toml")
-        let text = "link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n[fleet]\nurl = \"https://fleet.example\"\n"
-        try Data(text.utf8).write(to: URL(fileURLWithPath: config))
+        let config = try pair.configure("[fleet]\nurl = \"https://fleet.example\"")
         let warning = "unknown key 'fleet' in \(config): removed in 0.10"
-        for command in ["waterh-gateway", "waterh-tracker"] {
-            let result = try await Program(command).run([
-                command == "waterh-gateway" ? "poll" : "status", "--config", config,
-            ])
-            #expect(
-                result.exitCode == 0 && result.error.components(separatedBy: "warning: \(warning)\n").count == 2,
-                "\(result.error)")
+        for (program, command) in [(Program.gateway, "poll"), (.tracker, "status")] {
+            let result = try await program.succeed("\(command) --config \(config)")
+            #expect(result.error.components(separatedBy: "warning: \(warning)\n").count == 2, "\(result.error)")
         }
-        let service = try Program("waterh-gateway").start(["run", "--listen", "off", "--config", config])
-        let hasStarted = await event(within: 20) { service.error.contains("uses the store") ? true : nil }
+        let service = try Program.gateway.start("run --listen off --config \(config)")
+        await service.says("uses the store")
         let result = try await service.stop()
-        #expect(hasStarted == true && result.error.components(separatedBy: warning).count == 2, "\(result.error)")
+        #expect(result.error.components(separatedBy: warning).count == 2, "\(result.error)")
     }
 
     @Test func `options take precedence over the configuration file`() async throws {
         let pair = try await Pair()
-        let config = pair.folder.url("waterh.toml")
-        try Data("link = \"unix:/nowhere\"\nkeep = true\n".utf8).write(to: config)
+        try pair.folder.write("link = \"unix:/nowhere\"\nkeep = true\n", to: "waterh.toml")
         try await pair.sip(90)
-        let service = try Program("waterh-gateway").start([
-            "run", "--config", config.path, "--link", pair.socket, "--store", pair.store,
-        ])
-        #expect(await event(within: 20) { service.error.contains("0 acknowledged") ? true : nil } == true)
+        let service = try Program.gateway.start(
+            "run --config \(pair.folder.file("waterh.toml")) --link \(pair.socket) --store \(pair.store)")
+        await service.says("0 acknowledged")
         #expect(try await service.stop(SIGINT).exitCode == 130)
     }
 
@@ -65,93 +52,52 @@ import Testing
     @Test func `the service runs on a capture`() async throws {
         let folder = try TemporaryFolder()
         let store = folder.file("s.sqlite")
-        let service = try Program("waterh-gateway").start(
-            ["run", "--link", "capture:\(Program.repository)/captures/boost_two-days.btsnoop", "--store", store],
+        let service = try Program.gateway.start(
+            "run --link capture:\(Program.repository)/captures/boost_two-days.btsnoop --store \(store)",
             environment: ["HOME": folder.path])
-        #expect(
-            await event(within: 20) { service.error.contains("40 received: ") ? true : nil } == true, "\(service.error)"
-        )
+        await service.says("40 received: ")
         let result = try await service.stop()
-        #expect(
-            result.exitCode == 0 && !result.error.contains("Clock not trusted") && !result.error.contains("own bottle"),
-            "\(result.error)")
-        let state = try await Program("waterh-tracker").run(["status", "--json", "--store", store])
-        let object = try #require(try JSONSerialization.jsonObject(with: Data(state.outputBytes)) as? [String: Any])
-        #expect(object["connection"] as? String == "disconnected" && object["bottle"] is NSNull, "\(state.output)")
+        #expect(!result.error.contains("Clock not trusted") && !result.error.contains("own bottle"), "\(result.error)")
+        let object = try await Program.tracker.run("status --json --store \(store)").object()
+        #expect(object["connection"] as? String == "disconnected" && object["bottle"] is NSNull, "\(object)")
     }
 
     /// `poll` reads the configuration as `run` does: with `keep` it acknowledges nothing, and a configured bottle is
     /// the one that it polls.
     @Test func `poll uses the configuration file`() async throws {
         let pair = try await Pair()
-        let config = pair.folder.url("config/waterh")
-        try FileManager.default.createDirectory(at: config, withIntermediateDirectories: true)
         try await pair.sip(90)
         func poll(_ text: String) async throws -> Program.Result {
-            try Data(text.utf8).write(to: config.appending(path: "waterh.toml"))
-            return try await Program("waterh-gateway").run(
-                ["poll", "--json", "--store", pair.store],
-                environment: ["XDG_CONFIG_HOME": pair.folder.url("config").path])
+            try pair.folder.write("link = \"\(pair.socket)\"\n\(text)", to: "waterh.toml")
+            return try await Program.gateway.run(
+                "poll --json --config \(pair.folder.file("waterh.toml")) --store \(pair.store)")
         }
-        let kept = try await poll("link = \"\(pair.socket)\"\nkeep = true\n")
+        let kept = try await poll("keep = true\n")
         #expect(
             kept.exitCode == 0 && kept.output.contains(#""acknowledged":0"#) && kept.output.contains(#""new":1"#),
             "\(kept.error)")
-        let other = try await poll("link = \"\(pair.socket)\"\nbottle = \"A4:C1:38:00:00:99\"\n")
+        let other = try await poll("bottle = \"A4:C1:38:00:00:99\"\n")
         #expect(other.exitCode == 5, "\(other.output)")
-        let all = try await poll("link = \"\(pair.socket)\"\n")
+        let all = try await poll("")
         #expect(all.output.contains(#""acknowledged":1"#), "\(all.error)")
     }
 
     /// The lines have a priority for the journal, or are JSON objects.
     @Test(arguments: [
-        ("waterh-emulator", ["run", "--link", "unix:/proc/nonexist/b.sock"]),
-        ("waterh-gateway", ["run", "--link", "nonsense:", "--listen", "off"]),
-        ("waterh-tracker", ["agent", "--config", "/proc/nonexist"]),
+        ("waterh-emulator", "run --link unix:/proc/nonexist/b.sock"),
+        ("waterh-gateway", "run --link nonsense: --listen off"), ("waterh-tracker", "agent --config /proc/nonexist"),
     ])
-    func `the log format follows the configuration`(_ program: String, _ arguments: [String]) async throws {
-        let folder = try TemporaryFolder()
-        let environment = [
-            "HOME": folder.path, "XDG_RUNTIME_DIR": folder.path, "WATERH_STORE": folder.file("s.sqlite"),
-            "DBUS_SESSION_BUS_ADDRESS": "",
-        ]
-        let journal = try await Program(program).run(arguments + ["--log-format", "journal"], environment: environment)
+    func `the log format follows the configuration`(_ program: String, _ line: String) async throws {
+        let home = try Home()
+        let journal = try await home.run(Program(program), line + " --log-format journal")
         #expect(
             journal.exitCode != 0 && journal.error.split(separator: "\n").contains { $0.hasPrefix("<3>") },
             "\(journal.error)")
         #expect(journal.error.split(separator: "\n").allSatisfy { $0.hasPrefix("<") }, "\(journal.error)")
-        let json = try await Program(program).run(arguments + ["--log-format", "json"], environment: environment)
+        let json = try await home.run(Program(program), line + " --log-format json")
         let lines = json.error.split(separator: "\n")
         let objects = lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String] }
         #expect(objects.count == lines.count && objects.contains { $0["level"] == "error" }, "\(json.error)")
-    }
-
-    /// Each line is an object with the bottle and the number of the poll, where known.
-    @Test func `the service logs JSON`() async throws {
-        let pair = try await Pair()
-        try await pair.sip(90)
-        let service = try Program("waterh-gateway").start(
-            ["run", "--log-format", "json", "--verbose", "--link", pair.socket, "--store", pair.store])
-        #expect(
-            await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true,
-            "\(service.error)")
-        try await service.stop()
-        let lines = service.error.split(separator: "\n")
-        let objects = lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String] }
-        #expect(objects.count == lines.count, "\(service.error)")
-        let news = try #require(objects.first { $0["message"]?.contains("1 received: 1 new") == true })
-        #expect(news["level"] == "notice")
-        #expect(news["poll"] == "1")
-        #expect(news["link"] == pair.socket)
-        #expect(news["received"] == "1" && news["new"] == "1" && news["known"] == "0" && news["acknowledged"] == "1")
-        #expect(news["message"]?.contains("acknowledged. Today") == true)
-        let adopted = try #require(
-            objects.first { $0["message"]?.hasPrefix("Adopted: ") == true })
-        #expect(adopted["poll"] == "1" && adopted["bottle"]?.isEmpty == false && adopted["bottle"] == news["bottle"])
-        #expect(
-            objects.filter { $0["poll"] != nil }.allSatisfy { $0["link"] == pair.socket }
-                && objects.contains { $0["message"]?.contains(" stops on request.") == true })
-        #expect(news["time"]?.hasSuffix("Z") == true)
     }
 
     /// The output of the log blocks (a pager, a stopped terminal, a hanging collector), and polls continue.
@@ -179,43 +125,38 @@ import Testing
     }
 
     @Test func `every specified log key appears`() async throws {
-        let law = try String(
+        let specification = try String(
             contentsOfFile: Program.repository + "/Sources/CommandSupport/CommandSupport.docc/Commands.md",
             encoding: .utf8)
-        let told = try #require(law.firstMatch(of: /as JSON its keys are ((?:[^.]|\n)*)\./).map { String($0.1) })
-        let keys = Set(told.matches(of: /`([a-z]+)`/).map { String($0.1) })
+        let list = try #require(
+            specification.firstMatch(of: /as JSON its keys are ((?:[^.]|\n)*)\./).map { String($0.1) })
+        let keys = Set(list.matches(of: /`([a-z]+)`/).map { String($0.1) })
         #expect(keys.count == 11)
         let pair = try await Pair()
         try await pair.sip(90)
-        let config = pair.folder.url("waterh.toml")
-        try Data(
-            """
-            link = "\(pair.socket)"
-            store = "\(pair.store)"
-            bottles = ["WaterH-Boost-24oz", "A4:C1:38:00:00:02"]
-            """.utf8
-        ).write(to: config)
-        let service = try Program("waterh-gateway").start(
-            ["run", "--config", config.path, "--listen", "off", "--log-format", "json"],
-            environment: ["HOME": pair.folder.path])
+        let config = try pair.configure("bottles = [\"WaterH-Boost-24oz\", \"A4:C1:38:00:00:02\"]")
+        let service = try Program.gateway.start(
+            "run --config \(config) --listen off --log-format json", environment: ["HOME": pair.folder.path])
+        /// Each line is an object.
         func lines() -> [[String: String]] {
             service.error.split(separator: "\n").compactMap {
                 try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String]
             }
         }
         #expect(
-            await event(within: 40) {
-                lines().contains { $0["received"] == "1" } && lines().contains { $0["code"] != nil } ? true : nil
-            } == true, "\(service.error)")
+            await eventually(within: 40) {
+                lines().contains { $0["received"] == "1" } && lines().contains { $0["code"] != nil }
+            }, "\(service.error)")
         try await service.stop()
+        #expect(lines().count == service.error.split(separator: "\n").count, "\(service.error)")
         #expect(lines().reduce(into: Set<String>()) { $0.formUnion($1.keys) } == keys, "\(service.error)")
         let brought = try #require(lines().first { $0["received"] == "1" })
         #expect(
             brought["link"] == pair.socket && brought["level"] == "notice" && brought["poll"] != nil
                 && brought["bottle"] != nil)
+        #expect(brought["new"] == "1" && brought["known"] == "0" && brought["acknowledged"] == "1", "\(brought)")
         let failed = try #require(lines().first { $0["code"] != nil })
-        #expect(
-            failed["link"] == pair.socket && failed["level"] == "error" && failed["poll"] != nil, "\(failed)")
+        #expect(failed["link"] == pair.socket && failed["level"] == "error" && failed["poll"] != nil, "\(failed)")
     }
 
     @Test(arguments: [
@@ -223,12 +164,16 @@ import Testing
         " [ [person]]", "[[", "[\u{e9}]", "[.a]", "[a.=]", "[[a.[]]",
         "a" + String(repeating: ".a", count: 40_000) + " = 1", "[a" + String(repeating: ".a", count: 40_000) + "]",
     ])
-    func `an invalid configuration is exit code 4`(_ text: String) async throws {
+    func `an invalid configuration is rejected`(_ text: String) {
+        let failure = #expect(throws: CommandFailure.self) { try Configuration(text: text, name: "waterh.toml") }
+        #expect(failure?.status == .badInput && failure?.sentence.contains("waterh.toml") == true)
+    }
+
+    @Test func `an invalid configuration is exit code 4`() async throws {
         let folder = try TemporaryFolder()
-        try Data(text.utf8).write(to: folder.url("waterh.toml"))
-        let result = try await Program("waterh-gateway").run(["run", "--config", folder.url("waterh.toml").path])
-        #expect(result.exitCode == 4)
-        #expect(result.error.contains("waterh.toml"))
+        try folder.write("keep = 3", to: "waterh.toml")
+        let result = try await Program.gateway.run("run --config \(folder.file("waterh.toml"))")
+        #expect(result.exitCode == 4 && result.error.contains("waterh.toml"), "\(result.error)")
     }
 }
 
@@ -251,45 +196,36 @@ import Testing
         try await pair.sip(120)
         let service = try #require(Program(system: "unshare")).start(
             words + [
-                "sh", "-c", "unset TZ; mount --bind \"$0\" /etc && exec \"$@\"", etc.path,
-                Program("waterh-gateway").path, "run", "--link", pair.socket,
-                "--store", pair.store,
+                "sh", "-c", "unset TZ; mount --bind \"$0\" /etc && exec \"$@\"", etc.path, Program.gateway.path, "run",
+                "--link", pair.socket, "--store", pair.store,
             ])
-        #expect(
-            await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true,
-            "\(service.error)")
+        await service.says("1 received: 1 new")
         try travel(to: "America/New_York")
         try await pair.sip(130)
         service.send(signal: SIGHUP)
         #expect(
-            await event(within: 30) { service.error.components(separatedBy: "1 new").count > 2 ? true : nil } == true,
+            await eventually(within: 30) { service.error.components(separatedBy: "1 new").count > 2 },
             "\(service.error)")
         try await service.stop()
-        let rows = try await Program("waterh-tracker").run(["export", "--format", "json", "--store", pair.store])
+        let rows = try await pair.tracker("export --format json")
         #expect(rows.output.contains("Asia/Tokyo") && rows.output.contains("America/New_York"), "\(rows.output)")
     }
 
     @Test func `the service uses a zone that another program sets`() async throws {
         let pair = try await Pair()
-        let config = pair.folder.url("waterh.toml")
-        let head = "link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n"
-        try Data(head.utf8).write(to: config)
         try await pair.sip(120)
-        let service = try Program("waterh-gateway").start(["run", "--config", config.path])
-        #expect(await event(within: 30) { service.error.contains("1 received: 1 new") ? true : nil } == true)
+        let service = try pair.serve()
+        await service.says("1 received: 1 new")
         // A setting that another program changes applies from the next poll. A drink keeps the zone of its poll.
-        let settings = try await Program("waterh-tracker").run(
-            ["settings", "set", "day.zone", "America/New_York", "health.enabled", "true", "--store", pair.store])
-        #expect(settings.exitCode == 0, "\(settings.error)")
+        try await pair.tracker("settings set day.zone America/New_York health.enabled true")
         try await pair.sip(130)
         service.send(signal: SIGHUP)
         #expect(
-            await event(within: 30) {
+            await eventually(within: 30) {
                 service.error.contains("250 ml") || service.error.components(separatedBy: "1 new").count > 2
-                    ? true : nil
-            } == true)
+            })
         try await service.stop()
-        let rows = try await Program("waterh-tracker").run(["export", "--format", "json", "--store", pair.store])
+        let rows = try await pair.tracker("export --format json")
         #expect(
             rows.output.contains("America/New_York") || rows.output.contains("-04:00")
                 || rows.output.contains("-05:00"), "\(rows.output)")

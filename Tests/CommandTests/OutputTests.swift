@@ -4,9 +4,10 @@ import Support
 import Testing
 
 @Suite struct OutputTests {
-    let scratch: TemporaryFolder
+    private let home: Home
+    private var scratch: TemporaryFolder { home.folder }
 
-    init() throws { scratch = try TemporaryFolder() }
+    init() throws { home = try Home() }
 
     private func mode(_ path: String) throws -> Int {
         try #require((try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]) as? Int)
@@ -34,7 +35,7 @@ import Testing
     @Test func `output through a symbolic link writes the target`() throws {
         try FileManager.default.createDirectory(atPath: scratch.file("elsewhere"), withIntermediateDirectories: false)
         for target in ["elsewhere/there", "elsewhere/not-yet"] {
-            if target.hasSuffix("there") { try Data("old".utf8).write(to: scratch.url(target)) }
+            if target.hasSuffix("there") { try scratch.write("old", to: target) }
             try FileManager.default.createSymbolicLink(atPath: scratch.file("middle"), withDestinationPath: target)
             try FileManager.default.createSymbolicLink(
                 atPath: scratch.file("link"), withDestinationPath: scratch.file("middle"))
@@ -77,46 +78,42 @@ import Testing
 
     @Test(arguments: [
         "waterh-tracker history", "waterh-tracker status --json", "waterh-tracker export --format csv",
-        "waterh-tracker log 250", "waterh-tracker --help",
-        "waterh-tracker export --format csv --output /dev/full",
+        "waterh-tracker log 250", "waterh-tracker --help", "waterh-tracker export --format csv --output /dev/full",
         "waterh-replay info \(Program.repository)/captures/boost_one-record.hex",
         "waterh-replay drinks \(Program.repository)/captures/boost_one-record.hex", "waterh-replay --help",
-        "waterh-emulator faults",
-        "waterh-gateway --help",
+        "waterh-emulator faults", "waterh-gateway --help",
     ])
     func `an output that cannot be written is an error`(line: String) async throws {
         for place in [">/dev/full", ">&-"] {
-            let result = try await shell("exec \(line) \(place)")
+            let result = try await home.shell("exec \(line) \(place)")
             let isNamed = ["cannot be written", "writing standard output failed"].contains { result.error.contains($0) }
             #expect(result.exitCode == 1 && isNamed, "\(line) \(place): \(result.error)")
         }
     }
 
     @Test func `a closed output pipe is not an error`() async throws {
-        let result = try await shell(
+        let result = try await home.shell(
             """
             for i in 1 2 3; do waterh-tracker log 250; done | head -n 1; waterh-tracker export | true; echo \
             ${PIPESTATUS[0]}
-            """
-        )
+            """)
         #expect(result.error.isEmpty && result.output.hasSuffix("0\n"), "\(result)")
     }
 
     @Test func `control characters are escaped on a terminal`() async throws {
         let evil = "\u{1B}[2J\u{9B}31m\u{202E}txt\u{7}\u{2066}\u{85}"
         let environment = ["EVIL": evil]
-        let refused = try await shell("waterh-tracker token new --label \"$EVIL\"", environment)
+        let refused = try await home.shell("waterh-tracker token new --label \"$EVIL\"", environment)
         #expect(
             refused.exitCode != 0 && refused.output.isEmpty && refused.error.contains("1 to 64 printable characters"),
             "\(refused)")
         let older =
             "waterh-tracker token new >/dev/null && sqlite3 \"$WATERH_STORE\" \"UPDATE token SET label = '$EVIL'\""
-        let added = try await shell(
+        let added = try await home.shell(
             """
             \(older); waterh-tracker token list; waterh-tracker preset delete \"no $EVIL\"; waterh-tracker log \
             \"$EVIL\"
-            """,
-            environment)
+            """, environment)
         for output in [added.output, added.error] {
             #expect(
                 !output.unicodeScalars.contains {
@@ -124,9 +121,9 @@ import Testing
                 }, "\(output.debugDescription)")
         }
         #expect(added.output.contains(#"\u001b[2J\u009b31m\u202etxt\u0007"#))
-        let json = try await shell("waterh-tracker token list --json", environment)
+        let json = try await home.shell("waterh-tracker token list --json", environment)
         #expect(!json.output.unicodeScalars.contains { evil.unicodeScalars.contains($0) && $0.value > 0x7E })
-        let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+        let object = try json.object()
         #expect(
             (object["tokens"] as? [[String: Any]])?.contains { $0["label"] as? String == evil } == true,
             "in JSON it is the same name")
@@ -146,16 +143,5 @@ import Testing
         )
         #expect(TerminalText.safe("Water\(red)RED\(end)") == #"Water\ufdd2RED\ufdef"#)
         #expect(TerminalText.safe(TextColour.red.paint("\(red)x\(end)")) == #"\ufdd2x\ufdef"#)
-    }
-
-    private func shell(_ line: String, _ environment: [String: String] = [:]) async throws -> Program.Result {
-        let path = Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
-        return try await Program(path: "/bin/bash").run(
-            ["-c", line],
-            environment: [
-                "PATH": path, "WATERH_STORE": scratch.file("w.sqlite"), "WATERH_ZONE": "Europe/Berlin",
-                "HOME": scratch.path,
-                "DBUS_SESSION_BUS_ADDRESS": "",
-            ].merging(environment) { $1 }, directory: scratch.path)
     }
 }

@@ -30,9 +30,7 @@ import Testing
         let lines = text.split(separator: "\n")
         for (number, line) in lines.enumerated()
         where line.contains("systemctl ") && !line.contains("printf") && !line.contains("echo") && !line.hasPrefix("#")
-        {
-            #expect(lines[...number].contains { $0.contains("[ -d /run/systemd/system ]") }, "\(script): \(line)")
-        }
+        { #expect(lines[...number].contains { $0.contains("[ -d /run/systemd/system ]") }, "\(script): \(line)") }
     }
 
     @Test func `uninstall removes everything that install created`() async throws {
@@ -117,7 +115,7 @@ import Testing
                 page.contains("2023-11-14") && page.contains("\n.SH EXAMPLES\n")
                     && page.contains("\n.SH \"EXIT STATUS\"\n"))
             let tree = try await Program(command).run(["--experimental-dump-help"])
-            let root = try #require(try JSONSerialization.jsonObject(with: Data(tree.outputBytes)) as? [String: Any])
+            let root = try tree.object()
             for path in Self.paths(below: try #require(root["command"] as? [String: Any])) {
                 #expect(
                     page.contains("\n.SS \"\(path.replacing("-", with: "\\-"))\"\n"),
@@ -130,8 +128,7 @@ import Testing
         for (example, why) in [
             ("waterh-gateway dance", "no subcommand dance"), ("waterh-gateway run --goal 3", "no option --goal"),
         ] {
-            let script =
-                """
+            let script = """
                 import sys, json, subprocess; sys.path.insert(0, sys.argv[1]); import manual; \
                 manual.check(sys.argv[3], manual.dump(sys.argv[2], 'waterh-gateway'))
                 """
@@ -176,9 +173,7 @@ import Testing
                 ("bash-completion/completions/\(command)", "complete "),
                 ("zsh/vendor-completions/_\(command)", "#compdef \(command)"),
                 ("fish/vendor_completions.d/\(command).fish", "complete -c"),
-            ] {
-                #expect(try Self.text(root.file("usr/share/" + file)).contains(word), "\(file)")
-            }
+            ] { #expect(try Self.text(root.file("usr/share/" + file)).contains(word), "\(file)") }
         }
         #expect(try Self.text(root.file("usr/share/waterh/waterh.lua")).contains("register_postdissector(waterh)"))
         let libraries = try FileManager.default.contentsOfDirectory(atPath: root.file("usr/lib")).filter {
@@ -205,7 +200,7 @@ import Testing
         var seen = 0
         for command in Self.commands {
             let tree = try await Program(command).run(["--experimental-dump-help"])
-            let root = try #require(try JSONSerialization.jsonObject(with: Data(tree.outputBytes)) as? [String: Any])
+            let root = try tree.object()
             for (path, verb) in Self.verbs(below: try #require(root["command"] as? [String: Any])) {
                 for argument in verb["arguments"] as? [[String: Any]] ?? [] where argument["kind"] as? String != "flag"
                 {
@@ -219,14 +214,6 @@ import Testing
             }
         }
         #expect(seen > 30)
-        for words in [
-            ["waterh-gateway", "poll"], ["waterh-tracker", "log"], ["waterh-emulator", "run"],
-            ["waterh-replay", "verify"],
-        ] {
-            #expect(
-                try await Program(words[0]).run([words[1], "--help"]).output.localizedCaseInsensitiveContains(
-                    "exit code"), "\(words)")
-        }
     }
 
     /// Permanent errors stop the service. systemd restarts it after all other exit codes.
@@ -241,7 +228,7 @@ import Testing
         let folder = try TemporaryFolder()
         for wrong in ["link = bluez", "listen = \"everywhere\"", "unknown = 1", "[mqtt]\nurl = \"nowhere\""] {
             try wrong.write(toFile: folder.file("waterh.toml"), atomically: true, encoding: .utf8)
-            let result = try await Program("waterh-gateway").run(
+            let result = try await Program.gateway.run(
                 [
                     "run", "--config", folder.file("waterh.toml"), "--store", folder.file("t.sqlite"), "--link",
                     "unix:" + folder.file("b"),

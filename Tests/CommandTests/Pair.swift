@@ -1,5 +1,10 @@
+import Bluetooth
+import BottleProtocol
+import CommandSupport
 import Foundation
 import Support
+import Synchronization
+import Testing
 
 /// A running emulator and a gateway's store in a temporary folder.
 struct Pair {
@@ -12,37 +17,142 @@ struct Pair {
     /// Starts the emulator and waits until it accepts connections.
     init(_ arguments: [String] = []) async throws {
         folder = try TemporaryFolder()
-        socket = "unix:" + folder.url("b.sock").path
-        control = "unix:" + folder.url("c.sock").path
-        store = folder.url("waterh.sqlite").path
-        emulator = try Program("waterh-emulator").start(
-            ["run", "--link", socket, "--control", control, "--quiet"] + arguments)
+        socket = "unix:" + folder.file("b.sock")
+        control = "unix:" + folder.file("c.sock")
+        store = folder.file("waterh.sqlite")
+        emulator = try Program.emulator.start(["run", "--link", socket, "--control", control, "--quiet"] + arguments)
         _ = try await emulator.line { $0.hasPrefix("ready ") }
     }
 
-    func sip(_ ml: Int) async throws {
-        let result = try await Program("waterh-emulator").run(["control", "--control", control, "sip", "\(ml)"])
-        guard result.exitCode == 0 else { throw Failed(description: result.error) }
+    func sip(_ ml: Int) async throws { try ask("sip", "\(ml)") }
+
+    /// The bottle's state.
+    func status() throws -> [String: Any] { try ask("status") }
+
+    /// The number of records in the bottle.
+    func records() throws -> Int { try #require(try status()["records"] as? Int) }
+
+    @discardableResult
+    func ask(_ action: String, _ value: String? = nil) throws -> [String: Any] {
+        let answer = try ControlSocket.ask(
+            String(control.dropFirst("unix:".count)), ControlMessages.request(action, value).text)
+        let object = try JSONSerialization.jsonObject(with: answer) as? [String: Any]
+        return try #require(object?["status"] as? [String: Any], "\(String(decoding: answer, as: UTF8.self))")
     }
 
     var pollArguments: [String] { ["poll", "--link", socket, "--store", store] }
 
     /// Runs one poll with `--json`.
     func poll(_ more: [String] = []) async throws -> (exitCode: Int32, object: [String: Any], error: String) {
-        let result = try await Program("waterh-gateway").run(pollArguments + ["--json"] + more)
-        let object = try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any]
-        return (result.exitCode, object ?? [:], result.error)
+        let result = try await Program.gateway.run(pollArguments + ["--json"] + more)
+        return (result.exitCode, (try? result.object()) ?? [:], result.error)
+    }
+
+    /// Starts the service.
+    func serve(_ more: String = "", environment: [String: String] = [:]) throws -> RunningProgram {
+        try Program.gateway.start("run --link \(socket) --store \(store) \(more)", environment: environment)
+    }
+
+    /// Writes a configuration file with the link, the store and these lines. Returns its path.
+    @discardableResult
+    func configure(_ lines: String = "") throws -> String {
+        try folder.write("link = \"\(socket)\"\nstore = \"\(store)\"\n\(lines)\n", to: "waterh.toml")
+        return folder.file("waterh.toml")
+    }
+
+    /// Runs `waterh-gateway` on the store, whatever its exit code.
+    func gateway(_ line: String, environment: [String: String] = [:]) async throws -> Program.Result {
+        try await Program.gateway.run("\(line) --store \(store)", environment: environment)
+    }
+
+    /// The state in the store.
+    func state() async throws -> [String: Any] { try await tracker("status --json").object() }
+
+    /// Runs `waterh-tracker` on the store.
+    @discardableResult
+    func tracker(_ line: String) async throws -> Program.Result {
+        try await Program.tracker.succeed("\(line) --store \(store)")
     }
 
     /// Arguments of curl with a token for all endpoints.
     static func signedIn(_ store: String, environment: [String: String] = [:]) async throws -> [String] {
-        let made = try await Program("waterh-tracker").run(
-            ["token", "new", "--scope", "admin", "--store", store], environment: environment)
-        guard made.exitCode == 0 else { throw Failed(description: made.error) }
+        let made = try await Program.tracker.succeed(
+            "token new --scope admin --store \(store)", environment: environment)
         return ["-H", "Authorization: Bearer \(made.output.prefix { $0 != "\n" })"]
     }
+}
 
-    struct Failed: Error, CustomStringConvertible {
-        let description: String
+/// A central on the `unix:` link, as a phone app is one. Each request waits for its response, with a time limit.
+final class Phone: Sendable {
+    private let link: SocketCentralLink
+    private let seen = Seen()
+    private let listening: Task<Void, Never>
+
+    private final class Seen: Sendable { let events = Mutex<[CentralEvent]>([]) }
+
+    struct Silence: Error { let request: String }
+
+    init(_ path: String) throws {
+        link = SocketCentralLink(try UnixSocket(path: path))
+        let (link, seen) = (link, seen)
+        listening = Task { for await event in link.events { seen.events.withLock { $0.append(event) } } }
+    }
+
+    var notifications: [[UInt8]] {
+        seen.events.withLock { $0.compactMap { if case .notification(_, let value) = $0 { value } else { nil } } }
+    }
+
+    /// Sends a request and waits for the event that answers it.
+    @discardableResult
+    func ask<Answer: Sendable>(
+        _ request: CentralRequest, _ fits: @escaping @Sendable (CentralEvent) -> Answer?
+    ) async throws -> Answer {
+        let before = seen.events.withLock { $0.count }
+        link.perform(request)
+        return try await wait("\(request)") { $0.dropFirst(before).lazy.compactMap(fits).first }
+    }
+
+    func wait<Answer: Sendable>(_ what: String, _ find: @escaping @Sendable ([CentralEvent]) -> Answer?) async throws
+        -> Answer
+    {
+        guard let answer = await event(within: 10, { self.seen.events.withLock { find($0) } }) else {
+            throw Silence(request: what)
+        }
+        return answer
+    }
+
+    /// Connects and discovers the handles of the bottle's two characteristics.
+    func connect(_ profile: BottleProfile) async throws -> (command: UInt16, response: UInt16) {
+        let peer = try await ask(.startScan) {
+            if case .advertised(let advertisement) = $0 { advertisement.peer } else { nil }
+        }
+        try await ask(.connect(peer, limit: .seconds(5))) { if case .connected = $0 { true } else { nil } }
+        let services = try await ask(.discover) { if case .discovered(let services) = $0 { services } else { nil } }
+        let all = services.flatMap(\.characteristics)
+        return (
+            try #require(all.first { $0.uuid == BluetoothUUID(profile.commandCharacteristic) }).handle,
+            try #require(all.first { $0.uuid == BluetoothUUID(profile.responseCharacteristic) }).handle
+        )
+    }
+
+    func write(_ handle: UInt16, _ value: [UInt8]) async throws {
+        try await ask(.write(handle: handle, value: value, withResponse: false)) {
+            if case .wrote(handle) = $0 { true } else { nil }
+        }
+    }
+
+    func read(_ handle: UInt16) async throws -> [UInt8] {
+        try await ask(.read(handle: handle)) { if case .read(handle, let value) = $0 { value } else { nil } }
+    }
+
+    func subscribe(_ handle: UInt16) async throws {
+        try await ask(.subscribe(handle: handle)) { if case .subscribed(handle) = $0 { true } else { nil } }
+    }
+
+    func disconnect() async throws { try await ask(.disconnect) { if case .disconnected = $0 { true } else { nil } } }
+
+    func close() async {
+        await link.close()
+        await listening.value
     }
 }

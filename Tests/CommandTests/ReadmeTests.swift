@@ -58,34 +58,34 @@ import Testing
 
     /// The lines of `sh bench` blocks and the program that executes each.
     static let benchLines: [String: String] = [
-        "hardware/bench demo --once": "the demo prints its transcript",
-        "hardware/bench test": "the run of this test",
+        "hardware/bench demo --once": "the demo prints its transcript", "hardware/bench test": "the run of this test",
         "hardware/bench benchmarks": "a person: speed is not a test",
         "hardware/bench vm -- bluetoothctl list": "hardware/machine/tests",
     ]
 
     @Test func `pages have blocks of every kind`() {
-        #expect(
-            Set(Self.blocks.map(\.kind)) == ["sh", "sh owner", "sh bench", "sh machine", "sh package"])
+        #expect(Set(Self.blocks.map(\.kind)) == ["sh", "sh owner", "sh bench", "sh machine", "sh package"])
     }
 
-    @Test(arguments: Configuration.keys)
-    func `pages show every key of waterh.toml in a block that runs`(_ key: String) {
+    @Test(arguments: Configuration.keys) func `pages show every key of waterh.toml in a block that runs`(_ key: String)
+    {
         #expect(
             Self.blocks.contains {
                 $0.kind == "sh" && ($0.text.contains("\n\(key) = ") || $0.text.contains("\n[\(key)]\n"))
             })
     }
 
-    @Test(arguments: blocks.filter { $0.kind == "sh bench" })
-    func `every line of a bench block is executed by a test`(block: Block) {
+    @Test(arguments: blocks.filter { $0.kind == "sh bench" }) func `every line of a bench block is executed by a test`(
+        block: Block
+    ) {
         for line in block.text.split(separator: "\n") {
             #expect(Self.benchLines[String(line)] != nil, "no test executes '\(line)'")
         }
     }
 
-    @Test(arguments: blocks.filter { $0.kind == "sh" || $0.kind == "sh owner" })
-    func `a block runs as written`(block: Block) async throws {
+    @Test(arguments: blocks.filter { $0.kind == "sh" || $0.kind == "sh owner" }) func `a block runs as written`(
+        block: Block
+    ) async throws {
         let result = try await run(block.text, withBottle: block.kind == "sh owner")
         #expect(result.exitCode == 0, "\(result.error)")
         expectLines(of: block.expected, in: result.output)
@@ -113,8 +113,7 @@ import Testing
         }
         #expect(examples.count == 2)
         for example in examples {
-            let result = try await Program("waterh-replay").run(["drinks", "-", "--json"], input: Array(example.utf8))
-            #expect(result.exitCode == 0, "\(result.error)")
+            let result = try await Program.replay.succeed("drinks - --json", input: Array(example.utf8))
             #expect(result.lines.count == 1 && result.output.contains(#""at":"2026-02-02T22:21:15","amountMl":16"#))
         }
     }
@@ -168,8 +167,9 @@ import Testing
 
     @Test func `README, docs and pages keep their sizes`() throws {
         for page in Self.pages where page == "README.md" || page.hasPrefix("docs/") {
-            let lines = try String(contentsOfFile: Program.repository + "/" + page, encoding: .utf8)
-                .split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            let lines = try String(contentsOfFile: Program.repository + "/" + page, encoding: .utf8).split(
+                separator: "\n", omittingEmptySubsequences: false
+            ).dropLast()
             #expect(lines.count <= (page == "README.md" ? 150 : 200), "\(page) is too long")
             var (isFenced, paragraph) = (false, 0)
             for (index, line) in lines.enumerated() {
@@ -229,5 +229,38 @@ import Testing
     /// Digits, and the spaces that align them, can differ between runs.
     private func withoutDigits(_ line: Substring) -> String {
         line.replacing(/[0-9]+/, with: "0").replacing(/[ ]+/, with: " ").trimmingCharacters(in: .whitespaces)
+    }
+}
+
+/// The example programs of hardware/ci.
+@Suite struct CIExampleTests {
+    private static let folder = Program.repository + "/hardware/ci/"
+    private let emulator = Program.emulator.path
+
+    @Test(arguments: [("python3", "bottle.py"), ("node", "bottle.mjs")]) func `the example script reads the drink`(
+        interpreter: String, file: String
+    ) async throws {
+        let program = try #require(
+            Program(system: interpreter), "\(interpreter) is not installed: run hardware/bench setup")
+        let result = try await program.run([Self.folder + file, emulator], limit: 30)
+        #expect(result.exitCode == 0 && result.output == "250 ml came\n", "\(result.output)\(result.error)")
+    }
+
+    @Test func `the example program reads the drink`() async throws {
+        let compiler = try #require(Program(system: "cc"), "there is no C compiler: run hardware/bench setup")
+        let folder = try TemporaryFolder()
+        let built = try await compiler.run(
+            ["-Wall", "-Wextra", "-Werror", "-o", folder.file("bottle"), Self.folder + "bottle.c"], limit: 30)
+        #expect(built.exitCode == 0, "\(built.error)")
+        let result = try await Program(path: folder.file("bottle")).run([emulator], limit: 30)
+        #expect(result.exitCode == 0 && result.output == "250 ml came\n", "\(result.output)\(result.error)")
+    }
+
+    /// The examples must fit on one screen.
+    @Test(arguments: ["bottle.py", "bottle.mjs", "bottle.c", "machine_bleak.py"]) func `the example is short`(
+        file: String
+    ) throws {
+        let text = try String(contentsOfFile: Self.folder + file, encoding: .utf8)
+        #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 < 60)
     }
 }

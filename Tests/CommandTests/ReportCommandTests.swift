@@ -7,10 +7,10 @@ import Testing
     /// Personal data of the user.
     private static let planted = [
         "A4:C1:38:0A:0B:0C", "A4C1380A0B0C", "a4_c1_38_0a_0b_0c", "Annegret", "annegrets-topic", "annegrets-folder",
-        "tk_Zq81hhUw", "whsec_bW9yZSB3YXRlcg", "a-broker-user", "broker.example", "192.168.77.12",
-        "fe80::1234:5678", "1,234 ml", "1234", "417", "2345", "shelf.example", "anne@mail.example", "Küchenflasche",
-        "/home/annegret", "1A 02 02 16 15 0F 00 10",
-        "hunter2", "wht_abcdef", "abcdef0123", "mumble", "4070", "8781", "8792", "kitchen-proxy",
+        "tk_Zq81hhUw", "whsec_bW9yZSB3YXRlcg", "a-broker-user", "broker.example", "192.168.77.12", "fe80::1234:5678",
+        "1,234 ml", "1234", "417", "2345", "shelf.example", "anne@mail.example", "Küchenflasche", "/home/annegret",
+        "1A 02 02 16 15 0F 00 10", "hunter2", "wht_abcdef", "abcdef0123", "mumble", "4070", "8781", "8792",
+        "kitchen-proxy",
     ]
 
     private func unpacked(_ archive: String, into folder: TemporaryFolder) async throws -> [String: String] {
@@ -24,24 +24,22 @@ import Testing
             uniqueKeysWithValues: names.map { ($0, try String(contentsOfFile: inner + "/" + $0, encoding: .utf8)) })
     }
 
-    @Test
-    func `a report has no address, credential, name or amount`() async throws {
+    @Test func `a report has no address, credential, name or amount`() async throws {
         let folder = try TemporaryFolder()
         let (store, chosen) = (folder.file("s.sqlite"), folder.file("annegrets-folder/../s.sqlite"))
         try FileManager.default.createDirectory(
             atPath: folder.file("annegrets-folder"), withIntermediateDirectories: false)
         let pair = try await Pair(["--address", "A4:C1:38:0A:0B:0C", "--name", "WaterH-Annegret"])
         try await pair.sip(417)
-        _ = try await Program("waterh-gateway").run(["poll", "--link", pair.socket, "--store", store])
+        _ = try await Program.gateway.run("poll --link \(pair.socket) --store \(store)")
         let settings = [
             "hydration.goalMl", "2345", "bottle.alias", "Küchenflasche", "ntfy.url",
             "https://ntfy.example/annegrets-topic", "ntfy.token", "tk_Zq81hhUw", "sync.url",
-            "http://192.168.77.12:8000",
-            "sync.token", "a-sync-token-1", "reminders.engine", "interval",
+            "http://192.168.77.12:8000", "sync.token", "a-sync-token-1", "reminders.engine", "interval",
         ]
-        let set = try await Program("waterh-tracker").run(["settings", "set", "--store", store] + settings)
+        let set = try await Program.tracker.run(["settings", "set", "--store", store] + settings)
         try #require(set.exitCode == 0, "\(set.error)")
-        try Data(
+        try folder.write(
             """
             store = "\(chosen)"
             link = "\(pair.socket)"
@@ -52,9 +50,8 @@ import Testing
             [webhook]
             url = "https://hook.example/annegret"
             secret = "whsec_bW9yZSB3YXRlcg=="
-            """.utf8
-        ).write(to: folder.url("waterh.toml"))
-        try Data(
+            """, to: "waterh.toml")
+        try folder.write(
             """
             2026-11-23 10:00:00 A4:C1:38:0A:0B:0C (Küchenflasche): 3 new, battery 97 %
             2026-11-23 10:00:01 logged 1,234 ml from WaterH-Annegret, goalMl: 1234, "ml":417
@@ -67,12 +64,10 @@ import Testing
             2026-11-23 10:00:06 password=hunter2 token=wht_abcdef Authorization: Bearer abcdef0123 {"secret": \
             "mumble"} dailyTotal=4070, 8781 millilitres, 8792 ML, esphome:kitchen-proxy.local
 
-            """.utf8
-        ).write(to: folder.url("service.log"))
+            """, to: "service.log")
         let archive = folder.file("report.tar.gz")
-        let result = try await Program("waterh-gateway").run([
-            "report", "--config", folder.file("waterh.toml"), "--log", folder.file("service.log"), "-o", archive,
-        ])
+        let result = try await Program.gateway.run(
+            "report --config \(folder.file("waterh.toml")) --log \(folder.file("service.log")) -o \(archive)")
         try #require(result.exitCode == 0, "\(result.error)")
         #expect(result.output.contains("Check it before you send it"))
         #expect(try FileManager.default.attributesOfItem(atPath: archive)[.posixPermissions] as? Int == 0o600)
@@ -103,13 +98,13 @@ import Testing
     @Test func `a report does not name the zone that the log names`() async throws {
         let folder = try TemporaryFolder()
         let log = "the day at Pacific/Chatham: Today: 875 ml / 2,500 ml (35 %), 1 drink\n"
-        try Data(log.utf8).write(to: folder.url("service.log"))
+        try folder.write(log, to: "service.log")
         let environment = ["XDG_STATE_HOME": folder.file("state"), "TZ": "Pacific/Chatham"]
-        try Data("".utf8).write(to: folder.url("waterh.toml"))
+        try folder.write("", to: "waterh.toml")
         let path = folder.url("waterh.toml").standardizedFileURL.resolvingSymlinksInPath().path
         let archive = folder.file("report.tar.gz")
-        let result = try await Program("waterh-gateway").run(
-            ["report", "--config", path, "--log", folder.file("service.log"), "-o", archive], environment: environment)
+        let result = try await Program.gateway.run(
+            "report --config \(path) --log \(folder.file("service.log")) -o \(archive)", environment: environment)
         try #require(result.exitCode == 0, "\(result.error)")
         let parts = try await unpacked(archive, into: folder)
         for (name, text) in parts { #expect(!text.contains("Chatham"), "\(name): \(text)") }
@@ -117,17 +112,13 @@ import Testing
         #expect(blurred.contains("Today: # ml / # ml (# %), 1 drink"), "\(blurred)")
     }
 
-    @Test
-    func `a report works without store, log and service`() async throws {
+    @Test func `a report works without store, log and service`() async throws {
         let folder = try TemporaryFolder()
         let none = ["--store", folder.file("none.sqlite"), "--link", "unix:" + folder.file("none.sock")]
-        let result = try await Program("waterh-gateway").run(["report", "-o", folder.file("a.tar.gz")] + none)
-        #expect(result.exitCode == 0, "\(result.error)")
-        #expect(
-            try await unpacked(folder.file("a.tar.gz"), into: folder)["store.txt"]
-                == "No readable store.\n")
+        try await Program.gateway.succeed(["report", "-o", folder.file("a.tar.gz")] + none)
+        #expect(try await unpacked(folder.file("a.tar.gz"), into: folder)["store.txt"] == "No readable store.\n")
         #expect(!FileManager.default.fileExists(atPath: folder.file("none.sqlite")))
-        let wrong = try await Program("waterh-gateway").run(
+        let wrong = try await Program.gateway.run(
             ["report", "-o", folder.file("b.tar.gz"), "--log", folder.file("none.log")] + none)
         #expect(
             wrong.exitCode == 4 && wrong.error.contains("none.log")
@@ -139,9 +130,8 @@ import Testing
         ("12:30:15 is a time, 2026-11-23T12:30:15 too", "12:30:15 is a time, 2026-11-23T12:30:15 too"),
         ("drank 250 ml, 0.25l, 8oz, 1,250 ml", "drank # ml, #l, #oz, # ml"),
         (#"{"amountMl":250,"count":3}"#, #"{"amountMl":#,"count":3}"#),
-        ("at 10.0.0.7 and 127.0.0.1", "at HOST-1 and 127.0.0.1"),
-        ("fe80::1 and ::1", "HOST-1 and ::1"), ("Anna's bench, and anna", "NAME-1's bench, and NAME-1"),
-        ("Ben sits on a bench", "NAME-2 sits on a bench"),
+        ("at 10.0.0.7 and 127.0.0.1", "at HOST-1 and 127.0.0.1"), ("fe80::1 and ::1", "HOST-1 and ::1"),
+        ("Anna's bench, and anna", "NAME-1's bench, and NAME-1"), ("Ben sits on a bench", "NAME-2 sits on a bench"),
         ("password hunter2!", "password SECRET"), ("see https://a.example/x?k=v.", "see https://HOST-1"),
         ("token 0123456789abcdefABCDEF01", "token SECRET"),
         ("exit code 5 after 30 s, MTU 517", "exit code 5 after 30 s, MTU 517"), ("50 54 00 0F 0E 06 1A", "7 BYTES"),
@@ -151,8 +141,7 @@ import Testing
         (
             "error: WaterH Vita Kathrin H (A4:C1:38:0A:0B:0C) is here, but this store belongs to another",
             "error: BOTTLE-1 (ADDRESS-1) is here, but this store belongs to another"
-        ),
-        ("Kathrins Flasche (A4:C1:38:0A:0B:0C), retail", "BOTTLE-1 (ADDRESS-1), retail"),
+        ), ("Kathrins Flasche (A4:C1:38:0A:0B:0C), retail", "BOTTLE-1 (ADDRESS-1), retail"),
         ("Kathrins Flasche is here and hides its address", "BOTTLE-1 is here and hides its address"),
         // A name with a quotation mark, a rejected address and its correction, and the former user and prefix of a
         // broker.
@@ -164,8 +153,7 @@ import Testing
         (
             "MQTT: connected with mqtt.zz at zqprefix, as zqmuser with a password, discovery at ha",
             "MQTT: connected with mqtt.zz at PREFIX-1, as USER-1 with a password, discovery at ha"
-        ),
-        ("a bottle is in range: Anna-Bottle", "a bottle is in range: BOTTLE-1"),
+        ), ("a bottle is in range: Anna-Bottle", "a bottle is in range: BOTTLE-1"),
         (
             "a bottle that is not this store's is in range: Blue one",
             "a bottle that is not this store's is in range: BOTTLE-1"

@@ -1,134 +1,294 @@
-import CommandSupport
 import DBusSupport
 import Foundation
 import Support
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct ServiceDesktopTests {
-    /// A service without a bottle, on a session bus of its own, queried over its socket.
-    private struct Served {
-        let folder: TemporaryFolder
-        let bus: PrivateBus
-        let environment: [String: String]
-        let store: String
-
-        init() async throws {
-            folder = try TemporaryFolder()
-            bus = try await PrivateBus()
-            store = folder.file("s.sqlite")
-            environment = [
-                "XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "HOME": folder.path,
-                "DBUS_SESSION_BUS_ADDRESS": bus.address,
-            ]
-            // The other reminders depend on the time of day.
-            _ = try await Program("waterh-tracker").run(
-                ["settings", "set", "reminders.enabled", "false", "--store", store], environment: environment)
-        }
-
-        func start() async throws -> RunningProgram {
-            let service = try Program("waterh-gateway").start(
-                [
-                    "run", "--link", "unix:" + folder.file("b.sock"), "--store", store, "--listen", "127.0.0.1:0",
-                    "--verbose",
-                ], environment: environment)
-            let isThere = await event(within: 60) {
-                service.error.contains("The page is at unix:") && service.error.contains("The page is at http:")
-                    ? true : nil
-            }
-            #expect(isThere == true, "\(service.error)")
-            return service
-        }
-
-        func post(_ target: String, _ body: JSONValue = [:]) async throws {
-            let socket = try #require(
-                FileManager.default.contentsOfDirectory(atPath: folder.path).first {
-                    $0.hasPrefix("waterh-") && $0.hasSuffix(".sock")
-                })
-            _ = try ServiceSocket(path: folder.file(socket)).post("/api/v1/" + target, body)
-        }
-
-        func session() async throws -> [String: Any] {
-            let result = try await Program("waterh-tracker").run(
-                ["session", "show", "--store", store, "--json"], environment: environment)
-            return try #require(
-                try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
-        }
+    private func serve() async throws -> (session: DesktopSession, service: RunningProgram) {
+        let session = try await DesktopSession()
+        let service = try session.service()
+        await service.says("The page is at unix:", "The page is at http:", within: 60)
+        return (session, service)
     }
 
     @Test func `a notification button acts once`() async throws {
-        let served = try await Served()
-        let server = try await FakeNotificationServer(served.bus)
-        let service = try await served.start()
-        try await served.post("session")
-        try await served.post("session/drink")
-        let shown = await server.notified.wait(for: 3)
+        let (session, service) = try await serve()
+        let server = try await FakeNotificationServer(session.bus)
+        let (shown, reminder) = try await session.drink(shownBy: server)
         #expect(Set(shown.map(\.summary)) == ["Session running", "Time for a break"], "\(shown) \(service.error)")
-        let reminder = try #require(shown.first { $0.actions.contains("log-water") && $0.actions.contains("dismiss") })
-        #expect(service.error.contains("Shown on the desktop: waterline-per-drink (waterline-per-drink/"))
+        await service.says("Shown on the desktop: waterline-per-drink (waterline-per-drink/")
         try await server.press(reminder.number, "log-water")
-        #expect(
-            try await event { try await served.session()["logs"].flatMap { $0 as? [Any] }?.count == 2 ? true : nil }
-                == true, "\(service.error)")
-        #expect(
-            try await served.session()["logs"].flatMap { $0 as? [[String: Any]] }?.last?["source"] as? String
-                == "notification")
+        #expect(try await eventually { try await session.logs().count == 2 }, "\(service.error)")
+        #expect(try await session.logs().last?["source"] as? String == "notification")
         #expect(
             service.error.contains("Pressed on the desktop: log-water of waterline-per-drink (waterline-per-drink/"))
         // The end of the session closes its notifications.
-        try await served.post("session/end", ["at": "now"])
-        let numbers = Set(shown.map(\.number))
-        #expect(
-            await event { Set(server.closed.items).isSuperset(of: numbers) ? true : nil } == true,
-            "\(server.closed.items) of \(numbers)")
-        #expect(try await service.stop(limit: 60).exitCode == 0)
+        try session.post("session/end", ["at": "now"])
+        let numbers = shown.map(\.number)
+        #expect(await eventually { Set(server.closed.items).isSuperset(of: numbers) }, "\(server.closed.items)")
+        try await service.stop()
     }
 
     /// The store is locked when a button is pressed, and the notification is closed. The action runs when the lock is
     /// released, also in the next service.
-    @Test(arguments: [false, true]) func `a button pressed while the store is locked acts afterwards`(isKilled: Bool)
-        async throws
-    {
-        let served = try await Served()
-        let server = try await FakeNotificationServer(served.bus)
-        var service = try await served.start()
-        try await served.post("session")
-        try await served.post("session/drink")
-        let shown = await server.notified.wait(for: 2, limit: 60)
-        let reminder = try #require(
-            shown.first { $0.actions.contains("log-water") && $0.actions.contains("dismiss") },
-            "\(shown) \(service.error)")
-        let hold =
-            """
-            import signal, sqlite3, sys; c = sqlite3.connect(sys.argv[1], 30, isolation_level=None); \
-            c.execute('BEGIN IMMEDIATE'); print('held', flush=True); signal.pause()
-            """
-        let holder = try #require(Program(system: "python3")).start(["-c", hold, served.store])
-        _ = try await holder.line { $0 == "held" }
-        try await server.press(reminder.number, "log-water")
-        #expect(
-            await event(within: 60) { service.error.contains("It is retried automatically.") ? true : nil } == true,
-            "\(service.error)")
-        if isKilled {
-            try await service.stop(SIGKILL, limit: 60)
+    @Test func `a button pressed while the store is locked acts afterwards`() async throws {
+        try await concurrently([false, true]) { isKilled in
+            let (session, first) = try await serve()
+            var service = first
+            let server = try await FakeNotificationServer(session.bus)
+            let reminder = try await session.drink(shownBy: server).reminder
+            let lock = try await StoreLock(session.home.store)
+            try await server.press(reminder.number, "log-water")
+            await service.says("It is retried automatically.", within: 60)
+            if isKilled { try await service.kill() }
+            try await lock.release()
+            if isKilled { service = try session.service() }
+            #expect(try await eventually(within: 60) { try await session.logs().count == 2 }, "\(service.error)")
+            try await service.stop()
+            #expect(try await session.logs().count == 2)
         }
-        try await holder.stop(SIGKILL, limit: 60)
-        if isKilled { service = try await served.start() }
-        #expect(
-            try await event(within: 60) {
-                try await served.session()["logs"].flatMap { $0 as? [Any] }?.count == 2 ? true : nil
-            } == true, "\(service.error)")
-        #expect(try await service.stop(limit: 60).exitCode == 0)
-        #expect(try await served.session()["logs"].flatMap { $0 as? [Any] }?.count == 2)
     }
 
     @Test func `a notification server that starts later receives notifications`() async throws {
-        let served = try await Served()
-        let service = try await served.start()
-        defer { service.send(signal: SIGTERM) }
-        try await served.post("session")
-        try await served.post("session/drink")
-        let server = try await FakeNotificationServer(served.bus)
+        let (session, service) = try await serve()
+        try session.post("session")
+        try session.post("session/drink")
+        let server = try await FakeNotificationServer(session.bus)
         let shown = await server.notified.wait(for: 2)
         #expect(Set(shown.map(\.summary)) == ["Session running", "Time for a break"], "\(service.error)")
+        try await service.stop()
+    }
+}
+
+/// A service without a desktop session, and agents in the session that show its notifications.
+@Suite(.timeLimit(.minutes(5))) struct AgentTests {
+    /// With `waterline.discreet`, a warning and a reminder have the same text and become one notification.
+    private func makeSession() async throws -> DesktopSession {
+        try await DesktopSession("waterline.timeReminders false waterline.discreet false")
+    }
+
+    @Test func `service, agents and timers deliver each notification once`() async throws {
+        let session = try await makeSession()
+        let server = try await FakeNotificationServer(session.bus)
+        let service = try session.service(hasDesktop: false)
+        let agents = try [session.agent(), session.agent()]
+        for agent in agents { await agent.says("Shows on this desktop", within: 60) }
+        try await session.tracker("session start")
+        for drink in 1...3 {
+            try await session.tracker("drink")
+            // Timers of the session start concurrent checks.
+            try await concurrently(Array(1...3)) { _ in try await session.tracker("check") }
+            let words = "You've had \(drink) drink\(drink == 1 ? "" : "s") — time for water"
+            #expect(
+                await eventually(within: 60) { server.notified.items.contains { $0.summary == words } },
+                "\(server.notified.items.map(\.summary))")
+        }
+        try await concurrently(Array(1...2)) { _ in try await session.tracker("check") }
+        let reminders = server.notified.items.map(\.summary).filter { $0.hasPrefix("You've had") }
+        #expect(reminders.count == 3 && Set(reminders).count == 3, "\(reminders)")
+        #expect(server.notified.items.map(\.summary).filter { $0.hasPrefix("Your Waterline is high") }.count <= 1)
+        for program in agents + [service] { try await program.stop() }
+    }
+
+    @Test func `an agent shows a notification and its buttons act`() async throws {
+        let session = try await makeSession()
+        let server = try await FakeNotificationServer(session.bus)
+        let service = try session.service(hasDesktop: false)
+        let agent = try session.agent()
+        await agent.says("Shows on this desktop", within: 60)
+        let (shown, reminder) = try await session.drink(shownBy: server)
+        #expect(Set(shown.map(\.summary)) == ["Session running", "You've had 1 drink — time for water"])
+        // The store might list more: the notification of a running session is sent again after each change.
+        let ids = shown.compactMap(\.id)
+        #expect(
+            try await eventually(within: 100) { try Set(session.delivered()).isSuperset(of: ids) },
+            "counted when it was shown")
+        let state = try session.socket().get("/api/v1/state")
+        #expect(String(decoding: state, as: UTF8.self).contains(#""notifications":"enabled""#))
+        #expect(reminder.actions == ["log-water", "Log Water", "dismiss", "Dismiss"])
+        try await server.press(reminder.number, "log-water")
+        #expect(try await eventually(within: 30) { try await session.logs().count == 2 }, "\(agent.error)")
+        // Queries the service on the session bus, through the agent.
+        let bus = ["call", "org.waterh.Tracker", "/org/waterh/Tracker", "org.waterh.Tracker"]
+        let drink = try await session.bus.run("busctl", bus + ["LogDrink", "s", ""])
+        #expect(drink.output.contains("isActive"), "\(drink.error) \(agent.error)")
+        // The source of an action that an agent forwards is the notification, not HTTP.
+        #expect(try await session.logs().compactMap { $0["source"] as? String } == ["cli", "notification", "dbus"])
+        #expect(try await session.bus.run("busctl", bus + ["GetState"]).output.contains("dailyTotalMl"))
+        try await session.tracker("session end --yes")
+        #expect(
+            await eventually(within: 30) { Set(server.closed.items).isSuperset(of: shown.map(\.number)) },
+            "\(server.closed.items)")
+        for program in [agent, service] { try await program.stop() }
+    }
+
+    @Test func `an error of an agent has its code on D-Bus`() async throws {
+        let session = try await makeSession()
+        let service = try session.service(hasDesktop: false)
+        let agent = try session.agent()
+        func call(_ words: String...) async throws -> String {
+            try await session.bus.run(
+                "dbus-send",
+                ["--print-reply", "--dest=org.waterh.Tracker", "/org/waterh/Tracker", "org.waterh.Tracker." + words[0]]
+                    + words.dropFirst()
+            ).error
+        }
+        #expect(
+            try await eventually(within: 60) {
+                try await call("LogWater").contains("org.waterh.Error.noActiveSession: There is no active session")
+            }, "\(agent.error) \(service.error)")
+        let long = try await call("LogDrink", "string:" + String(repeating: "x", count: 50_000))
+        #expect(long.contains("org.waterh.Error.") && long.utf8.count < 1000, "\(long.prefix(2000))")
+        try await service.stop()
+        let away = try await call("LogWater")
+        #expect(
+            away.contains("org.waterh.Error.noService: No service is running for this store")
+                && !away.contains("waterh-gateway"), "\(away)")
+        try await agent.stop()
+    }
+
+    @Test func `a notification counts only after a desktop has shown it`() async throws {
+        let session = try await makeSession()
+        let programs = [try session.service(hasDesktop: false), try session.agent()]
+        try await session.tracker("session start")
+        try await session.tracker("drink")
+        #expect(try session.delivered().isEmpty)
+        let server = try await FakeNotificationServer(session.bus)
+        let shown = await server.notified.wait(for: 2, limit: 60)
+        #expect(shown.count == 2, "\(programs.map(\.error))")
+        let ids = shown.compactMap(\.id)
+        #expect(try await eventually(within: 100) { try Set(session.delivered()).isSuperset(of: ids) })
+        for program in programs { try await program.stop() }
+    }
+
+    /// Events between a button press and the restart of the service.
+    private enum Absence: CaseIterable { case quiet, agentIsKilled, clockIsSet }
+
+    @Test func `a button pressed while the service is down counts once`() async throws {
+        try await concurrently(Absence.allCases) { absence in
+            let session = try await makeSession()
+            let server = try await FakeNotificationServer(session.bus)
+            let shift = absence == .clockIsSet ? try await ClockShift(in: session.home.folder) : nil
+            var service = try session.service(hasDesktop: false)
+            try shift?.set(seconds: -400 * 86400)
+            var agent = try session.agent(shift?.environment ?? [:])
+            let reminder = try await session.drink(shownBy: server).reminder
+            try await service.kill()
+            try await server.press(reminder.number, "log-water")
+            await agent.says("It is retried automatically")
+            #expect(try await session.logs().count == 1)
+            if absence == .agentIsKilled {
+                try await agent.kill()
+                agent = try session.agent()
+            }
+            try shift?.set(seconds: 0)
+            service = try session.service(hasDesktop: false)
+            #expect(try await eventually(within: 60) { try await session.logs().count == 2 }, "\(agent.error)")
+            try await agent.stop()
+            #expect(try await session.logs().count == 2)
+            try await service.stop()
+        }
+    }
+
+    /// Service, agent and a second agent are killed at random times. Only a process that is killed after it shows a
+    /// notification and before it stores the delivery causes a second one.
+    @Test func `each notification is delivered once when processes are killed`() async throws {
+        try await concurrently([false, true]) { serviceHasDesktop in
+            let seed = UInt64.random(in: 0..<1 << 32)
+            print("agents killed at random: seed \(seed)")
+            var random = SeededGenerator(seed: seed)
+            let session = try await makeSession()
+            let server = try await FakeNotificationServer(session.bus)
+            var programs = [
+                try session.service(hasDesktop: serviceHasDesktop), try session.agent(), try session.agent(),
+            ]
+            try await session.tracker("session start")
+            for _ in 0..<8 {
+                try await session.tracker("drink")
+                let victim = Int.random(in: 0..<3, using: &random)
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0..<300, using: &random)))
+                programs[victim].send(signal: SIGKILL)
+                programs[victim] =
+                    victim == 0 ? try session.service(hasDesktop: serviceHasDesktop) : try session.agent()
+            }
+            #expect(try await session.logs().count == 8)
+            // The claim of a killed process must expire before another process sends the last notification.
+            func shown() -> [String] { server.notified.items.compactMap(\.id) }
+            var before = -1
+            let hasEnded = try await eventually(within: 150) {
+                let (delivered, count) = (try session.delivered(), shown().count)
+                defer { before = count }
+                return Set(delivered) == Set(shown()) && count == before
+                    && delivered.contains { $0.hasPrefix("waterline-per-drink/") }
+            }
+            let (ids, delivered) = (shown(), try session.delivered())
+            #expect(hasEnded, "seed \(seed): shown \(ids), stored \(delivered), \(programs.map(\.error))")
+            #expect(Set(delivered).count == delivered.count && ids.count - Set(ids).count <= 2, "seed \(seed): \(ids)")
+            programs.forEach { $0.send(signal: SIGTERM) }
+        }
+    }
+}
+
+/// US-033: the four quick actions of a session on the four interfaces, in sixteen calls to one running service.
+@Suite(.timeLimit(.minutes(3))) struct QuickActionTests {
+    enum Surface: String, CaseIterable { case commandLine, http, sessionBus, broker }
+
+    enum Action: String, CaseIterable {
+        case start, drink, water, end
+
+        var busName: String {
+            switch self {
+            case .start: "StartSession"
+            case .drink: "LogDrink"
+            case .water: "LogWater"
+            case .end: "EndSession"
+            }
+        }
+
+        var target: String { self == .start ? "session" : "session/\(rawValue)" }
+
+        var words: String {
+            switch self {
+            case .start: "session start"
+            case .end: "session end --yes"
+            case .drink, .water: rawValue
+            }
+        }
+    }
+
+    @Test func `every quick action works on every interface`() async throws {
+        let (session, broker) = (try await DesktopSession(), try await Broker())
+        try await session.tracker("settings set mqtt.url \(broker.url) mqtt.commands true waterline.shared true")
+        let answers = try await broker.listen("hydration/response/#")
+        let service = try session.service()
+        await service.says("The page is at unix:", "MQTT: connected", within: 60)
+
+        for surface in Surface.allCases {
+            for action in Action.allCases {
+                switch surface {
+                case .commandLine: try await session.tracker(action.words)
+                case .http: try session.post(action.target)
+                case .sessionBus:
+                    let call =
+                        ["call", "org.waterh.Tracker", "/org/waterh/Tracker", "org.waterh.Tracker", action.busName]
+                        + (action == .drink ? ["s", ""] : [])
+                    let answer = try await session.bus.run("busctl", call)
+                    #expect(
+                        answer.exitCode == 0 && answer.output.contains("isActive"),
+                        "\(action): \(answer.error) \(service.error)")
+                case .broker:
+                    try await broker.publish("hydration/cmd/\(action.rawValue)", "")
+                    let said = await event(within: 20) {
+                        answers.payloads(at: "hydration/response/\(action.rawValue)").first
+                    }
+                    #expect(
+                        said?.contains(#""status":"ok""#) == true, "\(action): \(said ?? "nothing") \(service.error)")
+                }
+            }
+            let shown = try await session.tracker("session show --json").object()
+            let logs = (shown["logs"] as? [[String: Any]])?.compactMap { $0["type"] as? String }
+            #expect(logs == ["alcohol", "water"] && shown["isActive"] as? Bool == false, "\(surface): \(shown)")
+        }
+        try await service.stop()
     }
 }

@@ -9,29 +9,22 @@ import Testing
         let service: RunningProgram
         let store: String
         let page: String
-        let environment: [String: String]
         /// Arguments of curl with a token for all endpoints.
         let signedIn: [String]
 
         /// - Parameter name: the store's file name in the folder, if it differs from the default.
-        init(_ more: [String] = [], store name: String? = nil) async throws {
+        init(store name: String? = nil) async throws {
             pair = try await Pair()
             store = name.map(pair.folder.file) ?? pair.store
-            // Short, because a socket path has at most 107 bytes.
-            environment = [
-                "XDG_RUNTIME_DIR": pair.folder.path, "TMPDIR": pair.folder.path, "DBUS_SESSION_BUS_ADDRESS": "",
-            ]
-            service = try Program("waterh-gateway").start(
-                ["run", "--link", pair.socket, "--store", store, "--listen", "127.0.0.1:0", "--verbose"] + more,
-                environment: environment)
-            let running = service
-            let line = try #require(
-                await event {
-                    running.error.split(separator: "\n").first { $0.contains("The page is at http://") }.map(
-                        String.init)
-                }, "\(running.error)")
-            page = try #require(line.firstMatch(of: /http:\/\/[0-9.:]+\//).map { String($0.0) })
-            signedIn = try await Pair.signedIn(store, environment: environment)
+            service = try Program.gateway.start(
+                "run --link \(pair.socket) --store \(store) --listen 127.0.0.1:0 --verbose")
+            page = try await service.page()
+            signedIn = try await Pair.signedIn(store)
+        }
+
+        /// Starts the service again at the same address.
+        func restart() throws -> RunningProgram {
+            try pair.serve("--listen \(page.dropFirst("http://".count).dropLast())")
         }
 
         func curl(_ path: String, _ arguments: [String] = []) async throws -> (status: Int, body: String) {
@@ -42,8 +35,13 @@ import Testing
             return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
         }
 
-        func gateway(_ arguments: [String]) async throws -> Program.Result {
-            try await Program("waterh-gateway").run(arguments + ["--store", pair.store], environment: environment)
+        func post(_ path: String, _ body: String, _ arguments: [String] = []) async throws -> (
+            status: Int, body: String
+        ) { try await curl("api/v1/" + path, ["-H", "Content-Type: application/json", "-d", body] + arguments) }
+
+        /// Runs `waterh-tracker` on the store, whatever its exit code.
+        func tracker(_ line: String) async throws -> Program.Result {
+            try await Program.tracker.run("\(line) --store \(store)")
         }
 
         func total() async throws -> Int? {
@@ -52,260 +50,186 @@ import Testing
         }
     }
 
-    @Test(arguments: ["file", "folder", "folder above"])
-    func `a service acknowledges nothing and is unhealthy when its store file is replaced`(what: String) async throws {
+    @Test(arguments: ["h/d/s.sqlite", "h/d", "h"])
+    func `a service acknowledges nothing and is unhealthy when its store file is replaced`(moved: String) async throws {
         let served = try await Served(store: "h/d/s.sqlite")
-        let folder = served.pair.folder
-        func log(_ ml: Int) async throws {
-            let logged = try await Program("waterh-tracker").run(["log", "\(ml)", "--store", served.store])
-            #expect(logged.exitCode == 0, "\(logged.error)")
+        let (folder, files) = (served.pair.folder, FileManager.default)
+        for line in ["log 100", "backup \(folder.file("copy"))", "log 50"] {
+            let done = try await served.tracker(line)
+            #expect(done.exitCode == 0, "\(line): \(done.error)")
         }
-        try await log(100)
-        let copy = try await Program("waterh-tracker").run(["backup", folder.file("copy"), "--store", served.store])
-        #expect(copy.exitCode == 0, "\(copy.error)")
-        try await log(50)
-        #expect(try await event { try await served.total() == 150 ? true : nil } == true, "\(served.service.error)")
-        let files = FileManager.default
-        let moved = what == "file" ? "h/d/s.sqlite" : what == "folder" ? "h/d" : "h"
+        #expect(try await eventually { try await served.total() == 150 }, "\(served.service.error)")
         try files.moveItem(atPath: folder.file(moved), toPath: folder.file("away"))
-        #expect(
-            try await event { try await served.curl("api/v1/state").status == 500 ? true : nil } == true,
-            "\(served.service.error)")
+        #expect(try await eventually { try await served.curl("api/v1/state").status == 500 }, "\(served.service.error)")
         #expect(try await served.curl("readyz").status == 500)
         try files.createDirectory(atPath: folder.file("h/d"), withIntermediateDirectories: true)
         try files.moveItem(atPath: folder.file("copy"), toPath: served.store)
         try await served.pair.sip(250)
-        let nudge = try await Program("waterh-gateway").run(
-            ["nudge", "--store", served.store], environment: served.environment)
+        let nudge = try await Program.gateway.run("nudge --store \(served.store)")
         #expect(
             nudge.exitCode == 1 && nudge.error.contains("Store file missing or replaced (\(served.store))"),
             "\(nudge.error)")
         #expect(try await served.curl("readyz").status == 500)
-        served.service.send(signal: SIGTERM)
-        #expect(try await served.service.finish().exitCode == 0)
+        try await served.service.stop()
         // A new process uses the current file and reads the drink that is still in the bottle.
-        let poll = try await Program("waterh-gateway").run(
-            ["poll", "--link", served.pair.socket, "--store", served.store])
-        #expect(poll.exitCode == 0, "\(poll.error)")
-        let status = try await Program("waterh-tracker").run(["status", "--json", "--store", served.store])
-        #expect(status.output.contains("\"dailyTotalMl\":350"), "\(status.output)")
+        try await Program.gateway.succeed("poll --link \(served.pair.socket) --store \(served.store)")
+        let status = try await served.tracker("status --json").output
+        #expect(status.contains("\"dailyTotalMl\":350"), "\(status)")
     }
 
     @Test func `restore changes nothing while a service uses the store`() async throws {
         let served = try await Served()
-        let backup = served.pair.folder.file("backup")
-        func tracker(_ words: [String]) async throws -> Program.Result {
-            try await Program("waterh-tracker").run(words + ["--store", served.store], environment: served.environment)
-        }
-        #expect(try await tracker(["backup", backup]).exitCode == 0)
-        #expect(try await tracker(["log", "100"]).exitCode == 0)
-        let refused = try await tracker(["restore", backup, "--yes"])
+        let restore = "restore \(served.pair.folder.file("backup")) --yes"
+        #expect(try await served.tracker("backup \(served.pair.folder.file("backup"))").exitCode == 0)
+        #expect(try await served.tracker("log 100").exitCode == 0)
+        let refused = try await served.tracker(restore)
         #expect(refused.exitCode == 3 && refused.error.contains("systemctl stop waterh-gateway"), "\(refused.error)")
         #expect(try await served.total() == 100)
-        served.service.send(signal: SIGTERM)
-        #expect(try await served.service.finish().exitCode == 0)
-        #expect(try await tracker(["restore", backup, "--yes"]).exitCode == 0)
+        try await served.service.stop()
+        #expect(try await served.tracker(restore).exitCode == 0)
     }
 
     @Test func `a drink is on the page after nudge`() async throws {
         let served = try await Served()
-        _ = await event { served.service.error.contains("Next poll") ? true : nil }
+        await served.service.says("Next poll")
         try await served.pair.sip(250)
-        let nudge = try await served.gateway(["nudge"])
-        #expect(nudge.exitCode == 0 && nudge.output == "The service polls now.\n", "\(nudge.error)")
-        #expect(try await event { try await served.total() == 250 ? true : nil } == true, "\(served.service.error)")
+        let nudge = try await Program.gateway.succeed("nudge --store \(served.store)")
+        #expect(nudge.output == "The service polls now.\n")
+        #expect(try await eventually { try await served.total() == 250 }, "\(served.service.error)")
         // A drink counts with its commit. The poll that read it ends a moment later.
-        #expect(
-            try await event { try await served.curl("api/v1/polls").body.contains("\"new\":1") ? true : nil } == true)
-        #expect(
-            try await event {
-                try await served.curl("metrics").body.contains("waterh_records_new_total 1") ? true : nil
-            } == true)
-        served.service.send(signal: SIGTERM)
-        #expect(try await served.service.finish().exitCode == 0)
+        #expect(try await eventually { try await served.curl("api/v1/polls").body.contains("\"new\":1") })
+        #expect(try await eventually { try await served.curl("metrics").body.contains("waterh_records_new_total 1") })
+        try await served.service.stop()
     }
 
-    /// Former names of a bottle, and released bottles, must not remain in the metrics.
-    @Test func `metrics have the names of the known bottles`() async throws {
+    @Test func `metrics have the known bottles, link, store and outbox`() async throws {
         let served = try await Served()
+        func figure(_ name: String) async throws -> Double? {
+            let line = try await served.curl("metrics").body.split(separator: "\n").first { $0.hasPrefix(name + " ") }
+            return line?.split(separator: " ").last.flatMap { Double($0) }
+        }
+        #expect(try await eventually { try await figure("waterh_link_seconds_total") ?? 0 > 0 })
+        #expect(try #require(try await figure("waterh_store_bytes")) > 4096)
+        #expect(try await figure("waterh_outbox_depth") == 0)
+        // No server listens at this address: outgoing entries wait.
+        for line in ["settings set sync.url http://127.0.0.1:9/", "session start"] {
+            #expect(try await served.tracker(line).exitCode == 0)
+        }
+        #expect(try await eventually { try await figure("waterh_outbox_depth") ?? 0 >= 1 })
+
+        // Former names of a bottle, and released bottles, must not remain.
         func names() async throws -> [String] {
             try await served.curl("metrics").body.matches(of: /waterh_battery_ratio\{bottle="([^"]*)"\}/).map {
                 String($0.1)
             }
         }
         let first = try #require(try await event { try await names().first })
-        let renamed = try await Program("waterh-tracker").run(
-            ["settings", "set", "bottle.alias", "Desk", "--store", served.pair.store], environment: served.environment)
-        #expect(renamed.exitCode == 0, "\(renamed.error)")
+        #expect(try await served.tracker("settings set bottle.alias Desk").exitCode == 0)
         #expect(try await names() == ["Desk"])
         // The user adopts another bottle and releases this one.
-        for words in [["adopt", "A4:C1:38:09:09:09"], ["adopt", "--release", first]] {
-            let done = try await served.gateway(words)
-            #expect(done.exitCode == 0, "\(done.error)")
+        for line in ["adopt A4:C1:38:09:09:09", "adopt --release \(first)"] {
+            try await Program.gateway.succeed("\(line) --store \(served.store)")
         }
-        #expect(try await event { try await names().isEmpty ? true : nil } == true)
-    }
-
-    @Test func `metrics have link, store and outbox`() async throws {
-        let served = try await Served()
-        func figure(_ name: String) async throws -> Double? {
-            try await served.curl("metrics").body.split(separator: "\n").first { $0.hasPrefix(name + " ") }?.split(
-                separator: " "
-            ).last.flatMap { Double($0) }
-        }
-        #expect(try await event { try await figure("waterh_link_seconds_total") ?? 0 > 0 ? true : nil } == true)
-        let empty = try #require(try await figure("waterh_store_bytes"))
-        #expect(empty > 4096)
-        #expect(try await figure("waterh_outbox_depth") == 0)
-        // No server listens at this address: outgoing entries wait.
-        for words in [["settings", "set", "sync.url", "http://127.0.0.1:9/"], ["session", "start"]] {
-            let done = try await Program("waterh-tracker").run(
-                words + ["--store", served.pair.store], environment: served.environment)
-            #expect(done.exitCode == 0, "\(done.error)")
-        }
-        #expect(try await event { try await figure("waterh_outbox_depth") ?? 0 >= 1 ? true : nil } == true)
+        #expect(try await eventually { try await names().isEmpty })
     }
 
     @Test func `a script with an access code logs once across a restart`() async throws {
         let served = try await Served()
-        let pair = try await served.gateway(["invite", "--json", "--scope", "log", "--label", "script"])
-        let code = try #require(
-            pair.output.firstMatch(of: /"code":"([0-9A-Z]{10})"/)?.1, "\(pair.output) \(pair.error)")
-        let let_in = try await served.curl(
-            "api/v1/sign-in", ["-H", "Content-Type: application/json", "-d", "{\"code\":\"\(code)\",\"token\":true}"])
-        let token = try #require(let_in.body.firstMatch(of: /"token":"([a-z0-9_]+)"/)?.1)
-        let tap = [
-            "-H", "Authorization: Bearer \(token)", "-H", "Idempotency-Key: tap", "-H",
-            "Content-Type: application/json", "-d", "{\"ml\":250}",
-        ]
-        #expect(try await served.curl("api/v1/drinks", tap).status == 201)
-        served.service.send(signal: SIGKILL)
-        _ = try? await served.service.finish()
-        let again = try Program("waterh-gateway").start(
-            [
-                "run", "--link", served.pair.socket, "--store", served.pair.store, "--listen",
-                String(served.page.dropFirst(7).dropLast()),
-            ], environment: served.environment)
-        defer { again.send(signal: SIGTERM) }
-        #expect(try await event { try await served.curl("api/v1/drinks", tap).status == 201 ? true : nil } == true)
+        let invitation = try await Program.gateway.succeed(
+            "invite --json --scope log --label script --store \(served.store)")
+        let code = try #require(invitation.output.firstMatch(of: /"code":"([0-9A-Z]{10})"/)?.1, "\(invitation.output)")
+        let signedIn = try await served.post("sign-in", "{\"code\":\"\(code)\",\"token\":true}")
+        let token = try #require(signedIn.body.firstMatch(of: /"token":"([a-z0-9_]+)"/)?.1)
+        func tap() async throws -> Int {
+            try await served.post(
+                "drinks", "{\"ml\":250}", ["-H", "Authorization: Bearer \(token)", "-H", "Idempotency-Key: tap"]
+            ).status
+        }
+        #expect(try await tap() == 201)
+        try await served.service.kill()
+        let again = try served.restart()
+        #expect(try await eventually { try await tap() == 201 })
         #expect(try await served.total() == 250)
+        try await again.stop()
     }
 
     /// US-008, US-009: a session survives the end of its service. A second start, from any interface, returns the same
     /// session.
     @Test func `a session survives a killed service`() async throws {
         let served = try await Served()
-        func start(_ page: String) async throws -> (isNew: Bool?, id: String?) {
-            let reply = try await served.curl(
-                "api/v1/session",
-                ["-H", "Content-Type: application/json", "-d", "{}"])
+        func start() async throws -> (isNew: Bool?, id: String?) {
+            let reply = try await served.post("session", "{}")
             let object = try JSONSerialization.jsonObject(with: Data(reply.body.utf8)) as? [String: Any]
             return (object?["started"] as? Bool, (object?["session"] as? [String: Any])?["id"] as? String)
         }
-        func tracker(_ words: [String]) async throws -> [String: Any] {
-            let result = try await Program("waterh-tracker").run(
-                words + ["--json", "--store", served.pair.store], environment: served.environment)
-            return try #require(
-                try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
-        }
-        let first = try await start(served.page)
+        let first = try await start()
         let id = try #require(first.id)
         #expect(first.isNew == true)
-        served.service.send(signal: SIGKILL)
-        _ = try? await served.service.finish()
-        #expect((try await tracker(["status"])["waterline"] as? [String: Any])?["sessionId"] as? String == id)
-        let byCommand = try await tracker(["session", "start"])
+        try await served.service.kill()
+        let status = try await served.tracker("status --json").object()
+        #expect((status["waterline"] as? [String: Any])?["sessionId"] as? String == id)
+        let byCommand = try await served.tracker("session start --json").object()
         #expect(
             byCommand["started"] as? Bool == false && (byCommand["session"] as? [String: Any])?["id"] as? String == id)
-        let again = try Program("waterh-gateway").start(
-            [
-                "run", "--link", served.pair.socket, "--store", served.pair.store, "--listen",
-                String(served.page.dropFirst(7).dropLast()),
-            ], environment: served.environment)
-        defer { again.send(signal: SIGTERM) }
-        let byPage = try #require(await event { try? await start(served.page) })
+        let again = try served.restart()
+        let byPage = try #require(await event { try? await start() })
         #expect(byPage.isNew == false && byPage.id == id)
-        #expect((try await tracker(["session", "end", "--yes"]))["isActive"] as? Bool == false)
+        #expect(try await served.tracker("session end --yes --json").object()["isActive"] as? Bool == false)
         #expect(
-            await event(within: 2) {
-                (try? await served.curl("api/v1/state").body.contains("\"waterline\":null")) == true ? true : nil
-            } == true)
+            try await eventually(within: 2) {
+                try await served.curl("api/v1/state").body.contains("\"waterline\":null")
+            })
+        try await again.stop()
     }
 
     /// B9-12: either the service or `check` sends each reminder. At 14:00 with nothing drunk, one is due.
     @Test(arguments: [true, false]) func `service and check send a reminder once`(pageFirst: Bool) async throws {
         let served = try await Served()
-        let hour = Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: Date()).hour ?? 0
-        let offset = (14 - hour + 36) % 24 - 12
-        let zone = offset == 0 ? "Etc/UTC" : "Etc/GMT\(offset > 0 ? "-" : "+")\(abs(offset))"
-        func tracker(_ words: String) async throws -> String {
-            let result = try await Program("waterh-tracker").run(
-                words.split(separator: " ").map(String.init) + ["--store", served.pair.store],
-                environment: served.environment)
+        func tracker(_ line: String) async throws -> String {
+            let result = try await served.tracker(line)
             #expect(result.exitCode == 0, "\(result.error)")
             return result.output
         }
-        _ = await event { served.service.error.contains("Next poll") ? true : nil }
-        _ = try await tracker("settings set bottle.hold never day.zone \(zone)")
+        await served.service.says("Next poll")
+        _ = try await tracker("settings set bottle.hold never day.zone \(DueNow.zone)")
         _ = try await tracker("setup --yes")
         func open() throws -> RunningProgram {
-            try Program(path: "/usr/bin/curl").start([
-                "-sS", "-N", "--max-time", "60", served.signedIn[0], served.signedIn[1],
-                served.page + "api/v1/events?shows=notifications&looks=no&fields=dailyTotalMl",
-            ])
+            try Program(path: "/usr/bin/curl").start(
+                ["-sS", "-N", "--max-time", "60"] + served.signedIn + [
+                    served.page + "api/v1/events?shows=notifications&looks=no&fields=dailyTotalMl"
+                ])
         }
         func notices(_ page: RunningProgram) -> Int { page.output.matches(of: /event: notify/).count }
+        let page: RunningProgram
         if pageFirst {
             // An open page receives due reminders at once, not at the next minute.
-            let page = try open()
-            #expect(
-                await event(within: 15) { notices(page) == 1 ? true : nil } == true,
-                "\(page.output)\(served.service.error)")
+            page = try open()
+            #expect(await eventually(within: 15) { notices(page) == 1 }, "\(page.output)\(served.service.error)")
             for _ in 0..<2 { #expect(try await tracker("check --show").hasPrefix("Nothing to tell")) }
-            #expect(notices(page) == 1)
-            page.send(signal: SIGTERM)
         } else {
             #expect(try await tracker("check --show").hasPrefix("Hydration Reminder"))
-            let page = try open()
+            page = try open()
             _ = try await tracker("log 10")
-            #expect(await event { page.output.contains("\"dailyTotalMl\":10") ? true : nil } == true, "\(page.output)")
+            #expect(await eventually { page.output.contains("\"dailyTotalMl\":10") }, "\(page.output)")
             #expect(try await tracker("check --show").hasPrefix("Nothing to tell"))
-            #expect(notices(page) == 0)
-            page.send(signal: SIGTERM)
         }
-        let status = try await Program("waterh-tracker").run(
-            ["status", "--json", "--store", served.pair.store], environment: served.environment)
-        #expect(status.output.contains("\"remindersSent\":1"), "\(status.output)")
+        #expect(notices(page) == (pageFirst ? 1 : 0))
+        page.send(signal: SIGTERM)
+        #expect(try await tracker("status --json").contains("\"remindersSent\":1"))
     }
 
-    @Test func `two services on one address keep running and report it`() async throws {
-        let served = try await Served()
-        let other = try await Pair()
-        let second = try Program("waterh-gateway").start(
-            [
-                "run", "--link", other.socket, "--store", other.store, "--listen",
-                String(served.page.dropFirst(7).dropLast()),
-            ],
-            environment: ["XDG_RUNTIME_DIR": other.folder.path, "TMPDIR": other.folder.path])
-        defer { second.send(signal: SIGTERM) }
-        #expect(await event { second.error.contains("The page cannot be shown") ? true : nil } == true)
+    @Test func `a second service reports that the address or the socket is in use, and keeps running`() async throws {
+        let (served, other) = (try await Served(), try await Pair())
+        let address = served.page.dropFirst("http://".count).dropLast()
+        let second = try other.serve("--listen \(address)")
+        await second.says("The page cannot be shown")
+        let third = try served.pair.serve("--listen off")
+        await third.says("another service listens there")
         try await other.sip(100)
         #expect(try await served.curl("healthz").status == 200)
-        served.service.send(signal: SIGTERM)
-        #expect(try await served.service.finish().exitCode == 0)
-    }
-
-    @Test func `a second service does not replace the first one's socket`() async throws {
-        let served = try await Served()
-        let second = try Program("waterh-gateway").start(
-            ["run", "--link", served.pair.socket, "--store", served.pair.store, "--listen", "off"],
-            environment: served.environment)
-        #expect(
-            await event { second.error.contains("another service listens there") ? true : nil } == true,
-            "\(second.error)")
-        #expect(try await second.stop(limit: 60).exitCode == 0)
-        let nudge = try await served.gateway(["nudge"])
-        #expect(nudge.exitCode == 0, "\(nudge.error)")
+        for service in [second, third] { try await service.stop() }
+        try await Program.gateway.succeed("nudge --store \(served.store)")
+        try await served.service.stop()
     }
 
     /// A second service that starts at the same time must not remove the socket that the first one has bound but does
@@ -330,42 +254,143 @@ import Testing
             (try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? NSNumber)?.uint64Value
         }
         let before = try file()
-        let second = try Program("waterh-gateway").start(
-            [
-                "run", "--link", "unix:" + folder.file("b.sock"), "--store", folder.file("w.sqlite"), "--listen",
-                "unix:" + path,
-            ], environment: ["XDG_RUNTIME_DIR": folder.path])
-        #expect(
-            await event { second.error.contains("another service listens there") ? true : nil } == true,
-            "\(second.error)")
-        #expect(try await second.stop(limit: 60).exitCode == 0)
+        let second = try Program.gateway.start(
+            "run --link unix:\(folder.file("b.sock")) --store \(folder.file("w.sqlite")) --listen unix:\(path)")
+        await second.says("another service listens there")
+        try await second.stop()
         #expect(try before != nil && file() == before)
-    }
-
-    @Test func `a command reaches the bottle through the service`() async throws {
-        let served = try await Served()
-        let reply = try await served.curl(
-            "api/v1/bottle/commands",
-            [
-                "-H", "Content-Type: application/json", "-d",
-                #"{"command":"goal","arguments":["2000"]}"#,
-            ])
-        #expect(reply.status == 200 && reply.body.contains("goal"), "\(reply)")
     }
 
     @Test(arguments: ["8077", "localhost:99999", "::1:8077", "unix:relative"]) func `an invalid --listen is rejected`(
         place: String
     ) async throws {
-        let result = try await Program("waterh-gateway").run(["run", "--listen", place, "--store", "/nowhere/x.sqlite"])
+        let result = try await Program.gateway.run("run --listen \(place) --store /nowhere/x.sqlite")
         #expect(result.exitCode == 2 && result.error.contains("no place for the page"), "\(result.error)")
     }
 
     @Test func `commands without a service print how to start it`() async throws {
         let folder = try TemporaryFolder()
-        for verb in ["nudge", "invite", "open"] {
-            let result = try await Program("waterh-gateway").run(
-                [verb, "--store", folder.file("w.sqlite")], environment: ["XDG_RUNTIME_DIR": folder.path])
+        for line in ["nudge", "invite", "open"] {
+            let result = try await Program.gateway.run("\(line) --store \(folder.file("w.sqlite"))")
             #expect(result.exitCode == 1 && result.error.contains("Start it with: waterh-gateway"), "\(result.error)")
         }
+    }
+}
+
+@Suite struct HoldCommandTests {
+    /// A client of the event stream until it is deallocated.
+    private func watcher(_ pair: Pair, _ page: String) async throws -> RunningProgram {
+        let signedIn = try await Pair.signedIn(pair.store)
+        return try Program(path: "/usr/bin/curl").start([
+            "-sS", "-N", "--max-time", "60", signedIn[0], signedIn[1],
+            page + "api/v1/events?fields=dailyTotalMl,service",
+        ])
+    }
+
+    private func isConnected(_ pair: Pair) throws -> Bool { try pair.status()["connected"] as? Bool == true }
+
+    private func served(_ pair: Pair) async throws -> (service: RunningProgram, page: String) {
+        let service = try pair.serve("--listen 127.0.0.1:0 --verbose")
+        return (service, try await service.page())
+    }
+
+    @Test(arguments: ["retail", "draft"]) func `a drink appears in the event stream while a viewer is active`(
+        profile: String
+    ) async throws {
+        let pair = try await Pair(["--profile", profile])
+        let (service, page) = try await served(pair)
+        let stream = try await watcher(pair, page)
+        #expect(await eventually { stream.output.contains(#""stage":"connected""#) }, "\(service.error)")
+        #expect(try isConnected(pair))
+        for total in [250, 500, 750] {
+            let start = ContinuousClock.now
+            try await pair.sip(250)
+            #expect(await eventually { stream.output.contains("\"dailyTotalMl\":\(total)") }, "\(service.error)")
+            // Draft bottles send no notifications: the service polls them every few seconds. The test allows for a busy
+            // machine. HoldTests has the exact times.
+            #expect(ContinuousClock.now - start < .seconds(profile == "draft" ? 20 : 10))
+        }
+        try await service.stop()
+        #expect(try !isConnected(pair))
+        stream.send(signal: SIGTERM)
+    }
+
+    @Test func `a service that never holds disconnects also while a viewer is active`() async throws {
+        let pair = try await Pair()
+        _ = try await Program.tracker.run("settings set bottle.hold never --store \(pair.store)")
+        let (service, page) = try await served(pair)
+        let stream = try await watcher(pair, page)
+        #expect(await eventually { stream.output.contains("\"lastPoll\":1") }, "\(service.error)")
+        #expect(try await eventually { try !isConnected(pair) })
+        #expect(!stream.output.contains(#""stage":"connected""#))
+        try await service.stop()
+        stream.send(signal: SIGTERM)
+    }
+
+    @Test func `a command uses the open connection`() async throws {
+        let pair = try await Pair()
+        let (service, page) = try await served(pair)
+        let stream = try await watcher(pair, page)
+        #expect(await eventually { stream.output.contains(#""stage":"connected""#) }, "\(service.error)")
+        let command = [
+            "-sS", "--max-time", "20", "-H", "Content-Type: application/json", "-d",
+            #"{"command":"goal","arguments":["1900"]}"#, page + "api/v1/bottle/commands",
+        ]
+        let reply = try await Program(path: "/usr/bin/curl").run(command + Pair.signedIn(pair.store))
+        #expect(reply.output.contains("1900"), "\(reply.output)")
+        #expect(try isConnected(pair))
+        // The bottle disconnects, and the service reconnects.
+        try pair.ask("drop")
+        try await pair.sip(120)
+        #expect(await eventually(within: 40) { stream.output.contains("\"dailyTotalMl\":120") }, "\(service.error)")
+        try await service.stop()
+        stream.send(signal: SIGTERM)
+    }
+}
+
+/// Light and screen of the bottle as the emulator reports them, controlled by the running service.
+@Suite struct BottleSurfaceCommandTests {
+    @Test func `the light follows the day and is written only on a change`() async throws {
+        let pair = try await Pair()
+        // It is afternoon: with nothing drunk, the day has a deficit.
+        try pair.configure("zone = \"\(DueNow.zone(at: 15))\"")
+        let config = "--config \(pair.folder.file("waterh.toml"))"
+        func tracker(_ line: String) async throws { try await Program.tracker.succeed("\(line) \(config)") }
+        func until(_ light: String) async throws -> [String: Any] {
+            let found = await event(within: 30) { () async -> Bool? in
+                (try? pair.status()["light"] as? String)?.hasPrefix(light) == true ? true : nil
+            }
+            let seen = try pair.status()
+            #expect(found == true, "\(seen)")
+            return seen
+        }
+        let untouched = try pair.status()["light"] as? String
+        let service = try Program.gateway.start("run --listen off \(config)")
+        defer { service.send(signal: SIGTERM) }
+        await service.says("Adopted:")
+        #expect(try pair.status()["light"] as? String == untouched)
+        try await tracker("settings set bottle.light true bottle.showGoal true hydration.goalMl 2200")
+        service.send(signal: SIGHUP)
+        let strong = try await until("breathe, colour E5 39 35")
+        // A manual entry below the goal, then one that reaches it.
+        try await tracker("log 200")
+        #expect((try pair.status()["light"] as? String)?.hasPrefix("breathe") == true)
+        try await tracker("log 2000")
+        let dark = try await until("blue, colour 00 00 00")
+        #expect(dark["goalMl"] as? Int == 2200)
+        #expect(try #require(dark["blinks"] as? Int) > #require(strong["blinks"] as? Int))
+        let blinks = await event(within: 20) { () async -> Int? in
+            guard let seen = try? pair.status(), seen["amountMl"] as? Int == 2200 else { return nil }
+            return seen["blinks"] as? Int
+        }
+        for _ in 0..<3 {
+            let connections = try pair.status()["connections"] as? Int
+            try await Program.gateway.succeed("nudge \(config)")
+            _ = await event(within: 20) { () async -> Bool? in
+                guard let seen = try? pair.status() else { return nil }
+                return seen["connections"] as? Int != connections && seen["connected"] as? Bool == false ? true : nil
+            }
+        }
+        #expect(try pair.status()["blinks"] as? Int == blinks)
     }
 }

@@ -12,7 +12,7 @@ import Testing
 
         init(_ more: String = "") async throws {
             (peer, pair, port) = (try await WebPeer(), try await Pair(), try Broker.freePort())
-            try Data("tk_s3cret\n".utf8).write(to: pair.folder.url("token"))
+            try pair.folder.write("tk_s3cret\n", to: "token")
             let text = """
                 link = "\(pair.socket)"
                 store = "\(pair.store)"
@@ -24,16 +24,13 @@ import Testing
                 \(more)
                 """
             try Data(text.utf8).write(to: config)
-            let setup = try await Program("waterh-tracker").run(["setup", "--yes", "--config", config.path])
-            #expect(setup.exitCode == 0, "\(setup.error)")
+            try await Program.tracker.succeed("setup --yes --config \(config.path)")
         }
 
         func serve() throws -> RunningProgram {
-            try Program("waterh-gateway").start(["run", "--config", config.path, "--listen", "127.0.0.1:\(port)"])
+            try Program.gateway.start("run --config \(config.path) --listen 127.0.0.1:\(port)")
         }
-        func status() async throws -> String {
-            try await Program("waterh-tracker").run(["status", "--config", config.path]).output
-        }
+        func status() async throws -> String { try await Program.tracker.run("status --config \(config.path)").output }
 
         func told(_ count: Int) async throws -> [WebPeer.Seen] {
             let found: [WebPeer.Seen]? = try await event {
@@ -59,14 +56,10 @@ import Testing
                 "-sS", "--noproxy", "*", "-m", "20", "-H", "Content-Type: application/json", "-d", body, url,
             ]).output
         }
-        #expect(
-            await event {
-                service.error.contains("Notifications go to ntfy at \(rig.peer.url), with a token, buttons to")
-                    ? true : nil
-            } == true, "\(service.error)")
+        await service.says("Notifications go to ntfy at \(rig.peer.url), with a token, buttons to")
         #expect(!service.error.contains("s3cret") && !service.error.contains("my-water"), "\(service.error)")
 
-        try await service.stop(SIGKILL, limit: 60)
+        try await service.kill()
         service = try rig.serve()
         let answer: String? = try await event {
             let answer = try await press(body)
@@ -85,11 +78,9 @@ import Testing
         let rig = try await Rig("[webhook]\nurl = \"http://127.0.0.1:9\"\nsecret = \"gt_s3cret\"\n")
         try await rig.peer.rule(#"{"status": 503}"#)
         var service = try rig.serve()
-        #expect(
-            await event { service.error.contains("ntfy: ") && service.error.contains("Webhook: ") ? true : nil }
-                == true,
-            "\(service.error)")
-        let killed = try await service.stop(SIGKILL, limit: 60)
+        await service.says("ntfy: ", "Webhook: ")
+        service.send(signal: SIGKILL)
+        let killed = try await service.finish()
         #expect(
             killed.error.components(separatedBy: "ntfy: ").count == 2 && !killed.error.contains("gt_s3cret"),
             "\(killed.error)")
@@ -97,7 +88,7 @@ import Testing
         try await rig.peer.rule("{}")
         service = try rig.serve()
         #expect(try await rig.told(tries + 1).count == tries + 1)
-        #expect(try await service.stop().exitCode == 0)
+        try await service.stop()
         #expect(try await rig.told(tries + 1).count == tries + 1)
     }
 
@@ -107,7 +98,7 @@ import Testing
         let rig = try await Rig("[webhook]\nurl = \"http://127.0.0.1:9/hook-secret\"\n")
         try await rig.peer.rule(#"{"status": 401}"#)
         func troubles() async throws -> [String: [String: Any]] {
-            let text = try await Program("waterh-tracker").run(["status", "--json", "--config", rig.config.path]).output
+            let text = try await Program.tracker.run("status --json --config \(rig.config.path)").output
             let state = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
             #expect(state?["dailyTotalMl"] is Int, "\(text)")
             let list = try #require(state?["outletTroubles"] as? [[String: Any]], "\(text)")
@@ -129,11 +120,9 @@ import Testing
         ]
         let titles = ["ntfy": "ntfy", "webhook": "Webhook"]
         let status = try await rig.status()
-        let check = try await Program("waterh-tracker").run([
-            "check", "--doctor", "--json", "--config", rig.config.path,
-        ]).output
-        let doctor = try await Program("waterh-gateway").run(["doctor", "--json", "--config", rig.config.path]).output
-        let plain = try await Program("waterh-gateway").run(["doctor", "--config", rig.config.path]).output
+        let check = try await Program.tracker.run("check --doctor --json --config \(rig.config.path)").output
+        let doctor = try await Program.gateway.run("doctor --json --config \(rig.config.path)").output
+        let plain = try await Program.gateway.run("doctor --config \(rig.config.path)").output
         func found(_ text: String, _ list: String, _ name: String, _ detail: String) throws -> [String: String] {
             let object = try #require(
                 try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")
@@ -166,32 +155,28 @@ import Testing
         }
 
         // A restarted service still has the time of the first failure. A resolved failure is no longer reported.
-        try await service.stop(SIGKILL, limit: 60)
+        try await service.kill()
         #expect(try await since("ntfy") == first)
         service = try rig.serve()
-        #expect(await event { service.error.contains("ntfy: ") ? true : nil } == true, "\(service.error)")
+        await service.says("ntfy: ")
         #expect(try await since("ntfy") == first)
         try await rig.peer.rule("{}")
         #expect(
-            try await event(within: 60) { try await troubles().keys.sorted() == ["webhook"] ? true : nil } == true,
-            "\(service.error)")
+            try await eventually(within: 60) { try await troubles().keys.sorted() == ["webhook"] }, "\(service.error)")
         #expect(try await !rig.status().contains("ntfy: "))
-        #expect(try await service.stop().exitCode == 0)
+        try await service.stop()
     }
 
     @Test(arguments: [
-        ("url = \"https://ntfy.example\"", "topic"), ("url = \"ntfy\"", "http://"),
-        ("url = \"https://h/t\"\ntoken-file = \"/nowhere/token\"", "/nowhere/token"), ("place = \"x\"", "place"),
-        ("url = 5", "text in quotes"),
+        ("url = \"https://ntfy.example\"", "topic"),
+        ("url = \"https://h/t\"\ntoken-file = \"/nowhere/token\"", "/nowhere/token"),
     ])
     func `an invalid token file is reported at the start`(lines: String, word: String) async throws {
         let folder = try TemporaryFolder()
         let store = "store = \"\(folder.file("a.sqlite"))\""
-        try Data("\(store)\n[ntfy]\n\(lines)\n".utf8).write(to: folder.url("waterh.toml"))
-        let result = try await Program("waterh-gateway").run([
-            "run", "--config", folder.file("waterh.toml"), "--link", "unix:\(folder.file("b.sock"))",
-        ])
-        #expect(
-            result.exitCode != 0 && result.error.contains(word) && result.error.contains("ntfy"), "\(result.error)")
+        try folder.write("\(store)\n[ntfy]\n\(lines)\n", to: "waterh.toml")
+        let result = try await Program.gateway.run(
+            "run --config \(folder.file("waterh.toml")) --link unix:\(folder.file("b.sock"))")
+        #expect(result.exitCode != 0 && result.error.contains(word) && result.error.contains("ntfy"), "\(result.error)")
     }
 }

@@ -1,7 +1,9 @@
-@testable import CommandSupport
 import Foundation
+import Glibc
 import Support
 import Testing
+
+@testable import CommandSupport
 
 /// The commands use the socket of this user's service or of the system's service, and of no other user.
 @Suite struct ServiceSocketTests {
@@ -12,18 +14,20 @@ import Testing
         let shell = try #require(Program(system: "sh"))
         // Another process makes the copy: a file that the test process has open for writing cannot be executed while
         // other tests start programs.
-        let line =
-            """
-            umask 000; cp '\(Program("waterh-emulator").path)' '\(folder.file("squatter"))' && exec setpriv \
+        let line = """
+            umask 000; cp '\(Program.emulator.path)' '\(folder.file("squatter"))' && exec setpriv \
             --reuid=65534 --regid=65534 --clear-groups '\(folder.file("squatter"))' run --link unix:\(path).link \
             --control unix:\(path)
             """
         let squatter = try shell.start(
             ["-c", line], environment: ["HOME": folder.path, "TMPDIR": folder.path, "XDG_RUNTIME_DIR": folder.path])
-        #expect(await event { FileManager.default.fileExists(atPath: path) ? true : nil } == true, "\(squatter.error)")
+        #expect(await eventually { FileManager.default.fileExists(atPath: path) }, "\(squatter.error)")
         let socket = ServiceSocket(path: path)
         let failure = await event { () -> CommandFailure? in
-            do { _ = try socket.get("/"); return nil } catch let failure as CommandFailure {
+            do {
+                _ = try socket.get("/");
+                return nil
+            } catch let failure as CommandFailure {
                 return failure.sentence.contains("No service") ? nil : failure
             } catch { return nil }
         }
@@ -66,8 +70,8 @@ import Testing
             chmod(usual, ["own": 0o700, "readable": 0o755, "open": 0o777][found] ?? 0o700)
             if found == "another's" { chown(usual, 65534, 65534) }
         }
-        let result = try await Program("waterh-gateway").run(
-            ["nudge", "--store", folder.file("s.sqlite")],
+        let result = try await Program.gateway.run(
+            "nudge --store \(folder.file("s.sqlite"))",
             environment: [
                 "XDG_RUNTIME_DIR": "", "TMPDIR": folder.path, "HOME": folder.path,
                 "XDG_STATE_HOME": folder.file("state"),
@@ -76,5 +80,236 @@ import Testing
         #expect(result.exitCode == 1 && result.error.contains("nothing listens at \(place)/waterh-"), "\(result.error)")
         var status = stat()
         #expect(lstat(place, &status) == 0 && status.st_mode & 0o777 == 0o700 && status.st_uid == geteuid())
+    }
+}
+
+/// The store of a system service belongs to its user. Members of its group query the service and get the same output.
+@Suite(.enabled(if: geteuid() == 0, "another user is needed")) struct ServiceDayTests {
+    /// A service that runs as this user, with its folders as systemd creates them, and a user with access to the socket
+    /// only.
+    private struct Bench {
+        let folder: TemporaryFolder
+        let service: RunningProgram
+
+        init() async throws {
+            folder = try TemporaryFolder()
+            for (name, mode) in [("state", 0o700), ("run", 0o750), ("home", 0o777)] as [(String, mode_t)] {
+                try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: true)
+                chmod(folder.file(name), mode)
+            }
+            chmod(folder.path, 0o755)
+            try folder.write(
+                """
+                store = \"\(folder.file("state/day.sqlite"))\"\nlink = \"unix:\(folder.file("none"))\"\nlisten = \
+                \"off\"\n
+                """, to: "w.toml")
+            let shell = try #require(Program(system: "sh"))
+            // Another process makes the copy: a file that the test process has open for writing cannot be executed
+            // while other tests start programs.
+            _ = try await shell.run([
+                "-c",
+                """
+                cp '\(Program.tracker.path)' '\(folder.file("waterh-tracker"))' && chmod 755 \
+                '\(folder.file("waterh-tracker"))'
+                """,
+            ])
+            let environment = [
+                "HOME": folder.file("state"), "RUNTIME_DIRECTORY": folder.file("run"), "DBUS_SESSION_BUS_ADDRESS": "",
+                "WATERH_STORE": "", "TZ": "UTC",
+            ]
+            _ = try await Program.tracker.run(
+                "setup --yes --notifications skip --config \(folder.file("w.toml"))", environment: environment)
+            service = try Program.gateway.start(
+                "run --config \(folder.file("w.toml")) --verbose", environment: environment)
+            let run = folder.file("run")
+            _ = await event {
+                (try? FileManager.default.contentsOfDirectory(atPath: run))?.contains { $0.hasSuffix(".sock") } == true
+                    ? true : nil
+            }
+        }
+
+        /// Runs a command as the service's user.
+        func own(_ words: String...) async throws -> Program.Result {
+            try await Program.tracker.run(
+                words + ["--config", folder.file("w.toml")],
+                environment: [
+                    "HOME": folder.file("state"), "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "TZ": "UTC",
+                ])
+        }
+
+        private var asMember: (arguments: [String], environment: [String: String]) {
+            (
+                ["--reuid=65534", "--regid=65534", "--groups=0", folder.file("waterh-tracker")],
+                [
+                    "HOME": folder.file("home"), "TMPDIR": folder.file("home"), "RUNTIME_DIRECTORY": folder.file("run"),
+                    "DBUS_SESSION_BUS_ADDRESS": "", "WATERH_STORE": "", "TZ": "UTC",
+                ]
+            )
+        }
+
+        /// Runs a command as a member of the service's group.
+        func member(_ words: String...) async throws -> Program.Result {
+            try await #require(Program(system: "setpriv")).run(
+                asMember.arguments + words + ["--config", folder.file("w.toml")], environment: asMember.environment)
+        }
+
+        func memberStarts(_ words: String...) throws -> RunningProgram {
+            try #require(Program(system: "setpriv")).start(
+                asMember.arguments + words + ["--config", folder.file("w.toml")], environment: asMember.environment)
+        }
+    }
+
+    @Test func `a member of the group uses the service's store`() async throws {
+        let bench = try await Bench()
+        // Masks times and ids.
+        func plain(_ text: String) -> String { text.replacing(/[0-9]{2}:[0-9]{2}|\b[dw][0-9]+\b/, with: "…") }
+        _ = try await bench.own("log", "250")
+        let mine = try await bench.own("log", "cup")
+        _ = try await bench.own("undo")
+        let members = try await bench.member("log", "cup")
+        #expect(
+            members.exitCode == 0 && members.error.isEmpty && plain(members.output) == plain(mine.output),
+            "\(members)\n\(mine)")
+        for words in [
+            ["status"], ["status", "--format", "plain"], ["status", "--format", "waybar", "--item", "session"],
+            ["history"],
+        ] {
+            let (his, hers) = (
+                try await bench.own(
+                    words[0], words.count > 1 ? words[1] : "--zone", words.count > 2 ? words[2] : "UTC"),
+                try await bench.member(
+                    words[0], words.count > 1 ? words[1] : "--zone", words.count > 2 ? words[2] : "UTC")
+            )
+            #expect(
+                hers.exitCode == 0 && hers.error.isEmpty && plain(hers.output) == plain(his.output)
+                    && !hers.output.isEmpty, "\(words): \(hers)\n\(his)")
+        }
+        for words in [["log", "5000"], ["water"]] {
+            let (his, hers) = (
+                try await bench.own(words[0], words.count > 1 ? words[1] : "--json"),
+                try await bench.member(words[0], words.count > 1 ? words[1] : "--json")
+            )
+            #expect(
+                hers.exitCode == his.exitCode && hers.exitCode != 0 && hers.error == his.error && hers.output.isEmpty,
+                "\(words): \(hers)\n\(his)")
+        }
+        _ = try await bench.own("session", "start")
+        for verb in ["drink", "water"] {
+            let (his, hers) = (try await bench.own(verb), try await bench.member(verb))
+            #expect(
+                hers.exitCode == 0
+                    && plain(hers.output).split(separator: "\n").first == plain(his.output).split(separator: "\n").first
+                    && hers.output.split(separator: "\n").count >= 2, "\(hers)\n\(his)")
+        }
+        let undone = try await bench.member("undo")
+        #expect(undone.exitCode == 0 && undone.output.hasPrefix("Undid: "), "\(undone)")
+        let json = try await bench.member("log", "300", "--json")
+        #expect(
+            json.exitCode == 0 && json.output.contains("\"ml\":300") && json.output.contains("\"dailyTotalMl\":"),
+            "\(json)")
+        // Status bar: one line now, and one after each change.
+        let bar = try bench.memberStarts("status", "--follow", "--format", "plain")
+        let first = try await bar.line { $0.contains(" / ") }
+        _ = try await bench.member("log", "500")
+        _ = try await bar.line { $0.contains(" / ") && $0 != first }
+        try await bar.stop()
+        // Without a service the message includes an action.
+        try await bench.service.stop()
+        for verb in ["log", "status"] {
+            let alone = try await (verb == "log" ? bench.member("log", "cup") : bench.member("status"))
+            #expect(
+                alone.exitCode == 1 && alone.output.isEmpty && alone.error.contains("it belongs to a service"),
+                "\(alone)")
+        }
+    }
+}
+
+@Suite struct ControlServerTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// An open connection; -1 if the connection is refused.
+    private static func dial(_ path: String) -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var limit = timeval(tv_sec: 5, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard isConnected == 0 else {
+            close(descriptor)
+            return -1
+        }
+        return descriptor
+    }
+
+    /// Runs `body` on a thread of its own and waits for at most 5 seconds.
+    private static func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result? {
+        let (results, result) = AsyncStream.makeStream(of: Result.self)
+        Thread.detachNewThread {
+            result.yield(body())
+            result.finish()
+        }
+        return await results.first { _ in true }
+    }
+
+    /// Sends `text`, closes the sending side, and reads until the server closes the connection.
+    private static func say(_ text: String, at path: String) -> String? {
+        let descriptor = dial(path)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        guard send(descriptor, text, text.utf8.count, Int32(MSG_NOSIGNAL)) == text.utf8.count,
+            shutdown(descriptor, Int32(SHUT_WR)) == 0
+        else { return nil }
+        var said: [UInt8] = [], buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { return count == 0 ? String(decoding: said, as: UTF8.self) : nil }
+            said += buffer.prefix(count)
+        }
+    }
+
+    /// `true` must not be accepted as 1 ml. `250.0`, as some programs write numbers, is valid.
+    @Test(
+        arguments: [
+            (#""250""#, 250), ("250", 250), ("250.0", 250), ("2.5e2", 250), ("true", nil), ("[250]", nil),
+            (#""8oz""#, nil), ("null", nil), ("250.5", nil),
+        ] as [(String, Int?)])
+    func `a control value is a string or a number`(json: String, ml: Int?) {
+        let action = try? ControlMessages.action(line: Data(#"{"do":"sip","value":\#(json)}"#.utf8))
+        #expect(action == ml.map { .sip(ml: $0) }, "\(json)")
+    }
+
+    /// A script's pipe closes its sending side before the reply arrives.
+    @Test func `a client that closes its sending side receives every reply`() async throws {
+        let path = folder.file("c")
+        let server = try ControlServer(path: path) { _ in .refused("not now") }
+        defer { server.stop() }
+        for _ in 0..<50 {
+            let said = await Self.aside { Self.say("{}\nrubbish\n", at: path) }
+            #expect(said??.split(separator: "\n").count == 2, "\(said ?? "nothing")")
+        }
+    }
+
+    /// Idle connections must not block other clients.
+    @Test func `a silent client does not block others`() async throws {
+        let path = folder.file("c")
+        let server = try ControlServer(path: path) { _ in .refused("not now") }
+        defer { server.stop() }
+        let idle = await Self.aside { (0..<100).map { _ in Self.dial(path) } } ?? []
+        defer { for descriptor in idle where descriptor >= 0 { close(descriptor) } }
+        #expect(idle.count == 100 && !idle.contains(-1))
+        for _ in 0..<3 {
+            let said = await Self.aside { Self.say("{}\n", at: path) }
+            #expect(said??.split(separator: "\n").count == 1, "\(said ?? "nothing")")
+        }
     }
 }

@@ -1,10 +1,15 @@
+import Bluetooth
+import BottleProtocol
 import Foundation
 import Gateway
 import GatewaySupport
+import HomeAssistant
+import Notifications
 import Store
 import Support
 import Testing
 import TrackerCore
+import TrackerService
 
 /// Every setting has a visible effect.
 ///
@@ -49,25 +54,20 @@ struct SettingEffect: Sendable {
     func seen(setting: (name: String, value: String)?) async throws -> String {
         let change = setting.map { ["settings", "set", $0.name, $0.value] }
         switch observation {
-        case .day(let lines):
-            return try await World().live(lines, change)
+        case .day(let lines): return try await World().live(lines, change)
         case .synced(let lines):
             let server = try await Self.server(token: "s3cret")
             let world = try World()
-            return try await world.live(
-                lines.map { $0.replacing("SERVER", with: server.address) }, change
-            )
-            // Only the host is reported, and the port differs in each run.
-            .replacing(server.address, with: "SERVER").replacing(
-                server.address.replacing("/sync", with: ""), with: "SERVER")
-        case .poll(let names):
-            return try await World().poll(names, change)
+            return try await world.live(lines.map { $0.replacing("SERVER", with: server.address) }, change)
+                // Only the host is reported, and the port differs in each run.
+                .replacing(server.address, with: "SERVER").replacing(
+                    server.address.replacing("/sync", with: ""), with: "SERVER")
+        case .poll(let names): return try await World().poll(names, change)
         case .engine(let look):
             var settings = Settings()
             if let setting { try settings.set(setting.name, to: setting.value) }
             return try look(settings)
-        case .service(let beginning):
-            return try await World().serve(until: beginning, change)
+        case .service(let beginning): return try await World().serve(until: beginning, change)
         }
     }
 
@@ -81,38 +81,30 @@ struct SettingEffect: Sendable {
 
 /// An empty home.
 private struct World {
-    let folder: TemporaryFolder
+    private let home: Home
+    private var folder: TemporaryFolder { home.folder }
 
     init() throws {
-        folder = try TemporaryFolder()
-        try Data("s3cret\n".utf8).write(to: folder.url("token"))
-        let record =
-            """
+        home = try Home(["WATERH_ZONE": ""])
+        try folder.write("s3cret\n", to: "token")
+        let record = """
             <Record type="HKQuantityTypeIdentifierDietaryWater" sourceName="Some App" unit="mL" \
             startDate="2026-06-15 08:00:00 +0200" value="250"/>
             """
-        try Data("<HealthData>\(record)</HealthData>".utf8).write(to: folder.url("health.xml"))
-    }
-
-    private var environment: [String: String] {
-        [
-            "WATERH_STORE": folder.file("w.sqlite"), "WATERH_ZONE": "", "WATERH_LINK": "", "WATERH_BOTTLE": "",
-            "HOME": folder.path, "XDG_CONFIG_HOME": folder.file("config"), "XDG_STATE_HOME": folder.file("state"),
-            "DBUS_SESSION_BUS_ADDRESS": "",
-        ]
+        try folder.write("<HealthData>\(record)</HealthData>", to: "health.xml")
     }
 
     @discardableResult
     private func tracker(_ words: [String], in zone: [String: String] = [:]) async throws -> String {
-        let result = try await Program("waterh-tracker").run(words, environment: environment.merging(zone) { $1 })
+        let result = try await Program.tracker.run(words, environment: home.with(zone).environment)
         return "\(result.output)\(result.error)exit \(result.exitCode)\n"
     }
 
     func live(_ lines: [String], _ change: [String]?) async throws -> String {
         var seen = ""
-        var story = lines
-        if !story.contains(where: { $0.hasSuffix("*") }) { story.insert("05:00 *", at: 0) }
-        for line in story {
+        var steps = lines
+        if !steps.contains(where: { $0.hasSuffix("*") }) { steps.insert("05:00 *", at: 0) }
+        for line in steps {
             let words = line.replacing("FOLDER", with: folder.path).split(separator: " ").map(String.init)
             let now = ["--now", "2026-06-15T\(words[0])"]
             switch words[1] {
@@ -123,8 +115,7 @@ private struct World {
             case "files":
                 let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
                 seen += files.filter { !$0.contains("sqlite") }.sorted().joined(separator: "\n")
-            default:
-                seen += try await tracker(words.dropFirst() + now, in: ["TZ": "Europe/Berlin"])
+            default: seen += try await tracker(words.dropFirst() + now, in: ["TZ": "Europe/Berlin"])
             }
         }
         return seen.replacing(folder.path, with: "~")
@@ -139,10 +130,9 @@ private struct World {
             Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000) - 60_000).description,
         ])
         try await pair.sip(300)
-        let result = try await Program("waterh-gateway").run(
-            ["poll", "--link", pair.socket, "--json", "--keep"], environment: environment)
-        let report = try #require(
-            try JSONSerialization.jsonObject(with: Data(result.outputBytes)) as? [String: Any], "\(result.error)")
+        let result = try await Program.gateway.run(
+            "poll --link \(pair.socket) --json --keep", environment: home.environment)
+        let report = try result.object()
         return names.map { name in
             let value = name.split(separator: ".").reduce(report as Any?) { ($0 as? [String: Any])?[String($1)] }
             // The bottle's clock is off by hours or correct. Differences of a second are due to the machine.
@@ -157,15 +147,195 @@ private struct World {
     func serve(until beginning: String, _ change: [String]?) async throws -> String {
         let pair = try await Pair()
         if let change { try await tracker(change) }
-        let hour = Int(Date().timeIntervalSince1970) / 3600 % 24
-        let east = (2 - hour + 36) % 24 - 12
-        let service = try Program("waterh-gateway").start(
-            ["run", "--verbose", "--link", pair.socket, "--zone", "Etc/GMT\(east > 0 ? "-" : "+")\(abs(east))"],
-            environment: environment)
+        let service = try Program.gateway.start(
+            "run --verbose --link \(pair.socket) --zone \(DueNow.zone(at: 2))", environment: home.environment)
         defer { service.send(signal: SIGTERM) }
         let line = await event(within: 30) { service.error.split(separator: "\n").first { $0.contains(beginning) } }
         // Without the time and the ids, which differ in each run.
         let words = try #require(line?.range(of: beginning).flatMap { line?[$0.lowerBound...] }, "\(service.error)")
         return String(words.prefix { $0 != "[" })
+    }
+}
+
+/// The observation for each setting, keyed by name.
+enum SettingEffects {
+    private static let noon = ["12:00 log 600", "12:01 status"]
+    private static let adaptive = "05:01 settings set reminders.engine adaptive"
+    private static let session = [
+        "20:00 setup --yes", "20:00 session start", "20:10 drink", "20:20 drink", "20:30 water", "20:31 status",
+    ]
+
+    private static func day(_ value: String, _ lines: [String]) -> SettingEffect {
+        SettingEffect(value: value, observation: .day(lines))
+    }
+    private static func poll(_ value: String, _ names: String...) -> SettingEffect {
+        SettingEffect(value: value, observation: .poll(names))
+    }
+    private static func engine(_ value: String, _ look: @escaping @Sendable (Settings) throws -> String)
+        -> SettingEffect
+    { SettingEffect(value: value, observation: .engine(look)) }
+
+    /// The commands that a poll writes to a bottle.
+    private static func writes(_ settings: Settings) throws -> String {
+        var bottle = ScriptedBottle(records: [drink])
+        bottle.snapshot = [2, 2, 87] + [7, 3, 0x1A, 2, 2, 22, 30, 0] + [3, 5, 0x07, 0xD0]
+        var rig = EngineRig(
+            options: PollOptions(settings: settings.bottle, zone: .utc, goalMl: settings.goalMl), peer: bottle,
+            start: after)
+        try rig.run()
+        return rig.requests.compactMap {
+            if case .write(_, let value, _) = $0 { HostCommand(decoding: value).meaning } else { nil }
+        }.joined(separator: ", ")
+    }
+
+    /// The connection parameters for a broker.
+    private static func broker(
+        _ value: String, _ before: @escaping @Sendable (inout Settings) throws -> Void = { _ in }
+    ) -> SettingEffect {
+        engine(value) { settings in
+            var settings = settings
+            try settings.set("mqtt.url", to: "mqtts://h")
+            try before(&settings)
+            return try MQTTPlan(settings.service).map { "\($0)" } ?? "no broker"
+        }
+    }
+
+    /// The connection parameters for a phone channel.
+    private static func pocket(
+        _ service: NotificationChannel, _ value: String, _ before: [(name: String, text: String)]
+    ) -> SettingEffect {
+        engine(value) { settings in
+            var settings = settings
+            try settings.set(before)
+            do { return try NotificationTarget(service, settings.service).map { "\($0)" } ?? "nobody" } catch {
+                return "\(error)"
+            }
+        }
+    }
+
+    static let table: [String: SettingEffect] = [
+        "day.boundaryHour": day("0", ["02:00 log 200", "12:00 status"]), "day.zone": day("Asia/Tokyo", noon),
+        "hydration.goalMl": day("3000", noon), "hydration.glassMl": day("300", noon),
+        "hydration.cupMl": day("330", ["12:00 log cup"]), "hydration.quickAddMl": day("111,222", ["12:00 log quick2"]),
+        "hydration.units": day("oz", noon), "hydration.countSessionWater": day("true", session),
+        "schedule.wake": day("09:00", noon), "schedule.sleep": day("20:00", noon),
+        "schedule.interval.wake": day("11:00", ["10:00 status"]),
+        "schedule.interval.sleep": day("18:00", ["19:00 status"]),
+        "schedule.adaptive.start": day("11", [adaptive, "09:30 check --show"]),
+        "schedule.adaptive.end": day("18", [adaptive, "17:30 check --show", "19:30 check --show"]),
+        "reminders.enabled": day("false", ["12:00 check --show"]),
+        "reminders.engine": day("interval", ["12:00 check --show"]),
+        "reminders.dailyLimit": day(
+            "false", ["05:01 settings set reminders.maxPerDay 1", "07:20 check --show", "12:00 check --show"]),
+        "reminders.maxPerDay": day("1", ["07:20 check --show", "12:00 check --show"]),
+        "reminders.backOnTrack": day("true", ["12:00 check --show", "12:01 log 1500", "12:02 check --show"]),
+        "reminders.minDeficitMl": day("500", ["07:20 check --show"]), "pace.mode": day("wholeHours", ["07:59 status"]),
+        "pace.thresholdPercent": day("1", ["07:30 status --json"]),
+        "pace.testMode": day("true", ["08:30 status --json"]),
+        "adaptive.intervalHours": day("4", [adaptive, "09:30 check --show"]),
+        "notify.desktop": day("false", ["12:00 check --doctor"]),
+        "notify.sound": day("false", ["12:00 check --show --json"]),
+        "notify.timeSensitiveCritical": day("false", ["12:00 check --show --json"]),
+
+        "bottle.alias": poll("kitchen", "bottle"), "bottle.timeZone": poll("Asia/Tokyo", "clockDriftSeconds"),
+        "bottle.recordDialect": poll("strict", "state.dailyTotalMl"),
+        "bottle.amountWidth": poll("u8", "state.dailyTotalMl"),
+        "bottle.scanTimeoutS": engine("30") { try "\(air($0).requests.count { $0 == .startScan }) scans" },
+        "bottle.connectTimeoutS": engine("7") { settings in
+            try air(settings, isSilent: false).requests.compactMap {
+                if case .connect(_, let limit) = $0 { "\(limit)" } else { nil }
+            }.joined()
+        },
+        "bottle.readDelayS": engine("2") { settings in
+            let bottle = ScriptedBottle(.draft, records: [drink], properties: [.read])
+            var rig = EngineRig(options: PollOptions(settings: settings.bottle, zone: .utc), peer: bottle, start: after)
+            return try "\(rig.run().duration)"
+        },
+        "bottle.hold": engine("always") { settings in
+            let now = MonotonicInstant(nanoseconds: 0)
+            return HoldRequest(settings.bottle.hold, onlookers: nil, rhythm: .every(seconds: 600), now: now).map {
+                "\($0)"
+            } ?? "let go"
+        }, "bottle.pollWhenIdle": SettingEffect(value: "false", observation: .service("Next poll")),
+        "bottle.maxRecordAgeDays": engine("1") { settings in
+            var options = PollOptions(settings: settings.bottle, zone: .utc)
+            options.isClockSynchronised = true
+            var rig = EngineRig(
+                options: options, peer: ScriptedBottle(records: [drink]), start: after.advanced(seconds: 3 * 86_400))
+            return try "\(rig.run().suspect) suspect"
+        },
+
+        "bottle.mode": engine("share") { try writes($0) },
+        "bottle.trustClock": engine("true") { settings in
+            let options = PollOptions(settings: settings.bottle, zone: .utc)
+            var rig = EngineRig(
+                options: options, peer: ScriptedBottle(records: [drink]), start: after.advanced(seconds: 400 * 86_400))
+            let report = try rig.run()
+            return "\(report.suspect) suspect, \(report.acknowledged) acknowledged"
+        },
+        "bottle.light": engine("true") { settings in
+            let noon = Tracker.evaluate(
+                TrackerFacts(settings: settings, zone: .utc, drinks: []), now: Instant(seconds: 1_770_037_200))
+            return noon.light(by: settings.bottle).rawValue
+        }, "bottle.showGoal": engine("true") { try writes($0) },
+
+        "waterline.waterEveryNDrinks": day("3", session), "waterline.timeReminders": day("false", session),
+        "waterline.intervalMinutes": day("45", session), "waterline.warningThreshold": day("1", session),
+        "waterline.defaultWaterOz": day("12", session), "waterline.units": day("ml", session),
+        "waterline.discreet": day("false", session + ["21:30 check --show"]),
+        "waterline.shared": engine("true") { settings in "\(settings.isWaterlineShared)" },
+        "waterline.defaultPreset": day(
+            "Double", ["20:00 setup --yes", "20:01 *", "20:02 session start", "20:03 drink"]),
+        "waterline.bottleWater": poll("off", "state.waterline.waters"),
+        "week.firstDay": day("sunday", ["12:00 history"]),
+        "health.enabled": day("true", ["12:00 log 200", "12:01 files"]),
+        "health.excludedSources": day("Some App", ["12:00 import FOLDER/health.xml"]),
+        "health.inbox": day("/nowhere/phone", ["12:00 check --show"]),
+        "sync.url": day("http://127.0.0.1:9/sync", ["20:00 session start", "20:01 check"]),
+        "sync.token": SettingEffect(
+            value: "s3cret",
+            observation: .synced(["05:01 settings set sync.url SERVER", "20:00 session start", "20:01 check"])),
+        "sync.tokenFile": day(
+            "/nowhere/token",
+            ["05:01 settings set sync.url http://127.0.0.1:9/sync", "20:00 session start", "20:01 check"]),
+
+        "http.listen": day("127.0.0.1:9000", ["12:00 check --doctor"]),
+        "http.publicUrl": pocket(.ntfy, "https://shelf.example", [("ntfy.url", "https://ntfy.example/a")]),
+        "mqtt.url": engine("mqtt://localhost") { try MQTTPlan($0.service).map { "\($0)" } ?? "no broker" },
+        "mqtt.prefix": broker("home/water"), "mqtt.commands": broker("true"), "mqtt.user": broker("me"),
+        "mqtt.password": broker("s3cret") { try $0.set("mqtt.user", to: "me") },
+        "mqtt.passwordFile": SettingEffect(
+            value: "/nowhere/password",
+            observation: .engine { settings in
+                var settings = settings
+                try settings.set([("mqtt.url", "mqtt://h"), ("mqtt.user", "me")])
+                do { return "\(try MQTTPlan(settings.service).map { "\($0)" } ?? "")" } catch { return "\(error)" }
+            }), "mqtt.caFile": broker("/etc/ca.pem"), "mqtt.certificateFile": broker("/etc/me.pem"),
+        "mqtt.keyFile": broker("/etc/me.key"), "mqtt.discovery": broker("false"),
+        "mqtt.discoveryPrefix": broker("home"), "ntfy.url": pocket(.ntfy, "https://ntfy.example/a", []),
+        "ntfy.token": pocket(.ntfy, "tk_a", [("ntfy.url", "https://ntfy.example/a")]),
+        "ntfy.tokenFile": pocket(.ntfy, "/nowhere/token", [("ntfy.url", "https://ntfy.example/a")]),
+        "ntfy.caFile": pocket(.ntfy, "/etc/ca.pem", [("ntfy.url", "https://ntfy.example/a")]),
+        "webhook.url": pocket(.webhook, "https://hook.example", []),
+        "webhook.secret": pocket(.webhook, "whsec_abcd", [("webhook.url", "https://hook.example")]),
+        "webhook.secretFile": pocket(.webhook, "/nowhere/secret", [("webhook.url", "https://hook.example")]),
+        "webhook.caFile": pocket(.webhook, "/etc/ca.pem", [("webhook.url", "https://hook.example")]),
+    ]
+
+    /// A drink of 2026-02-02 at 22:21:15, and a time after it.
+    private static let drink: [UInt8] = [0x1A, 0x02, 0x02, 0x16, 0x15, 0x0F, 0x00, 0x10, 0x00, 0x00, 0x01, 0x61, 0x00]
+    private static let after = Instant(seconds: 1_770_071_400)
+
+    /// A poll over the radio.
+    private static func air(_ settings: Settings, isSilent: Bool = true) throws -> EngineRig<ScriptedBottle> {
+        var bottle = ScriptedBottle(records: [drink])
+        bottle.isSilent = isSilent
+        bottle.advertisement = Advertisement(
+            peer: PeerID("A4:C1:38:01:02:03"), address: BluetoothAddress("A4:C1:38:01:02:03"), name: "WaterH-Boost-24oz"
+        )
+        var rig = EngineRig(
+            options: PollOptions(settings: settings.bottle, zone: .utc), peer: bottle, start: after, hasRadio: true)
+        try rig.run()
+        return rig
     }
 }

@@ -22,34 +22,30 @@ import TrackerCore
             let folder = "/proc/\(process)/fd"
             descriptors = try files.contentsOfDirectory(atPath: folder).compactMap {
                 try? files.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
-            }
-            .filter { $0.hasPrefix(path) }.map { String($0.dropFirst(path.count)) }.sorted()
+            }.filter { $0.hasPrefix(path) }.map { String($0.dropFirst(path.count)) }.sorted()
         }
     }
 
     @Test func `the service keeps its lock while other programs run`() async throws {
         let pair = try await Pair()
         try await pair.sip(120)
-        let config = pair.folder.url("waterh.toml")
-        try Data("link = \"\(pair.socket)\"\nstore = \"\(pair.store)\"\n".utf8).write(to: config)
-        let service = try Program("waterh-gateway").start(["run", "--config", config.path])
-        #expect(await event(within: 20) { service.error.contains("1 received: 1 new") ? true : nil } == true)
+        let service = try pair.serve()
+        await service.says("1 received: 1 new")
         // One writer, at most 5 readers (`Configuration.maximumReaderCount` of GRDB), the connection of `changeMark`,
         // and one for a long read. More rounds than that, so that a descriptor that stays open exceeds the limit.
-        let (connections, rounds) = (8, 12)
+        let (connections, rounds) = (8, 9)
         for round in 0..<rounds {
             try await pair.sip(130 + round)
             service.send(signal: SIGHUP)
             #expect(
-                await event(within: 20) {
-                    service.error.components(separatedBy: "1 received: 1 new").count == round + 3 ? true : nil
-                } == true)
+                await eventually(within: 20) {
+                    service.error.components(separatedBy: "1 received: 1 new").count == round + 3
+                })
             for verb in ["status", "log 5", "check --doctor", "export"] {
-                let visit = try await Program("waterh-tracker").run(
+                try await Program.tracker.succeed(
                     verb.split(separator: " ").map(String.init) + ["--store", pair.store])
-                #expect(visit.exitCode == 0, "\(visit.error)")
             }
-            _ = try await Program("waterh-gateway").run(["doctor", "--store", pair.store, "--link", pair.socket])
+            _ = try await Program.gateway.run("doctor --store \(pair.store) --link \(pair.socket)")
             let holding = try Holding(service.processIdentifier, pair.store)
             #expect(holding.locks >= 1, "round \(round): the service lost its lock")
             let count = Dictionary(grouping: holding.descriptors, by: \.self).mapValues(\.count)
@@ -57,16 +53,17 @@ import TrackerCore
             #expect(count.values.allSatisfy { $0 <= connections }, "round \(round): \(count)")
         }
         // After SIGKILL the remaining log is complete.
-        try await service.stop(SIGKILL, limit: 60)
+        try await service.kill()
         #expect(
-            try TrackerStore(path: pair.store).allDrinks().map(\.ml).sorted()
-                == Array(repeating: 5, count: rounds) + [120] + (130..<130 + rounds))
+            try TrackerStore(path: pair.store).allDrinks().map(\.ml).sorted() == Array(repeating: 5, count: rounds) + [
+                120
+            ] + (130..<130 + rounds))
     }
 
     @Test(arguments: 1...4) func `six programs that start at once create one store`(round: Int) async throws {
         let folder = try TemporaryFolder()
         let store = folder.file("deep/down/waterh.sqlite")
-        let runs = try (1...6).map { try Program("waterh-tracker").start(["log", "\($0)", "--store", store]) }
+        let runs = try (1...6).map { try Program.tracker.start(["log", "\($0)", "--store", store]) }
         for run in runs {
             let result = try await run.finish()
             #expect(result.exitCode == 0, "\(result.error)")
@@ -84,8 +81,8 @@ import TrackerCore
         print("shared store: WATERH_SHARED_SEED=\(seed)")
         var random = SeededGenerator(seed: seed)
         let pair = try await Pair()
-        let tracker = Program("waterh-tracker")
-        let gateway = Program("waterh-gateway")
+        let tracker = Program.tracker
+        let gateway = Program.gateway
         let service = ["run", "--link", pair.socket, "--store", pair.store]
         /// Starts the service and waits until it handles signals (from /proc). Before that, each signal ends it.
         func start() async throws -> RunningProgram {
@@ -125,10 +122,10 @@ import TrackerCore
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<4:
                 others.append((try tracker.start(["log", "\(1000 + number)", "--store", pair.store]), 1000 + number))
-            case 4: others.append((try tracker.start(["status", "--store", pair.store]), nil))
-            case 5: others.append((try tracker.start(["check", "--doctor", "--store", pair.store]), nil))
-            case 6: others.append((try gateway.start(["poll", "--link", pair.socket, "--store", pair.store]), nil))
-            case 7: others.append((try gateway.start(["doctor", "--link", pair.socket, "--store", pair.store]), nil))
+            case 4: others.append((try tracker.start("status --store \(pair.store)"), nil))
+            case 5: others.append((try tracker.start("check --doctor --store \(pair.store)"), nil))
+            case 6: others.append((try gateway.start("poll --link \(pair.socket) --store \(pair.store)"), nil))
+            case 7: others.append((try gateway.start("doctor --link \(pair.socket) --store \(pair.store)"), nil))
             default:
                 // Unique amounts below those of the tracker.
                 sips += 1
@@ -139,14 +136,14 @@ import TrackerCore
                 other.program.send(signal: SIGKILL)
             }
             if Int.random(in: 0..<12, using: &random) == 0 {
-                try await running.stop(SIGKILL, limit: 60)
+                try await running.kill()
                 running = try await start()
                 services += 1
             }
             while others.count > 4 { try await reap(others.removeFirst()) }
         }
         for other in others { try await reap(other) }
-        #expect(try await running.stop(limit: 30).exitCode == 0)
+        try await running.stop()
 
         // Reads the rest of the bottle's records.
         for _ in 0..<5 where try await pair.poll().object["received"] as? Int != 0 {}
@@ -162,7 +159,115 @@ import TrackerCore
             """
             shared store: \(number) steps, \(sips) sips, \(done.count) logs done, \(killed) others and \
             \(services - 1) services killed
-            """
+            """)
+    }
+}
+
+/// A store file with a mount of its own, as a container's volume of one file. Two programs that open it under different
+/// names would overwrite each other's commits.
+@Suite struct StoreOfTwoNamesTests {
+    @Test(.enabled(if: MountNamespace.words != nil, "no mounts of our own on this machine"))
+    func `a bind-mounted store file is read-only`() async throws {
+        let folder = try TemporaryFolder()
+        let (store, other) = (folder.url("here/w.sqlite").path, folder.url("there is/w.sqlite").path)
+        let tracker = Program.tracker
+        try await tracker.succeed("log 100 --store \(store)")
+        let words = try #require(MountNamespace.words)
+        func mounted(_ arguments: [String]) async throws -> Program.Result {
+            try await #require(Program(system: "unshare")).run(
+                words + [
+                    "sh", "-c",
+                    "mkdir -p \"${1%/*}\" && : >>\"$1\" && mount --bind \"$0\" \"$1\" && shift && exec \"$@\"", store,
+                    other, tracker.path,
+                ] + arguments)
+        }
+        let refused = try await mounted(["log", "200", "--store", other])
+        #expect(
+            refused.exitCode == 1 && refused.error.contains("is mounted without its directory")
+                && refused.error.contains("Mount its directory"), "\(refused)")
+        let looked = try await mounted(["status", "--store", other])
+        #expect(looked.exitCode == 0 && looked.output.contains("100 ml"), "\(looked)")
+        // The name without a mount accepts writes, and so does a file in a mounted folder.
+        #expect(try await mounted(["log", "300", "--store", store]).exitCode == 0)
+        #expect(try await tracker.run("status --store \(store)").output.contains("400 ml"))
+    }
+}
+
+/// Disks with errors, or full ones, during a command (`Tests/System/README.md`). A command that exits with 0 has stored
+/// its data. A command that fails has changed nothing.
+@Suite struct DiskFaultTests {
+    @Test(arguments: [
+        // An error while a new store gets its log must be reported.
+        ["log-new", "--faults", "eio", "--first", "10"],
+        // A restore that cannot be committed must leave no copy of the store on the full disk.
+        ["restore", "--faults", "full", "--some", "12"], ["log", "edit", "--faults", "eio,full", "--some", "10"],
+        ["poll", "--faults", "full,kill", "--some", "8"],
+    ])
+    func `disk errors leave successful changes stored and failed ones undone`(arguments: [String]) async throws {
+        let python = try #require(Program(system: "python3"))
+        let result = try await python.run(
+            [Program.repository + "/Tests/System/disk_faults.py", Program.products] + arguments,
+            environment: ["PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "utf-8"],
+            limit: 300)
+        #expect(
+            result.exitCode == 0 && result.output.contains("disk faults: 0 bad of "), "\(result.output) \(result.error)"
         )
+    }
+}
+
+@Suite(.serialized) struct KillTests {
+    /// SIGKILL for the gateway at random times in many polls, against an emulator with `--store`, with a drink before
+    /// each poll. Every drink is in the store exactly once. `WATERH_KILL_SEED=n` repeats the times as far as the
+    /// machine allows.
+    @Test(.timeLimit(.minutes(5)), arguments: [("retail", 80), ("draft", 20)])
+    func `every drink is stored once when the gateway is killed`(_ profile: String, polls: Int) async throws {
+        let seed =
+            ProcessInfo.processInfo.environment["WATERH_KILL_SEED"].flatMap(UInt64.init)
+            ?? UInt64.random(in: 0..<1_000_000)
+        print("kill test (\(profile)): WATERH_KILL_SEED=\(seed)")
+        var random = SeededGenerator(seed: seed)
+        let folder = try TemporaryFolder()
+        let pair = try await Pair(["--profile", profile, "--store", folder.url("bottle.json").path])
+        let killer = try #require(Program(system: "timeout"), "coreutils' timeout is needed")
+        // Measures the duration of a poll, so that the kills cover all of it under changing load.
+        try await pair.sip(1)
+        let clock = ContinuousClock()
+        var whole = try await clock.measure { _ = try await pair.poll() }
+        var killed = 0
+        for round in 0..<polls {
+            try await pair.sip(2 + round)
+            let after = whole * Double.random(in: 0.05...1.1, using: &random)
+            let seconds = String(
+                format: "%.4f", Double(after.components.attoseconds) / 1e18 + Double(after.components.seconds))
+            let begun = clock.now
+            let result = try await killer.run(["-s", "KILL", seconds, Program.gateway.path] + pair.pollArguments)
+            if result.exitCode != 0 { killed += 1 }
+            whole = result.exitCode == 0 ? clock.now - begun : whole * 1.01
+        }
+        var last = try await pair.poll()
+        for _ in 0..<5 where last.object["complete"] as? Bool != true || last.object["received"] as? Int != 0 {
+            last = try await pair.poll()
+        }
+        #expect(last.exitCode == 0)
+        #expect(last.object["received"] as? Int == 0, "the bottle is empty")
+        let drinks = try TrackerStore(path: pair.store).drinks(
+            from: Instant(seconds: 0), through: Instant(seconds: 4_000_000_000))
+        #expect(drinks.map(\.ml).sorted() == Array(1...(polls + 1)))
+        print("kill test (\(profile)): \(killed) of \(polls) polls killed, \(drinks.count) drinks, each once")
+        #expect(killed > polls / 10, "the kills struck nothing")
+    }
+
+    /// A service that is stopped while it starts must not open its sockets after it has closed them.
+    @Test(.timeLimit(.minutes(5))) func `a service stopped during its start ends`() async throws {
+        let pair = try await Pair(["--profile", "retail"])
+        let killer = try #require(Program(system: "timeout"), "coreutils' timeout is needed")
+        for round in 0..<15 {
+            let seconds = String(format: "%.3f", 0.02 + 0.02 * Double(round))
+            let result = try await killer.run(
+                ["--preserve-status", "-s", "TERM", "-k", "20", seconds, Program.gateway.path, "run"]
+                    + pair.pollArguments.dropFirst().filter { $0 != "--json" })
+            // Before the program handles signals, a signal ends it with the default action.
+            #expect(result.exitCode != 137 && result.exitCode != 9, "after \(seconds) s: \(result.error)")
+        }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Support
 import Testing
+import TrackerCore
 
 /// `waterh-tracker` for a new user: the built command, its complete output and its exit codes.
 @Suite struct TrackerCommandTests {
@@ -11,18 +12,18 @@ import Testing
     @Test func `the documented tour gives the documented output`() async throws {
         let file = Self.folder + "/tracker-tour.txt"
         let written = try String(contentsOfFile: file, encoding: .utf8)
-        let scratch = try TemporaryFolder()
+        let home = try Home(["TZ": "Asia/Tokyo"])
         try FileManager.default.copyItem(
-            atPath: Self.folder + "/demo-month.csv", toPath: scratch.path + "/demo-month.csv")
+            atPath: Self.folder + "/demo-month.csv", toPath: home.folder.file("demo-month.csv"))
         var lived = ""
         for line in written.split(separator: "\n", omittingEmptySubsequences: false) where line.hasPrefix("$ ") {
             let command = String(line.dropFirst(2))
-            let result = try await shell(command, in: scratch)
+            let result = try await home.shell(command)
             lived += "$ \(command)\n" + result.output + result.error
             if result.exitCode != 0 { lived += "(exit code \(result.exitCode))\n" }
             lived += "\n"
         }
-        lived = steady(lived, scratch)
+        lived = steady(lived, home.folder)
         if ProcessInfo.processInfo.environment["WATERH_UPDATE_TOUR"] != nil {
             try lived.write(toFile: file, atomically: true, encoding: .utf8)
             return
@@ -31,54 +32,40 @@ import Testing
         #expect(steps(written).count == steps(lived).count)
     }
 
+    /// Golden files have the exit codes of other wrong uses.
     @Test(arguments: [
-        ("log", 2), ("log abc", 2), ("log 0", 3), ("log 2001", 3), ("log -- -5", 3),
-        ("log 250 --at 2099-01-01T00:00", 3),
-        ("log 250 --at never", 2), ("status --now yesterday", 2), ("status --zone Mars/Olympus", 2),
-        ("status --format xml", 2),
-        ("nonsense", 2), ("undo", 3), ("edit d9 --ml 5", 3), ("edit d9", 2), ("delete d9", 3), ("drink", 3),
-        ("water", 3),
-        ("session end --yes", 3), ("session show", 3), ("session show nope", 3), ("preset delete Beer", 3),
-        ("preset add X --estimate 0.05", 3), ("preset add X --estimate nan", 3), ("preset add '' ", 3),
-        ("preset add X --abv 101", 3),
-        ("settings set pace.thresholdPercent 0", 3), ("settings set pace.thresholdPercent", 2),
-        ("settings get nothing", 2),
-        ("settings get --bottle nobody", 3), ("settings set --bottle nobody bottle.readDelayS 1", 3),
-        ("settings set schedule.wake 12:00", 3), ("settings set day.zone Mars/Olympus", 3),
-        ("import no-such-file.xml", 1),
-        ("history --day 2026-02-30", 2), ("history --month 2026-13", 2), ("history --day today --month 2026-01", 2),
-        ("token revoke abc", 3), ("token revoke", 2), ("purge", 3), ("export --output no-such-folder/x.csv", 1),
-        ("export --format pdf", 2), ("--help", 0), ("session list --limit 0", 2), ("water --oz 0", 3),
+        ("log 2001", 3), ("log -- -5", 3), ("log 250 --at 2099-01-01T00:00", 3), ("undo", 3), ("drink", 3),
+        ("water", 3), ("session show", 3), ("session list --limit 0", 2), ("preset delete Beer", 3),
+        ("preset add X --estimate 0.05", 3), ("preset add X --estimate nan", 3), ("preset add X --abv 101", 3),
+        ("settings set pace.thresholdPercent 0", 3), ("settings get --bottle nobody", 3),
+        ("settings set --bottle nobody bottle.readDelayS 1", 3), ("settings set schedule.wake 12:00", 3),
+        ("settings set day.zone Mars/Olympus", 3), ("history --day 2026-02-30", 2), ("token revoke", 2),
+        ("export --output no-such-folder/x.csv", 1), ("water --oz 0", 3),
     ])
-    func `wrong use and refusals have their exit codes`(arguments: String, code: Int32) async throws {
-        let scratch = try TemporaryFolder()
-        let result = try await shell("waterh-tracker " + arguments, in: scratch)
-        #expect(result.exitCode == code, "\(arguments): \(result.error)")
-        if code != 0 { #expect(result.output.isEmpty && !result.error.isEmpty) }
+    func `wrong use and refusals have their exit codes`(line: String, code: Int32) async throws {
+        let result = try await Home().tracker(line)
+        #expect(result.exitCode == code && result.output.isEmpty && !result.error.isEmpty, "\(result.error)")
     }
 
     @Test(arguments: [
         ("cut.xml", "<?xml version=\"1.0\"?><HealthData><Record type=\"HKQuantityTypeIdentifierDietaryWater\" uni"),
-        ("doubled.xml", "<HealthData></HealthData><HealthData></HealthData>"), ("other.xml", "<html></html>"),
-        ("other.txt", "Dear diary"), ("empty.csv", ""),
-        ("cut.json", "[{\"startDate\": \"2026-01-01T00:00:00Z\", \"value_ml\": 1}"),
         (
             "cut.csv",
             "startDate,endDate,value_ml,uuid\n2026-11-20 10:00:00 +0100,2026-11-20 10:00:00 +0100,200,a\n2026-11-20 11:"
         ),
     ])
     func `an invalid import changes nothing`(name: String, text: String) async throws {
-        let scratch = try TemporaryFolder()
-        try Data(text.utf8).write(to: scratch.url(name))
-        let result = try await shell("waterh-tracker import \(name)", in: scratch)
+        let home = try Home(["TZ": "Asia/Tokyo"])
+        try home.folder.write(text, to: name)
+        let result = try await home.tracker("import \(name)")
         #expect(result.exitCode == 4 && result.error.contains("Nothing was imported"), "\(result.error)")
         #expect(
-            try await shell("waterh-tracker export --format csv", in: scratch).output
+            try await home.tracker("export --format csv").output
                 == "startDate,endDate,value_ml,uuid,original,bottle,wall,raw\n")
     }
 
     @Test func `imports convert units and keep instants in the repeated hour`() async throws {
-        let scratch = try TemporaryFolder()
+        let home = try Home(["TZ": "Asia/Tokyo"])
         func record(_ unit: String, _ value: String, _ minute: Int) -> String {
             """
             <Record type=\"HKQuantityTypeIdentifierDietaryWater\" sourceName=\"Other\" unit=\"\(unit)\" \
@@ -88,68 +75,31 @@ import Testing
         let file =
             "<HealthData>" + record("L", "0.25", 1) + record("fl_oz_us", "8", 2) + record("cup_us", "1", 3)
             + record("mL", "99.5", 4) + "</HealthData>"
-        try Data(file.utf8).write(to: scratch.url("units.xml"))
-        #expect(try await shell("waterh-tracker import units.xml", in: scratch).output.hasPrefix("Added 4 drinks"))
-        let amounts = try await shell("waterh-tracker export --format csv", in: scratch).lines.dropFirst().map {
+        try home.folder.write(file, to: "units.xml")
+        #expect(try await home.tracker("import units.xml").output.hasPrefix("Added 4 drinks"))
+        let amounts = try await home.tracker("export --format csv").lines.dropFirst().map {
             $0.split(separator: ",")[2]
         }
         #expect(amounts == ["250", "237", "237", "100"])
         for at in ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"] {
-            _ = try await shell("waterh-tracker log 100 --at \(at) --now 2026-10-26T12:00", in: scratch)
+            _ = try await home.tracker("log 100 --at \(at) --now 2026-10-26T12:00")
         }
-        let xml = try await shell("waterh-tracker export | tee night.xml", in: scratch).output
+        let xml = try await home.shell("waterh-tracker export | tee night.xml").output
         #expect(
             xml.contains("startDate=\"2026-10-25 02:30:00 +0200\"")
                 && xml.contains("startDate=\"2026-10-25 02:30:00 +0100\""))
-        _ = try await shell("waterh-tracker import night.xml --store other.sqlite", in: scratch)
-        #expect(try await shell("waterh-tracker export --store other.sqlite", in: scratch).output == xml)
-    }
-
-    @Test func `JSON output is one object with stable keys`() async throws {
-        let scratch = try TemporaryFolder()
-        let status = try await shell("waterh-tracker status --json --now 2026-06-15T14:00", in: scratch).output
-        let object = try #require(try JSONSerialization.jsonObject(with: Data(status.utf8)) as? [String: Any])
-        let keys = [
-            "dailyTotalMl", "dailyGoalMl", "lastDrinkTime", "urgency", "deficitMl", "timestamp", "shouldNotify",
-            "notificationType",
-            "paceBalanceMl", "displayUrgency", "expectedMl", "progress", "percent", "isGoalAchieved", "statusText",
-            "dayKey", "schema",
-            "state", "isAlerting", "timeUntilNext", "phase", "waterline", "sync",
-        ]
-        #expect(keys.allSatisfy { object[$0] != nil })
-        #expect(object["deficitMl"] as? Int == 1167 && object["urgency"] as? Int == 2, "B9 check 1")
-        for verb in [
-            "log 250", "history", "history --month 2026-06", "history --day today", "streak", "session start", "drink",
-            "water",
-            "session show", "session end --yes", "session list", "preset list", "settings get",
-            "settings set week.firstDay sunday",
-            "setup", "token", "token list", "check", "check --doctor", "undo", "reset-today", "purge --yes",
-        ] {
-            let result = try await shell("waterh-tracker \(verb) --json --now 2026-06-15T15:00", in: scratch)
-            #expect(result.exitCode == 0 && result.lines.count == 1, "\(verb): \(result.error)")
-            #expect((try? JSONSerialization.jsonObject(with: Data(result.output.utf8))) is [String: Any], "\(verb)")
-        }
-    }
-
-    @Test func `shell completion exists`() async throws {
-        let scratch = try TemporaryFolder()
-        for shellName in ["bash", "zsh", "fish"] {
-            let result = try await shell("waterh-tracker --generate-completion-script \(shellName)", in: scratch)
-            #expect(result.exitCode == 0 && result.output.contains("reset-today"))
-        }
+        _ = try await home.tracker("import night.xml --store other.sqlite")
+        #expect(try await home.tracker("export --store other.sqlite").output == xml)
     }
 
     /// SIGKILL while processes log drinks one after another: each confirmed log entry is stored once.
     @Test func `killed loggers lose no drink`() async throws {
-        let scratch = try TemporaryFolder()
+        let home = try Home(["TZ": "Asia/Tokyo"])
         var random = SeededGenerator(seed: 7)
         var done: Set<Int> = []
         for number in 1...25 {
-            let running = try Program("waterh-tracker").start(
-                [
-                    "log", String(number), "--now", "2026-06-15T12:00:00Z", "--zone", "UTC", "--store",
-                    scratch.path + "/w.sqlite",
-                ])
+            let running = try Program.tracker.start(
+                "log \(number) --now 2026-06-15T12:00:00Z --zone UTC --store \(home.store)")
             if number % 5 != 0 {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...60, using: &random)))
                 running.send(signal: SIGKILL)
@@ -157,26 +107,12 @@ import Testing
             let result = try await running.finish()
             if !result.signalled, result.exitCode == 0 { done.insert(number) }
         }
-        let rows = try await shell("waterh-tracker export --format csv --store w.sqlite", in: scratch).lines.dropFirst()
+        let rows = try await home.tracker("export --format csv").lines.dropFirst()
         let stored = rows.compactMap { Int($0.split(separator: ",")[2]) }
         #expect(
             Set(stored).count == stored.count && done.isSubset(of: Set(stored)),
             "done \(done.sorted()), stored \(stored.sorted())")
-        #expect(try await shell("waterh-tracker check --doctor --store w.sqlite", in: scratch).exitCode == 0)
-    }
-
-    // MARK: - Parts
-
-    /// Runs a line in a folder of its own, in the zone Europe/Berlin.
-    private func shell(_ line: String, in folder: TemporaryFolder) async throws -> Program.Result {
-        let sh = try #require(Program(system: "sh"))
-        let path = Program.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
-        return try await sh.run(
-            ["-c", line],
-            environment: [
-                "PATH": path, "WATERH_STORE": "waterh.sqlite", "WATERH_ZONE": "Europe/Berlin", "TZ": "Asia/Tokyo",
-                "HOME": folder.path, "DBUS_SESSION_BUS_ADDRESS": "",
-            ], directory: folder.path)
+        #expect(try await home.tracker("check --doctor").exitCode == 0)
     }
 
     /// Replaces the random prefixes of session ids.
@@ -187,4 +123,332 @@ import Testing
     }
 
     private func steps(_ text: String) -> [Substring] { text.split(separator: "$ ", omittingEmptySubsequences: true) }
+}
+
+/// The acceptance list for the command line: first run, status bar, past sessions, and missing prerequisites.
+@Suite struct SurfaceCommandTests {
+    private let home: Home
+
+    init() throws { home = try Home() }
+
+    @Test func `status before setup shows the way to it`() async throws {
+        let fresh = try await home.tracker("status", at: "14:00").output
+        #expect(
+            fresh.contains("Welcome. Your goal and your hours: waterh-tracker setup") && !fresh.contains("behind"),
+            "\(fresh)")
+        #expect(try await home.tracker("setup --yes", at: "13:00").exitCode == 0)
+        let begun = try await home.tracker("status", at: "14:00").output
+        #expect(begun.contains("1,150 ml behind target") && !begun.contains("Welcome."), "\(begun)")
+    }
+
+    /// US-005: both texts, once.
+    @Test func `the setup runs once`() async throws {
+        let texts = [Onboarding.welcome, Onboarding.guardrail]
+        #expect(
+            texts == [
+                "Waterline helps you pace and drink less by adding water breaks.",
+                "This is a pacing tool. It does not estimate intoxication or guarantee how you'll feel tomorrow.",
+            ])
+        let first = try await home.tracker("setup --yes").output
+        #expect(texts.allSatisfy(first.contains) && first.contains("Set up:"))
+        let again = try await home.tracker("setup --yes").output
+        #expect(!texts.contains(where: again.contains) && again.contains("Already set up:"))
+    }
+
+    /// US-006: valid answers are stored. One invalid answer stores none of them.
+    @Test(arguments: [
+        ("--water-every 0", "waterline.waterEveryNDrinks"), ("--threshold 0", "waterline.warningThreshold"),
+        ("--interval 25", "waterline.intervalMinutes"), ("--units cl", "waterline.units"),
+        ("--goal 100", "hydration.goalMl"),
+    ])
+    func `setup keeps defaults and enforces minimum values`(wrong: String, name: String) async throws {
+        let refused = try await home.tracker("setup --yes --water-every 2 \(wrong)")
+        #expect(refused.exitCode == 3 && refused.error.contains(name), "\(refused.error)")
+        #expect(try await home.tracker("preset list").output.contains("No presets"), "nothing is set up")
+        let given = "--water-every 3 --time-reminders off --interval 45 --threshold 4 --units ml --goal 2200"
+        #expect(try await home.tracker("setup --yes \(given)").exitCode == 0)
+        let settings = try await home.object("settings get")
+        #expect(
+            settings["waterline.waterEveryNDrinks"] as? Int == 3
+                && settings["waterline.timeReminders"] as? Bool == false)
+        #expect(
+            settings["waterline.intervalMinutes"] as? Int == 45 && settings["waterline.warningThreshold"] as? Int == 4)
+        #expect(settings["waterline.units"] as? String == "ml" && settings["hydration.goalMl"] as? Int == 2200)
+        #expect((try await home.object("preset list")["presets"] as? [Any])?.count == 5)
+    }
+
+    /// US-035: at a terminal, setup explains notifications before it asks. Skip is an answer. Without a server there is
+    /// a hint.
+    @Test func `setup explains notifications, which can be skipped`() async throws {
+        let asked = try await home.shell(#"printf '\n\n\n\n\n\nS\n' | script -qec 'waterh-tracker setup' /dev/null"#)
+        #expect(
+            asked.output.contains(Onboarding.notifications) && asked.output.contains("Notifications: skipped."),
+            "\(asked.output)")
+        #expect(
+            Onboarding.notifications == """
+                Waterline sends gentle reminders to drink water during your session. Allow notifications to get \
+                pacing nudges.
+                """)
+        let nobody = try await home.tracker("setup --yes --notifications enable")
+        #expect(nobody.exitCode == 0 && nobody.output.contains("Notifications disabled: "), "\(nobody.output)")
+        #expect(nobody.output.contains("dunst"), "it says what to start")
+    }
+
+    /// B9-07: the class determines the colour of the bar. The percentage is below 100 until the goal is reached.
+    @Test(arguments: [
+        (476, "10:00", "onTrack", 19, "On track ✓"), (475, "10:00", "attention", 19, "50ml to catch up"),
+        (0, "14:00", "overdue", 0, "1.1L to catch up"), (2499, "21:00", "onTrack", 99, "On track ✓"),
+        (2500, "12:00", "onTrack", 100, "Goal reached! 🎉"),
+    ])
+    func `the status bar follows the day`(total: Int, time: String, state: String, percent: Int, words: String)
+        async throws
+    {
+        for ml in [min(total, 2000), total - min(total, 2000)] where ml > 0 {
+            _ = try await home.tracker("log \(ml)", at: "06:30")
+        }
+        let line = try await home.tracker("status --format waybar", at: time).output
+        let bar = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        #expect(bar["class"] as? String == state && bar["percentage"] as? Int == percent, "\(line)")
+        #expect(
+            (bar["tooltip"] as? String)?.hasPrefix(words) == true && line.split(separator: "\n").count == 1, "\(line)")
+    }
+
+    /// US-023: the newest five, and more on request.
+    @Test func `the newest five sessions are listed`() async throws {
+        for day in 1...6 {
+            let started = try await home.shell(
+                """
+                waterh-tracker session start --now 2026-06-0\(day)T20:00 && waterh-tracker drink --now \
+                2026-06-0\(day)T20:10 && waterh-tracker session end --yes --now 2026-06-0\(day)T21:00
+                """)
+            #expect(started.exitCode == 0, "\(started.error)")
+        }
+        let starts = try await home.object("session list")["sessions"] as? [[String: Any]]
+        #expect(starts?.map { $0["startTime"] as? String } == (2...6).reversed().map { "2026-06-0\($0)T18:00:00Z" })
+        #expect(try await home.tracker("session list").output.split(separator: "\n").count == 5)
+        #expect((try await home.object("session list --limit 6")["sessions"] as? [Any])?.count == 6)
+        // The start of the last session seals the one before.
+        #expect(try await home.tracker("edit w1 --estimate 2").exitCode == 3)
+    }
+
+    @Test func `missing things are reported with an action`() async throws {
+        _ = try await home.tracker("log 100")
+        let findings = try #require(try await home.object("check --doctor")["findings"] as? [[String: Any]])
+        #expect(
+            Set(["store", "adapter", "system bus", "notifications"]).isSubset(
+                of: findings.compactMap { $0["name"] as? String }))
+        for finding in findings where finding["ok"] as? Bool == false {
+            #expect((finding["advice"] as? String).map { $0.count > 10 } == true, "\(finding)")
+        }
+        let notifications = try #require(findings.first { $0["name"] as? String == "notifications" })
+        #expect(
+            notifications["ok"] as? Bool == false && (notifications["detail"] as? String)?.hasPrefix("disabled") == true
+        )
+    }
+}
+
+@Suite struct UnitsCommandTests {
+    private let home: Home
+
+    init() throws { home = try Home(["WATERH_ZONE": "UTC"]) }
+
+    /// The output of a command at noon of 15 June 2026.
+    @discardableResult
+    private func tracker(_ line: String, at now: String = "12:00") async throws -> String {
+        let result = try await home.tracker(line, at: now)
+        #expect(result.exitCode == 0, "\(line): \(result.error)")
+        return result.output
+    }
+
+    @Test(arguments: [("oz", "12 oz", "84.5 oz"), ("l", "0.355 l", "2.5 l")]) func `every text has the selected units`(
+        _ units: String, _ drink: String, _ goal: String
+    ) async throws {
+        try await tracker("settings set hydration.units \(units)")
+        #expect(try await tracker("log 12oz").contains("Logged \(drink) at 12:00 as d1."))
+        for line in ["status", "history", "history --day 2026-06-15", "streak", "why"] {
+            let text = try await tracker(line)
+            #expect(text.contains(drink) && (line == "history" || text.contains(goal)), "\(line): \(text)")
+            if units == "oz", line != "why" { #expect(text.firstMatch(of: /\d ml\b/) == nil, "\(line): \(text)") }
+        }
+        #expect(try await tracker("edit d1 --ml 0.25l").contains("Changed: "))
+        let state = try await home.object("status", at: "12:00")
+        #expect(
+            state["dailyTotalMl"] as? Int == 250 && state["dailyGoalMl"] as? Int == 2500
+                && state["units"] as? String == units)
+    }
+
+    @Test func `the emulator accepts amounts in ounces`() async throws {
+        let pair = try await Pair()
+        for (amount, total) in [("4oz", 118), ("0.2l", 318), ("120", 438)] {
+            let control = "control --control \(pair.control) --json sip \(amount)"
+            #expect(try await Program.emulator.succeed(control).output.contains("\"amountMl\":\(total)"), "\(amount)")
+        }
+        let wrong = try await Program.emulator.run(["control", "--control", pair.control, "sip", "4 cups"])
+        #expect(wrong.exitCode == 2 && wrong.error.contains("expected sip ML"), "\(wrong.error)")
+    }
+
+    @Test func `all amounts can be in ounces`() async throws {
+        _ = try await Program.tracker.succeed(
+            ["settings", "set", "hydration.units", "oz", "hydration.quickAddMl", "8oz, 12oz,16oz,100"],
+            environment: home.environment)
+        #expect(try await tracker("log quick2").contains("Logged 12 oz at"))
+        #expect(try await tracker("undo").contains("Undid: log 12 oz."))
+        for (line, words) in [
+            ("log 99oz", "99 oz is outside the range of one drink: 1-2000 ml (up to 67.6 oz)."),
+            ("water --oz cup", "invalid amount 'cup': expected 8, 8.5oz or 250ml"),
+            ("settings set hydration.goalMl 9000", "500 to 5000 ml (16.9 oz to 169.1 oz)."),
+        ] {
+            let refused = try await home.tracker(line)
+            #expect(refused.exitCode != 0 && refused.error.contains(words), "\(refused.error)")
+        }
+        try await tracker("session start")
+        #expect(try await tracker("water --ml 8oz").contains("Logged a water of 8 oz"))
+        for (typed, shown) in [("8", "8 oz"), ("8oz", "8 oz"), ("8.5", "8.5 oz"), ("355ml", "12 oz")] {
+            #expect(try await tracker("water --oz \(typed)").contains("Logged a water of \(shown) "), "\(typed)")
+        }
+    }
+
+    @Test func `reminders, the status bar and setup have the selected units`() async throws {
+        try await tracker("setup --yes --units oz")
+        let reminder = try await tracker("check --show", at: "18:00")
+        #expect(reminder.firstMatch(of: /Drink \d+oz to catch up/) != nil, "\(reminder)")
+        #expect(try await tracker("status --format waybar").contains("0oz / 85oz"))
+        #expect(try await tracker("status").contains("0 oz / 84.5 oz"))
+        #expect(try await tracker("log 8oz --at 11:00").hasPrefix("Logged 8 oz at 11:00 as d1."))
+        // A drink of yesterday is shown as such.
+        let yesterday = try await tracker("log 8oz --at 2026-06-14T11:00")
+        #expect(yesterday.hasPrefix("Logged 8 oz on 2026-06-14 at 11:00 as d2."), "\(yesterday)")
+    }
+
+    @Test func `the store's unit takes precedence over waterh.toml`() async throws {
+        let pair = try await Pair()
+        try await pair.sip(237)
+        let config = try pair.configure("units = \"oz\"")
+        let poll = try await Program.gateway.succeed("poll --config \(config)")
+        #expect(poll.output.contains("      8 oz\n") && poll.output.contains("Today: 8 oz / 84.5 oz"), "\(poll.output)")
+        try await Program.tracker.succeed("settings set hydration.units l --config \(config)")
+        let status = try await Program.tracker.succeed("status --config \(config)").output
+        #expect(status.contains("0.237 l / 2.5 l"), "\(status)")
+        try pair.folder.write("units = \"cups\"\n", to: "waterh.toml")
+        let wrong = try await Program.tracker.run("status --config \(config)")
+        #expect(wrong.exitCode == 4 && wrong.error.contains(": expected \"ml\", \"l\" or \"oz\""), "\(wrong.error)")
+    }
+
+    @Test func `bottle commands accept ounces`() async throws {
+        let pair = try await Pair()
+        try await pair.tracker("settings set hydration.units oz")
+        for (words, answer) in [
+            ("goal 80oz", "set the goal to 80 oz (2366 ml): "),
+            ("amount 12oz", "show 12 oz (355 ml) as today's amount: "),
+            // Raw bytes can be a known command with a description.
+            ("raw 47540001FF", "ask for a snapshot: "),
+        ] {
+            let sent = try await Program.gateway.succeed("send \(words) --link \(pair.socket) --store \(pair.store)")
+            #expect(sent.output.hasPrefix(answer), "\(sent.output)")
+        }
+        #expect(try pair.status()["goalMl"] as? Int == 2366)
+    }
+
+    @Test(arguments: [true, false]) func `doctor reports the owner of the page's address`(_ isOurs: Bool) async throws {
+        let pair = try await Pair()
+        let other =
+            try isOurs
+            ? pair.serve("--listen 127.0.0.1:0 --verbose")
+            : Program(path: "/usr/bin/python3").start(
+                "-u -m http.server 0 --bind 127.0.0.1 --directory \(pair.folder.path)")
+        let port = try #require(
+            await event(within: 30) {
+                (other.error + other.output).firstMatch(of: /http:\/\/127\.0\.0\.1:([0-9]+)/).map { String($0.1) }
+            }, "\(other.error)")
+        let doctor = try await Program.gateway.run(
+            "doctor --config \(pair.configure())", environment: ["WATERH_LISTEN": "127.0.0.1:\(port)"])
+        let words = isOurs ? "page: served at" : "page: another program listens at"
+        #expect(doctor.output.contains("\(words) 127.0.0.1:\(port)"), "\(doctor.output)\(doctor.error)")
+        try await other.stop(SIGINT)
+    }
+}
+
+@Suite struct WhyCommandTests {
+    private let home: Home
+
+    init() throws { home = try Home(["WATERH_ZONE": "UTC"]) }
+
+    /// The rules that decide about a kind, by name, and the sentences.
+    private func decided(_ kind: String, _ line: String) async throws -> (isTold: Bool, by: [String], facts: String) {
+        let result = try await home.tracker(line + " --json")
+        let object = try result.object()
+        let reminders = try #require(object["reminders"] as? [[String: Any]])
+        let one = try #require(reminders.first { $0["kind"] as? String == kind })
+        let conditions = try #require(one["conditions"] as? [[String: Any]])
+        #expect(conditions.allSatisfy { $0["fact"] is String && $0["change"] is String && $0["holds"] is Bool })
+        #expect(object["state"] is [String: Any] && object["at"] is String)
+        return (
+            try #require(one["told"] as? Bool), try #require(one["decidedBy"] as? [String]),
+            conditions.filter { $0["holds"] as? Bool == false }.compactMap { $0["fact"] as? String }.joined(
+                separator: " ")
+        )
+    }
+
+    @Test func `why explains quiet hours, the daily limit and rounding`() async throws {
+        #expect(try await home.tracker("setup --yes --goal 2500 --now 2026-06-15T06:00").exitCode == 0)
+        let held = try await decided("pace", "why --now 2026-06-15T23:30")
+        #expect(
+            !held.isTold && held.by == ["activeHours"]
+                && held.facts.contains("It is 23:30; reminders come from 07:00 to 22:00"), "\(held)")
+        // It would be sent at noon, by --at or by --now.
+        for line in ["why --now 2026-06-15T12:00", "why --now 2026-06-15T18:00 --at 12:00"] {
+            let told = try await decided("pace", line)
+            #expect(told.isTold && told.by.isEmpty, "\(told)")
+        }
+        // The deficit is below the reminder threshold: 833 ml are expected.
+        #expect(try await home.tracker("log 810 --now 2026-06-15T11:59").exitCode == 0)
+        let rounded = try await decided("pace", "why --now 2026-06-15T12:00")
+        #expect(
+            !rounded.isTold && rounded.by == ["deficitLargeEnough"]
+                && rounded.facts.contains("23 ml behind, shown as 0 ml; reminders start at 50 ml"), "\(rounded)")
+        // One per day: amber is sent at 14:00, and red is suppressed.
+        #expect(try await home.tracker("settings set reminders.maxPerDay 1").exitCode == 0)
+        #expect(try await home.tracker("check --show --now 2026-06-15T14:00").output.contains("Hydration"))
+        let capped = try await decided("pace", "why --now 2026-06-15T18:00")
+        #expect(!capped.isTold && capped.by == ["underDailyLimit"] && capped.facts.contains("1 of 1"), "\(capped)")
+        // The query sent nothing and changed nothing.
+        #expect(try await home.tracker("why --now 2026-06-15T14:00").exitCode == 0)
+        #expect(try await decided("pace", "why --now 2026-06-15T18:00").by == ["underDailyLimit"])
+    }
+
+    /// The query is about a later time.
+    @Test(arguments: [
+        ("2026-06-15T18:00", "12:00", "2026-06-15 12:00"), ("2026-06-15T18:00", "23:30", "2026-06-15 23:30"),
+        ("2026-06-15T18:00", "02:00", "2026-06-16 02:00"), ("2026-06-16T01:00", "23:00", "2026-06-15 23:00"),
+        ("2026-06-16T01:00", "03:59", "2026-06-16 03:59"),
+    ])
+    func `why --at uses the current day`(now: String, at: String, meant: String) async throws {
+        #expect(try await home.tracker("why --now \(now) --at \(at)").output.hasPrefix("\(meant) UTC\n"))
+    }
+
+    @Test func `why explains in sentences`() async throws {
+        // On pace, the text has no missing amount.
+        let ahead = try await home.tracker("why --all --now 2026-06-15T06:00")
+        #expect(
+            ahead.output.contains(
+                "  + While the day is on pace, the deficit is not checked (reminders.minDeficitMl).\n")
+                && !ahead.output.contains("0 ml behind"), "\(ahead.output)")
+        let silent = try await home.tracker("why --now 2026-06-15T23:30")
+        #expect(
+            silent.exitCode == 0 && silent.output.hasPrefix("2026-06-15 23:30 UTC\nBehind pace"), "\(silent.output)")
+        #expect(
+            silent.output.contains(
+                """
+                  - It is 23:30; reminders come from 07:00 to 22:00 (schedule.wake, schedule.sleep). What would \
+                change it: Active hours, from 07:00 on.
+                """))
+        #expect(!silent.output.contains("  + ") && silent.output.contains("Notifications cannot be shown from here"))
+        let all = try await home.tracker("why --all --now 2026-06-15T12:00")
+        #expect(
+            all.output.contains("Behind pace              told\n  + Reminders are on (reminders.enabled).\n"),
+            "\(all.output)")
+        #expect(all.output.contains("0 ml were drunk, 833 ml were expected by now: 833 ml behind (red)."))
+        #expect(try await home.tracker("why --at never").exitCode == 2)
+        #expect(!FileManager.default.fileExists(atPath: home.store))
+    }
 }

@@ -1,0 +1,106 @@
+import Foundation
+import Support
+import Testing
+
+struct CommandFailed: Error, CustomStringConvertible { let description: String }
+
+extension Program {
+    static let emulator = Program("waterh-emulator")
+    static let gateway = Program("waterh-gateway")
+    static let replay = Program("waterh-replay")
+    static let tracker = Program("waterh-tracker")
+
+    /// Runs to the end. An exit code other than 0 is an error.
+    @discardableResult
+    func succeed(
+        _ arguments: [String], input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil
+    ) async throws -> Result {
+        let result = try await run(arguments, input: input, environment: environment, directory: directory)
+        guard result.exitCode == 0 else {
+            let line = ([path] + arguments).joined(separator: " ")
+            throw CommandFailed(description: "\(line): exit code \(result.exitCode)\n\(result.output)\n\(result.error)")
+        }
+        return result
+    }
+
+    // The same with the arguments as one line, separated by spaces.
+
+    @discardableResult
+    func succeed(
+        _ line: String, input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil
+    ) async throws -> Result {
+        try await succeed(Self.words(line), input: input, environment: environment, directory: directory)
+    }
+
+    func run(
+        _ line: String, input: [UInt8] = [], environment: [String: String] = [:], directory: String? = nil,
+        limit: Double = 60
+    ) async throws -> Result {
+        try await run(Self.words(line), input: input, environment: environment, directory: directory, limit: limit)
+    }
+
+    func start(_ line: String, environment: [String: String] = [:], directory: String? = nil) throws -> RunningProgram {
+        try start(Self.words(line), environment: environment, directory: directory)
+    }
+
+    private static func words(_ line: String) -> [String] { line.split(separator: " ").map(String.init) }
+}
+
+extension Program.Result {
+    /// Standard output as a JSON object.
+    func object() throws -> [String: Any] {
+        guard let object = try? JSONSerialization.jsonObject(with: Data(outputBytes)) as? [String: Any] else {
+            throw CommandFailed(description: "not a JSON object: \(output)\nstandard error: \(error)")
+        }
+        return object
+    }
+}
+
+extension RunningProgram {
+    /// Ends it with a signal. After SIGTERM an exit code other than 0 is an error.
+    @discardableResult
+    func stop(_ signal: Int32 = SIGTERM) async throws -> Program.Result {
+        send(signal: signal)
+        let result = try await finish(limit: 30)
+        guard signal != SIGTERM || result.exitCode == 0 && !result.signalled else {
+            throw CommandFailed(description: "exit code \(result.exitCode) after SIGTERM\n\(result.error)")
+        }
+        return result
+    }
+
+    func kill() async throws { try await stop(SIGKILL) }
+
+    /// Waits until standard error contains all of these texts.
+    func says(_ texts: String..., within limit: Double = 30, sourceLocation: SourceLocation = #_sourceLocation) async {
+        let isSaid = await eventually(within: limit) { texts.allSatisfy(error.contains) }
+        #expect(isSaid, "not within \(limit) s: \(texts) in\n\(error)", sourceLocation: sourceLocation)
+    }
+
+    /// The address of a service's page, once standard error contains it.
+    func page() async throws -> String {
+        try #require(
+            await event(within: 30) { error.firstMatch(of: /http:\/\/[0-9.:]+\//).map { String($0.0) } }, "\(error)")
+    }
+}
+
+extension TemporaryFolder {
+    func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: url(name)) }
+}
+
+/// Polls a condition: whether it was met within the limit (seconds).
+func eventually(within limit: Double = 20, _ isMet: () async throws -> Bool) async rethrows -> Bool {
+    try await event(within: limit) { try await isMet() ? true : nil } == true
+}
+
+/// Runs the body for several elements at the same time, for tests that mostly wait.
+func concurrently<Element: Sendable>(
+    _ elements: [Element], atOnce limit: Int = 3, _ body: @escaping @Sendable (Element) async throws -> Void
+) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for (index, element) in elements.enumerated() {
+            if index >= limit { _ = try await group.next() }
+            group.addTask { try await body(element) }
+        }
+        try await group.waitForAll()
+    }
+}
