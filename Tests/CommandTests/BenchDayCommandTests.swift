@@ -8,7 +8,6 @@ import Testing
     private static let twoDays = [
         "--capture", Program.repository + "/captures/boost_two-days.btsnoop", "--restamp", "today",
     ]
-    private static var nextYear: Int { Calendar.current.component(.year, from: Date()) + 1 }
 
     private static func line(_ pair: Pair) -> String {
         "bench-day --link \(pair.socket) --rehearse \(pair.control) --folder \(pair.folder.file("day"))"
@@ -17,8 +16,6 @@ import Testing
     private static func text(_ pair: Pair, _ name: String) throws -> String {
         try String(contentsOfFile: pair.folder.file("day/\(name)"), encoding: .utf8)
     }
-
-    private static func clock(_ pair: Pair) throws -> String { try #require(try pair.status()["clock"] as? String) }
 
     private static func rehearse(_ emulator: [String], _ more: String = "") async throws -> (
         pair: Pair, object: [String: Any], answers: [String: String]
@@ -35,7 +32,9 @@ import Testing
         return (pair, object, Dictionary(answers, uniquingKeysWith: { first, _ in first }))
     }
 
-    /// The answers of a bottle without faults.
+    private static let isIn2026 = Calendar.current.component(.year, from: Date()) == 2026
+
+    /// The answers of a bottle without faults. In 2026 the year and the strict dialect's constant are the same byte.
     private static let usual = [
         "byte-0": isIn2026 ? "unknown" : "yes", "replay": "yes", "acknowledge-without-dump": "no",
         "acknowledge-one": "yes",
@@ -47,15 +46,18 @@ import Testing
         let bottles: [(emulator: [String], different: [String: String])] = [
             (
                 ["--faults", "frame=8,counts,step=3600", "--dialect", "strict"] + Self.twoDays,
-                ["one-frame": "no", "acknowledge-without-dump": "yes", "clock-drifts": "yes", "byte-0": "no"]
+                [
+                    "one-frame": "no", "acknowledge-without-dump": "yes", "clock-drifts": "yes",
+                    "byte-0": Self.isIn2026 ? "unknown" : "no",
+                ]
             ),
             (
                 ["--faults", "forget=100,unasked=300,keep-alive"] + Self.twoDays,
-                ["acknowledge-one": "no", "byte-0": "unknown"]
+                ["acknowledge-one": "no"]
             ), (["--faults", "split=20,twice=100"] + Self.twoDays, [:]),
             (
                 ["--profile", "draft"] + Self.twoDays,
-                ["response-reads": "yes", "one-frame": "unknown", "byte-0": "no"]
+                ["response-reads": "yes", "one-frame": "unknown", "byte-0": Self.isIn2026 ? "unknown" : "no"]
             ), (["--model", "vita"], ["one-frame": "unknown"]),
         ]
         try await concurrently(bottles) { emulator, different in
@@ -83,7 +85,7 @@ import Testing
             (steps as? [[String: Any]])?.first { $0["step"] as? String == "log" }?["sent"] as? String == "4754000106")
         let attributes = try FileManager.default.attributesOfItem(atPath: pair.folder.file("day"))
         #expect(attributes[.posixPermissions] as? Int == 0o700)
-        #expect(try pair.records() == 0 && !Self.clock(pair).hasPrefix("\(Self.nextYear)"))
+        #expect(try pair.records() == 0)
     }
 
     @Test func `nothing is acknowledged when the log cannot be stored or the user does not agree`() async throws {
@@ -110,20 +112,6 @@ import Testing
             #expect(try pair.records() >= 40)
         }()
         _ = try await (unstored, refused, disconnected)
-    }
-
-    /// At this point of the session, the bottle's clock is in the next year.
-    @Test func `the end of a session sets the bottle's clock back and keeps a late drink`() async throws {
-        try await concurrently([true, false]) { isInterrupted in
-            let pair = try await Pair(Self.twoDays)
-            let day = try Program.gateway.start(Self.line(pair))
-            await day.says("Drink about 50 ml", within: 60)
-            if isInterrupted { day.send(signal: SIGINT) } else { try await pair.sip(333) }
-            let result = try await day.finish()
-            #expect(result.exitCode == (isInterrupted ? 130 : 0), "\(result.error)")
-            #expect(try !Self.clock(pair).hasPrefix("\(Self.nextYear)"))
-            if !isInterrupted { #expect(try pair.records() > 0) }
-        }
     }
 
     @Test func `an interrupted hardware session keeps its record`() async throws {

@@ -63,52 +63,36 @@ import TrackerCore
 }
 
 /// CLI spec C2.
-@Suite struct ExitReasonTests {
-    @Test func `each reason has its exit code`() {
-        let codes = Dictionary(uniqueKeysWithValues: ExitReason.allCases.map { ($0.rawValue, $0.status.rawValue) })
-        #expect(
-            codes == [
-                "absent": 5, "notFound": 3, "refused": 3, "invalid": 2, "damaged": 4, "busy": 1, "diskFull": 1,
-                "interrupted": 130, "failed": 1,
-            ])
-    }
-
+@Suite struct ExitStatusTests {
     private struct Trouble: Problem {
         var code = "trouble"
         var category: ProblemCategory
         var sentence = "It is so."
     }
 
-    private struct Absence: Problem, HasExitReason {
-        var code = "notFound"
-        var category: ProblemCategory { .notFound }
-        var sentence: String { "Nobody is there." }
-        var exitReason: ExitReason { .absent }
-    }
-
-    @Test func `each problem category maps to an exit reason`() {
-        for category in ProblemCategory.allCases {
-            #expect(
-                CommandFailure(Trouble(category: category)).status == ExitReason(rawValue: category.rawValue)?.status,
-                "\(category)")
-        }
-    }
-
-    @Test func `an error with its own reason keeps it`() {
-        #expect(CommandFailure(Absence()).status == .noLink)
+    @Test
+    func `each problem category has its exit code`() {
+        let codes = Dictionary(
+            uniqueKeysWithValues: ProblemCategory.allCases.map {
+                ($0.rawValue, CommandFailure(Trouble(category: $0)).status.rawValue)
+            })
+        #expect(
+            codes == [
+                "notFound": 3, "refused": 3, "invalid": 2, "damaged": 4, "busy": 1, "diskFull": 1, "failed": 1,
+            ])
         #expect(CommandFailure(Refusal("noSuchSetting", "There is no such setting.")).status == .wrongUse)
-        #expect(CommandFailure(Refusal("noActiveSession", "There is none.")).status == .refused)
     }
 
-    @Test func `an invalid emulator file and a missing one have different exit codes`() throws {
+    @Test
+    func `an invalid emulator file and a missing one have different exit codes`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "exit-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let bad = folder.appending(path: "bad.json").path
         try Data("{".utf8).write(to: URL(fileURLWithPath: bad))
-        for (path, reason) in [(bad, ExitReason.damaged), (folder.appending(path: "none.json").path, .failed)] {
+        for (path, status) in [(bad, ExitStatus.badInput), (folder.appending(path: "none.json").path, .failed)] {
             let failure = #expect(throws: ProfileFile.Failure.self) { try ProfileFile.load(path) }
-            #expect(failure?.exitReason == reason)
+            #expect(failure?.status == status)
         }
     }
 }

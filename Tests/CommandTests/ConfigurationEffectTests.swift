@@ -168,11 +168,11 @@ import Testing
         #expect(
             anna.store == "/var/lib/waterh/anna.sqlite" && anna.link == "bluez:hci0" && anna.listen == nil
                 && anna.bottles == ["A4:C1:38:01:02:03"] && anna.shareWaterline == true
-                && anna.mqtt == ["mqtt.url": "mqtt://broker"] && anna.pocket.isEmpty)
+                && anna.settings == ["mqtt.url": "mqtt://broker"])
         #expect(
             ben.store == "/srv/ben.sqlite" && ben.link == "bluez:hci1" && ben.listen == "127.0.0.1:8078"
-                && ben.bottles == ["A4:C1:38:01:02:04", "Blue"] && ben.shareWaterline == false && ben.mqtt == anna.mqtt
-                && ben.pocket == ["ntfy.url": "https://ntfy.example/bens-water"])
+                && ben.bottles == ["A4:C1:38:01:02:04", "Blue"] && ben.shareWaterline == false
+                && ben.settings == ["mqtt.url": "mqtt://broker", "ntfy.url": "https://ntfy.example/bens-water"])
         #expect(try SplitConfiguration(text: "link = \"bluez\"", name: "waterh.toml") == nil)
     }
 

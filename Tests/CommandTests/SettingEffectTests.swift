@@ -253,7 +253,7 @@ enum SettingEffects {
         },
         "bottle.hold": engine("always") { settings in
             let now = MonotonicInstant(nanoseconds: 0)
-            return HoldRequest(settings.bottle.hold, onlookers: nil, rhythm: .every(seconds: 600), now: now).map {
+            return HoldRequest(settings.bottle.hold, viewers: nil, interval: .every(seconds: 600), now: now).map {
                 "\($0)"
             } ?? "let go"
         }, "bottle.pollWhenIdle": SettingEffect(value: "false", observation: .service("Next poll")),

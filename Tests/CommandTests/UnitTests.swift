@@ -246,7 +246,7 @@ import Testing
         let watching = Task { await supervisor.keepAlive { isAlive.withLock { $0 } } }
         #expect(await notify.wait("WATCHDOG=1", times: 3))
         isAlive.withLock { $0 = false }
-        supervisor.tell("MARK=1")
+        supervisor.notify("MARK=1")
         #expect(await notify.wait("MARK=1"))
         let before = notify.messages.count
         _ = await event(within: 0.2) { () -> Bool? in nil }
@@ -260,7 +260,7 @@ import Testing
 
     @Test func `the systemd status is one line`() async throws {
         let notify = try NotifyTests.NotifySocket()
-        Supervisor(["NOTIFY_SOCKET": notify.path]).tell(status: "two\nlines")
+        Supervisor(["NOTIFY_SOCKET": notify.path]).notify(status: "two\nlines")
         #expect(await notify.wait("STATUS=two lines"))
     }
 
@@ -270,7 +270,7 @@ import Testing
     ])
     func silence(_ environment: [String: String]) async {
         let supervisor = Supervisor(environment.merging(["WATCHDOG_USEC": "1000"]) { $1 })
-        supervisor.tell("READY=1")
+        supervisor.notify("READY=1")
         let watching = Task { await supervisor.keepAlive { true } }
         watching.cancel()
         await watching.value

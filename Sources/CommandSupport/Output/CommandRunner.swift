@@ -1,4 +1,4 @@
-internal import ArgumentParser
+package import ArgumentParser
 import Foundation
 
 /// Runs a command from its arguments to its exit code.
