@@ -59,7 +59,7 @@ package struct SyncClient: Sendable {
                 now: now(), zone: zone, source: "http", makeID: { UUID().uuidString.lowercased() })
             do {
                 pass.merged = try await pull(store, profile.userID, context)
-            } catch let error as SyncTrouble {
+            } catch let error as SyncProblem {
                 pass.trouble = error.description
             } catch let error as Refusal {
                 pass.trouble = "The server at \(place) sent an invalid response: \(error.description)"
@@ -71,11 +71,11 @@ package struct SyncClient: Sendable {
     }
 
     /// Requests the deletion of the user, as part of a purge.
-    /// - Throws: `SyncTrouble` if it failed.
+    /// - Throws: `SyncProblem` if it failed.
     package func deleteUser(_ id: String) async throws {
         let body = try JSONEncoder().encode(["id": id])
         let outcome = await post("deleteUser", body)
-        guard outcome == .sent else { throw SyncTrouble(trouble(outcome, "deleteUser")) }
+        guard outcome == .sent else { throw SyncProblem(trouble(outcome, "deleteUser")) }
     }
 
     func send(_ item: OutboxItem) async -> SendOutcome { await post(item.operation.rawValue, Data(item.payload.utf8)) }
@@ -151,13 +151,13 @@ package struct SyncClient: Sendable {
         var components = URLComponents(url: base.appendingPathComponent(name), resolvingAgainstBaseURL: false)
         components?.queryItems = parameters.map { URLQueryItem(name: $0, value: $1) }
         guard let url = components?.url else {
-            throw SyncTrouble("\(place) is not a valid base URL.")
+            throw SyncProblem("\(place) is not a valid base URL.")
         }
         let answer = await exchange("GET", url.absoluteString)
         if answer?.status == 404 { return "[]" }
         let outcome = outcome(answer)
         guard outcome == .sent, let body = answer?.body, !body.isEmpty else {
-            throw SyncTrouble(trouble(outcome == .sent ? .nonsense : outcome, name))
+            throw SyncProblem(trouble(outcome == .sent ? .nonsense : outcome, name))
         }
         return String(decoding: body, as: UTF8.self)
     }
@@ -165,7 +165,7 @@ package struct SyncClient: Sendable {
 
 extension SyncClient {
     /// The client for the server of the settings; `nil` if they have none.
-    /// - Throws: `SyncTrouble` if the credential's file cannot be read.
+    /// - Throws: `SyncProblem` if the credential's file cannot be read.
     package static func named(by settings: Settings, timeoutSeconds: Double = 10) throws -> SyncClient? {
         guard let base = settings.service.syncURL.flatMap({ URL(string: $0) }) else { return nil }
         let token = try settings.service.syncToken ?? settings.service.syncTokenFile.map(token(inFile:))
@@ -175,18 +175,18 @@ extension SyncClient {
     private static func token(inFile path: String) throws -> String {
         let data: Data
         do { data = try SmallFile.read(path, limit: 8192) } catch {
-            throw SyncTrouble("The file \(path) (sync.tokenFile) \(error.words).")
+            throw SyncProblem("The file \(path) (sync.tokenFile) \(error.words).")
         }
         let line = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
         let token = line.trimmingCharacters(in: .whitespaces)
         guard Settings.isToken(token) else {
-            throw SyncTrouble("The first line of \(path) (sync.tokenFile) is not a valid token.")
+            throw SyncProblem("The first line of \(path) (sync.tokenFile) is not a valid token.")
         }
         return token
     }
 }
 
-package struct SyncTrouble: Problem, Hashable {
+package struct SyncProblem: Problem, Hashable {
     /// The sentence, which names the server.
     package var sentence: String
     package var code: String { "syncTrouble" }
@@ -214,9 +214,9 @@ package struct SyncLoop: Sendable {
     }
 
     /// Exchanges changes; `nil` if the settings have no server.
-    package typealias Exchange = @Sendable (TrackerDesk) async throws -> SyncClient.Pass?
+    package typealias Exchange = @Sendable (TrackerAPI) async throws -> SyncClient.Pass?
 
-    private let desk: @Sendable () async -> TrackerDesk
+    private let tracker: @Sendable () async -> TrackerAPI
     private let now: @Sendable () -> ContinuousClock.Instant
     private let exchange: Exchange
     private let report: @Sendable (Event) -> Void
@@ -230,11 +230,11 @@ package struct SyncLoop: Sendable {
     ///   - desk: creates an application API with the current time.
     ///   - now: the clock for `queryInterval`.
     package init(
-        desk: @escaping @Sendable () async -> TrackerDesk,
+        tracker: @escaping @Sendable () async -> TrackerAPI,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         exchange: @escaping Exchange = { try await $0.synchronise() }, report: @escaping @Sendable (Event) -> Void
     ) {
-        (self.desk, self.now, self.exchange, self.report) = (desk, now, exchange, report)
+        (self.tracker, self.now, self.exchange, self.report) = (tracker, now, exchange, report)
     }
 
     /// Runs until `pause` returns `false`.
@@ -242,13 +242,13 @@ package struct SyncLoop: Sendable {
         var lastFailure: String?
         var lastPass: ContinuousClock.Instant?
         while !Task.isCancelled {
-            let desk = await desk()
+            let tracker = await tracker()
             let isDue = lastPass.map { $0.duration(to: now()) >= Self.queryInterval } ?? true
             var failure = lastFailure
             do {
-                if try isDue || desk.store.outbox().next(at: desk.now) != nil {
+                if try isDue || tracker.store.outbox().next(at: tracker.now) != nil {
                     let start = now()
-                    let pass = try await pass(desk)
+                    let pass = try await pass(tracker)
                     if pass != nil { lastPass = start }
                     failure = pass?.trouble
                 }
@@ -261,9 +261,9 @@ package struct SyncLoop: Sendable {
         }
     }
 
-    private func pass(_ desk: TrackerDesk) async throws -> SyncClient.Pass? {
-        let refusedBefore = try desk.store.syncReport().report.refused
-        let pass = try await exchange(desk)
+    private func pass(_ tracker: TrackerAPI) async throws -> SyncClient.Pass? {
+        let refusedBefore = try tracker.store.syncReport().report.refused
+        let pass = try await exchange(tracker)
         if let refused = pass?.merged.refused, refused > refusedBefore { report(.refused(refused)) }
         return pass
     }

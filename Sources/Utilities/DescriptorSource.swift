@@ -114,10 +114,10 @@ package final class DescriptorSource: @unchecked Sendable {
         guard !state.isArmed else { return }
         // If the kernel cannot register the descriptor (EPOLL_CTL_ADD: ENOMEM, ENOSPC), poll it from the queue.
         state.isPending = true
-        queue.asyncAfter(deadline: .now() + Self.askEvery) { [weak self] in self?.ask() }
+        queue.asyncAfter(deadline: .now() + Self.requestInterval) { [weak self] in self?.ask() }
     }
 
-    private static let askEvery = DispatchTimeInterval.milliseconds(20)
+    private static let requestInterval = DispatchTimeInterval.milliseconds(20)
 
     private func ask() {
         let interest = state.withLock { $0.isCancelled ? [] : $0.interest }

@@ -5,8 +5,8 @@ import TrackerCore
 /// Button presses on desktop notifications, performed in order. A press waits while the store is locked or the disk is
 /// full, and survives a restart.
 actor ActionQueue {
-    private let taps: PendingActions
-    private let act: @Sendable (PendingActions.Tap) async throws -> Void
+    private let presses: PendingActions
+    private let act: @Sendable (PendingActions.ButtonPress) async throws -> Void
     private let say: @Sendable (String) -> Void
     private var isPerforming = false
     private var isStopped = false
@@ -16,15 +16,15 @@ actor ActionQueue {
     /// - act: performs a press, once per key.
     /// - say: logs a line.
     init(
-        _ taps: PendingActions, say: @escaping @Sendable (String) -> Void,
-        act: @escaping @Sendable (PendingActions.Tap) async throws -> Void
+        _ presses: PendingActions, say: @escaping @Sendable (String) -> Void,
+        act: @escaping @Sendable (PendingActions.ButtonPress) async throws -> Void
     ) {
-        (self.taps, self.say, self.act) = (taps, say, act)
+        (self.presses, self.say, self.act) = (presses, say, act)
     }
 
     /// Returns when the press is done or queued.
     func keep(_ press: DesktopPress) async {
-        for lost in taps.append(press) {
+        for lost in presses.append(press) {
             say("\(lost.words): too many actions are queued: this one was dropped")
         }
         await performQueued()
@@ -36,17 +36,17 @@ actor ActionQueue {
         isPerforming = true
         defer { isPerforming = false }
         var backoff = Backoff()
-        while !isStopped, let tap = taps.first {
+        while !isStopped, let press = presses.first {
             do {
-                try await act(tap)
-                taps.remove(tap)
+                try await act(press)
+                presses.remove(press)
                 backoff.reset()
             } catch let problem as any Problem where [.busy, .diskFull].contains(problem.category) {
-                say("\(tap.words): \(problem.sentence) It is retried automatically.")
+                say("\(press.words): \(problem.sentence) It is retried automatically.")
                 await rest(backoff.next(chance: 1))
             } catch {
-                say("\(tap.words): \(error)")
-                taps.remove(tap)
+                say("\(press.words): \(error)")
+                presses.remove(press)
             }
         }
     }

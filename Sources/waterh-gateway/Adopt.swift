@@ -54,9 +54,9 @@ struct Adopt: AsyncParsableCommand {
             throw Adoption.belongsElsewhere(identity)
         }
         var choice = AdoptionChoice(mode: mode)
-        if mode == nil, other == nil, !json, Adoption.canAsk { choice = try await Adoption.choice() }
+        if mode == nil, other == nil, !json, Adoption.isInteractive { choice = try await Adoption.choice() }
         let provider = try StoreProvider(store, zone: place.namedZone(file))
-        let isNew = try StoreProvider.explained { try provider.desk().adopt(identity, as: other, choice) }
+        let isNew = try StoreProvider.explained { try provider.tracker().adopt(identity, as: other, choice) }
         _ = try? ServiceSocket(path: ServiceSocket.path(forStore: store.path), limitSeconds: 2).post("/api/v1/poll")
         if json {
             TextOutput.standard.line((["bottle": .string(identity), "adopted": .bool(isNew)] as JSONValue).text)
@@ -86,12 +86,12 @@ struct Adopt: AsyncParsableCommand {
                 advice: "Remove it from 'bottle' or 'bottles' in waterh.toml, then try again.")
         }
         let provider = try StoreProvider(store, zone: place.namedZone(file))
-        let wasOwn = try StoreProvider.explained { try provider.desk().releaseBottle(identity) }
+        let wasAdopted = try StoreProvider.explained { try provider.tracker().releaseBottle(identity) }
         if json {
-            TextOutput.standard.line((["bottle": .string(identity), "released": .bool(wasOwn)] as JSONValue).text)
+            TextOutput.standard.line((["bottle": .string(identity), "released": .bool(wasAdopted)] as JSONValue).text)
         } else {
             TextOutput.standard.line(
-                wasOwn ? "Released \(identity). Its drinks stay." : "\(identity) was not adopted by this store.")
+                wasAdopted ? "Released \(identity). Its drinks stay." : "\(identity) was not adopted by this store.")
         }
     }
 }

@@ -10,9 +10,9 @@ import TrackerService
 /// Adoption of a bottle on the command line: bottles of the store, bottles in range, and the questions to the user.
 enum Adoption {
     /// The bottles of a store; empty for a missing or unreadable store.
-    static func ownBottles(_ place: StorePlace) -> [OwnBottle] {
-        guard let store = try? place.open(hostZone: nil, for: .looking) else { return [] }
-        return (try? TrackerDesk.ownBottles(of: store)) ?? []
+    static func adoptedBottles(_ place: StorePlace) -> [AdoptedBottle] {
+        guard let store = try? place.open(hostZone: nil, for: .reading) else { return [] }
+        return (try? TrackerAPI.adoptedBottles(of: store)) ?? []
     }
 
     /// No bottle was named or adopted, and the link can reach other persons' bottles.
@@ -47,7 +47,7 @@ enum Adoption {
     // MARK: - Questions
 
     /// Whether a user can answer questions: standard input and standard output are terminals.
-    static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal }
+    static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal }
 
     /// Scans, lists the bottles in range, asks the user to choose, and adopts the bottle.
     static func chooseBottle(_ driver: GatewayDriver, _ provider: StoreProvider) async throws {
@@ -67,7 +67,7 @@ enum Adoption {
         for bottle in found {
             let which = found.count == 1 ? "this" : bottle.text
             guard await confirm("Is \(which) your bottle?") else { continue }
-            try provider.desk().adopt(bottle.address, try await choice())
+            try provider.tracker().adopt(bottle.address, try await choice())
             return
         }
         throw CommandFailure(.refused, "no bottle was adopted. Nothing was read from a bottle.")
@@ -130,13 +130,13 @@ extension PollOptions {
     /// The bottle that a command uses: the named one, or those of the configuration.
     mutating func select(_ wanted: String?, _ file: Configuration) {
         guard wanted == nil, file.bottles.count > 1 else {
-            bottle = OwnBottle.meant(wanted ?? file.bottles.first, among: own)
+            bottle = AdoptedBottle.meant(wanted ?? file.bottles.first, among: own)
             return
         }
         own = file.bottles.compactMap { text in
-            let meant = OwnBottle.meant(text, among: own) ?? text
+            let meant = AdoptedBottle.meant(text, among: own) ?? text
             let known = own.first { $0.identities.contains(meant) || $0.advertisedName == meant }
-            return known ?? BluetoothAddress(meant).map { OwnBottle(identities: [$0.description]) }
+            return known ?? BluetoothAddress(meant).map { AdoptedBottle(identities: [$0.description]) }
         }
     }
 }

@@ -66,7 +66,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         let zone = try StoreProvider.choice(file.zone(flag: zone)).host
         let folder = try BenchDayFolder(folder, link, at: zone.wall(at: Machine.now()))
         let place = StorePlace(path: store ?? folder.store)
-        let wanted = link.wantedBottle.map(BottleSelector.init(text:))
+        let wanted = link.selectedBottle.map(BottleSelector.init(text:))
         let hasRadio = try link.name.hasRadio
         let session = BenchDaySession(
             BenchDaySession.Setup(
@@ -134,7 +134,7 @@ struct BenchDayCommand: AsyncParsableCommand {
     ) async throws -> Set<[UInt8]> {
         let provider = try StoreProvider(place, zone: zone)
         var options = try await provider.pollOptions(dialect: nil)
-        options.select(link.wantedBottle, file)
+        options.select(link.selectedBottle, file)
         // This poll only reads, so disable all writes.
         (options.keep, options.correctClockBeyond, options.goalMl, options.managesTodayAmount, options.managesLight) =
             (true, nil, nil, false, false)
@@ -143,7 +143,7 @@ struct BenchDayCommand: AsyncParsableCommand {
         let (report, journaled) = await provider.poll(options, with: driver)
         await driver.close()
         try await folder.finish()
-        provider.desk().afterPoll(report)
+        provider.tracker().afterPoll(report)
         // With an untrusted clock the records are stored without counting, and stay in the bottle.
         if let failure = report.commandFailure { throw failure }
         guard report.complete else { throw CommandFailure(.failed, "The log was not read to its end.") }

@@ -11,7 +11,7 @@ actor BottleScanner {
     private static let secondsUntilNotification: Double = 7 * 86_400
 
     private let polls: PollService
-    private let desk: ServiceStore
+    private let tracker: ServiceStore
     private let log: Logger
     private let notify: @Sendable (TrackerNotification) async -> Bool
     private var logged: Set<String> = []
@@ -20,16 +20,16 @@ actor BottleScanner {
     private var lastError: String?
 
     init(
-        _ polls: PollService, _ desk: ServiceStore, log: Logger,
+        _ polls: PollService, _ tracker: ServiceStore, log: Logger,
         notify: @escaping @Sendable (TrackerNotification) async -> Bool
     ) {
-        (self.polls, self.desk, self.log, self.notify) = (polls, desk, log, notify)
+        (self.polls, self.tracker, self.log, self.notify) = (polls, tracker, log, notify)
     }
 
     /// Scans once a minute until the task is cancelled.
     func run() async {
         while !Task.isCancelled {
-            if await desk.isUnadopted() {
+            if await tracker.isUnadopted() {
                 do {
                     found = try await scan()
                     await follow(found ?? [])
@@ -47,18 +47,18 @@ actor BottleScanner {
 
     /// The bottles in range that belong to no store on this machine.
     func scan() async throws -> [BottleInRange] {
-        var options = try await desk.scanOptions()
+        var options = try await tracker.scanOptions()
         options.job = .scan
         let own = options.own.reduce(into: Set<String>()) { $0.formUnion($1.identities) }
         let report = await polls.run(options)
         if let failure = report.failure { throw Refusal("scan", failure.sentence, category: failure.category) }
-        let others = await desk.bottlesElsewhere().union(own)
+        let others = await tracker.bottlesElsewhere().union(own)
         let list = BottleInRange.list(report.inRange).filter { !others.contains($0.address) }
-        return try await desk.desk().inRange(list)
+        return try await tracker.tracker().inRange(list)
     }
 
     func lookInside(_ address: String) async throws -> BottleContents {
-        var options = try await desk.scanOptions()
+        var options = try await tracker.scanOptions()
         (options.job, options.bottle, options.own) = (.look, address, [])
         let report = await polls.run(options)
         if let failure = report.failure, report.records.isEmpty {
@@ -71,19 +71,19 @@ actor BottleScanner {
     }
 
     private func follow(_ bottles: [BottleInRange]) async {
-        let desk = await desk.desk()
+        let tracker = await tracker.tracker()
         for bottle in bottles where logged.insert(bottle.address).inserted {
             log.notice(
                 "Bottle in range: \(bottle.text). If it is yours: waterh-gateway adopt \(bottle.address)")
         }
         do {
-            try desk.store.noteInRange(bottles.map(\.address), at: desk.now)
-            let notes = try desk.store.inRangeNotes()
+            try tracker.store.noteInRange(bottles.map(\.address), at: tracker.now)
+            let notes = try tracker.store.inRangeNotes()
             let waiting = bottles.first { bottle in
-                notes.since[bottle.address].map { $0.seconds(to: desk.now) >= Self.secondsUntilNotification } == true
+                notes.since[bottle.address].map { $0.seconds(to: tracker.now) >= Self.secondsUntilNotification } == true
             }
-            if let waiting, !notes.isNotified, await notify(.unadopted(waiting, desk)) {
-                try desk.store.noteInRangeNotified()
+            if let waiting, !notes.isNotified, await notify(.unadopted(waiting, tracker)) {
+                try tracker.store.noteInRangeNotified()
             }
         } catch {
             log.warning("Cannot note the bottles in range: \(error)")
@@ -92,7 +92,7 @@ actor BottleScanner {
 }
 
 extension TrackerNotification {
-    fileprivate static func unadopted(_ bottle: BottleInRange, _ desk: TrackerDesk) -> TrackerNotification {
+    fileprivate static func unadopted(_ bottle: BottleInRange, _ tracker: TrackerAPI) -> TrackerNotification {
         TrackerNotification(
             kind: .unadopted, notificationId: "\(NotificationKind.unadopted.id)/\(bottle.address)/1",
             title: "Is this your bottle?",
@@ -100,6 +100,7 @@ extension TrackerNotification {
                 \(bottle.name ?? bottle.address) has been in range for 7 days. Open the Bottle page to add it, or \
                 choose "Not mine".
                 """,
-            urgency: .low, sound: false, dayKey: DayCalendar(zone: desk.zone).date(of: desk.now), acceptance: .none)
+            urgency: .low, sound: false, dayKey: DayCalendar(zone: tracker.zone).date(of: tracker.now),
+            acceptance: .none)
     }
 }

@@ -2,7 +2,7 @@ import HomeAssistant
 
 enum BrokerAdvice {
     /// - Parameter store: the path of the store.
-    static func about(_ word: MQTTPublisher.Word, store: String) -> String? {
+    static func about(_ word: MQTTPublisher.LogEvent, store: String) -> String? {
         switch word {
         case .copied:
             """

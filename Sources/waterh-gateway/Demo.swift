@@ -87,7 +87,7 @@ struct Demo: AsyncParsableCommand {
             let (report, journaled) = await provider.poll(
                 try await provider.pollOptions(dialect: nil), with: driver,
                 show: { if $0.severity == .warning { Diagnostics.warning(PollAdvice.words($0)) } })
-            provider.desk().afterPoll(report)
+            provider.tracker().afterPoll(report)
             if let failure = report.commandFailure { throw failure }
             return PollText.lines(report, entries: journaled.filter(\.outcome.isNew).map(\.entry), state: nil)
         }
@@ -96,7 +96,7 @@ struct Demo: AsyncParsableCommand {
         for line in try await poll() { out.line("  " + line) }
         out.line("Second poll:")
         for line in try await poll().dropFirst() { out.line("  " + line) }
-        let state = try StoreProvider.explained { try provider.desk().state() }
+        let state = try StoreProvider.explained { try provider.tracker().state() }
         out.line("The day:")
         out.line("  " + PollText.day(state))
         out.line("  " + (state.lastDrinkAge.map { "Last drink: \($0)." } ?? "Nothing was drunk today yet."))

@@ -80,7 +80,7 @@ extension DoctorChecks {
     static func all(_ link: LinkOptions, _ options: StoreOptions) async throws -> [Finding] {
         let file = try Configuration.load(options.config)
         let place = try options.place(file)
-        let own = Adoption.ownBottles(place)
+        let own = Adoption.adoptedBottles(place)
         var way = link
         way.fill(file)
         var findings = store(place, zone: options.namedZone(file))
@@ -91,8 +91,8 @@ extension DoctorChecks {
         findings += await broker(place, file)
         findings += await PageCheck.finding(file, place)
         findings.append(await self.link(way, own))
-        let wanted = way.wantedBottle.map { [$0] } ?? file.bottles
-        let selectors = wanted.compactMap { OwnBottle.meant($0, among: own) }.map(BottleSelector.init(text:))
+        let wanted = way.selectedBottle.map { [$0] } ?? file.bottles
+        let selectors = wanted.compactMap { AdoptedBottle.meant($0, among: own) }.map(BottleSelector.init(text:))
         let facts = await BluetoothFacts.gather()
         findings +=
             BluetoothDiagnosis(facts, link: try way.name) { name, address in
@@ -157,7 +157,7 @@ enum DoctorChecks {
             ]
         }
         do {
-            let store = try place.open(hostZone: nil, for: .looking)
+            let store = try place.open(hostZone: nil, for: .reading)
             let counts = try store.journalCounts()
             let held =
                 """
@@ -209,7 +209,7 @@ enum DoctorChecks {
 
     /// Checks the login at the broker and the topic prefix. Leaves no data at the broker.
     static func broker(_ place: StorePlace, _ file: Configuration) async -> [Finding] {
-        guard let store = try? place.open(hostZone: nil, for: .looking) else { return [] }
+        guard let store = try? place.open(hostZone: nil, for: .reading) else { return [] }
         let isFile = file.settings["mqtt.url"] != nil
         do {
             let check = try await MQTTPublisher.check(
@@ -238,7 +238,7 @@ enum DoctorChecks {
     }
 
     /// The bottles whose log a poll empties.
-    static func bottles(_ own: [OwnBottle], _ file: Configuration, hasNeighbours: Bool) -> Finding {
+    static func bottles(_ own: [AdoptedBottle], _ file: Configuration, hasNeighbours: Bool) -> Finding {
         let listed = file.bottles
         guard listed.isEmpty else { return Finding("bottles", .good, "as listed: \(listed.joined(separator: ", "))") }
         let names = own.map { ($0.aliases.sorted() + $0.identities.sorted()).joined(separator: " = ") }
@@ -252,7 +252,7 @@ enum DoctorChecks {
     }
 
     /// Scans for at most three seconds.
-    static func link(_ options: LinkOptions, _ own: [OwnBottle]) async -> Finding {
+    static func link(_ options: LinkOptions, _ own: [AdoptedBottle]) async -> Finding {
         let central: any CentralLink
         do {
             central = try options.open(by: .doctor)

@@ -34,11 +34,11 @@ struct Identity: AsyncParsableCommand {
                 .refused, "no store: \(store.path) does not exist", advice: "Name another with --store.")
         }
         // Showing the identity requires only read permission and changes nothing.
-        guard let choice else { return try show(try store.open(hostZone: nil, for: .looking)) }
-        let desk = try StoreProvider(store, zone: place.namedZone(file)).desk()
-        try show(desk.store) {
+        guard let choice else { return try show(try store.open(hostZone: nil, for: .reading)) }
+        let tracker = try StoreProvider(store, zone: place.namedZone(file)).tracker()
+        try show(tracker.store) {
             do {
-                try MQTTPublisher.settle(desk, at: Machine.home(of: store.path), asNew: choice == .new) {
+                try MQTTPublisher.settle(tracker, at: Machine.home(of: store.path), asNew: choice == .new) {
                     try file.mqttSettings(over: $0)
                 }
             } catch let problem as any Problem where problem.code == MQTTPublisher.prefixTaken {

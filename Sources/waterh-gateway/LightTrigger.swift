@@ -14,8 +14,8 @@ final class LightTrigger: Sendable {
 
     func connect(to service: PollService?) { state.withLock { $0.service = service } }
 
-    func pollIfDue(_ desk: TrackerDesk) async {
-        guard let due = try? desk.lightsDue() else { return }
+    func pollIfDue(_ tracker: TrackerAPI) async {
+        guard let due = try? tracker.lightsDue() else { return }
         let service = state.withLock { state in
             defer { state.requested = due }
             return due.contains { state.requested[$0] != $1 } ? state.service : nil

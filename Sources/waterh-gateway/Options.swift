@@ -88,7 +88,7 @@ struct LinkOptions: ParsableArguments {
             advice: "List its contents: waterh-replay info \(file)")
     }
 
-    var wantedBottle: String? { Configuration().bottle(flag: bottle) }
+    var selectedBottle: String? { Configuration().bottle(flag: bottle) }
 }
 
 struct StoreOptions: ParsableArguments {

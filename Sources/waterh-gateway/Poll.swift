@@ -32,10 +32,10 @@ struct Poll: AsyncParsableCommand {
         var link = link
         link.fill(file)
         let hasNeighbours = try link.name.hasNeighbours
-        let own = Adoption.ownBottles(store)
-        let isNamed = link.wantedBottle != nil || !file.bottles.isEmpty
+        let own = Adoption.adoptedBottles(store)
+        let isNamed = link.selectedBottle != nil || !file.bottles.isEmpty
         let isUnadopted = own.isEmpty && !isNamed && hasNeighbours
-        guard !isUnadopted || Adoption.canAsk && !json else { throw Adoption.missing }
+        guard !isUnadopted || Adoption.isInteractive && !json else { throw Adoption.missing }
         let driver = GatewayDriver(link: try link.open(), clock: .system(wall: { Machine.now() }))
         let provider = try StoreProvider(store, zone: place.namedZone(file))
         if isUnadopted {
@@ -43,17 +43,17 @@ struct Poll: AsyncParsableCommand {
                 await driver.close()
                 throw error
             }
-        } else if own.isEmpty, hasNeighbours, Adoption.canAsk, !json {
-            try provider.desk().choose(try await Adoption.choice())
+        } else if own.isEmpty, hasNeighbours, Adoption.isInteractive, !json {
+            try provider.tracker().choose(try await Adoption.choice())
         }
         var options = try await provider.pollOptions(dialect: place.dialect ?? file.dialect)
-        options.select(link.wantedBottle, file)
+        options.select(link.selectedBottle, file)
         options.allowPowerCycle = link.allowPowerCycle
         options.keep = keep || file.keep == true
         if !setClock { options.correctClockBeyond = nil }
         if trustClock || file.trustClock == true { options.isClockSynchronised = true }
         // A bottle that the configuration names belongs to the store.
-        let isConcern = self.link.wantedBottle == nil || Ownership(options).isAboutOwn
+        let isConcern = self.link.selectedBottle == nil || Ownership(options).isAboutOwn
         if case .capture = try link.name {
             options.answeredByRecording()
         } else if options.own.isEmpty || !Ownership(options).isAboutOwn {
@@ -67,10 +67,10 @@ struct Poll: AsyncParsableCommand {
         await driver.close()
         watcher.clear()
         // A capture, or an unknown name, is no evidence about the real connection.
-        provider.desk().afterPoll(report, isLive: !options.isRecording && (isConcern || report.failure == nil))
+        provider.tracker().afterPoll(report, isLive: !options.isRecording && (isConcern || report.failure == nil))
 
         if let failure = report.failure, failure.kind != .clockDoubtful,
-            let resolved = try? provider.desk().lookAgain(options), resolved > 0
+            let resolved = try? provider.tracker().checkAgain(options), resolved > 0
         {
             Diagnostics.line(
                 """
@@ -79,7 +79,7 @@ struct Poll: AsyncParsableCommand {
                 """
             )
         }
-        let state = try StoreProvider.explained { try provider.desk().state() }
+        let state = try StoreProvider.explained { try provider.tracker().state() }
         if json {
             TextOutput.standard.line(try PollJSON(report: report, state: state).text)
         } else {

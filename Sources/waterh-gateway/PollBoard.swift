@@ -121,8 +121,8 @@ actor PollBoard {
     /// - Parameters:
     ///   - bottles: the store's bottles with their names; others are dropped. `nil` if unknown.
     ///   - store: its size, and the number of changes that wait for a server.
-    func metrics(of bottles: [OwnBottle]?, store: (bytes: Int?, waiting: Int?)) -> String {
-        func known(_ identity: String) -> OwnBottle? {
+    func metrics(of bottles: [AdoptedBottle]?, store: (bytes: Int?, waiting: Int?)) -> String {
+        func known(_ identity: String) -> AdoptedBottle? {
             bottles?.first { $0.identities.contains(identity) || $0.aliases.contains(identity) }
         }
         if bottles != nil {

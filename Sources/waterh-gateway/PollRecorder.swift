@@ -68,7 +68,7 @@ final class PollRecorder: Sendable {
                 recorder.finish()
             }
         } catch {
-            return FileTrouble.words(error)
+            return FileErrorText.words(error)
         }
         return nil
     }

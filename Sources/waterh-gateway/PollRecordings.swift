@@ -14,7 +14,7 @@ struct PollRecordings {
     init?(store: String) {
         guard store.hasPrefix("/") else { return nil }
         self.store = store
-        folder = KeptPolls.folder(beside: store)
+        folder = FailedPollFiles.folder(beside: store)
     }
 
     /// - Parameter write: writes the capture to a path.
@@ -41,7 +41,7 @@ struct PollRecordings {
         }
         // Sort by modification time, because the clock could have been wrong. Other files belong to the user.
         let others = try files.contentsOfDirectory(atPath: folder).filter {
-            KeptPolls.isOurs($0) && $0.hasSuffix(".btsnoop") && folder + "/" + $0 != name + ".btsnoop"
+            FailedPollFiles.isOurs($0) && $0.hasSuffix(".btsnoop") && folder + "/" + $0 != name + ".btsnoop"
         }
         let written = others.map { other -> (time: Date, name: String) in
             (
@@ -49,7 +49,7 @@ struct PollRecordings {
                 other
             )
         }
-        for (_, old) in written.sorted(by: <).dropLast(KeptPolls.limit - 1) {
+        for (_, old) in written.sorted(by: <).dropLast(FailedPollFiles.limit - 1) {
             try files.removeItem(atPath: folder + "/" + old)
             try? files.removeItem(atPath: folder + "/" + old.dropLast(".btsnoop".count) + ".txt")
         }
@@ -57,7 +57,9 @@ struct PollRecordings {
 
     /// The traces, oldest first, with the names of their captures.
     var stories: [(capture: String, story: String)] {
-        KeptPolls.all(beside: store).reversed().map { ("\($0.id).btsnoop", $0.story.joined(separator: "\n") + "\n") }
+        FailedPollFiles.all(beside: store).reversed().map {
+            ("\($0.id).btsnoop", $0.story.joined(separator: "\n") + "\n")
+        }
     }
 
     /// The advertised names in the traces, for redaction.

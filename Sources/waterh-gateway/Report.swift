@@ -40,7 +40,7 @@ struct Report: AsyncParsableCommand {
         let file = try Configuration.load(place.config)
         let places = [try place.place(file)]
         let there = places.filter { $0.origin == .service || FileManager.default.fileExists(atPath: $0.path) }
-        let stores = there.compactMap { place in (try? place.open(hostZone: nil, for: .looking)).map { (place, $0) } }
+        let stores = there.compactMap { place in (try? place.open(hostZone: nil, for: .reading)).map { (place, $0) } }
         let facts = await BluetoothFacts.gather()
         let redactor = ReportSecrets(file, stores.map { $0.1 }, facts, link: link.link).redactor
         // Captures are not included, because they contain addresses and amounts.

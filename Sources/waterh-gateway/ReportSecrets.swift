@@ -41,7 +41,7 @@ struct ReportSecrets {
         for store in stores {
             if let settings = try? store.settings() { take(settings.stored) }
             for bottle in (try? store.bottles()) ?? [] { names.formUnion([bottle.name] + bottle.identities) }
-            for bottle in (try? TrackerDesk.ownBottles(of: store)) ?? [] {
+            for bottle in (try? TrackerAPI.adoptedBottles(of: store)) ?? [] {
                 names.formUnion(
                     bottle.aliases.union(bottle.identities).union([bottle.advertisedName].compactMap { $0 }))
             }

@@ -11,7 +11,7 @@ extension Resident {
         while !Task.isCancelled {
             var current: Set<String> = []
             do {
-                for report in try await desk.desk(source: "import").takeInbox() {
+                for report in try await tracker.tracker(source: "import").takeInbox() {
                     if report.trouble == nil {
                         log.notice("Health: \(report.words)")
                         await reminders.poke()

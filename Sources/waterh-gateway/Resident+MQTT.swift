@@ -12,8 +12,8 @@ extension Resident {
         wrote: @escaping @Sendable () async -> Void
     ) -> MQTTPublisher {
         let (store, plan, watch, log, place) = (store, plan, watch, log, store.path)
-        let around = MQTTPublisher.Surroundings(
-            desk: { try plan.desk(of: store, source: "mqtt", canNotify: canNotify()) },
+        let around = MQTTPublisher.Dependencies(
+            tracker: { try plan.tracker(of: store, source: "mqtt", canNotify: canNotify()) },
             overlay: { try plan.file.mqttSettings(over: $0) }, service: service,
             sharesWaterline: { plan.sharesWaterline(store) }, version: ProgramVersion.text, wrote: wrote,
             claim: { client in

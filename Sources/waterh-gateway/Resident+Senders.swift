@@ -14,7 +14,7 @@ extension Resident {
             return NotificationSender(
                 channel,
                 .init(
-                    desk: { try plan.desk(of: store, source: "pocket") },
+                    tracker: { try plan.tracker(of: store, source: "pocket") },
                     overlay: { try plan.file.notificationSettings(over: $0) }, person: plan.instance,
                     sharesWaterline: { plan.sharesWaterline(store) }, watch: watch,
                     say: { word in

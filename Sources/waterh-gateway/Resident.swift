@@ -12,7 +12,7 @@ import TrackerCore
 /// The store of the running service and every interface that publishes it.
 final class Resident: Sendable {
     let store: TrackerStore
-    let desk: ServiceStore
+    let tracker: ServiceStore
     let board = PollBoard()
     let log: Logger
     let plan: ServicePlan
@@ -44,18 +44,18 @@ final class Resident: Sendable {
         self.watch = watch
         let viewers = ActiveViewers(now: clock.now)
         self.viewers = viewers
-        let desk = ServiceStore(
+        let tracker = ServiceStore(
             provider: provider, plan: plan, supervisor: supervisor, log: log, mark: mark, viewers: viewers,
             now: clock.now
         )
-        self.desk = desk
+        self.tracker = tracker
         let shown = ShownNotifications(
             file: ServiceSocket.file(forStore: provider.store.path, "notices.json"),
             day: { [store = provider.store] in (try? store.profile()).map { $0?.userID ?? "" } })
         let desktop = desktopPages.map { _ in DesktopNotifications(memory: shown) }
         // The desktop of the service, or a program of the session.
         let screens = BufferedSink(
-            FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), desk: { await desk.desk() },
+            FirstSink("desktop", (desktop.map { [$0] } ?? []) + [agents]), tracker: { await tracker.tracker() },
             wasShown: { shown.hasJustShown($0.announcement) }
         ) { log.notice("\($0)") }
         self.pages = desktopPages
@@ -66,15 +66,16 @@ final class Resident: Sendable {
         let sinks: [any NotificationSink] = [screen, broker, screens] + senders
         self.sinks = sinks
         let reminders = ReminderLoop(
-            sinks: sinks, desk: { await desk.desk() },
+            sinks: sinks, tracker: { await tracker.tracker() },
             trouble: { log.warning("Reminders: \($0)") },
             looked: { await lights.pollIfDue($0) }, sleep: { try? await Task.sleep(for: $0 / Machine.speed) })
         self.reminders = reminders
         self.desktop = desktopPages.flatMap { pages in
             desktop.map {
                 ServiceDesktop(
-                    desktop: $0, desk: desk, reminders: reminders, page: pages, instance: plan.instance, log: log,
-                    taps: PendingActions(file: ServiceSocket.file(forStore: provider.store.path, "service-taps.json")))
+                    desktop: $0, tracker: tracker, reminders: reminders, page: pages, instance: plan.instance, log: log,
+                    presses: PendingActions(
+                        file: ServiceSocket.file(forStore: provider.store.path, "service-taps.json")))
             }
         }
     }
@@ -88,8 +89,8 @@ final class Resident: Sendable {
 
     /// Runs reminders, sync, MQTT, notifications and the state file until cancelled.
     func run(_ page: Person) async {
-        let (desk, log) = (desk, log)
-        let sync = SyncLoop(desk: { await desk.desk() }, report: { Self.log($0, log) })
+        let (tracker, log) = (tracker, log)
+        let sync = SyncLoop(tracker: { await tracker.tracker() }, report: { Self.log($0, log) })
         await desktop?.attend()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.reminders.run() }
@@ -115,7 +116,9 @@ final class Resident: Sendable {
     /// The receivers of a poll's messages and metrics.
     func callbacks(_ stir: AsyncStream<ConnectionEvent>.Continuation) -> GatewayDriver.Callbacks {
         let (board, mark, log) = (board, mark, log)
-        var callbacks = GatewayDriver.Callbacks(desk: { [plan, store] in try plan.desk(of: store, source: "gateway") })
+        var callbacks = GatewayDriver.Callbacks(tracker: { [plan, store] in
+            try plan.tracker(of: store, source: "gateway")
+        })
         callbacks.diagnostic = {
             board.show($0)
             log.log(
@@ -139,7 +142,7 @@ final class Resident: Sendable {
     }
 
     func afterPoll(_ report: PollReport, _ options: PollOptions) async {
-        await desk.afterPoll(report, options)
+        await tracker.afterPoll(report, options)
         await reminders.poke()
         await publishing.withLock { $0 }?.poke()
     }
@@ -147,7 +150,7 @@ final class Resident: Sendable {
     func page(_ service: PollService, _ scanner: BottleScanner) -> Person {
         let (store, reminders, client) = (store, reminders, client(service, scanner))
         lights.connect(to: service)
-        let outlet = outlet(broker, client, canNotify: { reminders.reachesSomebody }) { await reminders.poke() }
+        let outlet = outlet(broker, client, canNotify: { reminders.hasReceivers }) { await reminders.poke() }
         saveSharing()
         // Prepare before the first poll, so that its drinks are published.
         outlet.prepare()
@@ -158,14 +161,14 @@ final class Resident: Sendable {
             sharesWaterline: { [plan] in plan.sharesWaterline(store) },
             wrote: { await reminders.poke() }
         ) { [self] in
-            try plan.desk(of: store, source: "http", canNotify: reminders.reachesSomebody)
+            try plan.tracker(of: store, source: "http", canNotify: reminders.hasReceivers)
         }
         screen.show(to: person)
         return person
     }
 
     private func client(_ service: PollService, _ scanner: BottleScanner) -> ServiceClient {
-        let (board, desk, store, viewers) = (board, desk, store, viewers)
+        let (board, tracker, store, viewers) = (board, tracker, store, viewers)
         var client = ServiceClient(
             status: {
                 let isWelcome = (try? store.profile()?.onboardedAt) ?? nil
@@ -181,7 +184,7 @@ final class Resident: Sendable {
             send: { words in
                 let options: PollOptions
                 do {
-                    options = try await desk.commandOptions(words)
+                    options = try await tracker.commandOptions(words)
                 } catch let failure as CommandFailure {
                     throw WrongInput("notACommand", failure.sentence)
                 }

@@ -31,8 +31,8 @@ struct Scan: AsyncParsableCommand {
         link.fill(file)
         let central = try link.open()
         let (isAll, isJSON, limit, way) = (all, json, seconds, link)
-        let own = Adoption.ownBottles(place)
-        let wanted = OwnBottle.meant(link.wantedBottle, among: own)
+        let own = Adoption.adoptedBottles(place)
+        let wanted = AdoptedBottle.meant(link.selectedBottle, among: own)
         let end = Task {
             try await Task.sleep(for: .seconds(limit))
             await central.close()
@@ -68,7 +68,7 @@ struct Scan: AsyncParsableCommand {
     /// Reports each device, and again when its data changes. Ends when the link is closed.
     private static func look(
         _ central: any CentralLink, _ way: LinkOptions, within limit: Duration, isAll: Bool, isJSON: Bool,
-        wanted: String?, own: [OwnBottle]
+        wanted: String?, own: [AdoptedBottle]
     ) async -> Result<Int, LinkError> {
         var seen: [PeerID: Advertisement] = [:]
         central.perform(.startScan)
@@ -97,7 +97,7 @@ struct Scan: AsyncParsableCommand {
         return .success(seen.count)
     }
 
-    private static func object(_ seen: Sighting, isBottle: Bool, _ own: [OwnBottle]) -> JSONValue {
+    private static func object(_ seen: Sighting, isBottle: Bool, _ own: [AdoptedBottle]) -> JSONValue {
         let found = seen.found
         return [
             "peer": .string(found.peer.text), "address": JSONValue(found.address?.description),
@@ -109,7 +109,7 @@ struct Scan: AsyncParsableCommand {
         ]
     }
 
-    private static func words(_ seen: Sighting, isBottle: Bool, _ own: [OwnBottle]) -> String {
+    private static func words(_ seen: Sighting, isBottle: Bool, _ own: [AdoptedBottle]) -> String {
         let found = seen.found
         return [
             found.address?.description ?? found.peer.text,

@@ -44,8 +44,8 @@ struct Send: AsyncParsableCommand {
         options.job = .send([command])
         if command == .register { options.limits.poll += options.limits.button }
         // A capture does not have an owner.
-        options.own = Adoption.ownBottles(place)
-        options.select(link.wantedBottle, file)
+        options.own = Adoption.adoptedBottles(place)
+        options.select(link.selectedBottle, file)
         if case .capture = try link.name { options.answeredByRecording() }
         options.allowPowerCycle = link.allowPowerCycle
         if try options.bottle == nil && options.own.isEmpty && link.name.hasNeighbours { throw Adoption.missing }
@@ -59,7 +59,7 @@ struct Send: AsyncParsableCommand {
         }
         await driver.close()
         watcher.clear()
-        let units = (try? place.open(hostZone: nil, for: .looking).settings().amountUnits) ?? file.units ?? .ml
+        let units = (try? place.open(hostZone: nil, for: .reading).settings().amountUnits) ?? file.units ?? .ml
         for answer in report.answers {
             TextOutput.standard.line(json ? Self.object(answer, report).text : Self.words(answer, in: units))
         }

@@ -7,29 +7,29 @@ import TrackerService
 /// The service's desktop notifications: a log line per notification, and actions of buttons.
 struct ServiceDesktop: Sendable {
     let desktop: DesktopNotifications
-    let desk: ServiceStore
+    let tracker: ServiceStore
     let reminders: ReminderLoop
     let page: PageAddress
     let instance: String?
     let log: Logger
-    private let taps: ActionQueue
+    private let presses: ActionQueue
     /// The delay from which the message of a button press contains its time.
     private static let late = Duration.seconds(30)
 
     /// - Parameter taps: pending button presses.
     init(
-        desktop: DesktopNotifications, desk: ServiceStore, reminders: ReminderLoop, page: PageAddress,
+        desktop: DesktopNotifications, tracker: ServiceStore, reminders: ReminderLoop, page: PageAddress,
         instance: String?,
-        log: Logger, taps: PendingActions
+        log: Logger, presses: PendingActions
     ) {
-        (self.desktop, self.desk, self.reminders, self.page, self.instance, self.log) = (
-            desktop, desk, reminders, page, instance, log
+        (self.desktop, self.tracker, self.reminders, self.page, self.instance, self.log) = (
+            desktop, tracker, reminders, page, instance, log
         )
-        self.taps = ActionQueue(taps, say: { log.warning("\($0)") }) { tap in
-            let (now, age) = (await desk.desk().now, tap.age)
+        self.presses = ActionQueue(presses, say: { log.warning("\($0)") }) { press in
+            let (now, age) = (await tracker.tracker().now, press.age)
             let at = age >= Self.late ? now.advanced(seconds: -(age / .seconds(1))) : nil
-            let press = tap.press
-            guard try await desk.desk(source: "notification").press(press.action, key: press.key, at: at) else {
+            let press = press.press
+            guard try await tracker.tracker(source: "notification").press(press.action, key: press.key, at: at) else {
                 return
             }
             await reminders.poke()
@@ -44,31 +44,31 @@ struct ServiceDesktop: Sendable {
         let (log, reminders) = (log, reminders)
         outlets.log = { log.notice("\($0)") }
         outlets.trouble = { log.warning("\($0)") }
-        let taps = taps
-        outlets.pressed = { await taps.keep($0) }
+        let presses = presses
+        outlets.pressed = { await presses.keep($0) }
         outlets.appeared = { await reminders.poke() }
         await desktop.attend(outlets)
         // Perform presses from before the restart.
-        Task { await taps.performQueued() }
+        Task { await presses.performQueued() }
     }
 
     /// Releases the desktop. Notifications and pending presses stay.
     func stop() async {
-        await taps.stop()
+        await presses.stop()
         await desktop.stop()
     }
 
     var object: SessionObject {
-        let (desk, reminders) = (desk, reminders)
+        let (tracker, reminders) = (tracker, reminders)
         return SessionObject(instance: instance) { action in
-            let desk = await desk.desk(source: "dbus", canNotify: reminders.reachesSomebody)
+            let tracker = await tracker.tracker(source: "dbus", canNotify: reminders.hasReceivers)
             let answer =
                 switch action {
-                case .logDrink(let preset): try TrackerDesk.json(try desk.drink(preset: preset))
-                case .logWater: try TrackerDesk.json(try desk.water())
-                case .startSession: try TrackerDesk.json(try desk.startSession().session)
-                case .endSession: try TrackerDesk.json(try desk.endSession())
-                case .getState: try TrackerDesk.json(try desk.state())
+                case .logDrink(let preset): try TrackerAPI.json(try tracker.drink(preset: preset))
+                case .logWater: try TrackerAPI.json(try tracker.water())
+                case .startSession: try TrackerAPI.json(try tracker.startSession().session)
+                case .endSession: try TrackerAPI.json(try tracker.endSession())
+                case .getState: try TrackerAPI.json(try tracker.state())
                 }
             if action != .getState { await reminders.poke() }
             return answer

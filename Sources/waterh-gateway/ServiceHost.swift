@@ -49,9 +49,9 @@ final class ServiceHost: Sendable {
         let recorder = PollRecorder()
         let driver = GatewayDriver(link: central, clock: clock) { recorder.note($0) }
         let polls = PollService(
-            PollService.Surroundings(
-                look: { await resident.desk.look() },
-                options: { await resident.desk.options($0) },
+            PollService.Dependencies(
+                look: { await resident.tracker.look() },
+                options: { await resident.tracker.options($0) },
                 poll: { options in
                     if options.job == .disconnect, await !driver.isHolding { return PollReport() }
                     resident.board.begin()
@@ -67,8 +67,8 @@ final class ServiceHost: Sendable {
                 isConnected: { await driver.isHolding },
                 isPollOnTime: { await driver.isOnTime(grace: $0) },
                 afterPoll: { await resident.afterPoll($0, $1) },
-                say: { await resident.desk.report($0) }), clock: clock)
-        let scanner = BottleScanner(polls, resident.desk, log: log) { await resident.notify($0) }
+                say: { await resident.tracker.report($0) }), clock: clock)
+        let scanner = BottleScanner(polls, resident.tracker, log: log) { await resident.notify($0) }
         let page = resident.page(polls, scanner)
         (self.resident, self.page, self.polls, self.driver) = (resident, page, polls, driver)
         work = [
@@ -85,7 +85,7 @@ final class ServiceHost: Sendable {
     func metrics() async -> String {
         let store = resident.store
         return await resident.board.metrics(
-            of: try? TrackerDesk.ownBottles(of: store), store: (store.bytes, try? store.outboxDepth()))
+            of: try? TrackerAPI.adoptedBottles(of: store), store: (store.bytes, try? store.outboxDepth()))
     }
 
     /// Whether polls meet their deadlines.

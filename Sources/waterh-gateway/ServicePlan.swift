@@ -33,8 +33,8 @@ struct ServicePlan: Sendable {
     }
 
     /// The service layer of a store with the current time and time zone.
-    func desk(of store: TrackerStore, source: String, canNotify: Bool = false) throws -> TrackerDesk {
-        try TrackerDesk(
+    func tracker(of store: TrackerStore, source: String, canNotify: Bool = false) throws -> TrackerAPI {
+        try TrackerAPI(
             store, now: Machine.now(), zone: StoreProvider.choice(zone), source: source, canNotify: canNotify)
     }
 
@@ -59,7 +59,7 @@ struct ServicePlan: Sendable {
         var link = link
         link.fill(file)
         self.link = link
-        bottles = link.wantedBottle.map { [$0] } ?? file.bottles
+        bottles = link.selectedBottle.map { [$0] } ?? file.bottles
         hasNeighbours = try link.name.hasNeighbours
         zone = place.namedZone(file)
         dialect = place.dialect ?? file.dialect

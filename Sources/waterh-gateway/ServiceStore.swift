@@ -21,7 +21,7 @@ actor ServiceStore {
     /// The last failure of each plan.
     private var problems: [BottlePlan.ID: PollFailure.Kind] = [:]
     private var plans: [BottlePlan] = []
-    private var own: [OwnBottle] = []
+    private var own: [AdoptedBottle] = []
     private var isMissingLogged = false
     /// Whether a poll has ended since the service started, or there is no bottle to poll.
     private var isFirstPollOver = false
@@ -41,13 +41,13 @@ actor ServiceStore {
     }
 
     /// The service layer with the current time, for uses other than polls.
-    func desk(source: String = "gateway", canNotify: Bool = false) -> TrackerDesk {
+    func tracker(source: String = "gateway", canNotify: Bool = false) -> TrackerAPI {
         // The time zone can have changed.
         reread()
         let log = log
-        var desk = provider.desk(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
-        desk.context.hold = (try? desk.isFirstVisit()) == true ? .setup : isFirstPollOver ? nil : .firstPoll
-        return desk
+        var tracker = provider.tracker(source: source, canNotify: canNotify, remark: { log.warning("\($0)") })
+        tracker.context.hold = (try? tracker.isFirstVisit()) == true ? .setup : isFirstPollOver ? nil : .firstPoll
+        return tracker
     }
 
     /// The poll options of a command for a bottle.
@@ -55,22 +55,22 @@ actor ServiceStore {
         reread()
         var options = try await provider.pollOptions(dialect: plan.dialect)
         options.job = .send([try CommandWords.command(words, zone: options.zone, now: Machine.now())])
-        options.bottle = OwnBottle.meant(plan.bottles.first, among: options.own)
+        options.bottle = AdoptedBottle.meant(plan.bottles.first, among: options.own)
         options.allowPowerCycle = plan.link.allowPowerCycle
         return options
     }
 
     func look() -> [ScheduledBottle] {
         reread()
-        if let found = try? provider.desk().ownBottles() { own = found }
+        if let found = try? provider.tracker().adoptedBottles() { own = found }
         // A capture is not a bottle of the store.
         let own = isRecording ? [] : own
         plans = BottlePlan.plans(
-            wanted: plan.bottles.compactMap { OwnBottle.meant($0, among: own) }, own: own,
+            wanted: plan.bottles.compactMap { AdoptedBottle.meant($0, among: own) }, own: own,
             mayMeet: !plan.hasNeighbours)
         logAdoption(isMissing: plans.isEmpty)
         if plans.isEmpty { isFirstPollOver = true }
-        let interval = try? provider.desk().pollRhythm()
+        let interval = try? provider.tracker().pollRhythm()
         return plans.map { ScheduledBottle($0, interval: interval, holdRequest: holdRequest($0, interval)) }
     }
 
@@ -125,10 +125,10 @@ actor ServiceStore {
         problems[id] = report.failure?.kind
         let isWorthSaying = report.failure == nil || plans.allSatisfy { problems[$0.id] != nil }
         let (log, metadata) = (log, mark.metadata)
-        provider.desk(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
+        provider.tracker(remark: { log.warning("\($0)", metadata: metadata) }).afterPoll(
             report, isLive: isWorthSaying && !isRecording)
         if let failure = report.failure, failure.kind != .clockDoubtful,
-            let resolved = try? provider.desk().lookAgain(options), resolved > 0
+            let resolved = try? provider.tracker().checkAgain(options), resolved > 0
         {
             log.notice(
                 """
@@ -141,7 +141,7 @@ actor ServiceStore {
     }
 
     private func logNextPoll() {
-        switch try? provider.desk().pollRhythm() {
+        switch try? provider.tracker().pollRhythm() {
         case .every(let seconds): log.debug("Next poll in \(Int(seconds)) s.")
         case .resting: log.debug("Next poll when drinking hours begin.")
         case nil: break
@@ -177,7 +177,7 @@ actor ServiceStore {
                 log.notice("\(line)", metadata: mark.metadata(bottle: report.identity ?? report.bottle))
             }
         case .brought(_, let report):
-            let lines = PollText.lines(report, state: try? provider.desk().state())
+            let lines = PollText.lines(report, state: try? provider.tracker().state())
             log.notice(
                 "\(lines.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))",
                 metadata: mark.metadata(of: report))

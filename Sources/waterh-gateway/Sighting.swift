@@ -34,12 +34,12 @@ struct Sighting {
     var name: String? { found.name ?? met?.name }
 
     /// Whether the store owns the bottle; `nil` if unknown.
-    func isOwn(_ own: [OwnBottle]) -> Bool? {
+    func isOwn(_ own: [AdoptedBottle]) -> Bool? {
         guard let identity else { return nil }
         return own.contains { $0.identities.contains(identity) }
     }
 
-    func words(_ own: [OwnBottle]) -> String {
+    func words(_ own: [AdoptedBottle]) -> String {
         if found.isAddressPrivate { return "bottle (private address: identified by its serial number or name)" }
         guard let isOwn = isOwn(own), !own.isEmpty else { return "bottle" }
         return isOwn ? "bottle, this store's own" : "bottle, not adopted: \(adoption)"

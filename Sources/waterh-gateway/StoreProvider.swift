@@ -37,7 +37,7 @@ struct StoreProvider: Sendable {
     /// The zones of a poll of this store: of its days, and of the bottle's clock. Writes nothing.
     static func zones(_ named: String?, _ place: StorePlace) throws -> (day: Zone, bottle: Zone) {
         let choice = try choice(named)
-        guard let settings = try? place.open(hostZone: choice.host.id, for: .looking).settings() else {
+        guard let settings = try? place.open(hostZone: choice.host.id, for: .reading).settings() else {
             return (choice.host, choice.host)
         }
         let day = choice.inForce(settings)
@@ -49,11 +49,11 @@ struct StoreProvider: Sendable {
     ///   - source: the interface of the request.
     ///   - canNotify: whether a channel can show notifications.
     ///   - remark: receives messages for the user in addition to a response.
-    func desk(
+    func tracker(
         source: String = "gateway", canNotify: Bool = false,
         remark: @escaping @Sendable (String) -> Void = { Diagnostics.warning($0) }
-    ) -> TrackerDesk {
-        TrackerDesk(
+    ) -> TrackerAPI {
+        TrackerAPI(
             store,
             WriteContext(now: Machine.now(), zone: zone, source: source, makeID: { UUID().uuidString.lowercased() }),
             canNotify: canNotify, remark: remark)
@@ -61,7 +61,7 @@ struct StoreProvider: Sendable {
 
     /// The options of a poll by the settings; command-line options are added later.
     func pollOptions(dialect: RecordDialect?) async throws -> PollOptions {
-        var options = try Self.explained { try desk().pollOptions() }
+        var options = try Self.explained { try tracker().pollOptions() }
         if !options.isClockSynchronised { options.isClockSynchronised = await Machine.isClockSynchronised() ?? false }
         options.released = ProgramVersion.released
         if let dialect { (options.dialect, options.isReadingNamed) = (dialect, true) }
@@ -76,7 +76,7 @@ struct StoreProvider: Sendable {
         progress: @escaping @Sendable (PollProgress) -> Void = { _ in }
     ) async -> (report: PollReport, journaled: [(entry: JournalEntry, outcome: JournalOutcome)]) {
         let journaled = Mutex<[(entry: JournalEntry, outcome: JournalOutcome)]>([])
-        var callbacks = GatewayDriver.Callbacks(desk: { desk() })
+        var callbacks = GatewayDriver.Callbacks(tracker: { tracker() })
         (callbacks.diagnostic, callbacks.progress) = (show, progress)
         callbacks.journaled = { entries, outcomes in
             journaled.withLock { $0 += zip(entries, outcomes).map { (entry: $0, outcome: $1) } }
@@ -98,10 +98,10 @@ struct StoreProvider: Sendable {
 extension GatewayDriver.Callbacks {
     /// Answers the questions of a poll from the store.
     /// - Parameter desk: returns the service layer with the current time.
-    init(desk: @escaping @Sendable () throws -> TrackerDesk) {
+    init(tracker: @escaping @Sendable () throws -> TrackerAPI) {
         self.init()
-        todayTotal = { try desk().totalToday() }
-        light = { try desk().light(ofBottle: $0) }
-        lit = { try desk().noteLight($1, ofBottle: $0) }
+        todayTotal = { try tracker().totalToday() }
+        light = { try tracker().light(ofBottle: $0) }
+        lit = { try tracker().noteLight($1, ofBottle: $0) }
     }
 }

@@ -58,7 +58,7 @@ struct ATTCommand: ParsableCommand {
                 }
             }
         }
-        if shown == 0, !run.hadTrouble {
+        if shown == 0, !run.hadErrors {
             run.note(
                 seen > 0
                     ? """

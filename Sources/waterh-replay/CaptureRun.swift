@@ -12,7 +12,7 @@ final class CaptureRun {
     private var progress = ProgressLine(isShown: Diagnostics.isLively && isatty(STDOUT_FILENO) == 0)
     private var lastShown = 0
     /// Whether a file could not be read to its end.
-    private(set) var hadTrouble = false
+    private(set) var hadErrors = false
 
     init() throws {
         let output = try OutputFile("-")
@@ -134,7 +134,7 @@ final class CaptureRun {
 
     /// Prints an error of a file as one line on standard error, after the output before it.
     func report(_ sentence: String) {
-        hadTrouble = true
+        hadErrors = true
         try? out.flush()
         Diagnostics.error(sentence)
     }
@@ -151,7 +151,7 @@ final class CaptureRun {
         } catch is OutputFile.ReaderClosed {
             // An output without a reader (`| head`) is not an error.
         }
-        if hadTrouble { throw ExitCode(ExitStatus.badInput.rawValue) }
+        if hadErrors { throw ExitCode(ExitStatus.badInput.rawValue) }
     }
 
     private func show(_ name: String, _ read: Int, _ size: Int?) {

@@ -89,9 +89,9 @@ struct CloneCommand: ParsableCommand {
 
     /// The selected peripheral: the named one, else the only one with traffic, else the only one.
     private func chosen(_ all: [ObservedPeripheral]) throws -> ObservedPeripheral {
-        let speakers = all.filter(\.hasSpoken)
+        let speakers = all.filter(\.hasResponded)
         // Peripherals that only advertised are numbered after those with traffic.
-        let listed = speakers + all.filter { !$0.hasSpoken }
+        let listed = speakers + all.filter { !$0.hasResponded }
         if let device {
             if let number = Int(device), listed.indices.contains(number - 1) { return listed[number - 1] }
             if let address = BluetoothAddress(device),
@@ -127,12 +127,12 @@ struct CloneCommand: ParsableCommand {
 
     /// Lists the peripherals with traffic, and counts the others, because many devices can be in range.
     private static func list(_ all: [ObservedPeripheral]) -> String {
-        let speakers = all.prefix(while: \.hasSpoken).count
+        let speakers = all.prefix(while: \.hasResponded).count
         let listed = all.count > mostListed && speakers > 0 ? min(speakers, mostListed) : min(all.count, mostListed)
         var lines = all.prefix(listed).enumerated().map { number, one in
             let name = one.profile.name.map { " \($0)" } ?? ""
             let what =
-                one.hasSpoken
+                one.hasResponded
                 ? "\(counted(one.connections, "connection")), \(counted(one.answers, "ATT PDU")) from it"
                 : one.profile.gaps.contains { $0.contains("encrypted") } ? "encrypted" : "only seen"
             return "\(number + 1) is \(one.label)\(name) (\(what))"

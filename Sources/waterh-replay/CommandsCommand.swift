@@ -34,7 +34,7 @@ struct CommandsCommand: ParsableCommand {
                 try reader.read(&file) { event in notes.see(event) }
             }
             ending.append {
-                notes.say(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadTrouble: !isWhole, run)
+                notes.say(part.name, peers: reader.peers, tally: DrinkReader.Tally(), hadErrors: !isWhole, run)
             }
         }
         if found == 0, !isJSON { run.out.put(text: "no commands\n") }

@@ -48,7 +48,7 @@ struct DrinksCommand: ParsableCommand {
             let isWhole = try run.read(part, following: following.follow) { file in
                 try reader.read(&file, isLast: index == parts.count - 1) { event in notes.see(event) }
             }
-            notes.say(part.name, peers: reader.peers, tally: reader.tally.since(before), hadTrouble: !isWhole, run)
+            notes.say(part.name, peers: reader.peers, tally: reader.tally.since(before), hadErrors: !isWhole, run)
         }
         if !json { run.out.put(text: Self.sentence(reader.tally)) }
         try run.finish()

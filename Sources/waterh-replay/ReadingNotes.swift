@@ -35,7 +35,7 @@ final class ReadingNotes {
     }
 
     /// Prints the notes after a capture was read.
-    func say(_ name: String, peers: [BottlePeer], tally: DrinkReader.Tally, hadTrouble: Bool, _ run: CaptureRun) {
+    func say(_ name: String, peers: [BottlePeer], tally: DrinkReader.Tally, hadErrors: Bool, _ run: CaptureRun) {
         for peer in peers where peer.isBottle && peer.basis == .guessed {
             let handle = peer.responseHandle.map { "0x" + String($0, radix: 16) } ?? "?"
             run.note(
@@ -55,7 +55,7 @@ final class ReadingNotes {
             )
         }
         // The error of the file shows where the reading ended, which explains missing data.
-        if hadTrouble { return }
+        if hadErrors { return }
         if encrypted > 0 {
             run.note(
                 """

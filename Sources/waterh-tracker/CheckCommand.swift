@@ -17,44 +17,44 @@ struct Check: StoreCommand {
     @OptionGroup var options: StoreOptions
     @Flag(help: "Check the store and permissions instead; changes nothing")
     var doctor = false
-    var access: TrackerStore.Access { doctor ? .looking : .writing }
+    var access: TrackerStore.Access { doctor ? .reading : .writing }
 
     @Flag(help: "Count notifications on standard output as shown, as for a mail or a log") var show = false
 
-    func run(_ desk: Desk) async throws {
-        if doctor { return try await Doctor.run(desk) }
-        for report in try desk.tracker.takeInbox() {
-            if report.trouble == nil { desk.console.line(report.words) } else { Diagnostics.warning(report.words) }
+    func run(_ context: CommandContext) async throws {
+        if doctor { return try await Doctor.run(context) }
+        for report in try context.tracker.takeInbox() {
+            if report.trouble == nil { context.console.line(report.words) } else { Diagnostics.warning(report.words) }
         }
         // Deliver first, because sync waits for a server. The next check handles changes from sync.
-        warn(of: try await deliver(desk), desk)
-        try await sync(desk)
+        warn(of: try await deliver(context), context)
+        try await sync(context)
     }
 
-    private func deliver(_ desk: Desk) async throws -> CheckReport {
-        let output = OutputSink(show: show, isJSON: desk.isJSON, console: desk.console)
-        let desktop = await TrackerDesktop.open(store: desk.path) { Diagnostics.line($0) }
-        let (tracker, shown) = (desk.tracker, TrackerDesktop.memory(store: desk.path))
-        let late = BufferedSink(desktop, desk: { tracker }, wasShown: { shown.hasJustShown($0.announcement) }) {
+    private func deliver(_ context: CommandContext) async throws -> CheckReport {
+        let output = OutputSink(show: show, isJSON: context.isJSON, console: context.console)
+        let desktop = await TrackerDesktop.open(store: context.path) { Diagnostics.line($0) }
+        let (tracker, shown) = (context.tracker, TrackerDesktop.memory(store: context.path))
+        let late = BufferedSink(desktop, tracker: { tracker }, wasShown: { shown.hasJustShown($0.announcement) }) {
             Diagnostics.line($0)
         }
         let sinks: [any NotificationSink] = [late, output]
-        guard desk.isJSON else {
-            let report = try await desk.tracker.tell(sinks)
+        guard context.isJSON else {
+            let report = try await context.tracker.deliver(sinks)
             if report.notifications.isEmpty {
-                desk.console.line("Nothing to tell. \(report.state.pace.statusText)")
+                context.console.line("Nothing to tell. \(report.state.pace.statusText)")
             }
             return report
         }
-        let telling = try await desk.tracker.offer(to: sinks)
-        desk.console.line(try TrackerDesk.json(telling.report))
+        let delivery = try await context.tracker.offer(to: sinks)
+        context.console.line(try TrackerAPI.json(delivery.report))
         TextOutput.standard.flush()
         // A notification counts only if standard output was still open.
-        try desk.tracker.settle(telling, except: TextOutput.standard.isClosed ? output.name : nil)
-        return telling.report
+        try context.tracker.settle(delivery, except: TextOutput.standard.isClosed ? output.name : nil)
+        return delivery.report
     }
 
-    private func warn(of report: CheckReport, _ desk: Desk) {
+    private func warn(of report: CheckReport, _ context: CommandContext) {
         guard !report.unseen.isEmpty else { return }
         Diagnostics.warning(
             """
@@ -69,8 +69,8 @@ struct Check: StoreCommand {
     }
 
     /// Runs sync. Its errors become warnings.
-    private func sync(_ desk: Desk) async throws {
-        guard let pass = try await desk.tracker.synchronise() else { return }
+    private func sync(_ context: CommandContext) async throws {
+        guard let pass = try await context.tracker.synchronise() else { return }
         if let trouble = pass.trouble { Diagnostics.warning("\(trouble) Waiting changes are sent at a later check.") }
         if pass.merged.refused > 0 {
             Diagnostics.warning(
@@ -97,19 +97,19 @@ private enum Doctor {
         var tables: [String: Int]
     }
 
-    static func run(_ desk: Desk) async throws {
-        let upkeep = try desk.tracker.upkeep()
+    static func run(_ context: CommandContext) async throws {
+        let upkeep = try context.tracker.upkeep()
         let tables = upkeep.rows
-        let findings = await store(upkeep, desk) + rights(desk)
+        let findings = await store(upkeep, context) + rights(context)
         let counts = tables.map { (camelCase($0.table), $0.rows) }
         let report = Report(
             findings: findings,
             tables: Dictionary(counts, uniquingKeysWith: { first, _ in first }))
-        try desk.say(report) {
+        try context.say(report) {
             findings.flatMap { finding in
                 [
                     """
-                    \(finding.ok ? desk.console.paint("ok  ", .green) : desk.console.paint("look", .amber)) \
+                    \(finding.ok ? context.console.paint("ok  ", .green) : context.console.paint("look", .amber)) \
                     \(finding.name.padded(14)) \(finding.detail)
                     """
                 ]
@@ -135,10 +135,10 @@ private enum Doctor {
         Finding(name: name, ok: advice == nil, detail: detail, advice: advice)
     }
 
-    private static func store(_ upkeep: UpkeepReport, _ desk: Desk) -> [Finding] {
+    private static func store(_ upkeep: UpkeepReport, _ context: CommandContext) -> [Finding] {
         let (counts, refused) = (upkeep.journal, upkeep.refused)
         let doubts = upkeep.doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", ")
-        let disk = desk.path == ":memory:" ? nil : StorePlace.writeProblem(desk.path)
+        let disk = context.path == ":memory:" ? nil : StorePlace.writeProblem(context.path)
         let bottles = upkeep.bottles.map { bottle in
             let addresses =
                 bottle.identities.contains(bottle.name) || bottle.identities.isEmpty
@@ -147,9 +147,9 @@ private enum Doctor {
         }
         return [
             finding(
-                "store", upkeep.damage.isEmpty ? desk.path : upkeep.damage.joined(separator: "; "),
+                "store", upkeep.damage.isEmpty ? context.path : upkeep.damage.joined(separator: "; "),
                 upkeep.damage.isEmpty
-                    ? nil : "Copy the file, then: sqlite3 \(desk.path) .recover | sqlite3 repaired.sqlite"),
+                    ? nil : "Copy the file, then: sqlite3 \(context.path) .recover | sqlite3 repaired.sqlite"),
             Finding(name: "disk", ok: disk == nil, detail: disk?.words ?? "writable", advice: disk?.advice),
             finding(
                 "journal",
@@ -170,19 +170,20 @@ private enum Doctor {
         ]
             + upkeep.troubles.map { trouble in
                 finding(
-                    trouble.outlet, trouble.text(now: desk.now, at: desk.dateTime),
+                    trouble.outlet, trouble.text(now: context.now, at: context.dateTime),
                     trouble.outlet == "mqtt"
-                        ? "waterh-gateway doctor --store \(desk.path)"
-                        : "waterh-tracker settings get --store \(desk.path)    waterh.toml takes precedence over it.")
+                        ? "waterh-gateway doctor --store \(context.path)"
+                        : "waterh-tracker settings get --store \(context.path)    waterh.toml takes precedence over it."
+                )
             } + [
                 finding("page", "a running service shows it at http://\(upkeep.listen)/"),
-                finding("zone", "\(desk.zone.id), now \(desk.dateTime(desk.now))"),
+                finding("zone", "\(context.zone.id), now \(context.dateTime(context.now))"),
                 finding("bottles", bottles.isEmpty ? "none yet" : bottles.joined(separator: ", ")),
             ]
     }
 
     private static func sync(_ outbox: Outbox, _ report: SyncReport) -> Finding {
-        let parked = outbox.items.compactMap(\.parkedReason)
+        let parked = outbox.items.compactMap(\.rejection)
         let waiting =
             outbox.items.isEmpty ? "nothing is waiting" : "\(outbox.pending) waiting, \(parked.count) of them refused"
         let rows =
@@ -197,15 +198,15 @@ private enum Doctor {
                 : "Correct the server, then set sync.url again: they are resent.")
     }
 
-    private static func rights(_ desk: Desk) async -> [Finding] {
+    private static func rights(_ context: CommandContext) async -> [Finding] {
         let files = FileManager.default
         let adapters = ((try? files.contentsOfDirectory(atPath: "/sys/class/bluetooth")) ?? []).filter {
             $0.hasPrefix("hci")
         }
         let hasSystemBus = files.fileExists(atPath: "/run/dbus/system_bus_socket")
         let hasBus = SessionBus.find() != nil
-        let isOff = (try? desk.tracker.settingsInForce())?.desktopNotifications == false
-        let hasDesktop = await TrackerDesktop.open(store: desk.path) { _ in }.canShow()
+        let isOff = (try? context.tracker.settingsInForce())?.desktopNotifications == false
+        let hasDesktop = await TrackerDesktop.open(store: context.path) { _ in }.canShow()
         return [
             finding(
                 "adapter", adapters.isEmpty ? "no Bluetooth adapter" : adapters.sorted().joined(separator: ", "),
@@ -275,12 +276,12 @@ enum TrackerDesktop {
         ShownNotifications(file: ServiceSocket.file(forStore: store, "notices.json"))
     }
 
-    static func tryOut(title: String, body: String, on desk: TrackerDesk) async throws -> Bool {
-        let (desktop, day) = (await open(store: desk.path) { _ in }, try desk.today())
+    static func tryOut(title: String, body: String, on context: TrackerAPI) async throws -> Bool {
+        let (desktop, day) = (await open(store: context.path) { _ in }, try context.today())
         return await desktop.deliver(
             // Use a new id for each attempt, so that the notification is shown again.
             TrackerNotification(
-                kind: .recovery, notificationId: "setup/\(desk.now.milliseconds)", title: title, body: body,
+                kind: .recovery, notificationId: "setup/\(context.now.milliseconds)", title: title, body: body,
                 urgency: .normal, sound: true, dayKey: day, acceptance: .recovery))
     }
 }
@@ -290,18 +291,18 @@ struct WhyCommand: StoreCommand {
         commandName: "why", abstract: "Explain reminder decisions",
         discussion: "Lists the conditions that decided, and what would change them.")
     @OptionGroup var options: StoreOptions
-    var access: TrackerStore.Access { .looking }
+    var access: TrackerStore.Access { .reading }
     @Option(
         help:
             "Time to explain: 14:00 (today, also later), 2026-06-15T14:00, or with an offset (default: now)"
     ) var at: String?
     @Flag(help: "Show every condition, also those that hold") var all = false
 
-    func run(_ desk: Desk) throws {
-        let report = try desk.tracker.why(at: at)
-        try desk.say(report) {
-            [desk.dateTime(report.explanation.at) + " " + report.explanation.zone]
-                + report.explanation.reminders.flatMap { lines($0, desk) }
+    func run(_ context: CommandContext) throws {
+        let report = try context.tracker.why(at: at)
+        try context.say(report) {
+            [context.dateTime(report.explanation.at) + " " + report.explanation.zone]
+                + report.explanation.reminders.flatMap { lines($0, context) }
                 + (report.state.hasNotificationServer
                     ? []
                     : [
@@ -312,9 +313,9 @@ struct WhyCommand: StoreCommand {
         }
     }
 
-    private func lines(_ reminder: Explanation.Reminder, _ desk: Desk) -> [String] {
+    private func lines(_ reminder: Explanation.Reminder, _ context: CommandContext) -> [String] {
         let title = Self.title(reminder.kind).padded(24)
-        let head = reminder.isSent ? desk.console.paint("\(title) told", .green) : "\(title) silent"
+        let head = reminder.isSent ? context.console.paint("\(title) told", .green) : "\(title) silent"
         // A delivered reminder is explained by all its conditions.
         let shown = all || reminder.isSent ? reminder.conditions : reminder.deciding
         return [head]

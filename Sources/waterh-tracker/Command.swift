@@ -32,9 +32,9 @@ struct Command: ParsableCommand {
 /// A subcommand on the store. It converts every error to a message and an exit code.
 protocol StoreCommand: AsyncParsableCommand {
     var options: StoreOptions { get }
-    /// The access to the store. With `.looking`, the subcommand creates, migrates and changes nothing.
+    /// The access to the store. With `.reading`, the subcommand creates, migrates and changes nothing.
     var access: TrackerStore.Access { get }
-    func run(_ desk: Desk) async throws
+    func run(_ context: CommandContext) async throws
 }
 
 extension StoreCommand {
@@ -43,7 +43,7 @@ extension StoreCommand {
     func run() async throws {
         do {
             if let asking = self as? any AskingCommand, try asking.ask() { return }
-            try await run(Desk(options, for: access))
+            try await run(CommandContext(options, for: access))
         } catch {
             throw Failures.explained(error)
         }
@@ -61,7 +61,7 @@ enum Failures {
 enum Confirmation {
     static func ask(_ question: String, isConfirmed: Bool, console: Console) throws {
         guard !isConfirmed else { return }
-        guard console.canAsk else {
+        guard console.isInteractive else {
             throw CommandFailure(.refused, "\(question) Confirm with --yes.")
         }
         console.prompt("\(question) [y/N] ")
@@ -75,33 +75,33 @@ enum Confirmation {
 protocol AskingCommand: StoreCommand {
     /// The request to the service.
     /// - Parameter desk: opens the day for reading.
-    func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member])
+    func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member])
 
     /// The output for the service's response.
     /// - Parameter desk: the day after the change.
-    func words(_ answer: Data, _ desk: Desk) throws -> [String]
+    func words(_ answer: Data, _ context: CommandContext) throws -> [String]
 }
 
 extension AskingCommand {
     /// Sends the request to the service. Returns whether a service was available.
     func ask() throws -> Bool {
-        let place = try DeskOpening(options).place
+        let place = try ContextOpening(options).place
         guard let service = ServiceDay(place, for: access, options) else { return false }
-        func looking() throws -> Desk { try Desk(options, for: .looking, isQuiet: true) }
-        let request = try request(looking)
+        func reading() throws -> CommandContext { try CommandContext(options, for: .reading, isQuiet: true) }
+        let request = try request(reading)
         let answer = try service.socket.post("/api/v1/\(request.target)", .object(request.body))
         if options.json {
             Console().line(String(decoding: answer, as: UTF8.self))
         } else {
-            let desk = try looking()
-            for line in try words(answer, desk) { desk.console.line(line) }
+            let context = try reading()
+            for line in try words(answer, context) { context.console.line(line) }
         }
         return true
     }
 
     /// Parses a time with this command's time zone, which can differ from the service's.
-    func moment(_ text: String?, _ desk: () throws -> Desk) throws -> [JSONValue.Member] {
-        try text.map { [JSONValue.Member("at", .string(try desk().tracker.moment($0).description))] } ?? []
+    func moment(_ text: String?, _ context: () throws -> CommandContext) throws -> [JSONValue.Member] {
+        try text.map { [JSONValue.Member("at", .string(try context().tracker.moment($0).description))] } ?? []
     }
 }
 
@@ -109,8 +109,8 @@ struct LoggedDrink: Decodable {
     struct Drink: Decodable { var number: Int }
     var drink: Drink
 
-    static func stored(_ answer: Data, _ desk: Desk) throws -> StoredDrink? {
-        try desk.tracker.drinks(named: "d\(try JSONDecoder().decode(Self.self, from: answer).drink.number)").first
+    static func stored(_ answer: Data, _ context: CommandContext) throws -> StoredDrink? {
+        try context.tracker.drinks(named: "d\(try JSONDecoder().decode(Self.self, from: answer).drink.number)").first
     }
 }
 
@@ -120,10 +120,10 @@ struct LoggedEntry: Decodable {
     var logs: [Entry]
 
     /// The session, and its newest entry.
-    static func stored(_ answer: Data, _ desk: Desk) throws -> (session: SessionReport, log: LogEntry)? {
+    static func stored(_ answer: Data, _ context: CommandContext) throws -> (session: SessionReport, log: LogEntry)? {
         let told = try JSONDecoder().decode(Self.self, from: answer)
         let last = told.logs.max { Int($0.name.dropFirst()) ?? -1 < Int($1.name.dropFirst()) ?? -1 }
-        let session = try desk.tracker.session(told.id)
+        let session = try context.tracker.session(told.id)
         return session.view.logs.first { $0.shortName == last?.name }.map { (session, $0) }
     }
 }

@@ -7,12 +7,12 @@ struct Console {
     /// Whether standard output is a terminal with colour.
     let hasGraphics: Bool
     /// Whether the user can answer a question.
-    let canAsk: Bool
+    let isInteractive: Bool
 
     init() {
         let wantsColour = (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
         hasGraphics = TextOutput.standard.isTerminal && wantsColour
-        canAsk = isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal
+        isInteractive = isatty(STDIN_FILENO) == 1 && TextOutput.standard.isTerminal
     }
 
     func line(_ text: String) { TextOutput.standard.line(text) }

@@ -35,9 +35,9 @@ struct StoreOptions: ParsableArguments {
 }
 
 /// The application API of an open store, with a console.
-struct Desk {
+struct CommandContext {
     let place: StorePlace
-    let tracker: TrackerDesk
+    let tracker: TrackerAPI
     let console: Console
     let isJSON: Bool
     /// The service that owns the store, if this user cannot read it. The application API then uses a copy.
@@ -46,7 +46,7 @@ struct Desk {
     /// The time set by `--now`.
     private let given: Instant?
 
-    func clock(speed: Double) -> DeskClock { DeskClock(from: given, speed: speed) }
+    func clock(speed: Double) -> CommandClock { CommandClock(from: given, speed: speed) }
 
     var path: String { tracker.path }
     var context: WriteContext { tracker.context }
@@ -55,16 +55,16 @@ struct Desk {
 
     /// - Parameter isQuiet: suppresses remarks.
     init(_ options: StoreOptions, for access: TrackerStore.Access, isQuiet: Bool = false) throws {
-        var opening = try DeskOpening(options)
+        var opening = try ContextOpening(options)
         place = opening.place
-        service = access == .looking ? ServiceDay(place, for: access, options) : nil
+        service = access == .reading ? ServiceDay(place, for: access, options) : nil
         copy = try service?.copy()
         if let copy {
             var copied = StorePlace(path: copy.path)
             copied.units = place.units
-            opening = try DeskOpening(options, place: copied)
+            opening = try ContextOpening(options, place: copied)
         }
-        tracker = try opening.desk(for: access)
+        tracker = try opening.context(for: access)
         given = try opening.given(tracker.store)
         console = Console()
         isJSON = options.json
@@ -90,7 +90,7 @@ struct Desk {
     /// Prints one JSON object with sorted keys, or text.
     func say(_ report: some Encodable, _ words: () throws -> [String]) throws {
         if isJSON {
-            console.line(try TrackerDesk.json(report))
+            console.line(try TrackerAPI.json(report))
         } else {
             for line in try words() { console.line(line) }
         }
@@ -122,7 +122,7 @@ struct Desk {
     }
 }
 
-struct DeskOpening {
+struct ContextOpening {
     let place: StorePlace
     private let options: StoreOptions
     private let choice: ZoneChoice
@@ -137,11 +137,11 @@ struct DeskOpening {
     }
 
     /// - Parameter now: the moment; `nil` uses the options or the clock.
-    func desk(for access: TrackerStore.Access, at now: Instant? = nil) throws -> TrackerDesk {
+    func context(for access: TrackerStore.Access, at now: Instant? = nil) throws -> TrackerAPI {
         let store = try place.open(hostZone: choice.host.id, for: access)
         let given = try given(store)
-        return try TrackerDesk(
-            store, now: now ?? given ?? Machine.now(), isAsked: given != nil, zone: choice, source: "cli",
+        return try TrackerAPI(
+            store, now: now ?? given ?? Machine.now(), isExplicit: given != nil, zone: choice, source: "cli",
             canNotify: SessionBus.find() != nil, remark: { Diagnostics.warning($0) })
     }
 
@@ -153,7 +153,7 @@ struct DeskOpening {
 }
 
 /// The clock of a command that keeps running: the host's, or one that starts at `--now` with a speed factor.
-struct DeskClock: Sendable {
+struct CommandClock: Sendable {
     /// The simulated start; `nil` for the host's clock.
     private let start: Instant?
     private let speed: Double

@@ -161,30 +161,30 @@ actor DesktopAgent {
         guard !isSendingPresses else { return }
         isSendingPresses = true
         defer { isSendingPresses = false }
-        while let tap = presses.first {
+        while let press = presses.first {
             do {
-                let isDone = try await send(tap)
-                presses.remove(tap)
-                if isDone, tap.press.action == .open { await open(tap.press) }
+                let isDone = try await send(press)
+                presses.remove(press)
+                if isDone, press.press.action == .open { await open(press.press) }
             } catch let failure as CommandFailure where failure.status != .refused {
-                if reportedPress != tap.press.key {
-                    Diagnostics.warning("\(tap.words): \(failure.sentence) It is retried automatically.")
+                if reportedPress != press.press.key {
+                    Diagnostics.warning("\(press.words): \(failure.sentence) It is retried automatically.")
                 }
-                reportedPress = tap.press.key
+                reportedPress = press.press.key
                 return
             } catch {
-                presses.remove(tap)
-                Diagnostics.warning("\(tap.words): \((error as? CommandFailure)?.sentence ?? "\(error)")")
+                presses.remove(press)
+                Diagnostics.warning("\(press.words): \((error as? CommandFailure)?.sentence ?? "\(error)")")
             }
         }
     }
 
     /// Sends a press to the service. Returns `false` if the press was a duplicate.
-    private func send(_ tap: PendingActions.Tap) async throws -> Bool {
+    private func send(_ press: PendingActions.ButtonPress) async throws -> Bool {
         var body = [
-            JSONValue.Member("action", .string(tap.press.action.rawValue)), .init("key", .string(tap.press.key)),
+            JSONValue.Member("action", .string(press.press.action.rawValue)), .init("key", .string(press.press.key)),
         ]
-        let waited = tap.age
+        let waited = press.age
         if waited >= Self.late { body.append(.init("at", .string((Date() - waited / .seconds(1)).ISO8601Format()))) }
         let answer = try await post("/api/v1/agent/press", .object(body), by: DrinkSource.notification.rawValue)
         return try JSONDecoder().decode(Done.self, from: answer).done

@@ -5,7 +5,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-extension Desk {
+extension CommandContext {
     /// One line about the day after a change.
     func standing(_ snapshot: TrackerSnapshot) -> String {
         let pace = snapshot.pace
@@ -32,21 +32,21 @@ struct Log: AskingCommand {
     ) var ml: Amount
     @Option(help: "Time: 14:00, 2026-06-15T14:00, or with an offset (default: now)") var at: String?
 
-    func run(_ desk: Desk) throws {
-        let outcome = try desk.tracker.logDrink(ml, at: at.map(desk.tracker.moment))
-        try desk.report(outcome, Self.words(outcome.stored, desk))
+    func run(_ context: CommandContext) throws {
+        let outcome = try context.tracker.logDrink(ml, at: at.map(context.tracker.moment))
+        try context.report(outcome, Self.words(outcome.stored, context))
     }
 
-    func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) {
-        ("drinks", [JSONValue.Member("ml", .string(ml.word))] + (try moment(at, desk)))
+    func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
+        ("drinks", [JSONValue.Member("ml", .string(ml.word))] + (try moment(at, context)))
     }
 
-    func words(_ answer: Data, _ desk: Desk) throws -> [String] {
-        try LoggedDrink.stored(answer, desk).map { [Self.words($0, desk), try desk.standing()] } ?? []
+    func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
+        try LoggedDrink.stored(answer, context).map { [Self.words($0, context), try context.standing()] } ?? []
     }
 
-    private static func words(_ drink: StoredDrink, _ desk: Desk) -> String {
-        "Logged \(desk.amount(drink.ml)) \(desk.when(drink.at)) as d\(drink.number)."
+    private static func words(_ drink: StoredDrink, _ context: CommandContext) -> String {
+        "Logged \(context.amount(drink.ml)) \(context.when(drink.at)) as d\(drink.number)."
     }
 }
 
@@ -68,22 +68,24 @@ struct Undo: AskingCommand {
         abstract: "Undo the last manual change")
     @OptionGroup var options: StoreOptions
 
-    func run(_ desk: Desk) throws {
-        let outcome = try desk.tracker.undo()
-        try desk.say(outcome) { [Self.words(outcome.undone, desk), desk.standing(outcome.state)] }
+    func run(_ context: CommandContext) throws {
+        let outcome = try context.tracker.undo()
+        try context.say(outcome) { [Self.words(outcome.undone, context), context.standing(outcome.state)] }
     }
 
-    func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) { ("undo", []) }
+    func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
+        ("undo", [])
+    }
 
-    func words(_ answer: Data, _ desk: Desk) throws -> [String] {
-        [Self.words(try JSONDecoder().decode(Answer.self, from: answer).undone, desk), try desk.standing()]
+    func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
+        [Self.words(try JSONDecoder().decode(Answer.self, from: answer).undone, context), try context.standing()]
     }
 
     private struct Answer: Decodable { var undone: String }
 
     /// The text for an undone change. The store records millilitres.
-    private static func words(_ undone: String, _ desk: Desk) -> String {
-        let units = (try? desk.tracker.settingsInForce().amountUnits) ?? .ml
+    private static func words(_ undone: String, _ context: CommandContext) -> String {
+        let units = (try? context.tracker.settingsInForce().amountUnits) ?? .ml
         let shown =
             units == .ml ? undone : undone.replacing(/\b(\d+) ml\b/) { Int($0.1).map(units.text) ?? String($0.0) }
         return "Undid: \(shown)."
@@ -121,13 +123,13 @@ struct Edit: StoreCommand {
         }
     }
 
-    func run(_ desk: Desk) throws {
-        switch try desk.tracker.edit(name, EntryChange(ml: ml, typed: at, estimate: estimate, oz: oz)) {
-        case .session(let session): try SessionWords.report(desk, session, "Changed \(name).")
+    func run(_ context: CommandContext) throws {
+        switch try context.tracker.edit(name, EntryChange(ml: ml, typed: at, estimate: estimate, oz: oz)) {
+        case .session(let session): try SessionWords.report(context, session, "Changed \(name).")
         case .drink(let outcome):
             let drink = outcome.stored
-            try desk.report(
-                outcome, "Changed: \(desk.amount(drink.ml)) at \(desk.dateTime(drink.at)), now d\(drink.number).")
+            try context.report(
+                outcome, "Changed: \(context.amount(drink.ml)) at \(context.dateTime(drink.at)), now d\(drink.number).")
         }
     }
 }
@@ -141,12 +143,12 @@ struct Delete: StoreCommand {
     @OptionGroup var options: StoreOptions
     @Argument(help: "Number (d12 or w7), or key or ID") var name: String
 
-    func run(_ desk: Desk) throws {
-        switch try desk.tracker.delete(name) {
-        case .session(let session): try SessionWords.report(desk, session, "Deleted \(name).")
+    func run(_ context: CommandContext) throws {
+        switch try context.tracker.delete(name) {
+        case .session(let session): try SessionWords.report(context, session, "Deleted \(name).")
         case .drink(let outcome):
             let drink = outcome.stored
-            try desk.report(outcome, "Deleted \(desk.amount(drink.ml)) of \(desk.dateTime(drink.at)).")
+            try context.report(outcome, "Deleted \(context.amount(drink.ml)) of \(context.dateTime(drink.at)).")
         }
     }
 }
@@ -157,15 +159,15 @@ struct ResetToday: StoreCommand {
         abstract: "Delete today's drinks")
     @OptionGroup var options: StoreOptions
 
-    func run(_ desk: Desk) throws {
-        let outcome = try desk.tracker.resetToday()
-        try desk.say(outcome) {
+    func run(_ context: CommandContext) throws {
+        let outcome = try context.tracker.resetToday()
+        try context.say(outcome) {
             let count = outcome.deleted.count
             return [
                 count == 0
                     ? "Nothing was drunk today."
                     : "Deleted \(counted(count, "drink")). Undo it with: waterh-tracker undo",
-                desk.standing(outcome.state),
+                context.standing(outcome.state),
             ]
         }
     }

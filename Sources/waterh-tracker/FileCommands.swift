@@ -19,7 +19,7 @@ struct Export: StoreCommand {
             Everything else is in a backup: waterh-tracker backup FILE
             """)
     @OptionGroup var options: StoreOptions
-    var access: TrackerStore.Access { .looking }
+    var access: TrackerStore.Access { .reading }
     @Option(
         help:
             """
@@ -49,13 +49,13 @@ struct Export: StoreCommand {
 
     private var isStream: Bool { follow || after != nil || format == .jsonl || format == .influx }
 
-    func run(_ desk: Desk) async throws {
-        guard isStream else { return try write(desk) }
-        guard try desk.tracker.isChange(after ?? 0) else {
+    func run(_ context: CommandContext) async throws {
+        guard isStream else { return try write(context) }
+        guard try context.tracker.isChange(after ?? 0) else {
             throw CommandFailure(
                 .badInput,
                 """
-                invalid --after \(after ?? 0): this store's last change is \(try desk.tracker.lastChange())
+                invalid --after \(after ?? 0): this store's last change is \(try context.tracker.lastChange())
                 """,
                 advice:
                     """
@@ -64,34 +64,36 @@ struct Export: StoreCommand {
             )
         }
         do {
-            try await DrinkStream(options: options, place: desk.place, format: format?.lines ?? .jsonl).run(
+            try await DrinkStream(options: options, place: context.place, format: format?.lines ?? .jsonl).run(
                 after: after, isFollowing: follow)
         } catch is OutputFile.ReaderClosed {
             return
         }
     }
 
-    private func write(_ desk: Desk) throws {
+    private func write(_ context: CommandContext) throws {
         let format = format?.file
         // On standard output with --json, the drinks must be one object.
-        let isAnswer = desk.isJSON && output ?? "-" == "-"
+        let isAnswer = context.isJSON && output ?? "-" == "-"
         guard !isAnswer || format ?? .json == .json else {
             throw CommandFailure(
                 .wrongUse, "--json prints one JSON object, which \(format?.rawValue ?? "this") is not.",
                 advice: "Omit --json, or name a file with --output.")
         }
-        let file = try OutputFile(output ?? "-", sparing: desk.storeFiles + [options.config ?? Paths.configuration])
+        let file = try OutputFile(output ?? "-", sparing: context.storeFiles + [options.config ?? Paths.configuration])
         let report: ExportReport
         do {
             if isAnswer { try file.write(Array(#"{"drinks": "#.utf8)) }
-            report = try desk.tracker.exportDrinks(format ?? (isAnswer ? .json : .appleHealth)) { try file.write($0) }
+            report = try context.tracker.exportDrinks(format ?? (isAnswer ? .json : .appleHealth)) {
+                try file.write($0)
+            }
             if isAnswer { try file.write(Array("}\n".utf8)) }
             try file.commit()
         } catch is OutputFile.ReaderClosed {
             return
         }
         guard let output, output != "-" else { return }
-        try desk.say(report) { ["Wrote \(counted(report.drinks, "drink")) to \(output)."] }
+        try context.say(report) { ["Wrote \(counted(report.drinks, "drink")) to \(output)."] }
     }
 }
 
@@ -108,19 +110,19 @@ struct Import: StoreCommand {
     @OptionGroup var options: StoreOptions
     @Argument(help: "File to read (- for standard input)", completion: .file()) var file: String
 
-    func run(_ desk: Desk) throws {
-        let input = try InputFile(file, sparing: desk.storeFiles)
-        let report = try desk.tracker.importDrinks { feed in try input.read(feed) }
-        try desk.say(report) {
+    func run(_ context: CommandContext) throws {
+        let input = try InputFile(file, sparing: context.storeFiles)
+        let report = try context.tracker.importDrinks { feed in try input.read(feed) }
+        try context.say(report) {
             [
                 "Added \(counted(report.added, "drink")), \(report.known) known already"
                     + (report.empty > 0 ? ", \(report.empty) of 0 ml skipped." : ".")
-            ] + (report.remarks ?? []) + [desk.standing(report.state)]
+            ] + (report.remarks ?? []) + [context.standing(report.state)]
         }
     }
 }
 
-extension Desk {
+extension CommandContext {
     /// The files of the open store. Only SQLite must open them, because closing a file releases its POSIX locks.
     var storeFiles: [String] { ["", "-wal", "-shm", "-journal"].map { path + $0 } }
 }
@@ -132,12 +134,12 @@ struct Purge: StoreCommand {
     @OptionGroup var options: StoreOptions
     @Flag(name: .shortAndLong, help: "Do not ask for confirmation") var yes = false
 
-    func run(_ desk: Desk) async throws {
-        try Confirmation.ask("Delete everything in \(desk.path)?", isConfirmed: yes, console: desk.console)
-        let report = try await desk.tracker.purge()
-        TrackerDesktop.memory(store: desk.tracker.path).removeAll()
-        let left = try desk.tracker.leftBehind()
-        try desk.say(report) {
+    func run(_ context: CommandContext) async throws {
+        try Confirmation.ask("Delete everything in \(context.path)?", isConfirmed: yes, console: context.console)
+        let report = try await context.tracker.purge()
+        TrackerDesktop.memory(store: context.tracker.path).removeAll()
+        let left = try context.tracker.leftBehind()
+        try context.say(report) {
             ["All data is deleted. Start again with: waterh-tracker setup"]
                 + (left > 0
                     ? [
@@ -180,16 +182,16 @@ struct Backup: StoreCommand {
             """
     )
     @OptionGroup var options: StoreOptions
-    var access: TrackerStore.Access { .looking }
+    var access: TrackerStore.Access { .reading }
     @Argument(help: "File to write (- for standard output)", completion: .file()) var file: String
     @Flag(help: "Include passwords and tokens of other services, for example mqtt.password") var secrets = false
 
-    func run(_ desk: Desk) throws {
+    func run(_ context: CommandContext) throws {
         let output = try OutputFile(
-            file, kind: .database, sparing: desk.storeFiles + [options.config ?? Paths.configuration])
+            file, kind: .database, sparing: context.storeFiles + [options.config ?? Paths.configuration])
         let scratch = try ScratchFolder()
         let copy = scratch.file("backup.sqlite")
-        try desk.tracker.backUp(to: copy, secrets: secrets)
+        try context.tracker.backUp(to: copy, secrets: secrets)
         do {
             try InputFile(copy).read { try output.write($0) }
             try output.commit()
@@ -197,8 +199,8 @@ struct Backup: StoreCommand {
             throw CommandFailure(.failed, "writing the backup failed: the reader closed standard output.")
         }
         guard file != "-" else { return }
-        let contents = try desk.tracker.contents()
-        try desk.say(contents) {
+        let contents = try context.tracker.contents()
+        try context.say(contents) {
             ["Wrote \(contents.words) to \(file).", "Restore it with: waterh-tracker restore \(file)"]
         }
     }
@@ -218,10 +220,10 @@ struct Restore: StoreCommand {
     @Argument(help: "Backup to read (- for standard input)", completion: .file()) var file: String
     @Flag(name: .shortAndLong, help: "Do not ask for confirmation") var yes = false
 
-    func run(_ desk: Desk) throws {
-        guard !ServiceSocket(path: ServiceSocket.path(forStore: desk.path)).isAnswering else {
+    func run(_ context: CommandContext) throws {
+        guard !ServiceSocket(path: ServiceSocket.path(forStore: context.path)).isAnswering else {
             throw CommandFailure(
-                .refused, "A service uses the store \(desk.path). Nothing was changed.",
+                .refused, "A service uses the store \(context.path). Nothing was changed.",
                 advice:
                     """
                     Stop the service, restore, and start it again: sudo systemctl stop waterh-gateway (a service of \
@@ -231,18 +233,18 @@ struct Restore: StoreCommand {
         }
         let scratch = try ScratchFolder()
         let backup = file == "-" ? scratch.file("input.sqlite") : file
-        let input = try InputFile(file, sparing: desk.storeFiles)
+        let input = try InputFile(file, sparing: context.storeFiles)
         if file == "-" {
             let spool = try OutputFile(backup)
             try input.read { try spool.write($0) }
             try spool.commit()
         }
-        if try desk.tracker.isUsed() {
-            try Confirmation.ask("Replace everything in \(desk.path)?", isConfirmed: yes, console: desk.console)
+        if try context.tracker.isUsed() {
+            try Confirmation.ask("Replace everything in \(context.path)?", isConfirmed: yes, console: context.console)
         }
-        let (contents, removed) = try desk.tracker.restore(from: backup, scratch: scratch.path)
+        let (contents, removed) = try context.tracker.restore(from: backup, scratch: scratch.path)
         StorePlace.report(removedSettings: removed)
-        try desk.say(contents) {
+        try context.say(contents) {
             let kept =
                 contents.replaced.map {
                     ["The old content is in \($0). Restore it with: waterh-tracker restore \($0)"]
@@ -251,7 +253,7 @@ struct Restore: StoreCommand {
                 Tokens are not part of a backup: this store keeps its own. Sign in with waterh-gateway open, or make \
                 tokens with waterh-tracker token new.
                 """
-            return ["Restored \(contents.words)."] + kept + [tokens, desk.standing(try desk.tracker.state())]
+            return ["Restored \(contents.words)."] + kept + [tokens, context.standing(try context.tracker.state())]
         }
     }
 }

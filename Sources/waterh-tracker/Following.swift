@@ -46,12 +46,12 @@ struct StoreFollow: Sendable {
 
 /// Prints a line of output or a warning only if it differs from the last one.
 final class ChangeLines: Sendable {
-    private let said = Mutex<(line: String?, trouble: String?)>((nil, nil))
+    private let last = Mutex<(line: String?, trouble: String?)>((nil, nil))
 
     func line(_ text: String) {
-        let isNews = said.withLock { said in
-            defer { said = (text, nil) }
-            return said.line != text
+        let isNews = last.withLock { last in
+            defer { last = (text, nil) }
+            return last.line != text
         }
         guard isNews else { return }
         TextOutput.standard.line(text)
@@ -59,9 +59,9 @@ final class ChangeLines: Sendable {
     }
 
     func trouble(_ text: String) {
-        let isNews = said.withLock { said in
-            defer { said.trouble = text }
-            return said.trouble != text
+        let isNews = last.withLock { last in
+            defer { last.trouble = text }
+            return last.trouble != text
         }
         if isNews, !Task.isCancelled { Diagnostics.warning(text) }
     }
@@ -72,15 +72,16 @@ final class ChangeLines: Sendable {
 struct StatusFollow: Sendable {
     let options: StoreOptions
     let place: StorePlace
-    let clock: DeskClock
+    let clock: CommandClock
     let line: @Sendable (_ state: String) throws -> String?
 
     func run() async throws {
         let lines = ChangeLines()
         try await StoreFollow(place: place).run {
             do {
-                let standing = try DeskOpening(options, place: place).desk(for: .looking, at: clock.now()).standing()
-                guard let line = try line(TrackerDesk.json(standing.snapshot)) else { return DayObserver.longestPause }
+                let standing = try ContextOpening(options, place: place).context(for: .reading, at: clock.now())
+                    .standing()
+                guard let line = try line(TrackerAPI.json(standing.snapshot)) else { return DayObserver.longestPause }
                 lines.line(line)
                 return clock.real(standing.lasts)
             } catch {
@@ -155,14 +156,14 @@ struct DrinkStream: Sendable {
             Reader(
                 format: DrinkLines(format), position: position ?? 0, known: position ?? 0,
                 isAtBeginning: position == nil))
-        guard isFollowing else { return try reader.withLock { try tell(&$0) } }
+        guard isFollowing else { return try reader.withLock { try report(&$0) } }
         try await StoreFollow(place: place).run { look(reader) }
     }
 
     private func look(_ reader: borrowing Mutex<Reader>) -> Duration {
         reader.withLock { reader in
             do {
-                try tell(&reader)
+                try report(&reader)
                 reader.trouble = nil
             } catch is OutputFile.ReaderClosed {
                 // The output is closed. Another task ends the command.
@@ -177,10 +178,10 @@ struct DrinkStream: Sendable {
         }
     }
 
-    private func tell(_ reader: inout Reader) throws {
+    private func report(_ reader: inout Reader) throws {
         // Take the identity before opening. If another file replaces this one now, the next evaluation detects it.
         let file = FileIdentity(place.path)
-        let store = try DeskOpening(options, place: place).desk(for: .looking).store
+        let store = try ContextOpening(options, place: place).context(for: .reading).store
         let out = try OutputFile("-")
         if reader.isAtBeginning {
             reader.owed.append(Array(reader.format.opening.utf8))

@@ -8,7 +8,7 @@ struct HistoryCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "history", abstract: "Show past days")
     @OptionGroup var options: StoreOptions
-    var access: TrackerStore.Access { .looking }
+    var access: TrackerStore.Access { .reading }
     @Option(help: "Day whose drinks to show: today, yesterday, or 2026-06-15") var day: String?
     @Option(help: "Week to show: a date in it, or a number of weeks ago (default: this week)") var week: String?
     @Option(help: "Month to show: 2026-06") var month: String?
@@ -20,23 +20,23 @@ struct HistoryCommand: StoreCommand {
         }
     }
 
-    func run(_ desk: Desk) throws {
-        let today = try desk.tracker.today()
+    func run(_ context: CommandContext) throws {
+        let today = try context.tracker.today()
         if notifications {
-            let report = try desk.tracker.shown()
-            try desk.say(report) {
+            let report = try context.tracker.shown()
+            try context.say(report) {
                 report.notifications.isEmpty
                     ? ["No notification was shown yet."]
                     : report.notifications.map {
-                        "\(desk.dateTime($0.sentAt))  \($0.kind.padded(24))  \(Self.places($0))"
+                        "\(context.dateTime($0.sentAt))  \($0.kind.padded(24))  \(Self.places($0))"
                     }
             }
         } else if let day {
-            try DayView.show(desk.tracker.day(DayText.day(day, today: today)), desk)
+            try DayView.show(context.tracker.day(DayText.day(day, today: today)), context)
         } else if let month {
-            try MonthView.show(desk.tracker.month(of: DayText.month(month)), desk)
+            try MonthView.show(context.tracker.month(of: DayText.month(month)), context)
         } else {
-            try WeekView.show(desk.tracker.week(of: DayText.dayOfWeek(week, today: today)), desk)
+            try WeekView.show(context.tracker.week(of: DayText.dayOfWeek(week, today: today)), context)
         }
     }
 
@@ -62,16 +62,16 @@ struct Streak: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "streak", abstract: "Show the streak")
     @OptionGroup var options: StoreOptions
-    var access: TrackerStore.Access { .looking }
+    var access: TrackerStore.Access { .reading }
 
-    func run(_ desk: Desk) throws {
-        let report = try desk.tracker.streak()
+    func run(_ context: CommandContext) throws {
+        let report = try context.tracker.streak()
         let record = report.record
-        try desk.say(report) {
+        try context.say(report) {
             [
                 """
-                \(counted(report.streak, "day")) in a row. Today: \(desk.amount(record.totalMl)) / \
-                \(desk.amount(record.goalMl))
+                \(counted(report.streak, "day")) in a row. Today: \(context.amount(record.totalMl)) / \
+                \(context.amount(record.goalMl))
                 """
                     + (record.isMet ? ", met." : record.totalMl > 0 ? ", not yet." : ", nothing yet.")
             ]
@@ -80,19 +80,20 @@ struct Streak: StoreCommand {
 }
 
 private enum DayView {
-    static func show(_ report: DayDrinksReport, _ desk: Desk) throws {
-        try desk.say(report) {
+    static func show(_ report: DayDrinksReport, _ context: CommandContext) throws {
+        try context.say(report) {
             let (record, drinks) = (report.day.record, report.drinks.map(\.drink))
-            let head = "\(report.day.day)  \(desk.amount(record?.totalMl ?? 0)) / \(desk.amount(record?.goalMl ?? 0))"
+            let head =
+                "\(report.day.day)  \(context.amount(record?.totalMl ?? 0)) / \(context.amount(record?.goalMl ?? 0))"
             guard !drinks.isEmpty else { return [head, MainView.emptyList] }
             return [head]
                 + drinks.reversed().map { drink in
                     // Use the time zone of the drink.
-                    let zone = (try? Zone(drink.zone)) ?? desk.zone
+                    let zone = (try? Zone(drink.zone)) ?? context.zone
                     let time = zone.wall(at: drink.at).timeText
                     return
                         """
-                          \("d\(drink.number)".padded(7)) \(time)  \(desk.amount(drink.ml).aligned(8))  \
+                          \("d\(drink.number)".padded(7)) \(time)  \(context.amount(drink.ml).aligned(8))  \
                         \(drink.source.rawValue)
                         """
                 }
@@ -101,38 +102,38 @@ private enum DayView {
 }
 
 private enum WeekView {
-    static func show(_ report: WeekReport, _ desk: Desk) throws {
-        try desk.say(report) {
-            report.days.map { line($0.day, $0.record, desk) }
-                + ["Total \(desk.amount(report.totalMl)), streak \(counted(report.streak, "day"))."]
+    static func show(_ report: WeekReport, _ context: CommandContext) throws {
+        try context.say(report) {
+            report.days.map { line($0.day, $0.record, context) }
+                + ["Total \(context.amount(report.totalMl)), streak \(counted(report.streak, "day"))."]
         }
     }
 
-    private static func line(_ day: LocalDay, _ record: DayRecord?, _ desk: Desk) -> String {
+    private static func line(_ day: LocalDay, _ record: DayRecord?, _ context: CommandContext) -> String {
         let name = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][day.weekday]
         guard let record else { return "\(name) \(day)" }
         let share = record.goalMl > 0 ? Double(record.totalMl) / Double(record.goalMl) : 0
         let colour: Console.Colour = record.isMet ? .green : .blue
-        let bar = desk.console.bar(share, width: 20, colour).map { $0 + "  " } ?? ""
-        return "\(name) \(day)  \(bar)\(desk.amount(record.totalMl).aligned(8)) / \(desk.amount(record.goalMl))"
+        let bar = context.console.bar(share, width: 20, colour).map { $0 + "  " } ?? ""
+        return "\(name) \(day)  \(bar)\(context.amount(record.totalMl).aligned(8)) / \(context.amount(record.goalMl))"
             + (record.isMet ? "  met" : "")
     }
 }
 
 private enum MonthView {
-    static func show(_ report: MonthReport, _ desk: Desk) throws {
-        try desk.say(report) { lines(report.days, report.metDays, desk) }
+    static func show(_ report: MonthReport, _ context: CommandContext) throws {
+        try context.say(report) { lines(report.days, report.metDays, context) }
     }
 
     /// A calendar: `#` met, `+` partial, `.` none, blank for future days. A terminal shows colours.
-    private static func lines(_ days: [DayReport], _ met: Int, _ desk: Desk) -> [String] {
+    private static func lines(_ days: [DayReport], _ met: Int, _ context: CommandContext) -> [String] {
         guard let first = days.first?.day else { return [] }
-        let firstDay = (try? desk.tracker.settingsInForce().weekFirstDay.weekday) ?? 0
+        let firstDay = (try? context.tracker.settingsInForce().weekFirstDay.weekday) ?? 0
         let names = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"]
         var lines = ["\(first.description.prefix(7))", (0..<7).map { names[(firstDay + $0) % 7].padded(5) }.joined()]
         var row = String(repeating: " ", count: 5 * ((first.weekday - firstDay + 7) % 7))
         for (day, record) in days.map({ ($0.day, $0.record) }) {
-            row += cell(day, record, desk.console)
+            row += cell(day, record, context.console)
             if (day.weekday - firstDay + 7) % 7 == 6 {
                 lines.append(row)
                 row = ""
@@ -140,10 +141,12 @@ private enum MonthView {
         }
         if !row.isEmpty { lines.append(row) }
         let totals = days.map { $0.record?.totalMl }
-        if let spark = desk.console.sparkline(totals, top: totals.compactMap(\.self).max() ?? 1) { lines.append(spark) }
+        if let spark = context.console.sparkline(totals, top: totals.compactMap(\.self).max() ?? 1) {
+            lines.append(spark)
+        }
         let sum = totals.reduce(0) { $0 + ($1 ?? 0) }
         lines = lines.map { line in String(line.reversed().drop { $0 == " " }.reversed()) }
-        return lines + ["# met, + something, . nothing. \(counted(met, "day")) met, \(desk.amount(sum)) in all."]
+        return lines + ["# met, + something, . nothing. \(counted(met, "day")) met, \(context.amount(sum)) in all."]
     }
 
     private static func cell(_ day: LocalDay, _ record: DayRecord?, _ console: Console) -> String {

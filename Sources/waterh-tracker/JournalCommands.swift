@@ -15,16 +15,16 @@ struct JournalCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "List quarantined records and undecodable bytes")
         @OptionGroup var options: StoreOptions
-        var access: TrackerStore.Access { .looking }
+        var access: TrackerStore.Access { .reading }
         @Option(help: "Number of records, and of undecodable pieces (1 or more)") var limit = 100
 
         func validate() throws {
             guard limit > 0 else { throw ValidationError("invalid --limit \(limit): expected 1 or more") }
         }
 
-        func run(_ desk: Desk) throws {
-            let report = try desk.tracker.journal(limit: limit)
-            try desk.say(report) {
+        func run(_ context: CommandContext) throws {
+            let report = try context.tracker.journal(limit: limit)
+            try context.say(report) {
                 let (records, junk, waiting) = (report.records.map(\.record), report.junk.map(\.junk), report.waiting)
                 if waiting == 0, junk.isEmpty { return ["All records from the bottle are dated and counted."] }
                 var lines: [String] = []
@@ -32,7 +32,7 @@ struct JournalCommand: ParsableCommand {
                     lines.append(
                         "\(counted(waiting, "record")) kept and not counted: "
                             + report.doubts.map { "\($0.count) \(Doubts.short($0.reason))" }.joined(separator: ", "))
-                    lines += records.map { desk.line($0) }
+                    lines += records.map { context.line($0) }
                     if waiting > records.count { lines.append("  and \(waiting - records.count) more (--limit)") }
                     lines.append(
                         """
@@ -50,7 +50,7 @@ struct JournalCommand: ParsableCommand {
                     )
                     lines += junk.map {
                         """
-                          \(desk.dateTime($0.received))  \
+                          \(context.dateTime($0.received))  \
                         \(Doubts.hex(Array($0.bytes.prefix(32))))\($0.length > 32 ? " …" : "")  \($0.reason)
                         """
                     }
@@ -64,22 +64,22 @@ struct JournalCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show", abstract: "Show a record")
         @OptionGroup var options: StoreOptions
-        var access: TrackerStore.Access { .looking }
+        var access: TrackerStore.Access { .reading }
         @Argument(help: "Number of the record (r12), as journal list prints it") var id: String
 
-        func run(_ desk: Desk) throws {
-            let report = try desk.tracker.record(id)
+        func run(_ context: CommandContext) throws {
+            let report = try context.tracker.record(id)
             let record = report.record
-            try desk.say(report) {
+            try context.say(report) {
                 [
-                    "r\(record.id) of \(record.bottle), received \(desk.dateTime(record.received))",
+                    "r\(record.id) of \(record.bottle), received \(context.dateTime(record.received))",
                     "  bytes    \(Doubts.hex(record.raw))",
                     """
                       read as  \(record.wall ?? "no date"), \
-                    \(desk.amount(record.amountMl))\(record.reading.map { " (\($0))" } ?? "")
+                    \(context.amount(record.amountMl))\(record.reading.map { " (\($0))" } ?? "")
                     """,
                     "  verdict  \(record.verdict)\(record.reason.map { ": \(Doubts.long($0))" } ?? "")",
-                ] + (record.about.map { ["  was      probably about \(desk.dateTime($0))"] } ?? [])
+                ] + (record.about.map { ["  was      probably about \(context.dateTime($0))"] } ?? [])
             }
         }
     }
@@ -90,21 +90,22 @@ struct JournalCommand: ParsableCommand {
             abstract: "Export all records as JSON Lines",
             discussion: "Import it into the other store with: waterh-tracker journal import FILE")
         @OptionGroup var options: StoreOptions
-        var access: TrackerStore.Access { .looking }
+        var access: TrackerStore.Access { .reading }
         @Option(name: .shortAndLong, help: "File to write (default: -, standard output)", completion: .file())
         var output: String?
 
-        func run(_ desk: Desk) throws {
-            let file = try OutputFile(output ?? "-", sparing: desk.storeFiles + [options.config ?? Paths.configuration])
+        func run(_ context: CommandContext) throws {
+            let file = try OutputFile(
+                output ?? "-", sparing: context.storeFiles + [options.config ?? Paths.configuration])
             let report: JournalExportReport
             do {
-                report = try desk.tracker.exportJournal { try file.write($0) }
+                report = try context.tracker.exportJournal { try file.write($0) }
                 try file.commit()
             } catch is OutputFile.ReaderClosed {
                 return
             }
             guard let output, output != "-" else { return }
-            try desk.say(report) {
+            try context.say(report) {
                 ["Wrote \(report.entries) \(report.entries == 1 ? "entry" : "entries") to \(output)."]
             }
         }
@@ -118,20 +119,20 @@ struct JournalCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
         @Argument(help: "File to read (- for standard input)", completion: .file()) var file: String
 
-        func run(_ desk: Desk) throws {
-            let input = try InputFile(file, sparing: desk.storeFiles)
+        func run(_ context: CommandContext) throws {
+            let input = try InputFile(file, sparing: context.storeFiles)
             let report: JournalImportReport
             do {
-                report = try desk.tracker.importJournal { feed in try input.read(feed) }
+                report = try context.tracker.importJournal { feed in try input.read(feed) }
             } catch let error as WrongInput {
                 throw CommandFailure(
                     .badInput, error.sentence,
                     advice: "Export it again from the other store: waterh-tracker journal export")
             }
-            try desk.say(report) {
+            try context.say(report) {
                 [
                     "Added \(report.added) \(report.added == 1 ? "entry" : "entries"), \(report.known) known already.",
-                    desk.standing(report.state),
+                    context.standing(report.state),
                 ]
             }
         }
@@ -148,16 +149,16 @@ struct JournalCommand: ParsableCommand {
         )
         @OptionGroup var options: StoreOptions
 
-        func run(_ desk: Desk) throws {
-            let outcome = try desk.tracker.resolveJournal()
+        func run(_ context: CommandContext) throws {
+            let outcome = try context.tracker.resolveJournal()
             let (resolved, waiting) = (outcome.resolved, outcome.waiting)
-            try desk.say(outcome) {
+            try context.say(outcome) {
                 [
                     """
                     \(counted(resolved, "record")) got a date and \(resolved == 1 ? "counts" : "count") now; \
                     \(waiting) still \(waiting == 1 ? "has" : "have") none.
                     """,
-                    desk.standing(outcome.state),
+                    context.standing(outcome.state),
                 ]
             }
         }
@@ -170,21 +171,21 @@ struct JournalCommand: ParsableCommand {
         @Argument(help: "Number of the record (r12), as journal list prints it") var id: String
         @Option(help: "Time of the drink: 14:00, 2026-06-15T14:00, or with an offset") var at: String
 
-        func run(_ desk: Desk) throws {
-            let outcome = try desk.tracker.dateRecord(id, at: desk.tracker.moment(at))
+        func run(_ context: CommandContext) throws {
+            let outcome = try context.tracker.dateRecord(id, at: context.tracker.moment(at))
             let drink = outcome.stored
             let name = id.first == "r" ? id : "r\(id)"
-            try desk.say(outcome) {
+            try context.say(outcome) {
                 [
-                    "\(name) counts as \(desk.amount(drink.ml)) at \(desk.dateTime(drink.at)), d\(drink.number).",
-                    desk.standing(outcome.state),
+                    "\(name) counts as \(context.amount(drink.ml)) at \(context.dateTime(drink.at)), d\(drink.number).",
+                    context.standing(outcome.state),
                 ]
             }
         }
     }
 }
 
-extension Desk {
+extension CommandContext {
     fileprivate func line(_ record: JournalRow) -> String {
         let about = record.about.map { ", probably about \(dateTime($0))" } ?? ""
         return
@@ -199,25 +200,25 @@ extension Desk {
 enum Doubts {
     static func short(_ reason: String) -> String {
         switch reason {
-        case JournalDoubt.refused: "rejected by the dialect"
-        case JournalDoubt.hostClock: "received while this computer's clock was wrong"
-        case JournalDoubt.bottleClock: "written while the bottle's clock was wrong"
-        case JournalDoubt.pieced: "received in pieces that might be of two records"
-        case RecordResolver.Doubt.impossibleDate.rawValue: "without a possible date"
-        case RecordResolver.Doubt.implausibleYear.rawValue: "of an impossible year"
-        case RecordResolver.Doubt.implausibleTimestamp.rawValue: "too old or too far ahead"
+        case JournalQuarantine.refused: "rejected by the dialect"
+        case JournalQuarantine.hostClock: "received while this computer's clock was wrong"
+        case JournalQuarantine.bottleClock: "written while the bottle's clock was wrong"
+        case JournalQuarantine.pieced: "received in pieces that might be of two records"
+        case RecordResolver.QuarantineReason.impossibleDate.rawValue: "without a possible date"
+        case RecordResolver.QuarantineReason.implausibleYear.rawValue: "of an impossible year"
+        case RecordResolver.QuarantineReason.implausibleTimestamp.rawValue: "too old or too far ahead"
         default: reason
         }
     }
 
     static func long(_ reason: String) -> String {
         switch reason {
-        case JournalDoubt.refused: "\(short(reason)); it is read again with another bottle.recordDialect"
-        case JournalDoubt.hostClock, RecordResolver.Doubt.implausibleTimestamp.rawValue:
+        case JournalQuarantine.refused: "\(short(reason)); it is read again with another bottle.recordDialect"
+        case JournalQuarantine.hostClock, RecordResolver.QuarantineReason.implausibleTimestamp.rawValue:
             "\(short(reason)); it is retried at each poll"
-        case JournalDoubt.pieced:
+        case JournalQuarantine.pieced:
             "\(short(reason)); it counts when another reading of the whole log agrees"
-        case JournalDoubt.bottleClock:
+        case JournalQuarantine.bottleClock:
             "\(short(reason)), so its date is not used. Set it with: waterh-tracker journal set"
         case "byHand": "dated by hand"
         default: short(reason)

@@ -14,28 +14,30 @@ struct DrinkCommand: AskingCommand {
     @Option(help: "Standard drinks (0.1–10, default: the preset's)") var estimate: Double?
     @Option(help: "Time: 14:00, 2026-06-15T14:00, or with an offset (default: now)") var at: String?
 
-    func run(_ desk: Desk) throws {
-        let outcome = try desk.tracker.drink(preset: preset, estimate: estimate, at: at.map(desk.tracker.moment))
-        try SessionWords.report(desk, outcome.session, Self.words(outcome.log, desk))
+    func run(_ context: CommandContext) throws {
+        let outcome = try context.tracker.drink(preset: preset, estimate: estimate, at: at.map(context.tracker.moment))
+        try SessionWords.report(context, outcome.session, Self.words(outcome.log, context))
     }
 
-    func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) {
+    func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
         let preset = preset.map { JSONValue.Member("preset", .string($0)) }
         return (
             "session/drink",
             [preset, estimate.map { JSONValue.Member("estimate", .double($0)) }].compactMap(\.self)
-                + (try moment(at, desk))
+                + (try moment(at, context))
         )
     }
 
-    func words(_ answer: Data, _ desk: Desk) throws -> [String] {
-        try LoggedEntry.stored(answer, desk).map { SessionWords.change(desk, $0.session, Self.words($0.log, desk)) }
+    func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
+        try LoggedEntry.stored(answer, context).map {
+            SessionWords.change(context, $0.session, Self.words($0.log, context))
+        }
             ?? []
     }
 
-    private static func words(_ log: LogEntry, _ desk: Desk) -> String {
+    private static func words(_ log: LogEntry, _ context: CommandContext) -> String {
         """
-        Logged a drink (\(Amounts.decimal(log.standardDrinkEstimate ?? 1))) at \(desk.time(log.timestamp)) as \
+        Logged a drink (\(Amounts.decimal(log.standardDrinkEstimate ?? 1))) at \(context.time(log.timestamp)) as \
         \(log.shortName).
         """
     }
@@ -62,24 +64,27 @@ struct Water: AskingCommand {
         return ml
     }
 
-    func run(_ desk: Desk) throws {
-        let outcome = try desk.tracker.water(
-            oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at.map(desk.tracker.moment))
-        try SessionWords.report(desk, outcome.session, Self.words(outcome.log, desk))
+    func run(_ context: CommandContext) throws {
+        let outcome = try context.tracker.water(
+            oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at.map(context.tracker.moment))
+        try SessionWords.report(context, outcome.session, Self.words(outcome.log, context))
     }
 
-    func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) {
+    func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
         let amounts = [oz.map { JSONValue.Member("oz", .double($0)) }, ml.map { JSONValue.Member("ml", .double($0)) }]
-        return ("session/water", amounts.compactMap(\.self) + (try moment(at, desk)))
+        return ("session/water", amounts.compactMap(\.self) + (try moment(at, context)))
     }
 
-    func words(_ answer: Data, _ desk: Desk) throws -> [String] {
-        try LoggedEntry.stored(answer, desk).map { SessionWords.change(desk, $0.session, try Self.words($0.log, desk)) }
+    func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
+        try LoggedEntry.stored(answer, context).map {
+            SessionWords.change(context, $0.session, try Self.words($0.log, context))
+        }
             ?? []
     }
 
-    private static func words(_ log: LogEntry, _ desk: Desk) throws -> String {
-        "Logged a water of \(try desk.volume(log.amountOz ?? 0)) at \(desk.time(log.timestamp)) as \(log.shortName)."
+    private static func words(_ log: LogEntry, _ context: CommandContext) throws -> String {
+        let (volume, time) = (try context.volume(log.amountOz ?? 0), context.time(log.timestamp))
+        return "Logged a water of \(volume) at \(time) as \(log.shortName)."
     }
 }
 
@@ -94,10 +99,10 @@ struct SessionCommand: ParsableCommand {
             commandName: "start", abstract: "Start a session")
         @OptionGroup var options: StoreOptions
 
-        func run(_ desk: Desk) throws {
-            let start = try desk.tracker.startSession()
-            try desk.say(start) {
-                let when = "at \(desk.time(start.session.view.session.startTime))"
+        func run(_ context: CommandContext) throws {
+            let start = try context.tracker.startSession()
+            try context.say(start) {
+                let when = "at \(context.time(start.session.view.session.startTime))"
                 return start.started
                     ? [
                         """
@@ -105,7 +110,8 @@ struct SessionCommand: ParsableCommand {
                         End it with: waterh-tracker session end
                         """
                     ]
-                    : ["A session is running already, started \(when)."] + (try SessionWords.lines(start.session, desk))
+                    : ["A session is running already, started \(when)."]
+                        + (try SessionWords.lines(start.session, context))
             }
         }
     }
@@ -122,11 +128,11 @@ struct SessionCommand: ParsableCommand {
             case lastLog = "last-log"
         }
 
-        func run(_ desk: Desk) throws {
-            _ = try desk.tracker.activeSession()
-            try Confirmation.ask("End this session?", isConfirmed: yes, console: desk.console)
-            let session = try desk.tracker.endSession(atLastLog: at == .lastLog)
-            try desk.say(session) { ["Session ended."] + (try SessionWords.lines(session, desk)) }
+        func run(_ context: CommandContext) throws {
+            _ = try context.tracker.activeSession()
+            try Confirmation.ask("End this session?", isConfirmed: yes, console: context.console)
+            let session = try context.tracker.endSession(atLastLog: at == .lastLog)
+            try context.say(session) { ["Session ended."] + (try SessionWords.lines(session, context)) }
         }
     }
 
@@ -134,29 +140,29 @@ struct SessionCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show", abstract: "Show a session")
         @OptionGroup var options: StoreOptions
-        var access: TrackerStore.Access { .looking }
+        var access: TrackerStore.Access { .reading }
         @Argument(help: "ID of a session, or its beginning (default: the running session, else the last one)") var id:
             String?
 
-        func run(_ desk: Desk) throws {
-            let session = try desk.tracker.session(id)
-            try desk.say(session) { try SessionWords.lines(session, desk) }
+        func run(_ context: CommandContext) throws {
+            let session = try context.tracker.session(id)
+            try context.say(session) { try SessionWords.lines(session, context) }
         }
     }
 
     struct List: StoreCommand {
         static let configuration = CommandConfiguration(commandName: "list", abstract: "List past sessions")
         @OptionGroup var options: StoreOptions
-        var access: TrackerStore.Access { .looking }
+        var access: TrackerStore.Access { .reading }
         @Option(help: "Number of sessions (1 or more)") var limit = 5
 
         func validate() throws {
             guard limit > 0 else { throw ValidationError("invalid --limit \(limit): expected 1 or more") }
         }
 
-        func run(_ desk: Desk) throws {
-            let list = try desk.tracker.sessions(limit: limit)
-            try desk.say(list) {
+        func run(_ context: CommandContext) throws {
+            let list = try context.tracker.sessions(limit: limit)
+            try context.say(list) {
                 guard !list.sessions.isEmpty else {
                     return ["No past sessions yet. Start one with: waterh-tracker session start"]
                 }
@@ -164,7 +170,7 @@ struct SessionCommand: ParsableCommand {
                     let summary = session.computedSummary
                     return
                         """
-                        \(session.id.prefix(8))  \(desk.dateTime(session.startTime))  \
+                        \(session.id.prefix(8))  \(context.dateTime(session.startTime))  \
                         \((summary?.durationText ?? "--").aligned(7))  
                         """
                             + "\(counted(summary?.drinks ?? 0, "drink")), \(counted(summary?.waters ?? 0, "water"))"
@@ -178,8 +184,8 @@ struct SessionCommand: ParsableCommand {
             commandName: "keep-going", abstract: "Silence the question about a long session for 12 hours")
         @OptionGroup var options: StoreOptions
 
-        func run(_ desk: Desk) throws {
-            try SessionWords.report(desk, desk.tracker.keepGoing(), "The session continues.")
+        func run(_ context: CommandContext) throws {
+            try SessionWords.report(context, context.tracker.keepGoing(), "The session continues.")
         }
     }
 
@@ -189,19 +195,19 @@ struct SessionCommand: ParsableCommand {
             abstract: "Close the last session for changes")
         @OptionGroup var options: StoreOptions
 
-        func run(_ desk: Desk) throws {
-            try desk.say(try desk.tracker.sealLastSession()) { ["The session is closed for changes."] }
+        func run(_ context: CommandContext) throws {
+            try context.say(try context.tracker.sealLastSession()) { ["The session is closed for changes."] }
         }
     }
 }
 
 enum SessionWords {
     /// Prints the result of a change: the new state of the session.
-    static func report(_ desk: Desk, _ session: SessionReport, _ words: String) throws {
-        try desk.say(session) { change(desk, session, words) }
+    static func report(_ context: CommandContext, _ session: SessionReport, _ words: String) throws {
+        try context.say(session) { change(context, session, words) }
     }
 
-    static func change(_ desk: Desk, _ session: SessionReport, _ words: String) -> [String] {
+    static func change(_ context: CommandContext, _ session: SessionReport, _ words: String) -> [String] {
         let view = session.view
         let state = view.state
         let counts =
@@ -210,26 +216,26 @@ enum SessionWords {
             \(Amounts.decimal(state.value)).
             """
         let warning =
-            state.isWarning && view.session.isActive ? [desk.console.paint(WaterlineState.warningText, .amber)] : []
+            state.isWarning && view.session.isActive ? [context.console.paint(WaterlineState.warningText, .amber)] : []
         return [
             words, counts + (view.session.isActive ? " " + state.waterDueText(everyNDrinks: view.everyNDrinks) : ""),
         ] + warning
     }
 
-    static func lines(_ report: SessionReport, _ desk: Desk) throws -> [String] {
+    static func lines(_ report: SessionReport, _ context: CommandContext) throws -> [String] {
         let view = report.view
         let session = view.session
         let state = view.state
         var lines = [
-            "Session \(session.id.prefix(8)), \(desk.dateTime(session.startTime)) to "
-                + (session.endTime.map(desk.dateTime) ?? "now")
-                + " (\(SessionSummary.text(session.elapsed(at: desk.now))))"
+            "Session \(session.id.prefix(8)), \(context.dateTime(session.startTime)) to "
+                + (session.endTime.map(context.dateTime) ?? "now")
+                + " (\(SessionSummary.text(session.elapsed(at: context.now))))"
         ]
-        if let gauge = desk.console.gauge(state.gauge, isWarning: state.isWarning) { lines.append("  " + gauge) }
+        if let gauge = context.console.gauge(state.gauge, isWarning: state.isWarning) { lines.append("  " + gauge) }
         if let summary = session.computedSummary {
             lines.append(
                 "  \(counted(summary.drinks, "drink")) (\(Amounts.decimal(summary.standardDrinks)) standard), "
-                    + "\(counted(summary.waters, "water")) (\(try desk.volume(summary.waterOz)))")
+                    + "\(counted(summary.waters, "water")) (\(try context.volume(summary.waterOz)))")
             lines.append(
                 "  Pacing adherence " + (summary.adherencePercent.map { "\($0) %" } ?? "--")
                     + ", final value \(Amounts.decimal(summary.finalValue))")
@@ -240,15 +246,15 @@ enum SessionWords {
                 \(Amounts.decimal(state.value)). 
                 """
                     + state.waterDueText(everyNDrinks: view.everyNDrinks))
-            if state.isWarning { lines.append("  " + desk.console.paint(WaterlineState.warningText, .amber)) }
+            if state.isWarning { lines.append("  " + context.console.paint(WaterlineState.warningText, .amber)) }
         }
         return try lines
             + view.logs.map { log in
                 let what =
                     log.kind == .water
-                    ? "water \(try desk.volume(log.amountOz ?? 0))"
+                    ? "water \(try context.volume(log.amountOz ?? 0))"
                     : "\(log.drinkType?.rawValue ?? "drink") \(Amounts.decimal(log.standardDrinkEstimate ?? 1))"
-                return "  \(desk.time(log.timestamp))  \(what.padded(16)) \(log.shortName)"
+                return "  \(context.time(log.timestamp))  \(what.padded(16)) \(log.shortName)"
             }
     }
 }
@@ -261,11 +267,11 @@ struct PresetCommand: ParsableCommand {
     struct List: StoreCommand {
         static let configuration = CommandConfiguration(commandName: "list", abstract: "List presets")
         @OptionGroup var options: StoreOptions
-        var access: TrackerStore.Access { .looking }
+        var access: TrackerStore.Access { .reading }
 
-        func run(_ desk: Desk) throws {
-            let list = try desk.tracker.presets()
-            try desk.say(list) {
+        func run(_ context: CommandContext) throws {
+            let list = try context.tracker.presets()
+            try context.say(list) {
                 list.presets.isEmpty
                     ? ["No presets. Add one with: waterh-tracker preset add NAME --type beer"]
                     : list.presets.map(\.line)
@@ -282,10 +288,10 @@ struct PresetCommand: ParsableCommand {
         @Option(help: "Alcohol by volume in percent") var abv: Double?
         @Option(help: "Standard drinks (0.1–10, default: from --oz and --abv, else 1.0)") var estimate: Double?
 
-        func run(_ desk: Desk) throws {
-            let preset = try desk.tracker.addPreset(
+        func run(_ context: CommandContext) throws {
+            let preset = try context.tracker.addPreset(
                 name, PresetValues(type: type, sizeOz: oz, abv: abv, estimate: estimate))
-            try desk.say(preset) { ["Added.", preset.line] }
+            try context.say(preset) { ["Added.", preset.line] }
         }
     }
 
@@ -303,15 +309,15 @@ struct PresetCommand: ParsableCommand {
         @Option(help: "Alcohol by volume in percent, or none") var abv: Amount?
         @Option(help: "Standard drinks (0.1–10)") var estimate: Double?
 
-        func run(_ desk: Desk) throws {
+        func run(_ context: CommandContext) throws {
             var without: Set<PresetValues.Part> = []
             if oz == .nothing { without.insert(.size) }
             if abv == .nothing { without.insert(.strength) }
-            let changed = try desk.tracker.editPreset(
+            let changed = try context.tracker.editPreset(
                 preset,
                 PresetValues(
                     name: name, type: type, sizeOz: oz?.value, abv: abv?.value, estimate: estimate, without: without))
-            try desk.say(changed) { ["Changed.", changed.line] }
+            try context.say(changed) { ["Changed.", changed.line] }
         }
     }
 
@@ -339,9 +345,9 @@ struct PresetCommand: ParsableCommand {
         @OptionGroup var options: StoreOptions
         @Argument(help: "Name or ID of the preset") var preset: String
 
-        func run(_ desk: Desk) throws {
-            let gone = try desk.tracker.deletePreset(preset)
-            try desk.say(gone) { ["Deleted \(gone.preset.name)."] }
+        func run(_ context: CommandContext) throws {
+            let gone = try context.tracker.deletePreset(preset)
+            try context.say(gone) { ["Deleted \(gone.preset.name)."] }
         }
     }
 }

@@ -14,7 +14,7 @@ struct SettingsCommand: ParsableCommand {
     struct Get: StoreCommand {
         static let configuration = CommandConfiguration(commandName: "get", abstract: "Show settings")
         @OptionGroup var options: StoreOptions
-        var access: TrackerStore.Access { .looking }
+        var access: TrackerStore.Access { .reading }
         @Option(
             help: ArgumentHelp(
                 "Address or name of a bottle whose own settings to show",
@@ -25,20 +25,20 @@ struct SettingsCommand: ParsableCommand {
             completion: .list(Settings.catalogue.map(\.name)))
         var name: String?
 
-        func run(_ desk: Desk) throws {
-            if let bottle { return try say(desk.tracker.settings(ofBottle: bottle), desk) }
-            let report = try name.map(desk.tracker.setting) ?? desk.tracker.settings()
+        func run(_ context: CommandContext) throws {
+            if let bottle { return try say(context.tracker.settings(ofBottle: bottle), context) }
+            let report = try name.map(context.tracker.setting) ?? context.tracker.settings()
             for refusal in report.refused { Diagnostics.warning("a stored value is not valid. \(refusal)") }
-            try desk.say(report) {
+            try context.say(report) {
                 name == nil ? report.lines.map { "\($0.name.padded(34)) \($0.words)" } : report.lines.map(\.value.text)
             }
         }
 
-        private func say(_ report: BottleSettingsReport, _ desk: Desk) throws {
+        private func say(_ report: BottleSettingsReport, _ context: CommandContext) throws {
             let lines = try report.settings.lines.filter {
                 try name == nil || $0.name == Settings.bottleSetting(name ?? "")
             }
-            try desk.say(report) {
+            try context.say(report) {
                 name != nil
                     ? lines.map(\.value.text)
                     : lines.map {
@@ -81,21 +81,21 @@ struct SettingsCommand: ParsableCommand {
             }
         }
 
-        func run(_ desk: Desk) throws {
+        func run(_ context: CommandContext) throws {
             let words = stdin ? pairs + [readLine() ?? ""] : pairs
             let changes = stride(from: 0, to: words.count, by: 2).map { (name: words[$0], text: words[$0 + 1]) }
             if let bottle {
                 let own = changes.map { (name: $0.name, text: $0.text == Self.asAll ? nil : $0.text) }
-                let report = try desk.tracker.set(own, ofBottle: bottle)
+                let report = try context.tracker.set(own, ofBottle: bottle)
                 let named = Swift.Set(changes.map { $0.name.lowercased() })
-                return try desk.say(report) {
+                return try context.say(report) {
                     report.settings.lines.filter { named.contains($0.name.lowercased()) }.map {
                         "\($0.name) = \($0.words)"
                     }
                 }
             }
-            let report = try desk.tracker.set(changes)
-            try desk.say(report) { report.lines.map { "\($0.name) = \($0.words)" } }
+            let report = try context.tracker.set(changes)
+            try context.say(report) { report.lines.map { "\($0.name) = \($0.words)" } }
         }
     }
 }
@@ -128,12 +128,12 @@ struct Setup: AsyncParsableCommand {
     func run() async throws {
         do {
             // Open for reading during the questions, so that cancelling creates no store.
-            let looking = try Desk(options, for: .looking, isQuiet: true)
+            let reading = try CommandContext(options, for: .reading, isQuiet: true)
             // A copy of a service's day cannot be changed. Report that before any question.
-            if looking.service != nil { _ = try Desk(options, for: .writing) }
-            let answers = try await answers(looking)
+            if reading.service != nil { _ = try CommandContext(options, for: .writing) }
+            let answers = try await answers(reading)
             // The store is written from here on.
-            try finish(Desk(options, for: .writing), answers)
+            try finish(CommandContext(options, for: .writing), answers)
         } catch {
             throw Failures.explained(error)
         }
@@ -145,32 +145,32 @@ struct Setup: AsyncParsableCommand {
         var notifications: String
     }
 
-    private func answers(_ desk: Desk) async throws -> Answers {
-        var changes = zip(TrackerDesk.setupNames, [waterEvery, timeReminders, interval, threshold, units, goal])
+    private func answers(_ context: CommandContext) async throws -> Answers {
+        var changes = zip(TrackerAPI.setupNames, [waterEvery, timeReminders, interval, threshold, units, goal])
             .compactMap { name, value in value.map { (name: name, text: $0) } }
         // Validate the given settings before any question.
-        var settings = try desk.tracker.settingsInForce()
+        var settings = try context.tracker.settingsInForce()
         for change in changes { try settings.set(change.name, to: change.text) }
-        let isFirst = try desk.tracker.isFirstVisit()
-        let asks = !yes && !desk.isJSON && desk.console.canAsk
-        if isFirst, !desk.isJSON {
-            desk.console.line(desk.console.paint(Onboarding.welcome, .bold))
-            desk.console.line(Onboarding.guardrail)
-            desk.console.line("")
+        let isFirst = try context.tracker.isFirstVisit()
+        let asks = !yes && !context.isJSON && context.console.isInteractive
+        if isFirst, !context.isJSON {
+            context.console.line(context.console.paint(Onboarding.welcome, .bold))
+            context.console.line(Onboarding.guardrail)
+            context.console.line("")
         }
-        if isFirst, asks { changes += try ask(desk, except: changes.map(\.name)) }
+        if isFirst, asks { changes += try ask(context, except: changes.map(\.name)) }
         // The unit of sessions also applies to the day, unless it has one.
         if settings.hydrationUnits == nil, let units = changes.last(where: { $0.name == "waterline.units" })?.text {
             changes.append(("hydration.units", units))
         }
-        let (words, choice) = try await allowNotifications(desk, asks: isFirst && asks)
+        let (words, choice) = try await allowNotifications(context, asks: isFirst && asks)
         if let choice { changes.append(("notify.desktop", choice == .enable ? "true" : "false")) }
         return Answers(isFirst: isFirst, changes: changes, notifications: words)
     }
 
-    private func finish(_ desk: Desk, _ answers: Answers) throws {
-        let report = try desk.tracker.setUp(answers.changes, notifications: answers.notifications)
-        try desk.say(report) {
+    private func finish(_ context: CommandContext, _ answers: Answers) throws {
+        let report = try context.tracker.setUp(answers.changes, notifications: answers.notifications)
+        try context.say(report) {
             ["\(answers.isFirst ? "Set up" : "Already set up"):"]
                 + report.settings.lines.map { "  \($0.name.padded(30)) \($0.value.text)" }
                 + [
@@ -182,7 +182,7 @@ struct Setup: AsyncParsableCommand {
         }
     }
 
-    private func ask(_ desk: Desk, except given: [String]) throws -> [(name: String, text: String)] {
+    private func ask(_ context: CommandContext, except given: [String]) throws -> [(name: String, text: String)] {
         let questions = [
             ("waterline.waterEveryNDrinks", "A water every how many drinks?"),
             ("waterline.timeReminders", "Time-based reminders?"),
@@ -190,11 +190,11 @@ struct Setup: AsyncParsableCommand {
             ("waterline.warningThreshold", "Warn at which value?"),
             ("waterline.units", "oz or ml?"), ("hydration.goalMl", "Your goal a day, ml, or with a unit (80oz)?"),
         ]
-        var settings = try desk.tracker.settingsInForce()
+        var settings = try context.tracker.settingsInForce()
         var changes: [(name: String, text: String)] = []
         for (name, question) in questions where !given.contains(name) {
             while true {
-                desk.console.prompt("\(question) [\(settings.value(of: name)?.text ?? "")] ")
+                context.console.prompt("\(question) [\(settings.value(of: name)?.text ?? "")] ")
                 guard let answer = readLine() else { throw Self.unanswered() }
                 guard !answer.isEmpty else { break }
                 do {
@@ -202,7 +202,7 @@ struct Setup: AsyncParsableCommand {
                     changes.append((name, answer))
                     break
                 } catch {
-                    desk.console.line("\(error)")
+                    context.console.line("\(error)")
                 }
             }
         }
@@ -216,10 +216,12 @@ struct Setup: AsyncParsableCommand {
     }
 
     /// Explains notifications, and sends a test notification if the user allows them.
-    private func allowNotifications(_ desk: Desk, asks: Bool) async throws -> (words: String, choice: Notifications?) {
+    private func allowNotifications(_ context: CommandContext, asks: Bool) async throws -> (
+        words: String, choice: Notifications?
+    ) {
         var choice = notifications
         if choice == nil, asks {
-            desk.console.prompt("\(Onboarding.notifications) [E]nable or [S]kip? ")
+            context.console.prompt("\(Onboarding.notifications) [E]nable or [S]kip? ")
             guard let answer = readLine() else { throw Self.unanswered() }
             choice = answer.lowercased().hasPrefix("s") ? .skip : .enable
         }
@@ -228,7 +230,7 @@ struct Setup: AsyncParsableCommand {
         }
         guard choice == .enable else { return ("Notifications: skipped.", choice) }
         let isShown = try await TrackerDesktop.tryOut(
-            title: "Waterline", body: "Notifications work.", on: desk.tracker)
+            title: "Waterline", body: "Notifications work.", on: context.tracker)
         let words =
             isShown
             ? "Notifications: enabled, a test was sent."
@@ -257,9 +259,9 @@ struct TokenCommand: ParsableCommand {
                 """
         ) var scope = Scope.log
 
-        func run(_ desk: Desk) throws {
-            let new = try desk.tracker.makeToken(label: label, scope: scope)
-            try desk.say(new) {
+        func run(_ context: CommandContext) throws {
+            let new = try context.tracker.makeToken(label: label, scope: scope)
+            try context.say(new) {
                 [
                     new.token,
                     """
@@ -284,27 +286,27 @@ struct TokenCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "List tokens")
         @OptionGroup var options: StoreOptions
-        var access: TrackerStore.Access { .looking }
+        var access: TrackerStore.Access { .reading }
 
-        func run(_ desk: Desk) throws {
-            let list = try desk.tracker.tokens()
+        func run(_ context: CommandContext) throws {
+            let list = try context.tracker.tokens()
             let tokens = list.tokens.map(\.record)
-            try desk.say(list) {
+            try context.say(list) {
                 tokens.isEmpty
                     ? ["No tokens."]
                     : tokens.map {
                         """
-                        \($0.id.prefix(8))  \(desk.dateTime($0.createdAt))  \($0.scope.padded(7))  \
-                        \($0.label)\(Self.state($0, desk))
+                        \($0.id.prefix(8))  \(context.dateTime($0.createdAt))  \($0.scope.padded(7))  \
+                        \($0.label)\(Self.state($0, context))
                         """
                     }
             }
         }
 
-        private static func state(_ token: TokenRecord, _ desk: Desk) -> String {
+        private static func state(_ token: TokenRecord, _ context: CommandContext) -> String {
             if token.revokedAt != nil { return "  revoked" }
-            if token.expiresAt <= desk.tracker.now { return "  expired" }
-            return token.lastUsedAt.map { "  used \(desk.dateTime($0).prefix(10))" } ?? ""
+            if token.expiresAt <= context.tracker.now { return "  expired" }
+            return token.lastUsedAt.map { "  used \(context.dateTime($0).prefix(10))" } ?? ""
         }
     }
 
@@ -320,9 +322,9 @@ struct TokenCommand: ParsableCommand {
             guard id?.isEmpty != true else { throw ValidationError("invalid token ID: it is empty") }
         }
 
-        func run(_ desk: Desk) throws {
-            let revocation = try desk.tracker.revokeTokens(all ? nil : id)
-            try desk.say(revocation) { ["Revoked \(counted(revocation.revoked, "token"))."] }
+        func run(_ context: CommandContext) throws {
+            let revocation = try context.tracker.revokeTokens(all ? nil : id)
+            try context.say(revocation) { ["Revoked \(counted(revocation.revoked, "token"))."] }
         }
     }
 }

@@ -32,26 +32,26 @@ struct SnoozeCommand: AskingCommand {
         }
     }
 
-    func run(_ desk: Desk) throws {
-        let report = try desk.tracker.snooze(snooze)
-        try desk.say(report) { [Self.words(report.until, desk)] }
+    func run(_ context: CommandContext) throws {
+        let report = try context.tracker.snooze(snooze)
+        try context.say(report) { [Self.words(report.until, context)] }
     }
 
-    func request(_ desk: () throws -> Desk) throws -> (target: String, body: [JSONValue.Member]) {
+    func request(_ context: () throws -> CommandContext) throws -> (target: String, body: [JSONValue.Member]) {
         switch try snooze {
         case .minutes(let minutes): ("snooze", [JSONValue.Member("minutes", JSONValue(minutes))])
         case .tomorrow: ("snooze", [JSONValue.Member("until", .string("tomorrow"))])
         }
     }
 
-    func words(_ answer: Data, _ desk: Desk) throws -> [String] {
+    func words(_ answer: Data, _ context: CommandContext) throws -> [String] {
         let until = try JSONDecoder().decode(Answer.self, from: answer).snoozedUntil
-        return [Self.words(until.map { Instant(milliseconds: $0 * 1000) }, desk)]
+        return [Self.words(until.map { Instant(milliseconds: $0 * 1000) }, context)]
     }
 
     private struct Answer: Decodable { var snoozedUntil: Int64? }
 
-    private static func words(_ until: Instant?, _ desk: Desk) -> String {
-        until.map { "Reminders are paused until \(desk.dateTime($0))." } ?? "Reminders are not paused."
+    private static func words(_ until: Instant?, _ context: CommandContext) -> String {
+        until.map { "Reminders are paused until \(context.dateTime($0))." } ?? "Reminders are not paused."
     }
 }

@@ -18,7 +18,7 @@ struct Status: StoreCommand {
     enum Item: String, ExpressibleByArgument, CaseIterable { case day, session }
 
     @OptionGroup var options: StoreOptions
-    var access: TrackerStore.Access { .looking }
+    var access: TrackerStore.Access { .reading }
     @Option(
         help:
             "Output format (default: text, with --follow: plain)"
@@ -48,22 +48,22 @@ struct Status: StoreCommand {
         }
     }
 
-    func run(_ desk: Desk) async throws {
-        if follow, let service = desk.service {
+    func run(_ context: CommandContext) async throws {
+        if follow, let service = context.service {
             return try await ServiceFollow(service: service.socket, line: line).run()
         }
         guard !follow else {
             return try await StatusFollow(
-                options: options, place: desk.place, clock: desk.clock(speed: speed ?? 1), line: line
+                options: options, place: context.place, clock: context.clock(speed: speed ?? 1), line: line
             ).run()
         }
-        let snapshot = try desk.tracker.state()
+        let snapshot = try context.tracker.state()
         if formatInForce == .json {
-            return desk.console.line(
-                try TrackerDesk.json(OwnStatus(snapshot: snapshot, troubles: try desk.tracker.outletTroubles())))
+            return context.console.line(
+                try TrackerAPI.json(OwnStatus(snapshot: snapshot, troubles: try context.tracker.outletTroubles())))
         }
-        if let line = try line(TrackerDesk.json(snapshot)) { return desk.console.line(line) }
-        for line in try StatusText.lines(snapshot, desk) { desk.console.line(line) }
+        if let line = try line(TrackerAPI.json(snapshot)) { return context.console.line(line) }
+        for line in try StatusText.lines(snapshot, context) { context.console.line(line) }
     }
 
     /// - Parameter state: the state as JSON.
@@ -78,25 +78,25 @@ struct Status: StoreCommand {
 }
 
 extension StatusText {
-    static func lines(_ snapshot: TrackerSnapshot, _ desk: Desk) throws -> [String] {
+    static func lines(_ snapshot: TrackerSnapshot, _ context: CommandContext) throws -> [String] {
         let pace = snapshot.pace
-        let console = desk.console
+        let console = context.console
         let colour = console.colour(pace.displayUrgency)
         let standing =
-            try desk.tracker.hasBegun()
+            try context.tracker.hasBegun()
             ? console.paint(snapshot.behindText, colour) : "Welcome. Your goal and your hours: waterh-tracker setup"
         let amount = snapshot.amountText
         let mark = pace.dailyGoalMl > 0 ? Double(pace.expectedMl) / Double(pace.dailyGoalMl) : 0
         let graphics = [console.ring(pace.progress), console.bar(pace.progress, mark: mark, colour)].compactMap(\.self)
         var lines = [
-            "\(console.paint(snapshot.greeting, .bold))  \(desk.dateTime(desk.now)) \(snapshot.zone)",
+            "\(console.paint(snapshot.greeting, .bold))  \(context.dateTime(context.now)) \(snapshot.zone)",
             (graphics + ["\(amount)  \(pace.percent) %", standing]).joined(separator: "  "),
             "\(snapshot.glasses) glasses, \(counted(snapshot.drinkCount, "drink"))"
                 + (snapshot.lastDrinkAge.map { ", last \($0)" } ?? ""),
-            next(snapshot, desk),
+            next(snapshot, context),
         ]
         if let hint = snapshot.connection.hint { lines.append(console.paint(hint, .red)) }
-        lines += bottlesInRange(desk)
+        lines += bottlesInRange(context)
         if snapshot.sync != .idle {
             lines.append("Sync: \(snapshot.sync.name)" + (snapshot.syncReport.trouble.map { ". \($0)" } ?? ""))
         }
@@ -108,22 +108,23 @@ extension StatusText {
                 """
             )
         }
-        for trouble in try desk.tracker.outletTroubles() {
-            lines.append(console.paint("\(trouble.title): \(trouble.text(now: desk.now, at: desk.dateTime))", .amber))
+        for trouble in try context.tracker.outletTroubles() {
+            lines.append(
+                console.paint("\(trouble.title): \(trouble.text(now: context.now, at: context.dateTime))", .amber))
         }
-        lines += try today(desk)
-        lines += try waterline(snapshot, desk)
+        lines += try today(context)
+        lines += try waterline(snapshot, context)
         return lines
     }
 
     /// The bottles in range of the running service, while the store has none.
-    private static func bottlesInRange(_ desk: Desk) -> [String] {
+    private static func bottlesInRange(_ context: CommandContext) -> [String] {
         struct State: Decodable {
             struct Service: Decodable { var bottlesInRange: [BottleInRange]? }
             var service: Service?
         }
-        let socket = ServiceSocket(path: ServiceSocket.path(forStore: desk.place.path), limitSeconds: 2)
-        guard (try? desk.tracker.ownBottles().isEmpty) == true, let data = try? socket.get("/api/v1/state"),
+        let socket = ServiceSocket(path: ServiceSocket.path(forStore: context.place.path), limitSeconds: 2)
+        guard (try? context.tracker.adoptedBottles().isEmpty) == true, let data = try? socket.get("/api/v1/state"),
             let found = try? JSONDecoder().decode(State.self, from: data).service?.bottlesInRange
         else { return [] }
         return found.map {
@@ -131,23 +132,23 @@ extension StatusText {
         }
     }
 
-    private static func next(_ snapshot: TrackerSnapshot, _ desk: Desk) -> String {
+    private static func next(_ snapshot: TrackerSnapshot, _ context: CommandContext) -> String {
         switch snapshot.nextDrink.phase {
         case .counting:
             "Next drink in \(Countdown.text(snapshot.nextDrink.secondsLeft ?? 0)), at "
-                + (snapshot.nextDrink.due.map(desk.time) ?? "--")
-        case .alerting: desk.console.paint("A drink is due now.", .amber)
+                + (snapshot.nextDrink.due.map(context.time) ?? "--")
+        case .alerting: context.console.paint("A drink is due now.", .amber)
         case .outsideHours: "Outside drinking hours"
         case .goalReached: "Nothing more is due today."
         }
     }
 
-    private static func today(_ desk: Desk) throws -> [String] {
-        let drinks = try desk.tracker.drinksToday()
+    private static func today(_ context: CommandContext) throws -> [String] {
+        let drinks = try context.tracker.drinksToday()
         guard !drinks.isEmpty else { return ["", MainView.emptyList] }
         let shown = drinks.suffix(8).reversed().map { drink in
             """
-              \("d\(drink.number)".padded(7)) \(desk.time(drink.at))  \(desk.amount(drink.ml).aligned(8))  \
+              \("d\(drink.number)".padded(7)) \(context.time(drink.at))  \(context.amount(drink.ml).aligned(8))  \
             \(drink.source.rawValue)
             """
         }
@@ -155,7 +156,7 @@ extension StatusText {
         return ["", MainView.sectionTitle] + shown + more
     }
 
-    private static func waterline(_ snapshot: TrackerSnapshot, _ desk: Desk) throws -> [String] {
+    private static func waterline(_ snapshot: TrackerSnapshot, _ context: CommandContext) throws -> [String] {
         guard let session = snapshot.waterline else { return [] }
         let counts =
             """
@@ -163,14 +164,15 @@ extension StatusText {
             \(Amounts.decimal(session.value))
             """
         var lines = [
-            "", "Waterline, since \(desk.time(session.startTime)) (\(SessionSummary.text(session.elapsedSeconds)))",
+            "", "Waterline, since \(context.time(session.startTime)) (\(SessionSummary.text(session.elapsedSeconds)))",
         ]
         lines.append(
             "  "
-                + [desk.console.gauge(session.gauge, isWarning: session.isWarning), counts].compactMap(\.self).joined(
+                + [context.console.gauge(session.gauge, isWarning: session.isWarning), counts].compactMap(\.self)
+                .joined(
                     separator: "  "))
         lines.append("  \(session.waterDueText)" + (session.nextReminderText.map { ", next reminder in \($0)" } ?? ""))
-        if let warning = session.warningText { lines.append("  " + desk.console.paint(warning, .amber)) }
+        if let warning = session.warningText { lines.append("  " + context.console.paint(warning, .amber)) }
         if let hours = session.abandonedHours {
             lines.append("  \(NotificationTexts.abandoned(hours: hours).title)  (session end, or session keep-going)")
         }
@@ -259,10 +261,10 @@ enum StatusFormat: String, ExpressibleByArgument, CaseIterable {
 
     private static let lines: [StatusFormat: @Sendable (StatusItem) throws -> String] = [
         .waybar: {
-            try TrackerDesk.json(
+            try TrackerAPI.json(
                 Waybar(text: $0.text, alt: $0.phase, tooltip: $0.tooltip, class: $0.state, percentage: $0.percent))
         },
-        .i3blocks: { try TrackerDesk.json(I3Block(full_text: $0.text, short_text: $0.short, color: $0.colour)) },
+        .i3blocks: { try TrackerAPI.json(I3Block(full_text: $0.text, short_text: $0.short, color: $0.colour)) },
         // `%{` begins a formatting tag of polybar.
         .polybar: { "%{F\($0.colour)}\(Escaping.replacing($0.text, ["%{": "%%{"]))%{F-}" },
         // `#` begins a format of tmux.

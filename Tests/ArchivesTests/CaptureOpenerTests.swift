@@ -75,8 +75,8 @@ import Testing
             #expect(opened.parts.count <= 1)
             #expect(whole.starts(with: packets), "cut at \(count)")
             // Only a checksum follows the data: without it the bytes are complete.
-            let isTold = opened.failure != nil || opened.parts.first?.trouble != nil
-            #expect(isTold || packets.count >= most, "cut at \(count): nothing is said")
+            let isReported = opened.failure != nil || opened.parts.first?.trouble != nil
+            #expect(isReported || packets.count >= most, "cut at \(count): nothing is said")
             most = max(most, packets.count)
         }
     }
@@ -120,8 +120,8 @@ import Testing
             damaged[Int.random(in: 10..<file.count, using: &generator)] ^=
                 1 << UInt8.random(in: 0...7, using: &generator)
             let opened = try Opened(damaged, in: folder)
-            let isTold = opened.failure != nil || opened.parts.first?.trouble != nil || !opened.remarks.isEmpty
-            #expect(isTold || opened.parts.map(\.packets) == [whole], "seed \(seed)")
+            let isReported = opened.failure != nil || opened.parts.first?.trouble != nil || !opened.remarks.isEmpty
+            #expect(isReported || opened.parts.map(\.packets) == [whole], "seed \(seed)")
         }
     }
 
@@ -142,8 +142,8 @@ import Testing
             try await Self.tar([("a.btsnoop", Self.bytes())], mode: "w:xz"),
         ] {
             let opened = try Opened(Array(file.dropLast(missing)), in: folder)
-            let told = [opened.failure, opened.parts.first?.trouble].compactMap(\.self) + opened.remarks
-            #expect(told.contains { $0.contains("damaged or truncated") }, "\(told)")
+            let reported = [opened.failure, opened.parts.first?.trouble].compactMap(\.self) + opened.remarks
+            #expect(reported.contains { $0.contains("damaged or truncated") }, "\(reported)")
         }
     }
 

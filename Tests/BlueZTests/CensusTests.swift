@@ -56,7 +56,7 @@ import Testing
             ])
         #expect(
             census.devices == [
-                .init(adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH", isConnected: true, isHeard: true)
+                .init(adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH", isConnected: true, isInRange: true)
             ])
         await daemon.close()
     }

@@ -64,7 +64,7 @@ import TrackerCore
 
 /// CLI spec C2.
 @Suite struct ExitStatusTests {
-    private struct Trouble: Problem {
+    private struct Failure: Problem {
         var code = "trouble"
         var category: ProblemCategory
         var sentence = "It is so."
@@ -74,7 +74,7 @@ import TrackerCore
     func `each problem category has its exit code`() {
         let codes = Dictionary(
             uniqueKeysWithValues: ProblemCategory.allCases.map {
-                ($0.rawValue, CommandFailure(Trouble(category: $0)).status.rawValue)
+                ($0.rawValue, CommandFailure(Failure(category: $0)).status.rawValue)
             })
         #expect(
             codes == [

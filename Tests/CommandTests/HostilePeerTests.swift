@@ -34,10 +34,10 @@ import Testing
             work = Task {
                 var sent = 0
                 for await event in link.events {
-                    let isAsked =
+                    let isExplicit =
                         if case .write(_, 0xFFE9, HostCommand.drinkLog.encoded, _) = event { true } else { false }
                     let isGone = if case .notified = event { true } else { false }
-                    guard isAsked && sent == 0 || isGone else { continue }
+                    guard isExplicit && sent == 0 || isGone else { continue }
                     if let value = answer(sent) { link.perform(.notify(0xFFE4, value: value)) }
                     sent += 1
                 }

@@ -396,8 +396,8 @@ import TrackerCore
     @Test func `list and show: raw bytes, reasons, what is known`() async throws {
         #expect(try await tracker("log 100").exitCode == 0)
         #expect(try await tracker("journal").output == "All records from the bottle are dated and counted.\n")
-        try keep(JournalDoubt.refused)
-        try keep(JournalDoubt.bottleClock, month: 4, about: Instant(iso: "2026-06-15T14:00:00Z"))
+        try keep(JournalQuarantine.refused)
+        try keep(JournalQuarantine.bottleClock, month: 4, about: Instant(iso: "2026-06-15T14:00:00Z"))
         try TrackerStore(path: path).quarantine(
             bottle: "A4:C1:38:00:00:01", bytes: [1, 2, 0xAB], reason: "no frame",
             received: Instant(seconds: 1_781_000_000))
@@ -422,9 +422,9 @@ import TrackerCore
     }
 
     @Test func `resolve reads them again by the settings of now`() async throws {
-        try keep(JournalDoubt.refused)
-        try keep(JournalDoubt.hostClock, month: 5)
-        try keep(JournalDoubt.bottleClock, month: 4)
+        try keep(JournalQuarantine.refused)
+        try keep(JournalQuarantine.hostClock, month: 5)
+        try keep(JournalQuarantine.bottleClock, month: 4)
         let result = try await tracker("journal resolve --json")
         let json = try result.object()
         #expect(json["resolved"] as? Int == 1 && json["waiting"] as? Int == 2, "\(result)")
@@ -440,7 +440,7 @@ import TrackerCore
     }
 
     @Test func `set dates one by hand, for good`() async throws {
-        try keep(JournalDoubt.bottleClock)
+        try keep(JournalQuarantine.bottleClock)
         let set = try await tracker("journal set r1 --at 2026-06-15T14:00 --json")
         let json = try set.object()
         #expect((json["drink"] as? [String: Any])?["at"] as? String == "2026-06-15T14:00:00Z")

@@ -64,13 +64,13 @@ func le(_ value: some FixedWidthInteger) -> [UInt8] { Swift.withUnsafeBytes(of: 
     }
 
     @Test func `a connection reported twice is one connection`() {
-        let told = [HCI.connected("01", subevent: "01"), HCI.connected("01", subevent: "0A")]
-        let seen = Observed(packets: told + [HCI.notification("07")])
+        let reported = [HCI.connected("01", subevent: "01"), HCI.connected("01", subevent: "0A")]
+        let seen = Observed(packets: reported + [HCI.notification("07")])
         #expect(seen.events.count { if case .connected = $0 { true } else { false } } == 1)
         #expect(seen.events.count { if case .disconnected = $0 { true } else { false } } == 0)
         // Another peer, or traffic in between: the handle was reassigned.
         for again in [[HCI.connected("02")], [HCI.notification("07"), HCI.connected("01")]] {
-            let seen = Observed(packets: told + again + [HCI.notification("08")])
+            let seen = Observed(packets: reported + again + [HCI.notification("08")])
             #expect(Set(seen.pdus.map(\.att.connection.id)).max() == 2)
         }
     }

@@ -45,11 +45,11 @@ package final class FakeNotificationServer: Sendable {
     package init(
         _ bus: PrivateBus, capabilities: [String] = ["body", "actions"], manner: Manner = .rightly,
         isInhibited: Bool = false, first: UInt32 = 0, isNext: Bool = false,
-        isAsked: @escaping @Sendable () -> Bool = { true }
+        isExplicit: @escaping @Sendable () -> Bool = { true }
     ) async throws {
         connection = try await bus.connect()
         state.withLock { ($0.manner, $0.last) = (manner, first) }
-        await connection.export(Self.path, [interface(capabilities, isInhibited, isAsked)])
+        await connection.export(Self.path, [interface(capabilities, isInhibited, isExplicit)])
         let owns = Collected<String?>()
         try await connection.watchName(Self.service) { owns.add($0) }
         // The bus might not have processed the previous owner's disconnect.
@@ -93,7 +93,7 @@ package final class FakeNotificationServer: Sendable {
 
     package func stop() async { await connection.close() }
 
-    private func interface(_ capabilities: [String], _ isInhibited: Bool, _ isAsked: @escaping @Sendable () -> Bool)
+    private func interface(_ capabilities: [String], _ isInhibited: Bool, _ isExplicit: @escaping @Sendable () -> Bool)
         -> DBusInterface
     {
         DBusInterface(
@@ -101,7 +101,7 @@ package final class FakeNotificationServer: Sendable {
             methods: [
                 DBusMethod("GetCapabilities", output: [.init("capabilities", "as")]) { [weak self] _ in
                     self?.state.withLock { $0.asked += 1 }
-                    return isAsked() ? .values([.strings(capabilities)]) : .later
+                    return isExplicit() ? .values([.strings(capabilities)]) : .later
                 },
                 DBusMethod(
                     "Notify",

@@ -49,9 +49,9 @@ final class DesktopFixture: Sendable {
     }
 
     /// The state at `12:00` of a day without drinks: a reminder is due.
-    func desk(_ wall: String = "12:00") throws -> TrackerDesk {
+    func tracker(_ wall: String = "12:00") throws -> TrackerAPI {
         let zone = try Zone("Europe/Berlin")
-        return try TrackerDesk(
+        return try TrackerAPI(
             store, now: try Moment.parse("2026-06-15T\(wall)", now: nil, zone: zone),
             zone: ZoneChoice(named: zone.id, machine: .utc), source: "notification")
     }

@@ -30,7 +30,7 @@ struct PresentationTests {
     func `a due reminder calls Notify once`(withPage: Bool) async throws {
         let server = try await FakeNotificationServer(fixture.bus)
         let (desktop, page) = (await fixture.desktop(), Page())
-        for _ in 0..<3 { try await fixture.desk().tell(withPage ? [page, desktop] : [desktop]) }
+        for _ in 0..<3 { try await fixture.tracker().deliver(withPage ? [page, desktop] : [desktop]) }
         #expect(server.notified.items.count == 1 && server.asked == 1 && page.given.items == (withPage ? [.pace] : []))
         let shown = try #require(server.notified.items.first)
         #expect(
@@ -50,7 +50,7 @@ struct PresentationTests {
     func `a pressed button acts once`() async throws {
         let server = try await FakeNotificationServer(fixture.bus, first: 41)
         let desktop = await fixture.desktop()
-        try await fixture.desk().tell([desktop])
+        try await fixture.tracker().deliver([desktop])
         // Another program's notification, and a key that this kind does not have.
         try await server.press(7, "log-cup")
         try await server.press(42, "end-session")
@@ -63,14 +63,14 @@ struct PresentationTests {
                 == "Pressed on the desktop: log-cup of hydration-reminder (hydration-reminder/2026-06-15/1).")
         #expect(fixture.presses.items.count == 1)
         // Two programs receive the same press: one cup.
-        #expect(try fixture.desk().press(press.action, key: press.key))
-        #expect(try !fixture.desk("12:01").press(press.action, key: press.key))
-        #expect(try fixture.desk("12:02").state().pace.dailyTotalMl == 250)
+        #expect(try fixture.tracker().press(press.action, key: press.key))
+        #expect(try !fixture.tracker("12:01").press(press.action, key: press.key))
+        #expect(try fixture.tracker("12:02").state().pace.dailyTotalMl == 250)
         // A server that repeats the signal and does not close the notification.
         try await server.press(42, "log-cup")
         let again = try #require(await fixture.presses.wait(for: 2).last)
-        #expect(try !fixture.desk("12:03").press(again.action, key: again.key))
-        #expect(try fixture.desk("12:04").state().pace.dailyTotalMl == 250)
+        #expect(try !fixture.tracker("12:03").press(again.action, key: again.key))
+        #expect(try fixture.tracker("12:04").state().pace.dailyTotalMl == 250)
         // Closed long ago: no action.
         try await server.close(42)
         try await server.press(42, "log-cup")
@@ -126,7 +126,7 @@ struct PresentationTests {
     }
 
     @Test func `an error of a lost server does not affect the next`() async throws {
-        let server = try await FakeNotificationServer(fixture.bus, isAsked: { false })
+        let server = try await FakeNotificationServer(fixture.bus, isExplicit: { false })
         let next = try await FakeNotificationServer(fixture.bus, isNext: true)
         let desktop = await fixture.desktop()
         async let canShow = desktop.canShow()
@@ -141,7 +141,7 @@ struct PresentationTests {
         // From the query on, the desktop reads nothing until both the reply and the signal have arrived.
         let server = try await FakeNotificationServer(
             fixture.bus, capabilities: ["body", "actions"],
-            isAsked: {
+            isExplicit: {
                 desktop.executor.queue.async { gate.wait() }
                 return true
             })
@@ -209,12 +209,12 @@ struct PresentationTests {
     func `without a server nothing is counted`() async throws {
         let (desktop, page) = (await fixture.desktop(), Page())
         #expect(await !desktop.canShow())
-        let report = try await fixture.desk().tell([desktop])
+        let report = try await fixture.tracker().deliver([desktop])
         #expect(report.unseen.count == 1 && !report.state.hasNotificationServer && fixture.troubles.items == [])
-        #expect(try fixture.desk().state().remindersSent == 0)
+        #expect(try fixture.tracker().state().remindersSent == 0)
         let server = try await FakeNotificationServer(fixture.bus)
         #expect(await fixture.appearances.wait(for: 1) == [true])
-        #expect(try await fixture.desk("12:01").tell([page, desktop]).state.hasNotificationServer)
+        #expect(try await fixture.tracker("12:01").deliver([page, desktop]).state.hasNotificationServer)
         #expect(server.notified.items.count == 1 && page.given.items == [.pace])
         await desktop.stop()
         let nowhere = DesktopNotifications(bus: { nil })
@@ -230,20 +230,20 @@ struct PresentationTests {
             .init(
                 whole: .seconds(300), start: .seconds(60), answer: .milliseconds(300), lateAnswer: .seconds(60),
                 firstPause: .seconds(3600)))
-        let report = try await fixture.desk().tell([desktop])
+        let report = try await fixture.tracker().deliver([desktop])
         #expect(
             report.unseen.count == 1 && fixture.troubles.items.count == 1
                 && fixture.troubles.items.first?.contains("does not respond") == true)
         // Idle for a while.
         #expect(await !desktop.canShow())
-        #expect(try fixture.desk().state().remindersSent == 0 && server.notified.items.count == 1)
+        #expect(try fixture.tracker().state().remindersSent == 0 && server.notified.items.count == 1)
         server.manner = .rightly
         await server.release()
         #expect(await event { fixture.lines.items.isEmpty ? nil : true } == true, "it was shown in the end")
-        #expect(try await fixture.desk("12:01").tell([desktop]).unseen.isEmpty)
+        #expect(try await fixture.tracker("12:01").deliver([desktop]).unseen.isEmpty)
         // The first one is shown by then and is not repeated. The next one replaces it.
         #expect(server.notified.items.count == 1 && server.open == [6])
-        #expect(try fixture.desk("12:01").state().remindersSent == 1)
+        #expect(try fixture.tracker("12:01").state().remindersSent == 1)
         #expect(try await desktop.deliver(.test(.pace)))
         #expect(server.notified.items.map(\.replaces) == [0, 6])
         await desktop.stop()

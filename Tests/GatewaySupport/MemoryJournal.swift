@@ -94,7 +94,7 @@ package final class MemoryJournal: Journal {
     package func adopt(_ names: BottleNames) throws {
         guard state.withLock({ !$0.isOwn(names) }) else { return }
         try write { state in
-            if names.wasOwn, let bottle = state.known(names.identity), !state.bottles[bottle].isOwn {
+            if names.wasAdopted, let bottle = state.known(names.identity), !state.bottles[bottle].isOwn {
                 throw ReleasedBottle(names.identity)
             }
             state.introduce(names)
@@ -174,9 +174,10 @@ package final class MemoryJournal: Journal {
 extension MemoryJournal.Row {
     fileprivate func isWorthALook(_ reading: String) -> Bool {
         guard let doubt else { return entry.reading.map { $0 != reading } ?? false }
-        if doubt == JournalDoubt.bottleClock { return false }
+        if doubt == JournalQuarantine.bottleClock { return false }
         return
-            !(["impossibleDate", "implausibleYear", JournalDoubt.refused].contains(doubt) && entry.reading == reading)
+            !(["impossibleDate", "implausibleYear", JournalQuarantine.refused].contains(doubt)
+            && entry.reading == reading)
     }
 }
 
@@ -223,16 +224,16 @@ extension MemoryJournal.State {
                 return .duplicate
             }
             if let waiting {
-                guard rows[waiting].doubt != JournalDoubt.bottleClock else { return .waiting }
+                guard rows[waiting].doubt != JournalQuarantine.bottleClock else { return .waiting }
                 // A complete record is no longer quarantined, also for an older poll.
                 guard
-                    entry.verdict != .quarantined(reason: JournalDoubt.pieced)
-                        || rows[waiting].doubt == JournalDoubt.pieced
+                    entry.verdict != .quarantined(reason: JournalQuarantine.pieced)
+                        || rows[waiting].doubt == JournalQuarantine.pieced
                 else { return .waiting }
                 if entry.verdict == rows[waiting].entry.verdict, entry.reading == rows[waiting].entry.reading {
                     return .waiting
                 }
-                let takesTime = rows[waiting].doubt == JournalDoubt.hostClock
+                let takesTime = rows[waiting].doubt == JournalQuarantine.hostClock
                 let received = takesTime ? entry.received : rows[waiting].entry.received
                 rows[waiting].entry = entry
                 rows[waiting].entry.received = received

@@ -15,7 +15,7 @@ import TrackerCore
             var rig = EngineRig(
                 options: options {
                     ($0.alias, $0.own) = (
-                        "kitchen", [OwnBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["kitchen"])]
+                        "kitchen", [AdoptedBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["kitchen"])]
                     )
                     $0.answeredByRecording()
                 }, peer: ScriptedBottle(records: drinks(3)), journal: journal, start: evening)
@@ -70,7 +70,7 @@ import TrackerCore
     /// follows, and the store does not adopt the bottle again. Only an effect that the journal has just permitted can
     /// be in progress.
     @Test func `a bottle released during its poll stays released`() throws {
-        let own = [OwnBottle(identities: [Self.address])]
+        let own = [AdoptedBottle(identities: [Self.address])]
         var (number, released, refused) = (0, 0, 0)
         while true {
             let journal = MemoryJournal()
@@ -132,13 +132,13 @@ import TrackerCore
             peer.advertisement = Advertisement(
                 peer: PeerID(Self.address), address: BluetoothAddress(Self.address), name: "WaterH-Boost-24oz")
         }
-        func poll(_ bottle: String, own: [OwnBottle]) throws -> (PollReport, EngineRig<ScriptedBottle>) {
+        func poll(_ bottle: String, own: [AdoptedBottle]) throws -> (PollReport, EngineRig<ScriptedBottle>) {
             var rig = EngineRig(
                 options: options { ($0.own, $0.bottle) = (own, bottle) }, peer: peer, start: evening, hasRadio: hasRadio
             )
             return (try rig.run(), rig)
         }
-        let unmet = [OwnBottle(identities: ["A4:C1:38:09:09:09"])]
+        let unmet = [AdoptedBottle(identities: ["A4:C1:38:09:09:09"])]
         let (refused, rig) = try poll("WaterH-Boost-24oz", own: unmet)
         #expect(
             [.notOurs, .notFound].contains(refused.failure?.kind) && rig.peer.records.count == 3
@@ -156,7 +156,7 @@ import TrackerCore
     func `a name that the store does not know is a mistyped one, as far as its bottles go`(
         _ wanted: String?, _ isAboutOwn: Bool
     ) {
-        let own = OwnBottle(identities: [Self.address], aliases: ["kitchen"], advertisedName: "WaterH-Boost-24oz")
+        let own = AdoptedBottle(identities: [Self.address], aliases: ["kitchen"], advertisedName: "WaterH-Boost-24oz")
         #expect(Ownership(options { ($0.own, $0.bottle) = ([own], wanted) }).isAboutOwn == isAboutOwn)
         #expect(Ownership(options { $0.bottle = wanted }).isAboutOwn == (wanted == nil))
     }

@@ -26,8 +26,9 @@ private struct Air: ScriptedPeer {
     )] {
         if case .discover = request { discoveries += 1 }
         if let answer = instead(request, &self) { return answer }
-        let heard = request == .startScan ? others.map { (Duration.milliseconds(1), CentralEvent.advertised($0)) } : []
-        return heard + bottle.handle(request, at: now).map { ($0.after, change($0.event)) }
+        let scanned =
+            request == .startScan ? others.map { (Duration.milliseconds(1), CentralEvent.advertised($0)) } : []
+        return scanned + bottle.handle(request, at: now).map { ($0.after, change($0.event)) }
     }
 }
 

@@ -13,7 +13,8 @@ import TrackerCore
         return settings.bottle
     }
 
-    private func poll(_ own: [OwnBottle], _ change: (inout PollOptions) -> Void = { _ in }) throws -> [JournalEntry] {
+    private func poll(_ own: [AdoptedBottle], _ change: (inout PollOptions) -> Void = { _ in }) throws -> [JournalEntry]
+    {
         var options = PollOptions(settings: Settings().bottle, zone: .utc)
         options.own = own
         change(&options)
@@ -24,23 +25,25 @@ import TrackerCore
     }
 
     @Test func `a bottle with settings of its own is read by them`() throws {
-        let plain = try poll([OwnBottle(identities: [Self.address])])
+        let plain = try poll([AdoptedBottle(identities: [Self.address])])
         #expect(plain.map(\.reading) == ["calendar/u16be"])
         let own = try poll([
-            OwnBottle(identities: ["A4:C1:38:09:09:09"]), OwnBottle(identities: [Self.address], settings: strict()),
+            AdoptedBottle(identities: ["A4:C1:38:09:09:09"]),
+            AdoptedBottle(identities: [Self.address], settings: strict()),
         ])
         #expect(own.map(\.reading) == ["strict/u8"])
     }
 
     @Test func `another bottle's settings are another bottle's`() throws {
         let entries = try poll([
-            OwnBottle(identities: [Self.address]), OwnBottle(identities: ["A4:C1:38:09:09:09"], settings: strict()),
+            AdoptedBottle(identities: [Self.address]),
+            AdoptedBottle(identities: ["A4:C1:38:09:09:09"], settings: strict()),
         ])
         #expect(entries.map(\.reading) == ["calendar/u16be"])
     }
 
     @Test func `options of a poll override the bottle's settings`() throws {
-        let entries = try poll([OwnBottle(identities: [Self.address], settings: strict())]) {
+        let entries = try poll([AdoptedBottle(identities: [Self.address], settings: strict())]) {
             ($0.dialect, $0.isReadingNamed) = (.calendar, true)
         }
         #expect(entries.map { $0.reading?.hasPrefix("calendar") } == [true])
@@ -48,7 +51,8 @@ import TrackerCore
 
     @Test func `the zone of its clock is the bottle's own`() throws {
         let zones = [nil, try strict()].map {
-            PollOptions(settings: Settings().bottle, zone: .utc).following(OwnBottle(identities: [], settings: $0)).zone
+            PollOptions(settings: Settings().bottle, zone: .utc).following(AdoptedBottle(identities: [], settings: $0))
+                .zone
                 .id
         }
         #expect(zones == [Zone.utc.id, "Asia/Tokyo"])
@@ -56,8 +60,8 @@ import TrackerCore
 
     @Test func `two bottles keep separate aliases`() throws {
         let own = [
-            OwnBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["office"], alias: "office"),
-            OwnBottle(identities: [Self.address], aliases: ["sink", "kitchen"], alias: "kitchen"),
+            AdoptedBottle(identities: ["A4:C1:38:09:09:09"], aliases: ["office"], alias: "office"),
+            AdoptedBottle(identities: [Self.address], aliases: ["sink", "kitchen"], alias: "kitchen"),
         ]
         for (alias, called) in [(nil, "kitchen"), ("office", "kitchen"), ("mine", "kitchen")] as [(String?, String)] {
             var options = PollOptions(settings: Settings().bottle, zone: .utc)

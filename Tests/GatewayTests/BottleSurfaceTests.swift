@@ -43,12 +43,12 @@ import TrackerCore
         #expect(!recording.written.contains(Self.strong))
     }
 
-    enum Trouble: CaseIterable { case refuses, hangsUp, saysNothing, isGone }
+    enum Failure: CaseIterable { case refuses, hangsUp, saysNothing, isGone }
 
     /// Answers log requests and does not accept light commands.
     struct Moody: ScriptedPeer {
         var bottle: ScriptedBottle
-        var trouble: Trouble
+        var trouble: Failure
 
         mutating func handle(_ request: CentralRequest, at now: MonotonicInstant) -> [(
             after: Duration, event: CentralEvent
@@ -65,7 +65,7 @@ import TrackerCore
         }
     }
 
-    @Test(arguments: Trouble.allCases) func `a light that fails harms no poll`(_ trouble: Trouble) throws {
+    @Test(arguments: Failure.allCases) func `a light that fails harms no poll`(_ trouble: Failure) throws {
         var rig = EngineRig(
             options: options { $0.keepsConnection = true }, peer: Moody(bottle: Self.bottle(), trouble: trouble),
             start: evening)
@@ -103,7 +103,7 @@ import TrackerCore
         try shown.run()
         #expect(!shown.written.contains(.goal(ml: 2500)))
         // Settings of one bottle take precedence.
-        let own = OwnBottle(identities: ["A4:C1:38:01:02:03"], settings: BottleSettings())
+        let own = AdoptedBottle(identities: ["A4:C1:38:01:02:03"], settings: BottleSettings())
         var other = rig(settings.bottle, goal: 2000) { $0.own = [own] }
         try other.run()
         #expect(!other.written.contains(.goal(ml: 2500)))

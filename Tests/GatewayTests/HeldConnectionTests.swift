@@ -86,8 +86,8 @@ import TrackerCore
     @Test func `another bottle's poll ends the connection first`() throws {
         let first = try polled(keeping, bottle())
         let other = options {
-            $0.own = [OwnBottle(identities: ["A4:C1:38:00:00:09"])]
-            $0.others = [OwnBottle(identities: ["A4:C1:38:01:02:03"])]
+            $0.own = [AdoptedBottle(identities: ["A4:C1:38:00:00:09"])]
+            $0.others = [AdoptedBottle(identities: ["A4:C1:38:01:02:03"])]
         }
         let second = try polled(
             other,

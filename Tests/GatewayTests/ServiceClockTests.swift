@@ -33,7 +33,7 @@ import TrackerCore
     private func polls(_ count: Int, _ time: Time) async -> [Double] {
         let moments = Mutex<[Double]>([])
         let (stream, done) = AsyncStream.makeStream(of: Void.self)
-        let surroundings = PollService.Surroundings(
+        let surroundings = PollService.Dependencies(
             look: { [ScheduledBottle(BottlePlan(id: "b1"), interval: .every(seconds: 600))] },
             options: { _ in PollOptions(zone: .utc) },
             poll: { _ in
@@ -54,10 +54,10 @@ import TrackerCore
 
     @Test func `a poll requested right after an adoption runs`() async {
         let polls = Mutex(0)
-        let red = [OwnBottle(identities: ["A4:C1:38:01:02:03"])]
+        let red = [AdoptedBottle(identities: ["A4:C1:38:01:02:03"])]
         let (polled, tell) = AsyncStream.makeStream(of: Void.self)
         let service = PollService(
-            PollService.Surroundings(
+            PollService.Dependencies(
                 look: {
                     BottlePlan.plans(wanted: [], own: polls.withLock { $0 } == 0 ? [] : red).map {
                         ScheduledBottle($0, interval: .every(seconds: 600))

@@ -6,7 +6,7 @@ import TrackerCore
 
 private func bottle(_ number: Int) -> BottlePlan {
     let address = "A4:C1:38:00:00:0\(number)"
-    return BottlePlan(id: address, own: [OwnBottle(identities: [address])])
+    return BottlePlan(id: address, own: [AdoptedBottle(identities: [address])])
 }
 
 private func at(_ seconds: Int64) -> MonotonicInstant {
@@ -84,19 +84,20 @@ private func said(_ effects: [ServiceMachine.Effect]) -> [ServiceNews] {
         report.isAdopted = true
         let news = said(machine.handle(.pollOver(report), at: at(10)))
         #expect(news.contains { if case .adopted = $0 { true } else { false } })
-        let own = BottlePlan.plans(wanted: [], own: [OwnBottle(identities: [bottle(1).id])])
+        let own = BottlePlan.plans(wanted: [], own: [AdoptedBottle(identities: [bottle(1).id])])
         #expect(polled(machine.handle(plans(own, .every(seconds: 60)), at: at(10))) == nil)
         #expect(polled(machine.handle(plans(own, .every(seconds: 60)), at: at(70))) == bottle(1).id)
     }
 
     @Test func `a bottle adopted later is polled at once`() {
         var machine = ServiceMachine()
-        let alone = BottlePlan.plans(wanted: [], own: [OwnBottle(identities: [bottle(2).id])])
+        let alone = BottlePlan.plans(wanted: [], own: [AdoptedBottle(identities: [bottle(2).id])])
         _ = machine.handle(plans(alone), at: at(0))
         var report = PollReport(failure: PollFailure(.notOurs, "so."))
         report.identity = bottle(1).id
         _ = machine.handle(.pollOver(report), at: at(10))
-        let both = BottlePlan.plans(wanted: [], own: [bottle(1).id, bottle(2).id].map { OwnBottle(identities: [$0]) })
+        let both = BottlePlan.plans(
+            wanted: [], own: [bottle(1).id, bottle(2).id].map { AdoptedBottle(identities: [$0]) })
         #expect(both.map(\.others.count) == [1, 1])
         #expect(polled(machine.handle(plans(both), at: at(20))) == bottle(1).id)
     }

@@ -74,7 +74,7 @@ private struct Person {
         }
         let all = people.map(\.sips)
         let plans = (1...2).map {
-            BottlePlan(id: "A4:C1:38:00:00:0\($0)", own: [OwnBottle(identities: ["A4:C1:38:00:00:0\($0)"])])
+            BottlePlan(id: "A4:C1:38:00:00:0\($0)", own: [AdoptedBottle(identities: ["A4:C1:38:00:00:0\($0)"])])
         }
         var air = TwoBottles(
             bottles: plans.map { plan in

@@ -39,7 +39,7 @@ import TrackerService
 
         func redeem(_ code: String, key: String? = nil, from client: String = "a") async -> AccessCodes.Verdict {
             let verdict = try? await codes.redeem(code, key: key, from: client) { [store] grant, _ in
-                try TrackerDesk(
+                try TrackerAPI(
                     store, now: ServedHousehold.noon, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test"
                 ).makeToken(label: grant.label, scope: grant.scope)
             }.verdict

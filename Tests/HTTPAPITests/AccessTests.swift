@@ -96,16 +96,16 @@ import TrackerService
         ["Origin": "null"], ["Origin": "http://127.0.0.1:1"],
     ])
     func `a cookie does not count for the requests of another origin`(headers: [String: String]) async throws {
-        let looks = Mutex(0)
+        let isVisible = Mutex(0)
         let door = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] }, send: { _ in "" },
-            look: { _ in looks.withLock { $0 += 1 } })
+            look: { _ in isVisible.withLock { $0 += 1 } })
         let house = try await ServedHousehold(service: door)
         for path in ["state", "events", "events?shows=notifications"] {
             #expect(try await house.get("\(path)", headers: headers).status == 401, "\(path)")
         }
         let write = try await house.post("drinks", #"{"ml": 250}"#, headers: headers)
-        #expect(write.status == 401 && looks.withLock { $0 } == 0)
+        #expect(write.status == 401 && isVisible.withLock { $0 } == 0)
         // A token in the header is from a program.
         let token = try house.token(.read).merging(headers) { $1 }
         #expect(try await house.get("state", headers: token).status == 200)

@@ -211,14 +211,14 @@ struct APIDescription {
 
     @Test func `the state with a bottle matches the OpenAPI description`() throws {
         let store = try TrackerStore(inMemory: "Etc/UTC")
-        let desk = try TrackerDesk(
+        let tracker = try TrackerAPI(
             store, now: ServedHousehold.noon, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
-        var state = try desk.state()
+        var state = try tracker.state()
         state.bottle = BottleCondition(
             name: "mine", advertisedName: "WaterH", model: "Boost", batteryPercent: 97, clockDriftSeconds: -2,
             lastPoll: ServedHousehold.noon)
         state.syncReport = SyncReport(waiting: 2, trouble: "away", refused: 1, refusals: ["a row"])
-        #expect(try APIDescription().faults(of: TrackerDesk.json(state), named: "Day") == [])
+        #expect(try APIDescription().faults(of: TrackerAPI.json(state), named: "Day") == [])
     }
 
     @Test func `responses to reads and writes match the OpenAPI description`() async throws {

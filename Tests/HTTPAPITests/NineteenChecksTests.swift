@@ -49,7 +49,7 @@ import TrackerService
             let event = try await EventStream(visit.house).events { $0.kind == "state" }.last
             #expect(event?.json["statusText"] as? String == "350ml to catch up")
             let sink = MemorySink()
-            try await visit.tell(sink)
+            try await visit.deliver(sink)
             #expect(sink.delivered.map(\.body) == ["Time to hydrate! You're 350ml behind pace."])
         },
         Check(3, "who drinks what is missing is on track at once") { day in
@@ -64,7 +64,7 @@ import TrackerService
             try day.set("23:00")
             let visit = try await day.serve()
             #expect(try await visit.state()["urgency"] as? Int == 2)
-            #expect(try await visit.tell(MemorySink()).isEmpty)
+            #expect(try await visit.deliver(MemorySink()).isEmpty)
         },
         Check(5, "after eight reminders the ninth is held back") { day in
             try day.set("05:00")
@@ -74,25 +74,25 @@ import TrackerService
             for hour in [7, 10, 13, 16] {
                 for time in ["\(padded(hour)):09", "\(padded(hour + 3)):00"] {
                     try day.set(time)
-                    try await visit.tell(sink)
+                    try await visit.deliver(sink)
                 }
                 try await visit.drink(1000)
             }
             #expect(sink.delivered.count == 8)
             try day.set("19:09")
-            #expect(try await visit.tell(sink).isEmpty)
+            #expect(try await visit.deliver(sink).isEmpty)
             #expect(try await visit.state()["urgency"] as? Int == 1)
             try await visit.set("reminders.dailyLimit", "false")
-            #expect(try await visit.tell(sink).count == 1)
+            #expect(try await visit.deliver(sink).count == 1)
         },
         Check(6, "the goal reached says so and closes the reminder that is shown") { day in
             try day.set("14:00")
             let visit = try await day.serve()
             let sink = MemorySink()
-            try await visit.tell(sink)
+            try await visit.deliver(sink)
             #expect(Array(sink.shown.keys) == ["hydration-reminder"])
             try await visit.drink(2500)
-            try await visit.tell(sink)
+            try await visit.deliver(sink)
             #expect(Array(sink.shown.keys) == ["hydration-goal-reached"])
             for key in ["statusText", "headline"] { #expect(try await visit.text(key) == "Goal reached! 🎉") }
         },
@@ -158,12 +158,12 @@ import TrackerService
             let sink = MemorySink()
             for time in ["12:00", "12:15", "12:30"] {
                 try day.set(time)
-                try await day.desk().tell([sink])
+                try await day.tracker().deliver([sink])
             }
             #expect(sink.delivered.map(\.notificationId) == ["hydration-reminder/2026-06-15/1"])
             // The restarted service has it.
             let visit = try await day.serve()
-            #expect(try await visit.tell(sink).isEmpty)
+            #expect(try await visit.deliver(sink).isEmpty)
             #expect(try await visit.state()["remindersSent"] as? Int == 1)
         },
     ]
@@ -173,10 +173,10 @@ import TrackerService
             let visit = try await day.serve()
             let sink = MemorySink()
             try await visit.drink(2499)
-            try await visit.tell(sink)
+            try await visit.deliver(sink)
             #expect(!sink.delivered.contains { $0.kind == .goal })
             try await visit.drink(1)
-            let told = try await visit.tell(sink)
+            let told = try await visit.deliver(sink)
             #expect(
                 told.map(\.title) == ["Goal Reached! 💧"]
                     && told.map(\.body) == ["Good job! You've hit your daily hydration goal."])
@@ -186,9 +186,9 @@ import TrackerService
             for round in 0..<3 {
                 let visit = try await day.serve()
                 try await visit.drink(2500)
-                try await visit.tell(sink)
+                try await visit.deliver(sink)
                 try await visit.drink(250)
-                try await visit.tell(sink)
+                try await visit.deliver(sink)
                 await visit.house.stop()
                 #expect(sink.delivered.map(\.kind) == [.goal], "round \(round)")
             }
@@ -198,7 +198,7 @@ import TrackerService
             let page = try EventStream(visit.house, "shows=notifications")
             _ = try await page.events { $0.kind == "state" }
             let (desktop, broker) = (NamedSink("desktop"), NamedSink("mqtt"))
-            let told = try await visit.tell(desktop, broker)
+            let told = try await visit.deliver(desktop, broker)
             #expect(told.count == 1 && desktop.given == told && broker.given == told)
             #expect(
                 try await page.events { $0.kind == "notify" }.last?.json["id"] as? String == told.first?.notificationId)
@@ -209,7 +209,7 @@ import TrackerService
             let visit = try await day.serve()
             let page = try EventStream(visit.house, "shows=notifications")
             _ = try await page.events { $0.kind == "state" }
-            try await visit.tell()
+            try await visit.deliver()
             #expect(try await page.events { $0.kind == "notify" }.last?.json["haptic"] as? String == "notification")
         },
     ]
@@ -239,7 +239,7 @@ extension CheckedDay {
         let state = try await visit.state()
         #expect(state["deficitMl"] as? Int == deficit && state["statusText"] as? String == text)
         guard let reminders else { return }
-        #expect(try await visit.tell(MemorySink()).count == reminders)
+        #expect(try await visit.deliver(MemorySink()).count == reminders)
     }
 }
 

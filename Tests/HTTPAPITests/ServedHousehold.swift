@@ -30,16 +30,16 @@ final class ServedHousehold: Sendable {
     ) async throws {
         let store = try store ?? TrackerStore(inMemory: "Etc/UTC")
         let person = Person(name: "anna", service: service, sharesWaterline: { sharesWaterline }) {
-            try TrackerDesk(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
+            try TrackerAPI(store, now: now(), zone: ZoneChoice(named: "UTC", machine: .utc), source: "http")
         }
         screen.show(to: person)
         let server = HTTPServer(
             person, log: log, uptime: uptime,
             addresses: { PageAddresses(local: "http://127.0.0.1:8077/", others: ["http://192.0.2.1:8077/"]) })
-        let (ready, tell) = AsyncStream.makeStream(of: Int.self)
+        let (ready, deliver) = AsyncStream.makeStream(of: Int.self)
         let serving = Task {
-            defer { tell.finish() }
-            try await server.run(on: .tcp(host: "127.0.0.1", port: 0)) { tell.yield($0 ?? 0) }
+            defer { deliver.finish() }
+            try await server.run(on: .tcp(host: "127.0.0.1", port: 0)) { deliver.yield($0 ?? 0) }
         }
         (self.store, self.person, self.serving) = (store, person, serving)
         var ports = ready.makeAsyncIterator()
@@ -48,7 +48,7 @@ final class ServedHousehold: Sendable {
             throw RawHTTP.Failed(description: "the server did not begin")
         }
         self.port = port
-        cookie = "waterh=\(try person.desk().makeToken(label: "owner", scope: .admin).token)"
+        cookie = "waterh=\(try person.tracker().makeToken(label: "owner", scope: .admin).token)"
     }
 
     deinit { serving.cancel() }
@@ -149,8 +149,8 @@ final class CheckedDay: Sendable {
     }
 
     /// Opens the store as another process does.
-    func desk(_ store: TrackerStore? = nil) throws -> TrackerDesk {
-        try TrackerDesk(
+    func tracker(_ store: TrackerStore? = nil) throws -> TrackerAPI {
+        try TrackerAPI(
             store ?? TrackerStore(path: path), now: now, zone: ZoneChoice(named: "UTC", machine: .utc), source: "test")
     }
 
@@ -204,8 +204,8 @@ final class CheckedDay: Sendable {
 
         /// Sends due notifications to the open pages and these channels.
         @discardableResult
-        func tell(_ sinks: any NotificationSink...) async throws -> [TrackerNotification] {
-            try await day.desk(house.store).tell(sinks + [house.screen]).notifications.map(\.notification)
+        func deliver(_ sinks: any NotificationSink...) async throws -> [TrackerNotification] {
+            try await day.tracker(house.store).deliver(sinks + [house.screen]).notifications.map(\.notification)
         }
 
         /// Adds a drink from a poll, with the bottle's time.

@@ -24,8 +24,8 @@ import WebServer
         let visit = try await CheckedDay().serve()
         let page = try EventStream(visit.house, "shows=notifications")
         _ = try await page.events { $0.kind == "state" }
-        try await visit.tell()
-        try await visit.tell()
+        try await visit.deliver()
+        try await visit.deliver()
         try await visit.drink(10)
         let events = try await page.events { $0.json["dailyTotalMl"] as? Int == 10 }
         let notices = events.filter { $0.kind == "notify" }
@@ -79,7 +79,7 @@ import WebServer
         // No page is open, and another program sends notifications.
         for wall in ["08:00", "11:00"] {
             try day.set(wall)
-            try await day.desk().tell([NamedSink("desktop")])
+            try await day.tracker().deliver([NamedSink("desktop")])
         }
         try day.set("11:20")
         let visit = try await day.serve()
@@ -95,7 +95,7 @@ import WebServer
         let half = try EventStream(visit.house, "shows=notifications&after=\(try #require(missed.first?.id))")
         #expect(try await half.notices(1).map { $0.json["id"] as? String } == [told()[1]])
         try await visit.drink(3000)
-        try await day.desk().tell([NamedSink("desktop")])
+        try await day.tracker().deliver([NamedSink("desktop")])
         #expect(try await page.notices(3).map { $0.json["id"] as? String } == told() && told().count == 3)
         let nobody = try EventStream(visit.house, "", lastID: missed.last?.id)
         #expect(try await nobody.notices(1).map { $0.json["id"] as? String } == [told()[2]])
@@ -108,16 +108,16 @@ import WebServer
         func session(_ walls: (drink: String, water: String)) async throws -> [String] {
             let before = try store.told(after: 0).last?.place ?? 0
             try day.set(walls.drink)
-            _ = try day.desk().drink()
-            try await day.desk().tell([NamedSink("desktop")])
+            _ = try day.tracker().drink()
+            try await day.tracker().deliver([NamedSink("desktop")])
             try day.set(walls.water)
-            _ = try day.desk().water()
-            try await day.desk().tell([NamedSink("desktop")])
+            _ = try day.tracker().water()
+            try await day.tracker().deliver([NamedSink("desktop")])
             return try store.told(after: before).filter(\.decision.kind.isWaterline).map(\.decision.notificationId)
         }
         try store.noteSharing(false)
         try day.set("20:00")
-        _ = try day.desk().startSession()
+        _ = try day.tracker().startSession()
         let secret = try await session(("20:10", "20:15"))
         try store.noteSharing(true)
         let open = try await session(("20:30", "20:35"))
@@ -129,7 +129,7 @@ import WebServer
             let headers = try away ? house.token(.read) : [:]
             let stream = try EventStream(house, "shows=notifications", lastID: "0", headers: headers)
             _ = try await stream.events { $0.kind == "state" }
-            let total = try day.desk().logDrink(.ml(10)).state.pace.dailyTotalMl
+            let total = try day.tracker().logDrink(.ml(10)).state.pace.dailyTotalMl
             let events = try await stream.events { $0.kind == "state" && $0.json["dailyTotalMl"] as? Int == total }
             await house.stop()
             return events.filter { $0.kind == "notify" }.compactMap { $0.json["id"] as? String }.filter {
@@ -150,7 +150,7 @@ import WebServer
     @Test func `a client that reconnects too late receives a gap event`() async throws {
         let day = try CheckedDay()
         try day.set("08:00")
-        try await day.desk().tell([NamedSink("desktop")])
+        try await day.tracker().deliver([NamedSink("desktop")])
         let visit = try await day.serve()
         let stranger = try EventStream(visit.house, "shows=notifications", lastID: "9000000000000")
         let events = try await stream(stranger)
@@ -180,12 +180,12 @@ import WebServer
         _ = try await visit.post("session")
         try day.set("20:10")
         _ = try await visit.post("session/drink")
-        try await visit.tell()
+        try await visit.deliver()
         let waterline = { try visit.house.store.notifications().filter { $0.kind.hasPrefix("waterline") } }
         #expect(try waterline().isEmpty)
         let here = try EventStream(visit.house, "shows=notifications")
         _ = try await here.events { $0.kind == "state" }
-        try await visit.tell()
+        try await visit.deliver()
         _ = try await here.events { $0.kind == "notify" && ($0.json["id"] as? String)?.hasPrefix("waterline") == true }
         #expect(try !waterline().isEmpty)
     }
@@ -226,7 +226,7 @@ import WebServer
         for page in pages { _ = try await page.events { $0.kind == "state" && $0.json["waterline"] is NSNull } }
         #expect(try await visit.state()["waterline"] is NSNull)
         #expect(try await visit.picture("small.svg").contains("No Session"))
-        #expect(try day.desk().state().waterline == nil)
+        #expect(try day.tracker().state().waterline == nil)
         let took = ContinuousClock.now - start
         #expect(try await took < visit.shortly())
     }
@@ -316,10 +316,10 @@ import WebServer
 
     /// Tracker spec section 10.4: the connection to the bottle ends a minute after the last viewer disconnects.
     @Test func `a disconnected client is no longer a viewer`() async throws {
-        let looks = Mutex<[ServiceClient.Look]>([])
+        let isVisible = Mutex<[ServiceClient.ViewerEvent]>([])
         let door = ServiceClient(
             status: { ServiceStatus(version: "0", lastPoll: ServedHousehold.noon) }, pollNow: {}, recentPolls: { [] },
-            send: { _ in "" }, look: { look in looks.withLock { $0.append(look) } })
+            send: { _ in "" }, look: { look in isVisible.withLock { $0.append(look) } })
         let house = try await ServedHousehold(service: door)
         for query in ["", "?looks=no"] {
             let client = try RawHTTP(port: house.port)
@@ -327,8 +327,8 @@ import WebServer
             _ = try await client.read { $0.contains("event: state") }
         }
         #expect(
-            await event(within: 10) { looks.withLock { $0 } == [.begins, .ends] ? true : nil } == true,
-            "\(looks.withLock { $0 })")
+            await event(within: 10) { isVisible.withLock { $0 } == [.begins, .ends] ? true : nil } == true,
+            "\(isVisible.withLock { $0 })")
     }
 
     @Test func `an event stream sends only the requested keys`() async throws {

@@ -63,7 +63,7 @@ import TrackerService
         _ = try store.startSession(context)
         let key = String(repeating: "a", count: 64)
         let words = Announcement(kind: .waterlineTime, id: "w/1", title: "t", body: "b", urgency: .normal, sound: false)
-        _ = try store.post(words, to: "ntfy", keepsAll: false, at: ServedHousehold.noon) { key }
+        _ = try store.post(words, to: "ntfy", sendsLate: false, at: ServedHousehold.noon) { key }
         let house = try await ServedHousehold(store, sharesWaterline: isShared)
         let reply = try await house.post("press", "{\"action\": \"log-water\", \"key\": \"\(key)\"}")
         #expect(isShared ? reply.status == 200 : reply.code == "waterlineNotShared", "\(reply.status) \(reply.body)")
@@ -73,10 +73,10 @@ import TrackerService
         let store = try TrackerStore(inMemory: "Etc/UTC")
         let house = try await ServedHousehold(store)
         let context = WriteContext(now: ServedHousehold.noon, zone: .utc, source: "http", makeID: { UUID().uuidString })
-        let errand = IdempotentRequest(
+        let idempotentRequest = IdempotentRequest(
             key: "tap-9", asking: Array(#"POST /api/v1/drinks {"ml": 250}"#.utf8), at: ServedHousehold.noon)
         // As after a kill between the commit and the response.
-        _ = try store.running(errand).logDrink(ml: 250, context)
+        _ = try store.running(idempotentRequest).logDrink(ml: 250, context)
         let reply = try await house.post("drinks", #"{"ml": 250}"#, headers: ["Idempotency-Key": "tap-9"])
         #expect(reply.status == 200 && reply.headers["idempotent-replayed"] == "true")
         #expect((reply.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 250)
@@ -227,12 +227,12 @@ import TrackerService
     }
 
     @Test func `a pending command is not reported as done`() async throws {
-        let (asked, tell) = AsyncStream.makeStream(of: Void.self)
+        let (asked, deliver) = AsyncStream.makeStream(of: Void.self)
         let (isDone, finish) = AsyncStream.makeStream(of: Void.self)
         let door = ServiceClient(
             status: { ServiceStatus(version: "test") }, pollNow: {}, recentPolls: { [] },
             send: { _ in
-                tell.yield()
+                deliver.yield()
                 for await _ in isDone { break }
                 throw Refusal("bottleSilent", "The bottle did not answer.")
             })

@@ -55,7 +55,7 @@ import Testing
             facts.daemon = .running(
                 census {
                     var device = BlueZCensus.Device(
-                        adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH-Boost", isHeard: true)
+                        adapter: "hci0", address: "A4:C1:38:01:02:03", name: "WaterH-Boost", isInRange: true)
                     change(&device)
                     $0.devices = [
                         device,
@@ -177,7 +177,7 @@ import Testing
             advice: "bluetoothctl unblock", statuses: [.bad], isAbsence: false, change: device { $0.isBlocked = true }),
         Fault(
             testDescription: "a remembered bottle", check: "bottle A4:C1:38:01:02:03", found: "has cached",
-            advice: "bluetoothctl remove", statuses: [.note], change: device { $0.isHeard = false }),
+            advice: "bluetoothctl remove", statuses: [.note], change: device { $0.isInRange = false }),
     ]
 
     @Test(arguments: faults) func `each fault is reported with an action`(_ fault: Fault) throws {

@@ -40,7 +40,7 @@ import TrackerService
         let ear = try await guarded.broker.listen("h/sip", as: "ear")
         rig.start()
         try await rig.connected()
-        for ml in [100, 200, 300] { _ = try rig.desk().logDrink(.ml(ml)) }
+        for ml in [100, 200, 300] { _ = try rig.tracker().logDrink(.ml(ml)) }
         #expect(await event { denials(rig).contains { $0.contains(" h/sip: Not authorized") } ? true : nil } == true)
         #expect(await event { troubles(rig).contains(" h/sip: Not authorized") ? true : nil } == true)
         let check = try await MQTTPublisher.check(rig.store, overlay: { $0 }, nonce: "1")
@@ -74,7 +74,7 @@ import TrackerService
                 await event { troubles(rig).contains(" \(topic): Not authorized") ? true : nil } == true,
                 "\(troubles(rig))")
         }
-        #expect(await event { (try? rig.desk().logDrink(.ml(120))) != nil ? true : nil } == true)
+        #expect(await event { (try? rig.tracker().logDrink(.ml(120))) != nil ? true : nil } == true)
         #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true, "drinks are published")
         try guarded.allow("topic readwrite #\n")
         let kept: Bool? = await event(within: 90) {
@@ -93,12 +93,12 @@ import TrackerService
         let rig = try OutletRig(guarded.broker)
         rig.start()
         try await rig.connected()
-        let noon = TrackerDesk(
+        let noon = TrackerAPI(
             rig.store,
             WriteContext(
                 now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway",
                 makeID: { UUID().uuidString }))
-        #expect(try await noon.tell([rig.channel]).notifications.map(\.isShown) == [false])
+        #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [false])
         #expect(denials(rig).contains { $0.contains(" h/notify: Not authorized") })
         await rig.stop()
     }
@@ -115,7 +115,7 @@ import TrackerService
         let ear = try await broker.listen("h/#", qos: qos)
         rig.start()
         try await rig.connected()
-        _ = try rig.desk().logDrink(.ml(150))
+        _ = try rig.tracker().logDrink(.ml(150))
         #expect(await event { ear.payloads(at: "h/sip").count == 1 ? true : nil } == true, "\(ear.output)")
         #expect(
             await event { object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 150 ? true : nil } == true
@@ -132,7 +132,7 @@ import TrackerService
         let rig = try OutletRig(broker)
         rig.start()
         try await rig.connected()
-        _ = try rig.desk().logDrink(.ml(150))
+        _ = try rig.tracker().logDrink(.ml(150))
         let id = try rig.store.openOutlet("mqtt", makeID: { "x" }).id
         let kept: [String]? = await event {
             guard let kept = try? await broker.kept() else { return nil }
@@ -154,7 +154,7 @@ import TrackerService
         let ear = try await broker.listen("h/#")
         rig.start()
         try await rig.connected()
-        _ = try rig.desk().logDrink(.ml(150))
+        _ = try rig.tracker().logDrink(.ml(150))
         #expect(await event { ear.payloads(at: "h/sip").count == 1 ? true : nil } == true, "\(ear.output)")
         #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
         #expect(await event { denials(rig).contains { $0.contains(" h/state: ") } ? true : nil } == true)
@@ -171,7 +171,7 @@ import TrackerService
         let old = try #require(try rig.store.identity(of: "mqtt")).id
         try await broker.stop(SIGTERM)
         _ = await event { await rig.channel.canShow() ? nil : true }
-        _ = try await rig.desk().purge()
+        _ = try await rig.tracker().purge()
         try await broker.start()
         try await rig.connected(2)
         let cleared: Bool? = await event(within: 60) {
@@ -179,7 +179,7 @@ import TrackerService
             return kept.contains("1 h/availability online") && !kept.contains { $0.contains(old) } ? true : nil
         }
         #expect(cleared == true)
-        #expect(try rig.desk().leftBehind() == 0)
+        #expect(try rig.tracker().leftBehind() == 0)
         await rig.stop()
     }
 }

@@ -9,7 +9,7 @@ import TrackerService
 /// Discovery messages. `hardware/bench homeassistant` tests them with a real Home Assistant.
 @Suite struct DiscoveryTests {
     private func message(_ device: HomeDevice) throws -> [String: Any] {
-        try #require(try JSONSerialization.jsonObject(with: Data(TrackerDesk.json(device).utf8)) as? [String: Any])
+        try #require(try JSONSerialization.jsonObject(with: Data(TrackerAPI.json(device).utf8)) as? [String: Any])
     }
 
     private func day(commands: Bool = true, waterline: Bool = true) -> HomeDevice {
@@ -20,9 +20,10 @@ import TrackerService
     private func bottle(commands: Bool = true, isOnly: Bool = true) throws -> HomeDevice {
         let store = try TrackerStore(inMemory: "UTC")
         try store.adoptBottle("A4:C1:38:01:02:03")
-        let desk = TrackerDesk(store, WriteContext(now: Instant(seconds: 0), zone: .utc, source: "t", makeID: { "x" }))
+        let tracker = TrackerAPI(
+            store, WriteContext(now: Instant(seconds: 0), zone: .utc, source: "t", makeID: { "x" }))
         return HomeDevice.bottle(
-            try #require(try desk.bottles().first), id: "abc", version: "1", topics: Topics(prefix: "home/water"),
+            try #require(try tracker.bottles().first), id: "abc", version: "1", topics: Topics(prefix: "home/water"),
             commands: commands, isOnly: isOnly)
     }
 
@@ -129,6 +130,6 @@ import TrackerService
     }
 
     @Test func `a discovery message fits the broker's limit`() throws {
-        for device in [day(), try bottle()] { #expect(try TrackerDesk.json(device).utf8.count < 16_384) }
+        for device in [day(), try bottle()] { #expect(try TrackerAPI.json(device).utf8.count < 16_384) }
     }
 }

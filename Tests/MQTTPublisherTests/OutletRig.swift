@@ -13,7 +13,7 @@ final class OutletRig: Sendable {
     let store: TrackerStore
     let channel: MQTTChannel
     let publisher: MQTTPublisher
-    let words = Mutex<[MQTTPublisher.Word]>([])
+    let words = Mutex<[MQTTPublisher.LogEvent]>([])
     let sent = Mutex<[[String]]>([])
     let polls = Mutex(0)
     /// The number of state queries by the publisher.
@@ -39,8 +39,8 @@ final class OutletRig: Sendable {
         let store = try store ?? TrackerStore(inMemory: "UTC")
         self.store = store
         let boxed = Boxed()
-        let desk: @Sendable () throws -> TrackerDesk = {
-            TrackerDesk(
+        let tracker: @Sendable () throws -> TrackerAPI = {
+            TrackerAPI(
                 store,
                 WriteContext(
                     now: Self.now().advanced(seconds: boxed.rig?.lead.withLock { $0 } ?? 0), zone: .utc, source: "mqtt",
@@ -48,7 +48,7 @@ final class OutletRig: Sendable {
         }
         let address = try isInFile ? TrackerStore(inMemory: "UTC") : store
         let given = ([("mqtt.url", broker.url), ("mqtt.prefix", "h")] + settings).map { (name: $0.0, text: $0.1) }
-        _ = try TrackerDesk(address, desk().context).set(given)
+        _ = try TrackerAPI(address, tracker().context).set(given)
         let door = ServiceClient(
             status: {
                 boxed.rig?.looks.withLock { $0 += 1 }
@@ -66,7 +66,7 @@ final class OutletRig: Sendable {
             })
         publisher = MQTTPublisher(
             .init(
-                desk: desk, overlay: { isInFile ? try address.settings() : $0 }, service: door,
+                tracker: tracker, overlay: { isInFile ? try address.settings() : $0 }, service: door,
                 sharesWaterline: { boxed.rig?.sharesWaterline.withLock { $0 } ?? false }, version: "test",
                 watch: { store.path == ":memory:" ? nil : StoreWatch(store.path) },
                 say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }), channel: channel)
@@ -96,14 +96,14 @@ final class OutletRig: Sendable {
     }
 
     /// Waits for an event of the publisher.
-    func says(_ isMeant: @Sendable (MQTTPublisher.Word) -> Bool) async -> Bool {
+    func says(_ isMeant: @Sendable (MQTTPublisher.LogEvent) -> Bool) async -> Bool {
         await event { words.withLock { $0.contains(where: isMeant) } ? true : nil } == true
     }
 
     private final class Boxed: @unchecked Sendable { weak var rig: OutletRig? }
 
-    func desk() -> TrackerDesk {
-        TrackerDesk(
+    func tracker() -> TrackerAPI {
+        TrackerAPI(
             store, WriteContext(now: Self.now(), zone: .utc, source: "cli", makeID: { UUID().uuidString.lowercased() }))
     }
 

@@ -12,7 +12,7 @@ import TrackerService
         let (broker, rig, ear) = try await OutletRig.connected(listen: "h/#")
         _ = try await ear.line { $0.hasPrefix("0 h/availability online") || $0.hasPrefix("1 h/availability online") }
         let began = ContinuousClock.now
-        let drink = try rig.desk().logDrink(.ml(230))
+        let drink = try rig.tracker().logDrink(.ml(230))
         let told = try #require(await event { ear.payloads(at: "h/sip").first })
         let took = ContinuousClock.now - began
         print("sip to broker: \(took)")
@@ -26,7 +26,7 @@ import TrackerService
         }
         #expect(state == true)
         // Edits and deletions are published.
-        _ = try rig.desk().edit("d1", EntryChange(ml: 200))
+        _ = try rig.tracker().edit("d1", EntryChange(ml: 200))
         let edited: Bool? = await event {
             ear.payloads(at: "h/sip").count == 3
                 && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 200 ? true : nil
@@ -47,13 +47,15 @@ import TrackerService
 
     @Test func `drinks wait while the broker is away`() async throws {
         let (broker, rig, ear) = try await OutletRig.connected(listen: "h/sip", as: "ear")
-        _ = try rig.desk().logDrink(.ml(1))
+        _ = try rig.tracker().logDrink(.ml(1))
         _ = try #require(await event { ear.payloads(at: "h/sip").first })
         // Entries are resent with the same id if the broker stops before it confirms.
         #expect(await event { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == true)
         try await broker.stop()
         let old = OutletRig.now().advanced(seconds: -7 * 86_400)
-        for number in 0..<50 { _ = try rig.desk().logDrink(.ml(2 + number), at: old.advanced(seconds: Double(number))) }
+        for number in 0..<50 {
+            _ = try rig.tracker().logDrink(.ml(2 + number), at: old.advanced(seconds: Double(number)))
+        }
         try await broker.start()
         try await rig.connected(2)
         let all = await event { Set(ear.payloads(at: "h/sip")).count == 51 ? ear.payloads(at: "h/sip") : nil }
@@ -84,7 +86,7 @@ import TrackerService
             """
         try await sqlite(rig.store.path, "CREATE TRIGGER full \(full)")
         for ml in [1, 2, 3] {
-            _ = try rig.desk().logDrink(.ml(ml))
+            _ = try rig.tracker().logDrink(.ml(ml))
             #expect(
                 await event { ear.payloads(at: "h/sip").contains { object($0)["ml"] as? Int == ml } ? true : nil }
                     == true, "\(ml): \(ear.output) \(rig.words.withLock { $0 })")
@@ -131,7 +133,7 @@ import TrackerService
     @Test func `drinks arrive through a broker that disconnects all the time`() async throws {
         let (broker, rig, ear) = try await OutletRig.connected(listen: "h/sip", as: "ear")
         for round in 0..<4 {
-            for number in 0..<5 { _ = try rig.desk().logDrink(.ml(100 + round * 5 + number)) }
+            for number in 0..<5 { _ = try rig.tracker().logDrink(.ml(100 + round * 5 + number)) }
             // SIGTERM: a killed broker loses confirmed messages that it has not saved yet.
             try await broker.stop(SIGTERM)
             try await broker.start()
@@ -152,7 +154,7 @@ import TrackerService
     @Test func `unconfirmed drinks are published again`() async throws {
         let (broker, rig, ear) = try await OutletRig.connected(listen: "h/#", as: "ear")
         // All else is published: the drink is next.
-        _ = try rig.desk().logDrink(.ml(5))
+        _ = try rig.tracker().logDrink(.ml(5))
         let isAtRest: Bool? = await event {
             ear.payloads(at: "h/sip").count == 1
                 && object(ear.payloads(at: "h/state").last)["dailyTotalMl"] as? Int == 5
@@ -161,7 +163,7 @@ import TrackerService
         }
         #expect(isAtRest == true, "\(ear.output)")
         broker.signal(SIGSTOP)
-        _ = try rig.desk().logDrink(.ml(77))
+        _ = try rig.tracker().logDrink(.ml(77))
         #expect(
             await event(within: 2) { (try? rig.store.waiting(for: "mqtt")) == 0 ? true : nil } == nil,
             "nobody has confirmed it")
@@ -185,19 +187,19 @@ import TrackerService
             "\(ear.output)")
         #expect(Set(answers).count == 1)
         #expect(object(answers[0])["transaction"] as? String == "t1" && object(answers[0])["status"] as? String == "ok")
-        #expect(try rig.desk().state().pace.dailyTotalMl == 250)
+        #expect(try rig.tracker().state().pace.dailyTotalMl == 250)
         try await broker.publish("h/cmd/log", #"{"ml": 300, "transaction": "t1"}"#)
         try await broker.publish("h/cmd/log", "cup")
         let more = try #require(
             await event { ear.payloads(at: "h/response/log").count == 5 ? ear.payloads(at: "h/response/log") : nil })
         #expect(object(more[3])["code"] as? String == "transactionReused")
-        #expect(try rig.desk().state().pace.dailyTotalMl == 500)
+        #expect(try rig.tracker().state().pace.dailyTotalMl == 500)
         // The stored response is only for the access of the first request.
         rig.sharesWaterline.withLock { $0 = true }
         try await broker.publish("h/cmd/log", #"{"ml": 250, "transaction": "t1"}"#)
         let other = try #require(await event { ear.payloads(at: "h/response/log").dropFirst(5).first })
         #expect(object(other)["code"] as? String == "transactionReused")
-        #expect(try rig.desk().day(rig.desk().today()).drinks.allSatisfy { $0.drink.source == .mqtt })
+        #expect(try rig.tracker().day(rig.tracker().today()).drinks.allSatisfy { $0.drink.source == .mqtt })
         await rig.stop()
     }
 
@@ -206,8 +208,8 @@ import TrackerService
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
         // The state after SIGKILL between the stored request and the bottle's answer.
         let payload = #"{"transaction": "f1"}"#
-        try rig.desk().store.begin(
-            IdempotentRequest(key: "mqtt/f1", asking: Array("flash \(payload)".utf8), at: rig.desk().now))
+        try rig.tracker().store.begin(
+            IdempotentRequest(key: "mqtt/f1", asking: Array("flash \(payload)".utf8), at: rig.tracker().now))
         let ear = try await broker.listen("h/response/#")
         rig.start()
         try await rig.connected()
@@ -278,7 +280,7 @@ import TrackerService
         try await broker.publish("h/cmd/log", "100")
         let two: Bool? = await event { ear.payloads(at: "h/response/log").count == 2 ? true : nil }
         #expect(two == true)
-        #expect(try rig.desk().state().pace.dailyTotalMl == 200)
+        #expect(try rig.tracker().state().pace.dailyTotalMl == 200)
         #expect(
             rig.words.withLock {
                 $0.contains { if case .ignored(let words) = $0 { words.contains("(h/cmd/log)") } else { false } }
@@ -297,7 +299,7 @@ import TrackerService
         try await broker.publish("h/cmd/log", #"{"ml": 111, "transaction": "away"}"#)
         let again = try OutletRig(broker, [("mqtt.commands", "true")], store: rig.store)
         again.start()
-        let done: Bool? = await event { try? again.desk().state().pace.dailyTotalMl == 111 ? true : nil }
+        let done: Bool? = await event { try? again.tracker().state().pace.dailyTotalMl == 111 ? true : nil }
         #expect(done == true)
         await again.stop()
     }
@@ -341,15 +343,15 @@ import TrackerService
 
     @Test func `a reminder without a subscriber is not counted`() async throws {
         let (broker, rig) = try await OutletRig.connected()
-        let noon = TrackerDesk(
+        let noon = TrackerAPI(
             rig.store,
             WriteContext(
                 now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway",
                 makeID: { UUID().uuidString }))
-        #expect(try await noon.tell([rig.channel]).notifications.map(\.isShown) == [false])
+        #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [false])
         #expect(try rig.store.notifications().isEmpty)
         let ear = try await listens(broker)
-        #expect(try await noon.tell([rig.channel]).notifications.map(\.isShown) == [true])
+        #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [true])
         #expect(
             await event { ear.payloads(at: "h/notify").contains { $0.contains("hydration-reminder") } ? true : nil }
                 == true)
@@ -365,22 +367,22 @@ import TrackerService
         rig.start()
         try await rig.connected()
         func heard() -> [[String: Any]] { ear.payloads(at: "h/notify").map { object($0) } }
-        func desk(_ now: Instant) -> TrackerDesk {
-            TrackerDesk(rig.store, WriteContext(now: now, zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
+        func tracker(_ now: Instant) -> TrackerAPI {
+            TrackerAPI(rig.store, WriteContext(now: now, zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
         }
-        let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
+        let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.tracker().today())
         // The broker gets it before other sinks.
-        try await desk(day.advanced(seconds: 3.5 * 3600)).tell([rig.channel, Screen()])
+        try await tracker(day.advanced(seconds: 3.5 * 3600)).deliver([rig.channel, Screen()])
         #expect(await event { heard().count == 1 ? true : nil } == true, "\(ear.output)")
         // Otherwise the broker sends the listener the first one again. With SIGTERM it saves that.
         let isConfirmed: Bool? = await event { broker.log.contains("Received PUBACK from ear") ? true : nil }
         #expect(isConfirmed == true, "\(broker.log)")
         try await broker.stop(SIGTERM)
         #expect(await event { await rig.channel.canShow() ? nil : true } == true)
-        try await desk(day.advanced(seconds: 7 * 3600)).tell([rig.channel, Screen()])
-        _ = try desk(day.advanced(seconds: 8 * 3600)).logDrink(.ml(2000))
-        _ = try desk(day.advanced(seconds: 8 * 3600)).logDrink(.ml(600))
-        try await desk(day.advanced(seconds: 8 * 3600)).tell([rig.channel, Screen()])
+        try await tracker(day.advanced(seconds: 7 * 3600)).deliver([rig.channel, Screen()])
+        _ = try tracker(day.advanced(seconds: 8 * 3600)).logDrink(.ml(2000))
+        _ = try tracker(day.advanced(seconds: 8 * 3600)).logDrink(.ml(600))
+        try await tracker(day.advanced(seconds: 8 * 3600)).deliver([rig.channel, Screen()])
         try await broker.start()
         #expect(
             await event(within: 60) { heard().count >= 3 ? true : nil } == true,
@@ -411,7 +413,7 @@ import TrackerService
         try await broker.stop(SIGTERM)
         try await broker.start()
         try await rig.connected(3)
-        _ = try rig.desk().logDrink(.ml(10))
+        _ = try rig.tracker().logDrink(.ml(10))
         await rig.stop()
         try await broker.publish("h/notify", "end")
         _ = try await other.line { $0.hasSuffix(" h/notify end") }
@@ -424,16 +426,16 @@ import TrackerService
             listen: "h/notify", as: "ear", [("reminders.enabled", "false"), ("waterline.discreet", "false")])
         try await broker.stop()
         #expect(await event { await rig.channel.canShow() ? nil : true } == true)
-        _ = try rig.desk().startSession()
-        _ = try rig.desk().drink()
-        try await rig.desk().tell([rig.channel, Screen()])
+        _ = try rig.tracker().startSession()
+        _ = try rig.tracker().drink()
+        try await rig.tracker().deliver([rig.channel, Screen()])
         let told = try rig.store.told(after: 0).map(\.decision.notificationId)
         #expect(told.contains { $0.hasPrefix("waterline-per-drink") })
         rig.sharesWaterline.withLock { $0 = true }
         // As the service does after a configuration change, with or without the broker.
         try rig.store.noteSharing(true)
-        _ = try rig.desk().drink()
-        try await rig.desk().tell([rig.channel, Screen()])
+        _ = try rig.tracker().drink()
+        try await rig.tracker().deliver([rig.channel, Screen()])
         let more = try rig.store.told(after: 0).map(\.decision.notificationId).filter { !told.contains($0) }
         try await broker.start()
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
@@ -444,14 +446,14 @@ import TrackerService
 
     @Test func `undelivered notifications reach a later subscriber`() async throws {
         let (broker, rig) = try await OutletRig.connected()
-        func desk(_ seconds: Double) throws -> TrackerDesk {
-            let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
-            return TrackerDesk(
+        func tracker(_ seconds: Double) throws -> TrackerAPI {
+            let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.tracker().today())
+            return TrackerAPI(
                 rig.store,
                 WriteContext(
                     now: day.advanced(seconds: seconds), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
         }
-        for hours in [4.0, 7] { try await desk(hours * 3600).tell([rig.channel, Screen()]) }
+        for hours in [4.0, 7] { try await tracker(hours * 3600).deliver([rig.channel, Screen()]) }
         #expect(try rig.store.notifications().map(\.sinks) == [["screen"], ["screen"]])
         // The publisher itself sends none, because it is held during a state query.
         let (held, release) = AsyncStream.makeStream(of: Void.self)
@@ -460,8 +462,8 @@ import TrackerService
         #expect(await event { rig.whileItLooks.withLock { $0 == nil } ? true : nil } == true)
         let ear = try await listens(broker)
         // Earlier notifications precede the new one.
-        for _ in 0..<2 { _ = try desk(8 * 3600).logDrink(.ml(1500)) }
-        try await desk(8 * 3600).tell([rig.channel])
+        for _ in 0..<2 { _ = try tracker(8 * 3600).logDrink(.ml(1500)) }
+        try await tracker(8 * 3600).deliver([rig.channel])
         let told = try rig.store.told(after: 0).map(\.decision.notificationId)
         #expect(told.count == 3)
         func heard() -> [String] { ear.payloads(at: "h/notify").compactMap { object($0)["notificationId"] as? String } }
@@ -494,17 +496,17 @@ import TrackerService
         try await rig.connected()
         let ear = try await listens(broker)
         func heard() -> Int { ear.payloads(at: "h/notify").count { $0.contains("hydration-reminder") } }
-        let noon = TrackerDesk(
+        let noon = TrackerAPI(
             rig.store,
             WriteContext(
                 now: try #require(Instant(iso: "2026-06-15T12:00:00Z")), zone: .utc, source: "gateway",
                 makeID: { UUID().uuidString }))
         broker.signal(SIGSTOP)
-        for _ in 0..<3 { #expect(try await noon.tell([rig.channel]).notifications.map(\.isShown) == [false]) }
+        for _ in 0..<3 { #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [false]) }
         broker.signal(SIGCONT)
         #expect(await event { heard() == 1 ? true : nil } == true, "\(ear.output)")
         let counted: Bool? = await event {
-            try? await noon.tell([rig.channel]).notifications.first?.isShown == true ? true : nil
+            try? await noon.deliver([rig.channel]).notifications.first?.isShown == true ? true : nil
         }
         #expect(counted == true)
         #expect(try rig.store.notifications().count == 1)
@@ -527,7 +529,7 @@ import TrackerService
         var took: [Duration] = []
         for ml in 1...5 {
             let began = ContinuousClock.now
-            _ = try TrackerDesk(
+            _ = try TrackerAPI(
                 other, WriteContext(now: OutletRig.now(), zone: .utc, source: "cli", makeID: { UUID().uuidString })
             ).logDrink(.ml(ml))
             #expect(await event { ear.payloads(at: "h/sip").count == ml ? true : nil } == true)
@@ -548,8 +550,8 @@ import TrackerService
     @Test func `pending drinks survive a start without a broker`() async throws {
         let (broker, rig, ear) = try await OutletRig.connected(listen: "h/sip")
         await rig.stop()
-        _ = try rig.desk().logDrink(.ml(77))
-        _ = try rig.desk().set([(name: "mqtt.url", text: "")])
+        _ = try rig.tracker().logDrink(.ml(77))
+        _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
         let without = try OutletRig(broker, [("mqtt.url", "")], store: rig.store)
         without.start()
         #expect(
@@ -565,9 +567,9 @@ import TrackerService
     @Test func `commands need permission`() async throws {
         let (broker, rig, ear) = try await OutletRig.connected(listen: "h/#")
         try await broker.publish("h/cmd/log", "100")
-        _ = try rig.desk().logDrink(.ml(1))
+        _ = try rig.tracker().logDrink(.ml(1))
         _ = try #require(await event { ear.payloads(at: "h/sip").first })
-        #expect(try rig.desk().state().pace.dailyTotalMl == 1)
+        #expect(try rig.tracker().state().pace.dailyTotalMl == 1)
         #expect(!ear.output.contains("h/response/"))
         await rig.stop()
     }
@@ -590,7 +592,7 @@ import TrackerService
         let again: Bool? = await event { ear.payloads(at: bottle).count > before ? true : nil }
         #expect(again == true)
         // With another prefix no topic of the old one remains.
-        _ = try rig.desk().set([(name: "mqtt.prefix", text: "water")])
+        _ = try rig.tracker().set([(name: "mqtt.prefix", text: "water")])
         try await rig.connected(2)
         let moved: Bool? = await event {
             ear.payloads(at: "h/state").last == "" && ear.payloads(at: "h/availability").last == ""
@@ -598,17 +600,17 @@ import TrackerService
         }
         #expect(moved == true, "\(ear.output.suffix(2000))")
         // A purge removes the bottle and its device.
-        _ = try rig.desk().set([(name: "mqtt.discovery", text: "false")])
+        _ = try rig.tracker().set([(name: "mqtt.discovery", text: "false")])
         let gone: Bool? = await event {
             ear.payloads(at: bottle).last == ""
                 && ear.payloads(at: "homeassistant/device/waterh_\(id)/config").last == "" ? true : nil
         }
         #expect(gone == true)
         // Without a broker in the settings nothing is published. Afterwards it is the same device.
-        _ = try rig.desk().set([(name: "mqtt.url", text: "")])
+        _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
         let off: Bool? = await event { rig.words.withLock { $0.contains(.off) } ? true : nil }
         #expect(off == true)
-        _ = try rig.desk().set([(name: "mqtt.url", text: broker.url)])
+        _ = try rig.tracker().set([(name: "mqtt.url", text: broker.url)])
         try await rig.connected(4)
         #expect(try rig.store.openOutlet("mqtt", makeID: { "never" }).id == id)
         await rig.stop()
@@ -628,7 +630,7 @@ import TrackerService
             topics(number).allSatisfy { ear.payloads(at: $0).last?.hasPrefix("{") == true }
         }
         #expect(await event { stand(1) && stand(2) ? true : nil } == true, "\(ear.output)")
-        #expect(try rig.desk().releaseBottle("A4:C1:38:00:00:01"))
+        #expect(try rig.tracker().releaseBottle("A4:C1:38:00:00:01"))
         #expect(
             await event { topics(1).allSatisfy { ear.payloads(at: $0).last == "" } ? true : nil } == true,
             "\(ear.output)")
@@ -653,13 +655,13 @@ import TrackerService
         _ = try await ear.line { $0.contains(" h/bridge/info {") }
         try rig.store.purge()
         // Before the publisher's next query: it is published all the same.
-        _ = try rig.desk().logDrink(.ml(90))
+        _ = try rig.tracker().logDrink(.ml(90))
         try await rig.connected(2)
         #expect(await event { ear.payloads(at: "h/sip").first?.contains(#""ml":90"#) } == true)
         let after = try #require(try rig.store.identity(of: "mqtt")).id
         #expect(after != before)
         _ = try await ear.line { $0.contains("waterh_\(after)/config {") }
-        _ = try rig.desk().logDrink(.ml(250))
+        _ = try rig.tracker().logDrink(.ml(250))
         let sips = try #require(await event { ear.payloads(at: "h/sip").count >= 2 ? ear.payloads(at: "h/sip") : nil })
         #expect(sips.count == 2 && sips[1].contains(#""ml":250"#), "\(sips)")
         let left = try await broker.kept()
@@ -680,7 +682,7 @@ import TrackerService
         _ = try await ear.line { $0.contains(" h/bridge/info {") }
         switch how {
         case "off":
-            _ = try rig.desk().set([(name: "mqtt.url", text: "")])
+            _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
             #expect(await event { rig.words.withLock { $0.contains(.off) } ? true : nil } == true)
             await rig.stop()
         default: await rig.stop()
@@ -698,7 +700,7 @@ import TrackerService
         _ = await event { try? rig.store.keptTopics(of: "mqtt").count >= 4 ? true : nil }
         try await broker.stop()
         _ = await event { await rig.channel.canShow() ? nil : true }
-        _ = try rig.desk().set([(name: "mqtt.url", text: "")])
+        _ = try rig.tracker().set([(name: "mqtt.url", text: "")])
         #expect(
             await rig.says {
                 if case .stays(let words) = $0 {
@@ -782,7 +784,7 @@ import TrackerService
         let broker = try await Broker()
         let rig = try OutletRig(broker, [("mqtt.commands", "true")])
         let ear = try await broker.listen("h/#")
-        _ = try rig.desk().startSession()
+        _ = try rig.tracker().startSession()
         rig.start()
         let state = try await ear.line { $0.contains(" h/state {") }
         #expect(state.contains(#""waterline":null"#))
@@ -799,7 +801,7 @@ import TrackerService
         }
         #expect(ended == true)
         rig.sharesWaterline.withLock { $0 = false }
-        _ = try rig.desk().logDrink(.ml(1))
+        _ = try rig.tracker().logDrink(.ml(1))
         let gone: Bool? = await event { ear.payloads(at: "h/waterline").last == "" ? true : nil }
         #expect(gone == true)
         await rig.stop()
@@ -814,17 +816,17 @@ import TrackerService
         try await rig.connected()
         #expect(await rig.channel.canShow())
         // Tomorrow at noon with nothing drunk, because a decision expires if it is sent too late.
-        let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.desk().today())
-        let noon = TrackerDesk(
+        let day = DayCalendar(zone: .utc, boundaryHour: 4).start(of: try rig.tracker().today())
+        let noon = TrackerAPI(
             rig.store,
             WriteContext(
                 now: day.advanced(seconds: 32 * 3600), zone: .utc, source: "gateway", makeID: { UUID().uuidString }))
-        #expect(try await noon.tell([rig.channel]).notifications.map(\.isShown) == [true])
+        #expect(try await noon.deliver([rig.channel]).notifications.map(\.isShown) == [true])
         let told = object(await event { ear.payloads(at: "h/notify").first })
         #expect(
             told["shouldNotify"] as? Bool == true && told["event_type"] as? String == "hydration-reminder"
                 && told["notificationId"] != nil)
-        #expect(try await noon.tell([rig.channel]).notifications.isEmpty)
+        #expect(try await noon.deliver([rig.channel]).notifications.isEmpty)
         #expect(try rig.store.notifications().map(\.sinks) == [["mqtt"]])
         try await broker.stop()
         _ = await event { await rig.channel.canShow() ? nil : true }

@@ -27,7 +27,7 @@ import TrackerService
     @Test func `a drink has the same id with and without Waterline`() throws {
         let change = DrinkChange(sequence: 1, key: Drink.sessionKeys + "w7", drink: nil)
         for sees in [true, false] {
-            let sip = object(try TrackerDesk.json(SipPayload(change, now: Instant(seconds: 0), seesWaterline: sees)))
+            let sip = object(try TrackerAPI.json(SipPayload(change, now: Instant(seconds: 0), mayReadWaterline: sees)))
             #expect(sip["id"] as? String == "w7", "\(sip)")
         }
     }
@@ -92,14 +92,14 @@ import TrackerService
             DrinkChange(sequence: 7, key: "id", drink: try drink(deleted: deleted)),
             now: Instant(seconds: 1_000_000 + age))
         #expect(payload.event == event)
-        let json = try TrackerDesk.json(payload)
+        let json = try TrackerAPI.json(payload)
         #expect(
             json.contains(#""event_type":"\#(event.rawValue)""#) && json.contains(#""id":"id""#)
                 && json.contains(#""at":"1970-01-12T13:46:40Z""#), "\(json)")
     }
 
     @Test func `a deleted drink has its MQTT payload`() throws {
-        let json = try TrackerDesk.json(
+        let json = try TrackerAPI.json(
             SipPayload(DrinkChange(sequence: 7, key: "k", drink: nil), now: Instant(seconds: 0)))
         #expect(
             json

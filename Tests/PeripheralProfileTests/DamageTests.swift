@@ -37,7 +37,7 @@ import Emulator
             if !name.hasSuffix(".hex") { #expect(exchanges >= most - 1, "cut at \(size)") }
             most = exchanges
         }
-        #expect(all.contains { $0.hasSpoken })
+        #expect(all.contains { $0.hasResponded })
     }
 
     @Test(arguments: captures, 0..<6)
@@ -121,7 +121,7 @@ import Emulator
     static func document() throws -> Data {
         let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder + "boost_draft.btsnoop")))
         let found = try gadgets(whole[...])
-        let speaker = found.first { $0.hasSpoken }
+        let speaker = found.first { $0.hasResponded }
         var gadget = try #require(speaker).profile
         gadget.rules = [
             PeripheralProfile.Rule(

@@ -3,7 +3,7 @@ import Emulator
 
 /// Repeats the actions of a recorded host: complete discovery, then the same requests in the same order.
 final class Host {
-    struct Trouble: Error, Equatable, CustomStringConvertible { var description: String }
+    struct Failure: Error, Equatable, CustomStringConvertible { var description: String }
 
     /// Sends a PDU to the peripheral.
     private let send: ([UInt8]) throws -> Void
@@ -46,7 +46,7 @@ final class Host {
 
     func exchangeMTU(_ own: Int = 517) throws {
         guard case .exchangeMTUResponse(let theirs) = try request(.exchangeMTURequest(mtu: UInt16(own))) else {
-            throw Trouble(description: "no MTU")
+            throw Failure(description: "no MTU")
         }
         mtu = max(23, min(own, Int(theirs)))
     }
@@ -89,12 +89,12 @@ final class Host {
     }
 
     /// The whole value, with Read Blob where it is long, or the error.
-    func read(_ handle: UInt16) throws -> Result<[UInt8], Trouble> {
+    func read(_ handle: UInt16) throws -> Result<[UInt8], Failure> {
         var value: [UInt8] = []
         switch try request(.readRequest(handle: handle)) {
         case .readResponse(let first): value = first
-        case .errorResponse(_, _, let error): return .failure(Trouble(description: "\(error.rawValue)"))
-        case let other: throw Trouble(description: "\(other)")
+        case .errorResponse(_, _, let error): return .failure(Failure(description: "\(error.rawValue)"))
+        case let other: throw Failure(description: "\(other)")
         }
         var last = value.count
         while last == mtu - 1, value.count < 512 {

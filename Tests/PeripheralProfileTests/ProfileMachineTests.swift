@@ -40,7 +40,7 @@ import Emulator
         }
         #expect(found == expected)
         #expect(
-            world.told
+            world.reported
                 == (mode == .strict
                     ? Array(repeating: "the host read 6 (FF01); the capture has no further request here", count: 2)
                     : []))
@@ -50,7 +50,7 @@ import Emulator
         let world = try World(Self.gadget([]))
         let host = world.connect()
         #expect(try host.read(6).get() == [9])
-        #expect(throws: Host.Trouble(description: "14")) { _ = try host.read(3).get() }
+        #expect(throws: Host.Failure(description: "14")) { _ = try host.read(3).get() }
         #expect(try host.request(.writeRequest(handle: 6, value: [5])) == .writeResponse)
         #expect(
             try host.request(.writeRequest(handle: 3, value: [5]))
@@ -74,11 +74,11 @@ import Emulator
         #expect(
             try host.request(.writeRequest(handle: 6, value: [7]))
                 == .errorResponse(request: .writeRequest, handle: 6, error: .unlikelyError))
-        #expect(world.told == ["the host wrote 07 to 6 (FF01); the capture's host wrote 0100 to 4 (2902) here"])
+        #expect(world.reported == ["the host wrote 07 to 6 (FF01); the capture's host wrote 0100 to 4 (2902) here"])
         #expect(try host.request(.writeRequest(handle: 4, value: [1, 0])) == .writeResponse)
         #expect(try host.take(1) == [ATTHandleValue(3, [50])])
         #expect(try host.request(.writeRequest(handle: 6, value: [7])) == .writeResponse)
-        #expect(world.told.count == 1)
+        #expect(world.reported.count == 1)
     }
 
     @Test func `the recorded time is kept`() throws {
@@ -102,7 +102,7 @@ import Emulator
         _ = try host.request(.writeRequest(handle: 4, value: [1, 0]))
         #expect(try host.take(5).map(\.value) == [[100], [200], [100], [200], [100]])
         _ = try host.request(.writeRequest(handle: 4, value: [0, 0]))
-        #expect(throws: Host.Trouble.self) { _ = try host.take(1) }
+        #expect(throws: Host.Failure.self) { _ = try host.take(1) }
     }
 
     @Test func `values before the subscription are sent after it`() throws {
@@ -131,7 +131,8 @@ import Emulator
 
     /// bluetoothd 5.66 does not distinguish notifications from indications if a characteristic supports both.
     @Test(arguments: [true, false], [ProfileMachine.Mode.once, .strict])
-    func `where a link does not tell writes apart the recorded one fits both`(tells: Bool, mode: ProfileMachine.Mode) {
+    func `where a link does not report writes apart the recorded one fits both`(tells: Bool, mode: ProfileMachine.Mode)
+    {
         var machine = ProfileMachine(
             Self.gadget([Exchange(.write, handle: 6, value: [1], response: .init())]), mode: mode,
             distinguishesWrites: tells)
@@ -170,7 +171,7 @@ import Emulator
         #expect(try host.read(3).get() == [0x4D])
         #expect(try host.read(6).get() == [1])
         #expect(
-            world.told == [
+            world.reported == [
                 """
                 the host wrote a50708 without response to 6 (FF01), which is not in the capture: answered by the \
                 rule 'hello'
@@ -191,7 +192,7 @@ import Emulator
     @Test func `rules count in no other mode`() throws {
         let world = try World(Self.gadget([], rules: Self.rules), .once)
         let host = world.connect()
-        #expect(throws: Host.Trouble(description: "14")) { _ = try host.read(3).get() }
+        #expect(throws: Host.Failure(description: "14")) { _ = try host.read(3).get() }
     }
 
     // MARK: connections and bounds

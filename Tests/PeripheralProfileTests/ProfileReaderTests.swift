@@ -243,7 +243,7 @@ import Emulator
         var phone = Talk()
         phone.add([0x0A, 3, 0], .received, 1)
         phone.add([0x0B, 1], .sent, 1)
-        #expect(try phone.gadgets().allSatisfy { !$0.hasSpoken })
+        #expect(try phone.gadgets().allSatisfy { !$0.hasResponded })
     }
 
     /// In contradictory tables every handle appears once, in order, or is reported.

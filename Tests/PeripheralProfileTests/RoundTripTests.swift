@@ -7,7 +7,7 @@ import Emulator
 @Suite struct RoundTripTests {
     /// Discovers the table and repeats all recorded exchanges.
     static func replay(_ gadget: PeripheralProfile, _ mode: ProfileMachine.Mode) throws -> (
-        clone: PeripheralProfile, complaints: [String], told: [String]
+        clone: PeripheralProfile, complaints: [String], reported: [String]
     ) {
         let world = try World(gadget, mode)
         var complaints: [String] = []
@@ -24,7 +24,7 @@ import Emulator
                 try world.wait(1)
             }
         }
-        return (try world.recorded(), complaints, world.told)
+        return (try world.recorded(), complaints, world.reported)
     }
 
     @Test(arguments: 0..<60)
@@ -37,9 +37,9 @@ import Emulator
             // Without a conversation no host connects.
             guard !gadget.conversations.isEmpty else { continue }
             gadget = try ProfileFile.decode(try ProfileFile.encode(gadget), path: "g")
-            var (clone, complaints, told) = try Self.replay(gadget, mode)
+            var (clone, complaints, reported) = try Self.replay(gadget, mode)
             #expect(complaints == [], "seed \(seed), \(mode)")
-            #expect(told == [], "seed \(seed), \(mode)")
+            #expect(reported == [], "seed \(seed), \(mode)")
             clone.gaps = []
             let isEqual = clone == gadget
             #expect(isEqual, "seed \(seed), \(mode)")

@@ -69,7 +69,7 @@ struct Talk {
 
     func gadget() throws -> PeripheralProfile {
         let found = try gadgets()
-        guard let gadget = found.first(where: \.hasSpoken)?.profile ?? found.first?.profile else {
+        guard let gadget = found.first(where: \.hasResponded)?.profile ?? found.first?.profile else {
             throw ProfileError("", "the capture has no peripheral")
         }
         try gadget.check()

@@ -7,7 +7,7 @@ final class World {
     private var server: GATTServer
     private(set) var machine: ProfileMachine
     private(set) var now = MonotonicInstant(nanoseconds: 1_000_000_000)
-    private(set) var told: [String] = []
+    private(set) var reported: [String] = []
     private(set) var logged: [String] = []
     private var inbox: [[UInt8]] = []
     private var events: [(ConversationEvent, [UInt8])] = []
@@ -66,7 +66,7 @@ final class World {
         disconnect()
         let reader = ProfileReader()
         for (event, bytes) in events { try reader.receive(event, bytes.span.bytes) }
-        guard let found = reader.finish().first else { throw Host.Trouble(description: "nobody was recorded") }
+        guard let found = reader.finish().first else { throw Host.Failure(description: "nobody was recorded") }
         try found.profile.check()
         return found.profile
     }
@@ -92,7 +92,7 @@ final class World {
     private func next() throws -> [UInt8] {
         while inbox.isEmpty {
             guard let deadline, deadline < now.advanced(by: .seconds(100_000)) else {
-                throw Host.Trouble(description: "nothing comes any more")
+                throw Host.Failure(description: "nothing comes any more")
             }
             tick(at: deadline)
         }
@@ -123,7 +123,7 @@ final class World {
             switch effect {
             case .link(let request): feed(.request(request))
             case .log(let line): logged.append(line)
-            case .unrecorded(let line): told.append(line)
+            case .unrecorded(let line): reported.append(line)
             case .save, .reply: break
             }
         }

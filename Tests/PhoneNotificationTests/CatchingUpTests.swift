@@ -15,11 +15,11 @@ import TrackerService
     }
 
     /// The state at this hour of the day, independent of the time of the test.
-    private func desk(_ store: TrackerStore, _ hours: Double) throws -> TrackerDesk {
+    private func tracker(_ store: TrackerStore, _ hours: Double) throws -> TrackerAPI {
         let now = Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let day = DayCalendar(zone: .utc, boundaryHour: 4)
         let start = day.start(of: day.day(of: now))
-        return TrackerDesk(
+        return TrackerAPI(
             store,
             WriteContext(
                 now: start.advanced(seconds: hours * 3600), zone: .utc, source: "cli",
@@ -29,7 +29,7 @@ import TrackerService
     /// Sets the rig's clock to this hour.
     private func turn(_ rig: PocketRig, _ hours: Double) throws {
         rig.lead.withLock { $0 = 0 }
-        let lead = try rig.desk().now.seconds(to: desk(rig.store, hours).now)
+        let lead = try rig.tracker().now.seconds(to: tracker(rig.store, hours).now)
         rig.lead.withLock { $0 = lead }
     }
 
@@ -42,13 +42,13 @@ import TrackerService
         var rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)
         rig.start()
-        #expect(await event { (try? rig.store.toldThrough("webhook")) != nil ? true : nil } == true)
+        #expect(await event { (try? rig.store.deliveredThrough("webhook")) != nil ? true : nil } == true)
         #expect(await rig.says { if case .on = $0 { true } else { false } })
         await rig.stop()
-        try await desk(rig.store, 3.5).tell([Screen()])
-        try await desk(rig.store, 7).tell([Screen()])
-        for _ in 0..<2 { _ = try desk(rig.store, 8).logDrink(.ml(1500)) }
-        try await desk(rig.store, 8).tell([Screen()])
+        try await tracker(rig.store, 3.5).deliver([Screen()])
+        try await tracker(rig.store, 7).deliver([Screen()])
+        for _ in 0..<2 { _ = try tracker(rig.store, 8).logDrink(.ml(1500)) }
+        try await tracker(rig.store, 8).deliver([Screen()])
         let told = try rig.store.told(after: 0).map(\.decision)
         #expect(told.count == 3)
         rig = try PocketRig(.webhook, [], store: rig.store)
@@ -76,8 +76,8 @@ import TrackerService
         let peer = try await WebPeer()
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook")])
         try turn(rig, 3.1)
-        _ = try rig.store.toldThrough("webhook")
-        try await desk(rig.store, 3.5).tell([Screen()])
+        _ = try rig.store.deliveredThrough("webhook")
+        try await tracker(rig.store, 3.5).deliver([Screen()])
         let missed = try #require(try rig.store.told(after: 0).first?.decision)
         try turn(rig, 3.6)
         #expect(await rig.sink.deliver(notice(9)) == false)
@@ -94,9 +94,9 @@ import TrackerService
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer)
         try turn(rig, 3.1)
-        _ = try rig.store.toldThrough("ntfy")
-        try await desk(rig.store, 3.5).tell([Screen()])
-        try await desk(rig.store, 7).tell([Screen()])
+        _ = try rig.store.deliveredThrough("ntfy")
+        try await tracker(rig.store, 3.5).deliver([Screen()])
+        try await tracker(rig.store, 7).deliver([Screen()])
         #expect(try rig.store.told(after: 0).map(\.decision.kind.id) == ["hydration-reminder", "hydration-reminder"])
         try turn(rig, 7 + hoursLater)
         rig.start()
@@ -112,9 +112,9 @@ import TrackerService
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer)
         try turn(rig, 3.1)
-        _ = try rig.store.toldThrough("ntfy")
-        try await desk(rig.store, 7).tell([Screen()])
-        _ = try desk(rig.store, 7.02).logDrink(.ml(2000))
+        _ = try rig.store.deliveredThrough("ntfy")
+        try await tracker(rig.store, 7).deliver([Screen()])
+        _ = try tracker(rig.store, 7.02).logDrink(.ml(2000))
         try turn(rig, 7.05)
         rig.start()
         #expect(await rig.tells(notice(9, .goal, "Goal", "reached")))
@@ -128,11 +128,11 @@ import TrackerService
         try turn(rig, 3.1)
         rig.start()
         #expect(await rig.says { if case .on = $0 { true } else { false } })
-        _ = try rig.desk().set([("webhook.url", "unset")])
+        _ = try rig.tracker().set([("webhook.url", "unset")])
         await rig.outlet.poke()
         #expect(await rig.says { $0 == .off })
-        try await desk(rig.store, 3.5).tell([Screen()])
-        _ = try rig.desk().set([("webhook.url", "\(peer.url)/other")])
+        try await tracker(rig.store, 3.5).deliver([Screen()])
+        _ = try rig.tracker().set([("webhook.url", "\(peer.url)/other")])
         #expect(await rig.tells(notice(9)))
         #expect(try await ids(peer) == [notice(9).notificationId])
         await rig.stop()
@@ -142,10 +142,10 @@ import TrackerService
         let peer = try await WebPeer()
         let rig = try PocketRig(.webhook, [("webhook.url", "\(peer.url)/hook"), ("reminders.enabled", "false")])
         try turn(rig, 3.1)
-        _ = try rig.store.toldThrough("webhook")
-        _ = try desk(rig.store, 16).startSession()
-        _ = try desk(rig.store, 16.1).drink()
-        try await desk(rig.store, 16.2).tell([Screen()])
+        _ = try rig.store.deliveredThrough("webhook")
+        _ = try tracker(rig.store, 16).startSession()
+        _ = try tracker(rig.store, 16.1).drink()
+        try await tracker(rig.store, 16.2).deliver([Screen()])
         #expect(try rig.store.told(after: 0).contains { $0.decision.kind.isWaterline })
         try turn(rig, 16.3)
         rig.shares.withLock { $0 = true }
@@ -154,8 +154,8 @@ import TrackerService
         #expect(try await ids(peer) == [notice(9).notificationId])
         // Later notifications are sent there, also if the service is stopped at that time.
         await rig.stop()
-        for _ in 0..<3 { _ = try desk(rig.store, 16.4).drink() }
-        try await desk(rig.store, 16.5).tell([Screen()])
+        for _ in 0..<3 { _ = try tracker(rig.store, 16.4).drink() }
+        try await tracker(rig.store, 16.5).deliver([Screen()])
         rig.start()
         #expect(
             try await event { try await ids(peer).contains { $0.hasPrefix("waterline-") } ? true : nil } == true,

@@ -13,7 +13,7 @@ final class PocketRig: Sendable {
     let store: TrackerStore
     let outlet: NotificationSender
     var sink: NotificationSender { outlet }
-    let words = Mutex<[NotificationSender.Word]>([])
+    let words = Mutex<[NotificationSender.LogEvent]>([])
     let lead = Mutex<Double>(0)
     let shares = Mutex(false)
     let late = Mutex(0)
@@ -29,11 +29,11 @@ final class PocketRig: Sendable {
         outlet = NotificationSender(
             service,
             .init(
-                desk: { PocketRig.desk(store, boxed.rig?.lead.withLock { $0 } ?? 0) }, person: person,
+                tracker: { PocketRig.tracker(store, boxed.rig?.lead.withLock { $0 } ?? 0) }, person: person,
                 sharesWaterline: { boxed.rig?.shares.withLock { $0 } ?? false },
                 say: { word in boxed.rig?.words.withLock { $0.append(word) } }, chance: { 0 }, limit: .seconds(2)))
         boxed.rig = self
-        _ = try desk().set(settings)
+        _ = try tracker().set(settings)
     }
 
     /// A rig with an ntfy topic at the server.
@@ -45,13 +45,13 @@ final class PocketRig: Sendable {
 
     private final class Boxed: @unchecked Sendable { weak var rig: PocketRig? }
 
-    private static func desk(_ store: TrackerStore, _ lead: Double) -> TrackerDesk {
+    private static func tracker(_ store: TrackerStore, _ lead: Double) -> TrackerAPI {
         let now = Instant(milliseconds: Int64((Date().timeIntervalSince1970 + lead) * 1000))
-        return TrackerDesk(
+        return TrackerAPI(
             store, WriteContext(now: now, zone: .utc, source: "pocket", makeID: { UUID().uuidString.lowercased() }))
     }
 
-    func desk() -> TrackerDesk { Self.desk(store, lead.withLock { $0 }) }
+    func tracker() -> TrackerAPI { Self.tracker(store, lead.withLock { $0 }) }
 
     func start() {
         let outlet = outlet
@@ -70,11 +70,11 @@ final class PocketRig: Sendable {
         await event { await sink.deliver(notification) ? true : nil } == true
     }
 
-    var said: [NotificationSender.Word] { words.withLock { $0 } }
+    var said: [NotificationSender.LogEvent] { words.withLock { $0 } }
     var troubles: [String] { said.compactMap { if case .trouble(let words) = $0 { words } else { nil } } }
 
     /// Waits for a matching message.
-    func says(_ fits: @Sendable (NotificationSender.Word) -> Bool) async -> Bool {
+    func says(_ fits: @Sendable (NotificationSender.LogEvent) -> Bool) async -> Bool {
         await event { said.contains(where: fits) ? true : nil } == true
     }
 }

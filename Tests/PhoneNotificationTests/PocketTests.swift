@@ -226,13 +226,13 @@ import TrackerService
             try await event(within: 60) { try rig.store.outletTroubles().first { $0.words.contains("503") } })
         #expect(other.since == first.since)
         // A missing file is a failure of the new settings.
-        _ = try rig.desk().set([("ntfy.tokenFile", "/nowhere/token")])
+        _ = try rig.tracker().set([("ntfy.tokenFile", "/nowhere/token")])
         await rig.outlet.poke()
         #expect(
             try await event {
                 try rig.store.outletTroubles().first?.words.contains("/nowhere/token") == true ? true : nil
             } == true)
-        _ = try rig.desk().set([("ntfy.tokenFile", "unset")])
+        _ = try rig.tracker().set([("ntfy.tokenFile", "unset")])
         try await peer.rule("{}")
         await rig.outlet.poke()
         #expect(
@@ -243,7 +243,7 @@ import TrackerService
         try await peer.rule(#"{"status": 401}"#)
         _ = await rig.sink.deliver(notice(2))
         #expect(try await event { try rig.store.outletTroubles().isEmpty ? nil : true } == true)
-        _ = try rig.desk().set([("ntfy.url", "unset")])
+        _ = try rig.tracker().set([("ntfy.url", "unset")])
         await rig.outlet.poke()
         #expect(try await event { try rig.store.outletTroubles().isEmpty ? true : nil } == true)
         await rig.stop()
@@ -267,15 +267,15 @@ import TrackerService
         rig.start()
         #expect(await rig.sink.canShow() == false)
         #expect(await rig.sink.deliver(notice(1)) == false)
-        _ = try rig.desk().set([("ntfy.url", "\(peer.url)/t"), ("ntfy.tokenFile", "/nowhere/token")])
+        _ = try rig.tracker().set([("ntfy.url", "\(peer.url)/t"), ("ntfy.tokenFile", "/nowhere/token")])
         await rig.outlet.poke()
         #expect(await rig.says { if case .trouble(let words) = $0 { words.contains("/nowhere/token") } else { false } })
         await rig.outlet.poke()
         #expect(await rig.sink.canShow() == false)
-        _ = try rig.desk().set([("ntfy.tokenFile", "unset"), ("ntfy.token", "A1")])
+        _ = try rig.tracker().set([("ntfy.tokenFile", "unset"), ("ntfy.token", "A1")])
         #expect(await rig.tells(notice(1)))
         #expect(try await peer.seen().first?.headers["authorization"] == "Bearer A1")
-        _ = try rig.desk().set([("ntfy.url", "unset")])
+        _ = try rig.tracker().set([("ntfy.url", "unset")])
         await rig.outlet.poke()
         #expect(await rig.says { $0 == .off })
         #expect(rig.troubles.count == 1)
@@ -320,13 +320,13 @@ import TrackerService
             try #require(body["action"].flatMap(NotificationAction.init(rawValue:))), try #require(body["key"])
         )
         #expect(key.count == 64)
-        #expect(try rig.desk().press(name, withKey: key) == true)
-        #expect(try rig.desk().press(name, withKey: key) == false)
-        #expect(try rig.desk().state().pace.dailyTotalMl == 250)
-        #expect(try rig.desk().press(name, withKey: String(repeating: "0", count: 64)) == nil)
-        #expect(throws: Refusal.self) { try rig.desk().press(.endSession, withKey: key) }
+        #expect(try rig.tracker().press(name, withKey: key) == true)
+        #expect(try rig.tracker().press(name, withKey: key) == false)
+        #expect(try rig.tracker().state().pace.dailyTotalMl == 250)
+        #expect(try rig.tracker().press(name, withKey: String(repeating: "0", count: 64)) == nil)
+        #expect(throws: Refusal.self) { try rig.tracker().press(.endSession, withKey: key) }
         rig.lead.withLock { $0 = 2 * 86_400 }
-        #expect(throws: Refusal.self) { try rig.desk().press(.dismiss, withKey: key) }
+        #expect(throws: Refusal.self) { try rig.tracker().press(.dismiss, withKey: key) }
         await rig.stop()
     }
 
@@ -339,9 +339,9 @@ import TrackerService
         let body = try #require(try await buttons(peer).first)
         let key = try #require(body["key"])
         rig.lead.withLock { $0 = 0 }
-        #expect(try rig.desk().press(.logCup, withKey: key) == true)
-        #expect(try rig.desk().press(.logCup, withKey: key) == false)
-        #expect(try rig.desk().state().pace.dailyTotalMl == 250)
+        #expect(try rig.tracker().press(.logCup, withKey: key) == true)
+        #expect(try rig.tracker().press(.logCup, withKey: key) == false)
+        #expect(try rig.tracker().state().pace.dailyTotalMl == 250)
         await rig.stop()
     }
 
@@ -349,15 +349,15 @@ import TrackerService
         let peer = try await WebPeer()
         let rig = try PocketRig.ntfy(peer, [("http.publicUrl", "https://shelf.example")])
         rig.shares.withLock { $0 = true }
-        _ = try rig.desk().startSession()
+        _ = try rig.tracker().startSession()
         rig.start()
         #expect(await rig.tells(notice(1, .waterlineAbandoned, "Session", "End it?")))
         let key = try #require(try await buttons(peer).first?["key"])
-        _ = try rig.desk().endSession()
+        _ = try rig.tracker().endSession()
         rig.lead.withLock { $0 = 60 }
-        _ = try rig.desk().startSession()
-        #expect(throws: Refusal.self) { try rig.desk().press(.endSession, withKey: key) }
-        #expect(try rig.store.activeSession(at: rig.desk().now) != nil)
+        _ = try rig.tracker().startSession()
+        #expect(throws: Refusal.self) { try rig.tracker().press(.endSession, withKey: key) }
+        #expect(try rig.store.activeSession(at: rig.tracker().now) != nil)
         await rig.stop()
     }
 
@@ -429,7 +429,7 @@ import TrackerService
         var givenUp = 0
         for number in 1...(TrackerStore.queueLimit + 5) {
             givenUp += try store.post(
-                notice(number).announcement, to: "webhook", keepsAll: true, at: Instant(seconds: 1),
+                notice(number).announcement, to: "webhook", sendsLate: true, at: Instant(seconds: 1),
                 makeKey: { "\(number)" }
             ).givenUp
         }

@@ -56,7 +56,7 @@ import Testing
     @Test(arguments: stories) func `the filter keeps traffic of the bottle`(_ story: [Step]) {
         var filter = BottleFilter(Self.bottle)
         for (index, step) in story.enumerated() {
-            #expect(filter.wants(step.content, step.bytes) == step.isWanted, "step \(index)")
+            #expect(filter.selects(step.content, step.bytes) == step.isWanted, "step \(index)")
         }
     }
 
@@ -64,8 +64,8 @@ import Testing
         for step in story {
             for length in 0...step.bytes.count {
                 var filter = BottleFilter(Self.bottle)
-                _ = filter.wants(.hci(.event), Self.connection(0x01, 0x40, Self.little))
-                _ = filter.wants(step.content, Array(step.bytes.prefix(length)))
+                _ = filter.selects(.hci(.event), Self.connection(0x01, 0x40, Self.little))
+                _ = filter.selects(step.content, Array(step.bytes.prefix(length)))
             }
         }
     }

@@ -66,7 +66,7 @@ import Testing
         var gate = TrafficGate(filter)
         var found: [Int] = []
         for (event, bytes) in Self.talk.events {
-            guard gate.wants(event, bytes.span.bytes), case .att(let observation) = event else { continue }
+            guard gate.selects(event, bytes.span.bytes), case .att(let observation) = event else { continue }
             found.append(observation.frame)
         }
         #expect(found == frames)

@@ -10,7 +10,7 @@ struct BrokerConnection {
         case closed(MonotonicInstant)
         case idle
         /// The batch in transit and the arrival time of its next message.
-        case telling([PublishedDrink], next: Int, at: MonotonicInstant)
+        case delivery([PublishedDrink], next: Int, at: MonotonicInstant)
     }
 
     private let outlet: any ScenarioPublisher
@@ -32,7 +32,7 @@ struct BrokerConnection {
         switch state {
         case .closed(let at): isAway ? nil : at
         case .idle: isNews ? MonotonicInstant(nanoseconds: 0) : nil
-        case .telling(_, _, let at): at
+        case .delivery(_, _, let at): at
         }
     }
 
@@ -59,7 +59,7 @@ struct BrokerConnection {
     /// Ends the connection.
     /// - Parameter until: the earliest time of the next attempt.
     mutating func close(at now: MonotonicInstant, until: MonotonicInstant? = nil) {
-        if case .telling(let batch, let next, _) = state { unconfirmed.formUnion(batch[..<next]) }
+        if case .delivery(let batch, let next, _) = state { unconfirmed.formUnion(batch[..<next]) }
         state = .closed(max(now.advanced(by: Self.pauses.first), until ?? now))
     }
 
@@ -75,12 +75,12 @@ struct BrokerConnection {
             guard isNews else { return 0 }
             isNews = false
             let due = try outlet.due(now: wall)
-            if !due.isEmpty { state = .telling(due, next: 0, at: now.advanced(by: latency)) }
-        case .telling(let batch, let next, let at):
+            if !due.isEmpty { state = .delivery(due, next: 0, at: now.advanced(by: latency)) }
+        case .delivery(let batch, let next, let at):
             guard at <= now else { return 0 }
             if next < batch.count {
                 ear.hear(batch[next], mayRepeat: unconfirmed.remove(batch[next]) != nil)
-                state = .telling(batch, next: next + 1, at: now.advanced(by: latency))
+                state = .delivery(batch, next: next + 1, at: now.advanced(by: latency))
             } else if let last = batch.last {
                 try outlet.confirmed(through: last.sequence)
                 (state, isNews) = (.idle, true)

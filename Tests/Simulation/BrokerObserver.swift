@@ -17,7 +17,7 @@ package struct BrokerObserver: Sendable {
     ///   arrived.
     package mutating func hear(_ drink: PublishedDrink, mayRepeat: Bool) {
         guard let before = known.updateValue(drink, forKey: drink.id) else { return first.append(drink) }
-        if before.says(theSameAs: drink) { again += 1 }
+        if before.hasSameContent(as: drink) { again += 1 }
         // A change of a field that is not published is a message too.
         if before.sequence >= drink.sequence, !mayRepeat { repeated.append(drink) }
     }
@@ -65,8 +65,8 @@ package struct BrokerObserver: Sendable {
 
     package func broken(_ promise: ScenarioExpectation) -> [String] {
         var broken: [String] = []
-        if let heard = promise.heard, heard != first.count {
-            broken.append("heard: \(heard) promised, \(first.count) found")
+        if let scanned = promise.scanned, scanned != first.count {
+            broken.append("heard: \(scanned) promised, \(first.count) found")
         }
         if let wanted = promise.heardAgain, wanted != again {
             broken.append("heard-again: \(wanted) promised, \(again) found")

@@ -14,7 +14,7 @@ package struct PublishedDrink: Hashable, Sendable {
         (self.sequence, self.id, self.ml, self.at, self.isDeleted) = (sequence, id, ml, at, isDeleted)
     }
 
-    func says(theSameAs other: PublishedDrink) -> Bool {
+    func hasSameContent(as other: PublishedDrink) -> Bool {
         id == other.id && ml == other.ml && at == other.at && isDeleted == other.isDeleted
     }
 }

@@ -49,7 +49,7 @@ package struct Scenario: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether a step stops the broker, or a result is expected of it. Otherwise the scenario has no broker.
     package var hasBroker: Bool {
-        promise.heard != nil || promise.heardAgain != nil || promise.hearsInOrder
+        promise.scanned != nil || promise.heardAgain != nil || promise.hearsInOrder
             || steps.contains { if case .brokerAway = $0.act { true } else { false } }
     }
 

@@ -19,7 +19,7 @@ package struct ScenarioExpectation: Hashable, Sendable {
     /// Records that another central acknowledged.
     package var elsewhere: Int?
     package var failedPolls: Int?
-    package var heard: Int?
+    package var scanned: Int?
     /// Messages that repeated the state of a drink at the broker.
     package var heardAgain: Int?
     /// The broker received the drinks in the order of their times.

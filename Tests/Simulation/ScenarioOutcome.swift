@@ -12,7 +12,7 @@ package struct ScenarioOutcome: Hashable, Sendable {
     package var elsewhere = 0
     package var polls = 0
     package var failedPolls = 0
-    package var heard = 0
+    package var scanned = 0
     package var heardAgain = 0
     package var isHeardInOrder = true
     package var told: [String] = []

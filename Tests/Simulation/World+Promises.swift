@@ -208,7 +208,7 @@ extension World {
         outcome.polls = reports.count
         outcome.failedPolls = reports.count { $0.failure != nil }
         if let broker {
-            (outcome.heard, outcome.heardAgain) = (broker.ear.first.count, broker.ear.again)
+            (outcome.scanned, outcome.heardAgain) = (broker.ear.first.count, broker.ear.again)
             outcome.isHeardInOrder = broker.ear.firstOutOfOrder == nil
         }
         outcome.told = told.sorted()

@@ -15,7 +15,7 @@ import TrackerCore
         day.steps.append(ScenarioStep(.seconds(12 * 3600) + .milliseconds(600), .brokerAway(.seconds(7200))))
         for number in 0..<5 { day.steps.append(ScenarioStep(.seconds(13 * 3600 + 60 * number), .sip(ml: 30 + number))) }
         day.steps.append(ScenarioStep(.seconds(13 * 3600 + 1200), .poll(.init())))
-        day.promise.heard = 25
+        day.promise.scanned = 25
         day.promise.hearsInOrder = true
         return day
     }
@@ -32,7 +32,7 @@ import TrackerCore
     @Test func `a broker outage repeats pending messages and sends the rest once in order`() throws {
         let world = try Self.play(Self.day)
         #expect(world.violations == [])
-        #expect(world.outcome.heard == 25)
+        #expect(world.outcome.scanned == 25)
         #expect(world.outcome.isHeardInOrder)
         // The broker received some of them before, but not all.
         #expect((1..<20).contains(world.outcome.heardAgain), "\(world.outcome.heardAgain): \(world.story)")
@@ -86,7 +86,7 @@ import TrackerCore
         #expect(!day.hasBroker)
         let world = try Self.play(day)
         #expect(world.violations == [])
-        #expect(world.outcome.heard == 0)
+        #expect(world.outcome.scanned == 0)
     }
 }
 

@@ -101,7 +101,7 @@ enum ScenarioTable {
                 sip(250, at: 17.h),
                 poll(at: 18.h),
             ],
-            expect: promise(sips: 10, ml: 1520, heard: 10, heardAgain: 0, hearsInOrder: true)),
+            expect: promise(sips: 10, ml: 1520, scanned: 10, heardAgain: 0, hearsInOrder: true)),
         scenario(
             "a broker disconnected during a batch",
             [
@@ -113,7 +113,7 @@ enum ScenarioTable {
                 at(14.h + 510.ms, .kill),
             ],
             latency: .milliseconds(10),
-            expect: promise(sips: 25, ml: 2300, heard: 25, hearsInOrder: true)),
+            expect: promise(sips: 25, ml: 2300, scanned: 25, hearsInOrder: true)),
         scenario(
             "the end of daylight saving time",
             [
@@ -413,13 +413,13 @@ private func at(_ at: Duration, _ act: ScenarioStep.Act) -> [ScenarioStep] { [Sc
 
 private func promise(
     sips: Int? = nil, ml: Int? = nil, days: [String: Int] = [:], doubted: Int? = nil, acknowledged: Int? = nil,
-    lost: Int? = nil, elsewhere: Int? = nil, failedPolls: Int? = nil, heard: Int? = nil, heardAgain: Int? = nil,
+    lost: Int? = nil, elsewhere: Int? = nil, failedPolls: Int? = nil, scanned: Int? = nil, heardAgain: Int? = nil,
     hearsInOrder: Bool = false, told: [String] = []
 ) -> ScenarioExpectation {
     var promise = ScenarioExpectation()
     (promise.sips, promise.ml, promise.doubted, promise.acknowledged) = (sips, ml, doubted, acknowledged)
     (promise.lost, promise.elsewhere, promise.failedPolls) = (lost, elsewhere, failedPolls)
-    (promise.heard, promise.heardAgain, promise.hearsInOrder) = (heard, heardAgain, hearsInOrder)
+    (promise.scanned, promise.heardAgain, promise.hearsInOrder) = (scanned, heardAgain, hearsInOrder)
     promise.told = told
     for (day, ml) in days { promise.days[valid(LocalDay(day), day)] = ml }
     return promise

@@ -38,7 +38,7 @@ struct StoreJournal: ScenarioJournal {
 
         func due(now: Instant) throws -> [PublishedDrink] {
             try store.changes(for: Self.name, limit: 200).map {
-                try PublishedDrink(json: TrackerDesk.json(SipPayload($0, now: now, seesWaterline: false)))
+                try PublishedDrink(json: TrackerAPI.json(SipPayload($0, now: now, mayReadWaterline: false)))
             }
         }
         func confirmed(through sequence: Int64) throws { try store.delivered(Self.name, through: sequence) }

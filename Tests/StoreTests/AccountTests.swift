@@ -75,7 +75,7 @@ import TrackerCore
                     try store.updateHealthFiles()
                 }
             } catch {
-                troubles.withLock { $0.append(FileTrouble.words(error)) }
+                troubles.withLock { $0.append(FileErrorText.words(error)) }
             }
         }
         #expect(troubles.withLock(\.self).isEmpty)
@@ -115,7 +115,7 @@ import TrackerCore
             ),
             (NSError(domain: "odd", code: 7), "it cannot be written or read (odd 7)"),
             (StoreError(.busy, "It is busy", at: "/b"), "\(StoreError(.busy, "It is busy", at: "/b"))"),
-        ] { #expect(FileTrouble.words(error) == words) }
+        ] { #expect(FileErrorText.words(error) == words) }
     }
 
     @Test func `a purge leaves empty tables and no bytes`() throws {

@@ -198,7 +198,7 @@ import TrackerCore
                 nil
             }
         }
-        for id in ["r/1", "r/2"] { _ = try store.post(words(id), to: "ntfy", keepsAll: true, at: now.now) { id } }
+        for id in ["r/1", "r/2"] { _ = try store.post(words(id), to: "ntfy", sendsLate: true, at: now.now) { id } }
         let file = folder.appendingPathComponent("backup").path
         try store.backUp(to: file)
         let first = try #require(try next(store))
@@ -210,7 +210,7 @@ import TrackerCore
         // On another machine it is not pending.
         try other.restore(from: file, scratch: try newFolder())
         #expect(try next(other) == nil && other.postState("r/2", at: "ntfy") == .dropped)
-        _ = try other.post(words("r/3"), to: "ntfy", keepsAll: true, at: now.now) { "r/3" }
+        _ = try other.post(words("r/3"), to: "ntfy", sendsLate: true, at: now.now) { "r/3" }
         #expect(try next(other)?.announcement.id == "r/3")
     }
 

@@ -19,7 +19,7 @@ import TrackerCore
 
     private func asked(_ wall: String) throws -> WriteContext {
         var context = try berlin(wall)
-        context.isAsked = true
+        context.isExplicit = true
         return context
     }
 

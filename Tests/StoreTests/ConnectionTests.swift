@@ -21,7 +21,7 @@ import TrackerCore
         try store.noteConnection(problem, at: sampleInstant)
         try store.noteConnection(problem, at: sampleInstant.advanced(seconds: 60))
         // Also in another process.
-        let shown = try TrackerStore(path: scratch.path, for: .looking).look(context).snapshot.connection
+        let shown = try TrackerStore(path: scratch.path, for: .reading).look(context).snapshot.connection
         #expect(shown.error == problem.description)
         #expect(shown.hint == problem.hint)
         try store.noteConnection(nil, at: sampleInstant)

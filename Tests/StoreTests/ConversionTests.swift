@@ -131,7 +131,7 @@ import TrackerCore
     @Test func `a reader converts a copy in memory and leaves the file unchanged`() throws {
         let before = try raw(nil, rows)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
-        let store = try TrackerStore(path: scratch.path, for: .looking)
+        let store = try TrackerStore(path: scratch.path, for: .reading)
         #expect(store.found == .older)
         try expectNoLoss(store, since: before)
         #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 1, context("2026-11-22T22:00:00Z")) }
@@ -208,7 +208,7 @@ import TrackerCore
     ])
     func `a damaged store of 0.9 is rejected and stays unchanged`(_ sql: String) throws {
         try raw { try $0.execute(sql: sql) }
-        for purpose in [TrackerStore.Access.writing, .looking] {
+        for purpose in [TrackerStore.Access.writing, .reading] {
             let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
             #expect(error?.code == "schemaIsWrong", "\(String(describing: error))")
         }
@@ -218,7 +218,7 @@ import TrackerCore
 
     @Test func `a store of an unreleased version is rejected`() throws {
         try raw { try $0.execute(sql: "PRAGMA user_version = 29") }
-        for purpose in [TrackerStore.Access.writing, .looking] {
+        for purpose in [TrackerStore.Access.writing, .reading] {
             let error = #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
             #expect(error?.code == "schemaIsTooOld" && error?.what.contains("update it with 0.9 first") == true)
         }

@@ -19,7 +19,7 @@ import TrackerCore
 
     /// One check of a process with these sinks.
     @discardableResult
-    private func tell(_ store: TrackerStore, _ wall: String, by names: [String] = ["desktop"]) throws
+    private func deliver(_ store: TrackerStore, _ wall: String, by names: [String] = ["desktop"]) throws
         -> [TrackerNotification]
     {
         let context = try berlin(wall)
@@ -30,19 +30,19 @@ import TrackerCore
 
     @Test func `delivered notifications keep their order and text`() throws {
         let store = try TrackerStore(path: scratch.path)
-        let through = try store.toldThrough("mqtt")
-        let first = try tell(store, "08:00")
-        let second = try tell(store, "11:00")
+        let through = try store.deliveredThrough("mqtt")
+        let first = try deliver(store, "08:00")
+        let second = try deliver(store, "11:00")
         let told = try store.told(after: through)
         #expect(told.map(\.decision) == first + second && told.map(\.sinks) == [["desktop"], ["desktop"]])
         #expect(told.map(\.place) == told.map(\.place).sorted() && Set(told.map(\.place)).count == 2)
         #expect(try told.map(\.decision.decidedAt) == [berlin("08:00").now, berlin("11:00").now])
         #expect(
             try store.told(after: told[0].place).map(\.decision) == second
-                && store.toldThrough("later") == told[1].place, "who is new begins with what is told from now on")
-        try store.hasHeard([told[0]], "mqtt", through: told[0].place)
-        try store.hasHeard([told[1]], "mqtt", missed: [told[1].place: .replaced], through: told[1].place)
-        #expect(try store.toldThrough("mqtt") == told[1].place)
+                && store.deliveredThrough("later") == told[1].place, "who is new begins with what is told from now on")
+        try store.recordDelivered([told[0]], "mqtt", through: told[0].place)
+        try store.recordDelivered([told[1]], "mqtt", missed: [told[1].place: .replaced], through: told[1].place)
+        #expect(try store.deliveredThrough("mqtt") == told[1].place)
         let list = try store.notifications()
         #expect(
             list.map(\.sinks) == [["desktop"], ["desktop", "mqtt"]]
@@ -52,10 +52,10 @@ import TrackerCore
     /// The clock is set back, and the position is in use: the order is that of delivery.
     @Test func `a clock set back does not change the order`() throws {
         let store = try TrackerStore(path: scratch.path)
-        try tell(store, "12:00")
+        try deliver(store, "12:00")
         _ = try store.logDrink(ml: 2000, berlin("08:00"))
         _ = try store.logDrink(ml: 600, berlin("08:00"))
-        try tell(store, "08:01")
+        try deliver(store, "08:01")
         #expect(try store.told(after: 0).map(\.decision.kind) == [.pace, .goal])
     }
 
@@ -67,8 +67,8 @@ import TrackerCore
         #expect(begun.map(\.body) == ["Time to hydrate! You're 150ml behind pace."])
         _ = try store.logDrink(ml: 200, berlin("08:01"))
         #expect(try store.offer(berlin("08:00")).banners.isEmpty, "its claim still holds")
-        #expect(try tell(store, "14:00", by: []) == begun, "although nobody shows it: who died may have")
-        let red = try tell(store, "14:00")
+        #expect(try deliver(store, "14:00", by: []) == begun, "although nobody shows it: who died may have")
+        let red = try deliver(store, "14:00")
         #expect(
             red.map(\.urgency) == [.critical] && red.map(\.notificationId) == ["hydration-reminder/2026-06-15/2"],
             "a name stands for one thing")
@@ -81,19 +81,19 @@ import TrackerCore
         let store = try TrackerStore(path: scratch.path)
         let offer = try store.offer(berlin("08:00"))
         let banner = try #require(offer.banners.first)
-        _ = try store.post(banner.shown.announcement, to: "webhook", keepsAll: true, at: berlin("08:00").now) { "key" }
+        _ = try store.post(banner.shown.announcement, to: "webhook", sendsLate: true, at: berlin("08:00").now) { "key" }
         guard case .message(let message) = try store.nextPost(from: "webhook", as: "service", at: berlin("08:00").now)
         else { throw StoreError(.damaged, "nothing waits", at: "") }
         // It was slow, and no other process showed it.
         try store.settle(banner, of: offer, shownBy: [], berlin("08:00"))
         try store.endPost(message, from: "webhook", as: "service", at: berlin("08:00").now, .sent)
-        #expect(try tell(store, "08:30").map(\.body) == [banner.shown.body])
-        #expect(try tell(store, "08:30").isEmpty)
+        #expect(try deliver(store, "08:30").map(\.body) == [banner.shown.body])
+        #expect(try deliver(store, "08:30").isEmpty)
         // Otherwise it has the current text.
         let plain = try TrackerStore(inMemory: nil)
         let unseen = try plain.offer(berlin("08:00"))
         try plain.settle(unseen.banners[0], of: unseen, shownBy: [], berlin("08:00"))
-        #expect(try tell(plain, "08:30").map(\.body) == ["Time to hydrate! You're 250ml behind pace."])
+        #expect(try deliver(plain, "08:30").map(\.body) == ["Time to hydrate! You're 250ml behind pace."])
     }
 
     /// The notification of a running session is a state, so only the last one is kept.
@@ -102,7 +102,7 @@ import TrackerCore
         _ = try store.startSession(berlin("20:00"))
         try store.changeSettings([("waterline.discreet", "false"), ("reminders.enabled", "false")], berlin("20:00"))
         for minute in 1...3 {
-            try tell(store, "20:0\(minute)")
+            try deliver(store, "20:0\(minute)")
             _ = try store.addLog(.water(oz: 8), berlin("20:0\(minute)"))
         }
         #expect(try store.told(after: 0).filter { $0.decision.kind == .waterlineLive }.map(\.decision.body).count == 1)
@@ -113,24 +113,24 @@ import TrackerCore
     @Test func `a restore sends no notifications to absent channels`() throws {
         let folder = try TemporaryFolder()
         let other = try TrackerStore(path: folder.file("other.sqlite"), hostZone: "UTC")
-        let first = try tell(other, "08:00")
+        let first = try deliver(other, "08:00")
         _ = try other.offer(berlin("11:00"))
         try other.backUp(to: folder.file("backup.sqlite"))
         let store = try TrackerStore(path: scratch.path)
-        #expect(try store.toldThrough("mqtt") == 0 && !store.isUsed())
+        #expect(try store.deliveredThrough("mqtt") == 0 && !store.isUsed())
         try FileManager.default.createDirectory(atPath: folder.file("scratch"), withIntermediateDirectories: true)
         try store.restore(from: folder.file("backup.sqlite"), scratch: folder.file("scratch"))
-        #expect(try store.toldThrough("mqtt") == first[0].place && store.told(after: 0).map(\.decision) == first)
-        let next = try tell(store, "14:00")
+        #expect(try store.deliveredThrough("mqtt") == first[0].place && store.told(after: 0).map(\.decision) == first)
+        let next = try deliver(store, "14:00")
         #expect(
             try next.map(\.decidedAt) == [berlin("14:00").now]
-                && store.told(after: store.toldThrough("mqtt")).map(\.decision) == next)
+                && store.told(after: store.deliveredThrough("mqtt")).map(\.decision) == next)
     }
 
     /// The list is full of entries with later times. The next delivery must not be removed as the oldest.
     @Test func `notifications by a slow clock are not deleted at once`() throws {
         let store = try TrackerStore(path: scratch.path)
-        let through = try store.toldThrough("mqtt")
+        let through = try store.deliveredThrough("mqtt")
         let later = try #require(Instant(iso: "2031-06-15T08:00:00Z")).milliseconds
         try store.database.write { db in
             for number in 0..<Int64(NotificationTable.limit) {
@@ -140,17 +140,17 @@ import TrackerCore
                     arguments: ["g/\(number)", later + number, later + number])
             }
         }
-        let told = try tell(store, "08:00")
+        let told = try deliver(store, "08:00")
         #expect(try told.count == 1 && store.told(after: through).map(\.decision) == told)
         #expect(
             try store.notifications(limit: 2000).count == NotificationTable.limit
-                && store.toldPlaces().forgotten == later)
+                && store.deliveryPositions().forgotten == later)
     }
 
     @Test func `old notifications are deleted and their position is known`() throws {
         let store = try TrackerStore(path: scratch.path)
-        let first = try tell(store, "08:00")
-        #expect(try store.toldPlaces().forgotten == 0)
+        let first = try deliver(store, "08:00")
+        #expect(try store.deliveryPositions().forgotten == 0)
         try store.database.write { db in
             for number in 0..<NotificationTable.limit {
                 try db.execute(
@@ -158,9 +158,9 @@ import TrackerCore
                     arguments: ["g/\(number)", first[0].place + 1])
             }
         }
-        try tell(store, "11:00")
-        #expect(try store.toldPlaces().forgotten == first[0].place && store.told(after: 0).count == 1)
+        try deliver(store, "11:00")
+        #expect(try store.deliveryPositions().forgotten == first[0].place && store.told(after: 0).count == 1)
         try store.purge()
-        #expect(try store.told(after: 0).isEmpty && store.toldPlaces() == (0, 0))
+        #expect(try store.told(after: 0).isEmpty && store.deliveryPositions() == (0, 0))
     }
 }

@@ -67,6 +67,6 @@ import TrackerCore
     func `an invalid schema number is reported`(_ version: Int) throws {
         let error = #expect(throws: StoreError.self) { _ = try tampered("PRAGMA user_version = \(version)") }
         #expect(version >= 0 || error?.kind == .damaged && error?.what.contains("\(version)") == true)
-        #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: .looking) }
+        #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: .reading) }
     }
 }

@@ -40,7 +40,7 @@ import TrackerCore
         -> JournalEntry
     {
         var made = read(second: second, ml: ml, tail: tail, as: reading, verdict: .quarantined(reason: reason))
-        if reason == JournalDoubt.refused || reason == "impossibleDate" { made.wall = nil }
+        if reason == JournalQuarantine.refused || reason == "impossibleDate" { made.wall = nil }
         return made
     }
 
@@ -62,12 +62,12 @@ import TrackerCore
         _ kind: Kind
     ) throws {
         let journal = try kind.make()
-        #expect(try journal.append([doubtful(JournalDoubt.hostClock)]) == [.stored])
-        #expect(try journal.append([doubtful(JournalDoubt.pieced, as: strict)]) == [.waiting])
-        #expect(try unsettled(journal, as: strict).map(\.doubt) == [JournalDoubt.hostClock])
-        #expect(try journal.append([doubtful(JournalDoubt.pieced, second: 16)]) == [.stored])
-        #expect(try journal.append([doubtful(JournalDoubt.hostClock, second: 16)]) == [.waiting])
-        #expect(try unsettled(journal, as: calendar).map(\.doubt).filter { $0 == JournalDoubt.pieced }.isEmpty)
+        #expect(try journal.append([doubtful(JournalQuarantine.hostClock)]) == [.stored])
+        #expect(try journal.append([doubtful(JournalQuarantine.pieced, as: strict)]) == [.waiting])
+        #expect(try unsettled(journal, as: strict).map(\.doubt) == [JournalQuarantine.hostClock])
+        #expect(try journal.append([doubtful(JournalQuarantine.pieced, second: 16)]) == [.stored])
+        #expect(try journal.append([doubtful(JournalQuarantine.hostClock, second: 16)]) == [.waiting])
+        #expect(try unsettled(journal, as: calendar).map(\.doubt).filter { $0 == JournalQuarantine.pieced }.isEmpty)
     }
 
     @Test(arguments: Kind.allCases) func `a drink, a flag record and 0 ml of the same second are distinct`(_ kind: Kind)
@@ -100,7 +100,7 @@ import TrackerCore
     @Test(arguments: Kind.allCases) func `a date once given is never taken away`(_ kind: Kind) throws {
         let journal = try kind.make()
         #expect(try journal.append([read()]) == [.stored])
-        for reason in ["implausibleTimestamp", JournalDoubt.refused, JournalDoubt.hostClock] {
+        for reason in ["implausibleTimestamp", JournalQuarantine.refused, JournalQuarantine.hostClock] {
             #expect(try journal.append([doubtful(reason, as: strict)]) == [.duplicate])
         }
         #expect(try journal.append([read(as: strict)]) == [.duplicate])
@@ -110,7 +110,7 @@ import TrackerCore
         _ kind: Kind
     ) throws {
         let journal = try kind.make()
-        let refused = (0..<1350).map { doubtful(JournalDoubt.refused, second: $0 % 60, ml: 100 + $0, as: strict) }
+        let refused = (0..<1350).map { doubtful(JournalQuarantine.refused, second: $0 % 60, ml: 100 + $0, as: strict) }
         #expect(try journal.append(refused) == Array(repeating: .stored, count: 1350))
         #expect(try journal.append(refused) == Array(repeating: .waiting, count: 1350))
         #expect(try unsettled(journal, as: strict).isEmpty, "nothing is new in the dialect that refused them")
@@ -120,7 +120,7 @@ import TrackerCore
             let page = try unsettled(journal, as: calendar, after: last, limit: 500)
             #expect(
                 page.map(\.id) == page.map(\.id).sorted()
-                    && page.allSatisfy { $0.id > last && $0.doubt == JournalDoubt.refused })
+                    && page.allSatisfy { $0.id > last && $0.doubt == JournalQuarantine.refused })
             found += page.count
             guard let end = page.last else { break }
             last = end.id
@@ -148,7 +148,7 @@ import TrackerCore
         throws
     {
         let journal = try kind.make()
-        var wrong = doubtful(JournalDoubt.bottleClock)
+        var wrong = doubtful(JournalQuarantine.bottleClock)
         wrong.about = sampleInstant
         #expect(try journal.append([wrong, doubtful("implausibleTimestamp")]) == [.stored, .waiting])
         #expect(try unsettled(journal, as: calendar).isEmpty)
@@ -266,7 +266,7 @@ import TrackerCore
             (journal as? MemoryJournal)?.release(old)
         }
         var names = BottleNames(old)
-        names.wasOwn = true
+        names.wasAdopted = true
         #expect(throws: ReleasedBottle(old)) { try journal.adopt(names) }
         #expect(try !journal.isOwn(old) && journal.isOwn(new))
         // A bottle that is named, or that is polled with an empty store, is adopted.

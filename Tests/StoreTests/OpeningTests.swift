@@ -54,7 +54,7 @@ import TrackerCore
         for name in [scratch.path, other] {
             let error = try #require(throws: StoreError.self) { _ = try TrackerStore(path: name) }
             #expect(error.code == "hasOtherNames" && error.path == name, "\(error)")
-            #expect(try TrackerStore(path: name, for: .looking).allDrinks().count == 1)
+            #expect(try TrackerStore(path: name, for: .reading).allDrinks().count == 1)
         }
         try FileManager.default.removeItem(atPath: other)
         #expect(try TrackerStore(path: scratch.path).append([entry(hour: 3)]) == [.stored])
@@ -212,7 +212,7 @@ import TrackerCore
         try files.moveItem(atPath: away, toPath: scratch.path)
         #expect(throws: StoreError.self) { try store.checkPlace() }
         try files.moveItem(atPath: scratch.path, toPath: away)
-        #expect(try TrackerStore(path: away, for: .looking).allDrinks().count == 40)
+        #expect(try TrackerStore(path: away, for: .reading).allDrinks().count == 40)
     }
 
     /// `restore /etc/passwd` must not change the permissions before it detects that the file is not a store.
@@ -225,7 +225,7 @@ import TrackerCore
             try Data("root:x:0:0::/root:/bin/sh\n".utf8).write(to: URL(fileURLWithPath: scratch.path))
         }
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: scratch.path)
-        for purpose in [TrackerStore.Access.writing, .looking] {
+        for purpose in [TrackerStore.Access.writing, .reading] {
             #expect(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
         }
         #expect(try FileManager.default.attributesOfItem(atPath: scratch.path)[.posixPermissions] as? Int == 0o644)
@@ -239,7 +239,7 @@ import TrackerCore
         let raw = try DatabaseQueue(path: scratch.path)
         try raw.write { try $0.execute(sql: sql) }
         try raw.close()
-        for purpose in [TrackerStore.Access.writing, .looking] {
+        for purpose in [TrackerStore.Access.writing, .reading] {
             let error = try #require(throws: StoreError.self) { _ = try TrackerStore(path: scratch.path, for: purpose) }
             #expect(error.kind == .damaged, "\(error)")
         }

@@ -122,58 +122,58 @@ import TrackerCore
 
     @Test func `an error has its start and the number of waiting drinks`() throws {
         _ = try store.openOutlet("mqtt") { "1" }
-        try store.noteTrouble("away", of: "mqtt", at: now)
+        try store.recordProblem("away", of: "mqtt", at: now)
         _ = try store.logDrink(ml: 100, context())
         // A different message is the same failure.
-        try store.noteTrouble("not let in", of: "mqtt", at: now.advanced(seconds: 60))
+        try store.recordProblem("not let in", of: "mqtt", at: now.advanced(seconds: 60))
         #expect(
             try store.outletTroubles() == [PublisherError(outlet: "mqtt", words: "not let in", since: now, waiting: 1)])
-        try store.noteTrouble(nil, of: "mqtt", at: now.advanced(seconds: 120))
+        try store.recordProblem(nil, of: "mqtt", at: now.advanced(seconds: 120))
         #expect(try store.outletTroubles().isEmpty)
-        try store.noteTrouble("away", of: "mqtt", at: now.advanced(seconds: 180))
+        try store.recordProblem("away", of: "mqtt", at: now.advanced(seconds: 180))
         #expect(try store.outletTroubles().map(\.since) == [now.advanced(seconds: 180)])
     }
 
     @Test func `an error of a notification channel belongs to its settings`() throws {
         func troubles() throws -> [PublisherError] { try store.outletTroubles() }
-        try store.noteChannelTrouble("away", of: "ntfy", with: "a", at: now)
+        try store.recordChannelProblem("away", of: "ntfy", with: "a", at: now)
         let mark = try store.changeMark()
-        try store.noteChannelTrouble("away", of: "ntfy", with: "a", at: now.advanced(seconds: 5))
+        try store.recordChannelProblem("away", of: "ntfy", with: "a", at: now.advanced(seconds: 5))
         #expect(try store.changeMark() == mark)
-        try store.noteChannelTrouble(
+        try store.recordChannelProblem(
             String(repeating: "x", count: 9000), of: "ntfy", with: "a", at: now.advanced(seconds: 60))
         #expect(
             try troubles() == [PublisherError(outlet: "ntfy", words: String(repeating: "x", count: 2000), since: now)])
         // With other settings it is another failure.
-        try store.forgetChannelTrouble(of: "ntfy", unlessWith: "a")
-        try store.noteChannelTrouble("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
+        try store.clearChannelProblem(of: "ntfy", unlessWith: "a")
+        try store.recordChannelProblem("away", of: "ntfy", with: "b", at: now.advanced(seconds: 90))
         #expect(try troubles() == [PublisherError(outlet: "ntfy", words: "away", since: now.advanced(seconds: 90))])
         // An entry of an earlier version for a removed channel.
-        try store.noteChannelTrouble("gone", of: "push-1", with: "", at: now)
+        try store.recordChannelProblem("gone", of: "push-1", with: "", at: now)
         #expect(try troubles().map(\.outlet) == ["ntfy"])
-        try store.forgetChannelTrouble(of: "ntfy", unlessWith: "a")
+        try store.clearChannelProblem(of: "ntfy", unlessWith: "a")
         #expect(try troubles().isEmpty)
-        try store.noteChannelTrouble("away", of: "webhook", with: "", at: now)
-        try store.forgetChannelTrouble(of: "webhook")
+        try store.recordChannelProblem("away", of: "webhook", with: "", at: now)
+        try store.clearChannelProblem(of: "webhook")
         #expect(try troubles().isEmpty)
     }
 
     @Test func `an error of a publisher is stored until it is cleared`() throws {
         #expect(try store.outletTroubles().isEmpty)
-        try store.noteTrouble("nobody", of: "mqtt", at: now)
+        try store.recordProblem("nobody", of: "mqtt", at: now)
         _ = try store.openOutlet("mqtt") { "1" }
         #expect(try store.outletTroubles().isEmpty)
         for words in ["It is away.", "It is away.", String(repeating: "x", count: 9000)] {
-            try store.noteTrouble(words, of: "mqtt", at: now)
+            try store.recordProblem(words, of: "mqtt", at: now)
             #expect(try store.outletTroubles().map(\.words) == [String(words.prefix(2000))])
         }
         let mark = try store.changeMark()
-        try store.noteTrouble(String(repeating: "x", count: 9000), of: "mqtt", at: now)
+        try store.recordProblem(String(repeating: "x", count: 9000), of: "mqtt", at: now)
         #expect(try store.changeMark() == mark)
         try store.closeOutlet("mqtt")
         #expect(try store.outletTroubles().isEmpty)
         _ = try store.openOutlet("mqtt") { "1" }
-        try store.noteTrouble(nil, of: "mqtt", at: now)
+        try store.recordProblem(nil, of: "mqtt", at: now)
         #expect(try store.outletTroubles().isEmpty)
     }
 

@@ -26,7 +26,7 @@ import TrackerCore
     /// Opens the store, runs the doctor's queries, and closes it.
     @discardableResult
     private func look(_ path: String? = nil) throws -> (drinks: Int, found: TrackerStore.Found) {
-        let store = try TrackerStore(path: path ?? scratch.path, for: .looking)
+        let store = try TrackerStore(path: path ?? scratch.path, for: .reading)
         _ = try store.look(context("2026-02-03T12:00:00Z"))
         #expect(try store.integrityProblems().isEmpty)
         return (try store.allDrinks().count, store.found)
@@ -68,7 +68,7 @@ import TrackerCore
     @Test func `a read-only store rejects every write`() throws {
         _ = try TrackerStore(path: scratch.path).append([entry()])
         for path in [scratch.path, scratch.path + ".none"] {
-            let store = try TrackerStore(path: path, for: .looking)
+            let store = try TrackerStore(path: path, for: .reading)
             #expect(throws: StoreError.self) { _ = try store.append([entry(ml: 99)]) }
             #expect(throws: StoreError.self) { _ = try store.logDrink(ml: 99, context("2026-02-03T12:00:00Z")) }
             #expect(throws: StoreError.self) { try store.purge() }
@@ -77,7 +77,7 @@ import TrackerCore
     }
 
     /// A pipe is rejected at once: SQLite would block on it.
-    @Test(.timeLimit(.minutes(20)), arguments: [TrackerStore.Access.looking, .writing])
+    @Test(.timeLimit(.minutes(20)), arguments: [TrackerStore.Access.reading, .writing])
     func `pipes, sockets and devices are not stores`(access: TrackerStore.Access) throws {
         try #require(mkfifo(scratch.path, 0o600) == 0)
         for path in [scratch.path, "/dev/null", "/dev/zero", "", scratch.directory.path] {
@@ -130,7 +130,7 @@ import TrackerCore
         _ = try writer.append([entry(ml: 99)])
         chmod(scratch.directory.path, 0o755)
         for suffix in ["", "-wal", "-shm"] { chmod(scratch.path + suffix, 0o644) }
-        _ = try TrackerStore(path: scratch.path, for: .looking)
+        _ = try TrackerStore(path: scratch.path, for: .reading)
         #expect(mode(scratch.path) == 0o644, "looking changes nothing")
         _ = try TrackerStore(path: scratch.path)
         for suffix in ["", "-wal", "-shm"] { #expect(mode(scratch.path + suffix) == 0o600, "\(suffix)") }

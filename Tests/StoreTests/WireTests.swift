@@ -167,8 +167,8 @@ import TrackerCore
     @Test(arguments: [false, true])
     func `a date set by hand is kept in another store and by later readings`(waits: Bool) throws {
         let (here, there) = (try TrackerStore(inMemory: "Etc/UTC"), try TrackerStore(inMemory: "Etc/UTC"))
-        _ = try there.append([entry(ml: 200, verdict: .quarantined(reason: JournalDoubt.bottleClock))])
-        if waits { _ = try here.append([entry(ml: 200, verdict: .quarantined(reason: JournalDoubt.bottleClock))]) }
+        _ = try there.append([entry(ml: 200, verdict: .quarantined(reason: JournalQuarantine.bottleClock))])
+        if waits { _ = try here.append([entry(ml: 200, verdict: .quarantined(reason: JournalQuarantine.bottleClock))]) }
         let record = try #require(try there.doubtfulRecords().first)
         let day = sampleInstant.advanced(seconds: 20 * 86_400)
         _ = try there.dateRecord(

@@ -213,7 +213,7 @@ import TrackerCore
         let seen = try JSONDecoder().decode([String?].self, from: try await server.control("/control/seen"))
         #expect(Set(seen) == [nil, "Bearer wrong", "Bearer s3cret"])
         try FileManager.default.removeItem(atPath: folder.file("token"))
-        #expect(throws: SyncTrouble.self) { try SyncClient.named(by: store.settings()) }
+        #expect(throws: SyncProblem.self) { try SyncClient.named(by: store.settings()) }
     }
 
     @Test func `the credential is never logged`() throws {

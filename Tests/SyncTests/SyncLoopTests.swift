@@ -36,15 +36,15 @@ import TrackerService
         {
             let left = Mutex(ticks)
             let loop = SyncLoop(
-                desk: { TrackerDesk(self.store, self.context()) },
+                tracker: { TrackerAPI(self.store, self.context()) },
                 now: { self.origin + self.state.withLock { $0.passed } },
-                exchange: { desk in
+                exchange: { tracker in
                     guard hasServer else { return nil }
                     let answer = self.state.withLock { state in
                         state.passes.append(Int(state.passed.components.seconds))
                         return state.answer
                     }
-                    try desk.store.finishSyncPass(answer.merged, trouble: answer.trouble, at: desk.now)
+                    try tracker.store.finishSyncPass(answer.merged, trouble: answer.trouble, at: tracker.now)
                     return answer
                 },
                 report: { event in self.state.withLock { $0.events.append(event) } })

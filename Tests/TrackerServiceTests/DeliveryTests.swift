@@ -42,44 +42,44 @@ import TrackerService
         let (desktop, deaf, broker, absent) = (
             Sink("desktop"), Sink("deaf") { _ in false }, Sink("mqtt"), Sink("absent", able: false)
         )
-        let report = try await fixture.desk().tell([desktop, deaf, broker, absent])
+        let report = try await fixture.tracker().deliver([desktop, deaf, broker, absent])
         #expect(
             report.notifications.map(\.isShown) == [true] && report.unseen.isEmpty && report.state.hasNotificationServer
         )
         #expect(desktop.given == [.pace] && deaf.given == [.pace] && broker.given == [.pace] && absent.given == [])
         #expect(try fixture.store.notifications().map(\.sinks) == [["desktop", "mqtt"]])
-        #expect(try await fixture.desk("12:01").tell([desktop]).notifications.isEmpty, "told")
-        #expect(try fixture.desk("12:01").state().remindersSent == 1)
+        #expect(try await fixture.tracker("12:01").deliver([desktop]).notifications.isEmpty, "told")
+        #expect(try fixture.tracker("12:01").state().remindersSent == 1)
     }
 
     @Test
     func `a notification that no channel showed is not counted`() async throws {
         let deaf = Sink("deaf") { _ in false }
         for _ in 0..<3 {
-            let report = try await fixture.desk().tell([deaf])
+            let report = try await fixture.tracker().deliver([deaf])
             #expect(
                 report.unseen.map(\.kind) == [.pace] && report.notifications.map(\.isShown) == [false]
                     && !report.state.hasNotificationServer)
         }
-        let report = try await fixture.desk().tell([Sink("absent", able: false)])
+        let report = try await fixture.tracker().deliver([Sink("absent", able: false)])
         #expect(report.unseen.count == 1 && !report.state.hasNotificationServer)
-        #expect(try fixture.store.notifications().isEmpty && fixture.desk().state().remindersSent == 0)
+        #expect(try fixture.store.notifications().isEmpty && fixture.tracker().state().remindersSent == 0)
     }
 
     /// The state for a broker must not say "disabled" because of a session's reminder that is private, nor count the
     /// session's changes.
     @Test
     func `hidden sessions do not appear in numbers`() async throws {
-        _ = try fixture.desk().startSession()
-        for _ in 0..<2 { _ = try fixture.desk("12:01").drink() }
+        _ = try fixture.tracker().startSession()
+        for _ in 0..<2 { _ = try fixture.tracker("12:01").drink() }
         let blind = Sink("blind") { !$0.kind.isWaterline }
-        let report = try await fixture.desk("12:02").tell([blind])
+        let report = try await fixture.tracker("12:02").deliver([blind])
         #expect(
             report.unseen.contains { $0.kind.isWaterline } && report.unseen.allSatisfy { $0.kind.isWaterline },
             "\(report.unseen)")
         #expect(report.state.hasNotificationServer)
-        _ = try await fixture.desk("12:03").tell([Sink("desktop")])
-        let whole = try fixture.desk("12:04").state()
+        _ = try await fixture.tracker("12:03").deliver([Sink("desktop")])
+        let whole = try fixture.tracker("12:04").state()
         var counted = whole
         counted.syncReport.waiting = 7
         counted.sync = .pending(7)
@@ -87,7 +87,7 @@ import TrackerService
         #expect(
             whole.unread > shared.unread && shared.waterline == nil && shared.syncReport.waiting == 0
                 && shared.sync == .idle)
-        #expect(try fixture.desk("12:04").seeing(waterline: false).state().unread == shared.unread)
+        #expect(try fixture.tracker("12:04").seeing(waterline: false).state().unread == shared.unread)
     }
 
     @Test
@@ -98,7 +98,7 @@ import TrackerService
             await withCheckedContinuation { continuation in stuck.withLock { $0.append(continuation) } }
             return true
         }
-        let report = try await fixture.desk().tell([hanging, Sink("desktop")])
+        let report = try await fixture.tracker().deliver([hanging, Sink("desktop")])
         #expect(report.unseen.isEmpty)
         #expect(try fixture.store.notifications().map(\.sinks) == [["desktop"]])
         for continuation in stuck.withLock({ $0 }) { continuation.resume() }
@@ -110,14 +110,14 @@ import TrackerService
         let (own, other) = (
             try TrackerStore(path: folder.file("waterh.sqlite")), try TrackerStore(path: folder.file("waterh.sqlite"))
         )
-        let noon = try fixture.desk().context
+        let noon = try fixture.tracker().context
         let wrote = Mutex(false)
         let sink = Sink("desktop") { _ in
-            let drink = try? TrackerDesk(other, noon).logDrink(.ml(100))
+            let drink = try? TrackerAPI(other, noon).logDrink(.ml(100))
             wrote.withLock { $0 = drink != nil }
             return true
         }
-        try await TrackerDesk(own, noon).tell([sink])
+        try await TrackerAPI(own, noon).deliver([sink])
         #expect(wrote.withLock { $0 } && sink.given == [.pace])
         #expect(try other.look(noon).snapshot.remindersSent == 1)
     }
@@ -125,16 +125,16 @@ import TrackerService
     @Test
     func `two programs send a reminder once`() async throws {
         let folder = try TemporaryFolder()
-        let noon = try fixture.desk().context
+        let noon = try fixture.tracker().context
         let sinks = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<4 {
                 group.addTask {
                     let sink = Sink("desktop")
                     let store = try TrackerStore(path: folder.file("waterh.sqlite"))
-                    try await TrackerDesk(
+                    try await TrackerAPI(
                         store,
                         WriteContext(now: noon.now, zone: noon.zone, source: "cli", makeID: { UUID().uuidString })
-                    ).tell([sink])
+                    ).deliver([sink])
                     return sink.given.count
                 }
             }
@@ -145,74 +145,74 @@ import TrackerService
 
     @Test
     func `the claim of a dead program expires after a minute`() async throws {
-        _ = try fixture.store.offer(fixture.desk("12:00").context)
+        _ = try fixture.store.offer(fixture.tracker("12:00").context)
         let sink = Sink("desktop")
-        #expect(try await fixture.desk("2026-06-15T12:00:59").tell([sink]).notifications.isEmpty)
-        #expect(try await fixture.desk("12:01").tell([sink]).notifications.count == 1)
+        #expect(try await fixture.tracker("2026-06-15T12:00:59").deliver([sink]).notifications.isEmpty)
+        #expect(try await fixture.tracker("12:01").deliver([sink]).notifications.count == 1)
     }
 
     @Test
     func `an evaluation without a decision writes nothing`() async throws {
         let absent = Sink("absent", able: false)
-        _ = try await fixture.desk().tell([absent])
+        _ = try await fixture.tracker().deliver([absent])
         let before = try fixture.store.changeMark()
-        #expect(try await fixture.desk().tell([absent]).unseen.map(\.kind) == [.pace])
+        #expect(try await fixture.tracker().deliver([absent]).unseen.map(\.kind) == [.pace])
         #expect(try fixture.store.changeMark() == before)
-        _ = try fixture.store.offer(fixture.desk().context)
-        #expect(try await fixture.desk().tell([absent]).notifications.isEmpty)
+        _ = try fixture.store.offer(fixture.tracker().context)
+        #expect(try await fixture.tracker().deliver([absent]).notifications.isEmpty)
     }
 
     @Test
     func `an unconfirmed delivery does not count`() async throws {
-        let telling = try await fixture.desk().offer(to: [Sink("output")])
-        #expect(telling.report.notifications.map(\.isShown) == [true])
-        try fixture.desk().settle(telling, except: "output")
+        let delivery = try await fixture.tracker().offer(to: [Sink("output")])
+        #expect(delivery.report.notifications.map(\.isShown) == [true])
+        try fixture.tracker().settle(delivery, except: "output")
         #expect(try fixture.store.notifications().isEmpty)
-        let again = try await fixture.desk().offer(to: [Sink("output"), Sink("desktop")])
-        try fixture.desk().settle(again, except: "output")
+        let again = try await fixture.tracker().offer(to: [Sink("output"), Sink("desktop")])
+        try fixture.tracker().settle(again, except: "output")
         #expect(try fixture.store.notifications().map(\.sinks) == [["desktop"]])
     }
 
     @Test
     func `unread notifications are those since the last view`() async throws {
-        try await fixture.desk("12:00").tell([Sink("desktop")])
-        #expect(try fixture.desk("12:01").state().unread == 1 && fixture.desk("11:59").state().unread == 0)
-        try fixture.desk("12:02").openNotifications()
-        #expect(try fixture.desk("12:03").state().unread == 0)
-        _ = try fixture.desk("12:30").logDrink(.ml(2000))
-        _ = try fixture.desk("12:31").logDrink(.ml(600))
-        try await fixture.desk("12:32").tell([Sink("desktop")])
-        #expect(try fixture.desk("12:33").state().unread == 1, "the goal")
-        #expect(try fixture.desk("2026-06-16T12:00").state().unread == 0, "a new day")
+        try await fixture.tracker("12:00").deliver([Sink("desktop")])
+        #expect(try fixture.tracker("12:01").state().unread == 1 && fixture.tracker("11:59").state().unread == 0)
+        try fixture.tracker("12:02").openNotifications()
+        #expect(try fixture.tracker("12:03").state().unread == 0)
+        _ = try fixture.tracker("12:30").logDrink(.ml(2000))
+        _ = try fixture.tracker("12:31").logDrink(.ml(600))
+        try await fixture.tracker("12:32").deliver([Sink("desktop")])
+        #expect(try fixture.tracker("12:33").state().unread == 1, "the goal")
+        #expect(try fixture.tracker("2026-06-16T12:00").state().unread == 0, "a new day")
         let printed = try DeskFixture()
-        try await printed.desk().tell([Sink("output"), Sink("desktop")])
-        #expect(try printed.desk("12:01").state().unread == 0, "a person read it where it was printed")
+        try await printed.tracker().deliver([Sink("output"), Sink("desktop")])
+        #expect(try printed.tracker("12:01").state().unread == 0, "a person read it where it was printed")
     }
 
     @Test
     func `a view by a fast clock hides no later notification`() async throws {
-        try await fixture.desk("12:00").tell([Sink("desktop")])
-        try fixture.desk("2027-06-15T12:01").openNotifications()
-        #expect(try fixture.desk("12:02").state().unread == 0)
-        _ = try fixture.desk("12:30").logDrink(.ml(2000))
-        _ = try fixture.desk("12:31").logDrink(.ml(600))
-        try await fixture.desk("12:32").tell([Sink("desktop")])
-        #expect(try fixture.desk("12:33").state().unread == 1, "the goal")
-        try fixture.desk("12:34").openNotifications()
-        #expect(try fixture.desk("12:35").state().unread == 0)
+        try await fixture.tracker("12:00").deliver([Sink("desktop")])
+        try fixture.tracker("2027-06-15T12:01").openNotifications()
+        #expect(try fixture.tracker("12:02").state().unread == 0)
+        _ = try fixture.tracker("12:30").logDrink(.ml(2000))
+        _ = try fixture.tracker("12:31").logDrink(.ml(600))
+        try await fixture.tracker("12:32").deliver([Sink("desktop")])
+        #expect(try fixture.tracker("12:33").state().unread == 1, "the goal")
+        try fixture.tracker("12:34").openNotifications()
+        #expect(try fixture.tracker("12:35").state().unread == 0)
     }
 
     /// A10, B8: the loop sleeps until the exact second and sends the reminder once.
     @Test
     func `a service sends a due reminder within a second`() async throws {
         let fixture = fixture
-        _ = try fixture.desk("05:00").set([
+        _ = try fixture.tracker("05:00").set([
             ("reminders.engine", "interval"), ("hydration.goalMl", "1600"), ("schedule.wake", "08:00"),
             ("schedule.sleep", "20:00"),
         ])
-        let clock = Mutex(try fixture.desk("09:20").now)
+        let clock = Mutex(try fixture.tracker("09:20").now)
         let told = Mutex<[Int64]>([])
-        let end = try fixture.desk("09:45").now
+        let end = try fixture.tracker("09:45").now
         let sink = Sink("desktop") { _ in
             let now = clock.withLock { $0 }
             told.withLock { $0.append(now.wholeSeconds) }
@@ -220,7 +220,7 @@ import TrackerService
         }
         // Sleeping advances the clock.
         let loop = ReminderLoop(
-            sinks: [sink], desk: { fixture.certainDesk(clock.withLock { $0 }.description) },
+            sinks: [sink], tracker: { fixture.certainDesk(clock.withLock { $0 }.description) },
             trouble: { Issue.record("\($0)") },
             sleep: { length in
                 clock.withLock { $0 = $0.advanced(seconds: length / .seconds(1)) }
@@ -231,7 +231,7 @@ import TrackerService
         work.cancel()
         await work.value
         #expect(sink.given == [.interval])
-        #expect(try told.withLock { $0 } == [fixture.desk("09:30").now.wholeSeconds])
+        #expect(try told.withLock { $0 } == [fixture.tracker("09:30").now.wholeSeconds])
     }
 
     @Test
@@ -241,15 +241,15 @@ import TrackerService
         let fixture = fixture
         let pauses = Mutex<[Duration]>([])
         let loop = ReminderLoop(
-            sinks: [sink], desk: { fixture.certainDesk(wall.withLock { $0 }) }, trouble: { Issue.record("\($0)") },
+            sinks: [sink], tracker: { fixture.certainDesk(wall.withLock { $0 }) }, trouble: { Issue.record("\($0)") },
             sleep: { length in
                 pauses.withLock { $0.append(length) }
                 try? await Task.sleep(for: .seconds(60))
             })
         let work = Task { await loop.run() }
         #expect(await event(within: 300) { sink.given == [.pace] ? true : nil } == true)
-        _ = try fixture.desk("12:01").logDrink(.ml(2000))
-        _ = try fixture.desk("12:02").logDrink(.ml(600))
+        _ = try fixture.tracker("12:01").logDrink(.ml(2000))
+        _ = try fixture.tracker("12:02").logDrink(.ml(600))
         wall.withLock { $0 = "12:03" }
         await loop.poke()
         #expect(await event(within: 300) { sink.given == [.pace, .goal] ? true : nil } == true)
@@ -257,7 +257,7 @@ import TrackerService
         await work.value
         let lengths = pauses.withLock { $0 }
         #expect(lengths.allSatisfy { $0 <= DayObserver.longestPause && $0 > .zero })
-        let idle = ReminderLoop(sinks: [], desk: { fixture.certainDesk("12:00") }, trouble: { _ in })
+        let idle = ReminderLoop(sinks: [], tracker: { fixture.certainDesk("12:00") }, trouble: { _ in })
         await idle.run()
     }
 }

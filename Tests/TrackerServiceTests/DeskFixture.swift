@@ -13,10 +13,10 @@ final class DeskFixture: Sendable {
     init() throws { store = try TrackerStore(inMemory: "Europe/Berlin") }
 
     /// - Parameter wall: `12:00`, or `2026-06-14T12:00`.
-    func desk(_ wall: String = "12:00", source: String = "cli") throws -> TrackerDesk {
+    func tracker(_ wall: String = "12:00", source: String = "cli") throws -> TrackerAPI {
         let zone = try Zone("Europe/Berlin")
         let now = try Moment.parse(wall.count == 5 ? "2026-06-15T\(wall)" : wall, now: nil, zone: zone)
-        return try TrackerDesk(
+        return try TrackerAPI(
             store, now: now, zone: ZoneChoice(named: zone.id, machine: .utc), source: source,
             makeID: {
                 self.counter.withLock { count in
@@ -27,13 +27,13 @@ final class DeskFixture: Sendable {
     }
 
     /// The same without `throws`.
-    func certainDesk(_ wall: String) -> TrackerDesk {
-        do { return try desk(wall) } catch { preconditionFailure("\(error)") }
+    func certainDesk(_ wall: String) -> TrackerAPI {
+        do { return try tracker(wall) } catch { preconditionFailure("\(error)") }
     }
 }
 
 /// The top-level keys of a JSON object.
 func keys(_ report: some Encodable) throws -> [String] {
-    let object = try JSONSerialization.jsonObject(with: Data(TrackerDesk.json(report).utf8)) as? [String: Any]
+    let object = try JSONSerialization.jsonObject(with: Data(TrackerAPI.json(report).utf8)) as? [String: Any]
     return (object ?? [:]).keys.sorted()
 }

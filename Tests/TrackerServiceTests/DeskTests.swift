@@ -11,37 +11,37 @@ import TrackerService
 
     @Test
     func `drinks are logged, changed, deleted and undone with the new state`() throws {
-        let logged = try fixture.desk("10:00").logDrink(.ml(250))
+        let logged = try fixture.tracker("10:00").logDrink(.ml(250))
         #expect(logged.stored.ml == 250 && logged.state.pace.dailyTotalMl == 250)
         #expect(
-            try TrackerDesk.json(logged.drink)
+            try TrackerAPI.json(logged.drink)
                 == #"""
                 {"at":"2026-06-15T08:00:00Z","day":"2026-06-15","key":"id-1","ml":250,"number":1,"source":"cli",\#
                 "zone":"Europe/Berlin"}
                 """#
         )
-        let desk = try fixture.desk("11:00")
-        guard case .drink(let changed) = try desk.edit("d1", EntryChange(ml: 300)) else { throw Unexpected() }
+        let tracker = try fixture.tracker("11:00")
+        guard case .drink(let changed) = try tracker.edit("d1", EntryChange(ml: 300)) else { throw Unexpected() }
         #expect(changed.stored.number == 2 && changed.state.pace.dailyTotalMl == 300)
-        _ = try desk.logDrink(.cup, at: desk.moment("10:30"))
-        guard case .drink(let gone) = try desk.delete("d2") else { throw Unexpected() }
+        _ = try tracker.logDrink(.cup, at: tracker.moment("10:30"))
+        guard case .drink(let gone) = try tracker.delete("d2") else { throw Unexpected() }
         #expect(gone.stored.ml == 300 && gone.state.drinkCount == 1)
-        #expect(try desk.undo().undone == "deletion of 300 ml")
-        #expect(try desk.day(desk.today()).drinks.count == 2)
-        let reset = try desk.resetToday()
+        #expect(try tracker.undo().undone == "deletion of 300 ml")
+        #expect(try tracker.day(tracker.today()).drinks.count == 2)
+        let reset = try tracker.resetToday()
         #expect(reset.deleted.count == 2 && reset.state.pace.dailyTotalMl == 0)
     }
 
     @Test
     func `an edited drink stays on its day`() throws {
-        let desk = try fixture.desk("12:00")
-        _ = try desk.logDrink(.ml(250), at: desk.moment("2026-06-13T23:50"))
+        let tracker = try fixture.tracker("12:00")
+        _ = try tracker.logDrink(.ml(250), at: tracker.moment("2026-06-13T23:50"))
         for (number, (typed, day, told)) in [
             ("23:40", "2026-06-13", "2026-06-13T21:40:00Z"), ("00:10", "2026-06-13", "2026-06-13T22:10:00Z"),
             ("9:05", "2026-06-13", "2026-06-13T07:05:00Z"),
             ("2026-06-14T09:05", "2026-06-14", "2026-06-14T07:05:00Z"),
         ].enumerated() {
-            guard case .drink(let moved) = try desk.edit("d\(number + 1)", EntryChange(typed: typed)) else {
+            guard case .drink(let moved) = try tracker.edit("d\(number + 1)", EntryChange(typed: typed)) else {
                 throw Unexpected()
             }
             #expect(moved.stored.localDay.description == day && moved.stored.at.description == told, "\(typed)")
@@ -56,23 +56,23 @@ import TrackerService
 
     @Test
     func `a session starts, logs, ends and is sealed`() throws {
-        _ = try fixture.desk("19:00").setUp([], notifications: "skipped")
-        #expect(try fixture.desk("20:00").startSession().started)
-        #expect(try !fixture.desk("20:01").startSession().started)
-        let beer = try fixture.desk("20:10").drink(preset: "beer")
+        _ = try fixture.tracker("19:00").setUp([], notifications: "skipped")
+        #expect(try fixture.tracker("20:00").startSession().started)
+        #expect(try !fixture.tracker("20:01").startSession().started)
+        let beer = try fixture.tracker("20:10").drink(preset: "beer")
         #expect(beer.log.presetID != nil && beer.session.view.logs.count == 1)
-        let long = try fixture.desk("20:30").drink(type: .beer, sizeOz: 24, abv: 5)
+        let long = try fixture.tracker("20:30").drink(type: .beer, sizeOz: 24, abv: 5)
         #expect(long.log.standardDrinkEstimate == 2 && long.log.presetID == nil)
-        let water = try fixture.desk("20:40").water(id: "tap-1")
-        #expect(try fixture.desk("20:41").water(id: "tap-1").log == water.log, "a tap that comes twice is one")
-        guard case .session(let edited) = try fixture.desk("20:45").edit("w1", EntryChange(estimate: 1.5)) else {
+        let water = try fixture.tracker("20:40").water(id: "tap-1")
+        #expect(try fixture.tracker("20:41").water(id: "tap-1").log == water.log, "a tap that comes twice is one")
+        guard case .session(let edited) = try fixture.tracker("20:45").edit("w1", EntryChange(estimate: 1.5)) else {
             throw Unexpected()
         }
         #expect(edited.view.logs.first?.standardDrinkEstimate == 1.5)
-        let ended = try fixture.desk("23:00").endSession()
+        let ended = try fixture.tracker("23:00").endSession()
         #expect(!ended.view.session.isActive && ended.view.session.computedSummary?.drinks == 2)
-        #expect(try fixture.desk("23:01").sealLastSession().view.session.sealed)
-        #expect(try fixture.desk("23:02").sessions().sessions.count == 1)
+        #expect(try fixture.tracker("23:01").sealLastSession().view.session.sealed)
+        #expect(try fixture.tracker("23:02").sessions().sessions.count == 1)
         #expect(
             try keys(ended) == [
                 "carryMl", "endTime", "id", "isActive", "isWarning", "logs", "sealed", "sinceWater", "startTime",
@@ -82,33 +82,34 @@ import TrackerService
 
     @Test
     func `settings are changed all or none`() throws {
-        let desk = try fixture.desk()
-        let setUp = try desk.setUp([("hydration.goalMl", "2000")], notifications: "skipped")
+        let tracker = try fixture.tracker()
+        let setUp = try tracker.setUp([("hydration.goalMl", "2000")], notifications: "skipped")
         #expect(setUp.isFirst && setUp.presets?.count == 5)
-        let set = try desk.set([("hydration.glassMl", "250"), ("waterline.defaultPreset", "shot")])
+        let set = try tracker.set([("hydration.glassMl", "250"), ("waterline.defaultPreset", "shot")])
         #expect(set.lines.map(\.name) == ["hydration.glassMl", "waterline.defaultPreset"])
         #expect(set.lines[1].value.text == setUp.presets?.first { $0.preset.name == "Shot" }?.preset.id)
         #expect(throws: SettingRefusal.self) {
-            try desk.set([("hydration.glassMl", "300"), ("hydration.goalMl", "9000")])
+            try tracker.set([("hydration.glassMl", "300"), ("hydration.goalMl", "9000")])
         }
-        #expect(try TrackerDesk.json(desk.setting("hydration.glassMl")) == #"{"hydration.glassMl":250}"#, "all or none")
-        #expect(try desk.settings().lines.count == Settings.catalogue.count)
+        #expect(
+            try TrackerAPI.json(tracker.setting("hydration.glassMl")) == #"{"hydration.glassMl":250}"#, "all or none")
+        #expect(try tracker.settings().lines.count == Settings.catalogue.count)
     }
 
     @Test
     func `history has days, weeks, months and the streak`() throws {
-        _ = try fixture.desk("2026-06-14T12:00").logDrink(.ml(2000))
-        _ = try fixture.desk("2026-06-14T13:00").logDrink(.ml(600))
-        let desk = try fixture.desk()
-        let yesterday = try desk.day(DayText.day("yesterday", today: desk.today()))
+        _ = try fixture.tracker("2026-06-14T12:00").logDrink(.ml(2000))
+        _ = try fixture.tracker("2026-06-14T13:00").logDrink(.ml(600))
+        let tracker = try fixture.tracker()
+        let yesterday = try tracker.day(DayText.day("yesterday", today: tracker.today()))
         #expect(yesterday.drinks.count == 2 && yesterday.day.record?.isMet == true)
-        let week = try desk.week(of: DayText.dayOfWeek("1", today: desk.today()))
+        let week = try tracker.week(of: DayText.dayOfWeek("1", today: tracker.today()))
         #expect(week.days.first?.day == LocalDay("2026-06-08") && week.totalMl == 2600 && week.streak == 1)
-        let month = try desk.month(of: DayText.month("2026-06"))
+        let month = try tracker.month(of: DayText.month("2026-06"))
         #expect(month.month == "2026-06" && month.days.count == 30 && month.metDays == 1)
         #expect(
-            try TrackerDesk.json(month.days[29]) == #"{"class":null,"day":"2026-06-30","goalMl":null,"totalMl":null}"#)
-        #expect(try TrackerDesk.json(desk.streak()) == #"{"streak":1,"today":"2026-06-15","todayClass":"none"}"#)
+            try TrackerAPI.json(month.days[29]) == #"{"class":null,"day":"2026-06-30","goalMl":null,"totalMl":null}"#)
+        #expect(try TrackerAPI.json(tracker.streak()) == #"{"streak":1,"today":"2026-06-15","todayClass":"none"}"#)
     }
 
     /// D3: a week with a change of clocks has seven days, and each drink is on its own day. So has a month.
@@ -122,13 +123,13 @@ import TrackerService
     func `a week with a clock change has seven days`(zone: String, monday: String, drink: String) throws {
         let store = try TrackerStore(inMemory: zone)
         let zone = try Zone(zone)
-        func desk(_ wall: String) throws -> TrackerDesk {
-            try TrackerDesk(
+        func tracker(_ wall: String) throws -> TrackerAPI {
+            try TrackerAPI(
                 store, now: Moment.parse(wall, now: nil, zone: zone), zone: ZoneChoice(named: zone.id, machine: .utc),
                 source: "cli")
         }
-        _ = try desk(drink).logDrink(.ml(300))
-        let (first, later) = (try #require(LocalDay(monday)), try desk("2026-12-01T12:00"))
+        _ = try tracker(drink).logDrink(.ml(300))
+        let (first, later) = (try #require(LocalDay(monday)), try tracker("2026-12-01T12:00"))
         let week = try later.week(of: first.adding(days: 3))
         #expect(week.days.map(\.day) == (0..<7).map { first.adding(days: $0) } && week.totalMl == 300)
         // A day starts at 04:00.
@@ -142,20 +143,20 @@ import TrackerService
     /// US-021: the summary is stored, also without an entry, and no notification of the session follows.
     @Test(arguments: [0, 3])
     func `an ended session sends no notification`(drinks: Int) async throws {
-        _ = try fixture.desk("20:00").startSession()
-        for number in 0..<drinks { _ = try fixture.desk("20:0\(number + 1)").drink() }
+        _ = try fixture.tracker("20:00").startSession()
+        for number in 0..<drinks { _ = try fixture.tracker("20:0\(number + 1)").drink() }
         let sink = MemorySink()
-        try await fixture.desk("20:10").tell([sink])
+        try await fixture.tracker("20:10").deliver([sink])
         #expect(sink.shown["waterline-live"] != nil)
         #expect(sink.shown.keys.contains { ["waterline-per-drink", "waterline-warning"].contains($0) } == (drinks > 0))
-        let summary = try fixture.desk("20:15").endSession().view.session.computedSummary
+        let summary = try fixture.tracker("20:15").endSession().view.session.computedSummary
         #expect(summary?.drinks == drinks && summary?.durationSeconds == 900)
         let before = sink.delivered.count
         for minute in stride(from: 15, to: 14 * 60, by: 45) {
             let (hour, rest) = (20 + minute / 60, minute % 60)
             let wall =
                 "2026-06-\(hour < 24 ? 15 : 16)T\(hour % 24 < 10 ? "0" : "")\(hour % 24):\(rest < 10 ? "0" : "")\(rest)"
-            try await fixture.desk(wall).tell([sink])
+            try await fixture.tracker(wall).deliver([sink])
             #expect(!sink.shown.keys.contains { $0.hasPrefix("waterline") }, "\(wall)")
         }
         #expect(!sink.delivered.dropFirst(before).contains { $0.kind.id.hasPrefix("waterline") })
@@ -163,64 +164,65 @@ import TrackerService
 
     @Test
     func `presets follow size and strength, tokens are stored as digests`() throws {
-        let desk = try fixture.desk()
-        let added = try desk.addPreset("Stout", PresetValues(type: .beer, sizeOz: 12, abv: 5))
+        let tracker = try fixture.tracker()
+        let added = try tracker.addPreset("Stout", PresetValues(type: .beer, sizeOz: 12, abv: 5))
         #expect(added.preset.standardDrinkEstimate == 1)
-        #expect(try desk.editPreset("stout", PresetValues(sizeOz: 24)).preset.standardDrinkEstimate == 2)
-        #expect(try desk.editPreset("stout", PresetValues(name: "Porter")).preset.standardDrinkEstimate == 2)
-        #expect(try desk.deletePreset("PORTER").preset.name == "Porter" && desk.presets().presets.isEmpty)
-        let token = try desk.makeToken(label: "phone", scope: .log)
+        #expect(try tracker.editPreset("stout", PresetValues(sizeOz: 24)).preset.standardDrinkEstimate == 2)
+        #expect(try tracker.editPreset("stout", PresetValues(name: "Porter")).preset.standardDrinkEstimate == 2)
+        #expect(try tracker.deletePreset("PORTER").preset.name == "Porter" && tracker.presets().presets.isEmpty)
+        let token = try tracker.makeToken(label: "phone", scope: .log)
         #expect(
-            try desk.use(token: token.token)?.scope == "log" && !TrackerDesk.json(desk.tokens()).contains(token.token))
-        #expect(try TrackerDesk.json(desk.tokens()).contains(#""scope":"log""#))
-        #expect(try desk.revokeTokens(String(token.id.prefix(4))).revoked == 1)
-        #expect(try desk.use(token: token.token) == nil)
+            try tracker.use(token: token.token)?.scope == "log"
+                && !TrackerAPI.json(tracker.tokens()).contains(token.token))
+        #expect(try TrackerAPI.json(tracker.tokens()).contains(#""scope":"log""#))
+        #expect(try tracker.revokeTokens(String(token.id.prefix(4))).revoked == 1)
+        #expect(try tracker.use(token: token.token) == nil)
     }
 
     @Test
     func `exported drinks are known when imported`() throws {
-        _ = try fixture.desk("10:00").logDrink(.ml(250))
+        _ = try fixture.tracker("10:00").logDrink(.ml(250))
         var file: [UInt8] = []
-        #expect(try fixture.desk().exportDrinks(.json) { file += $0 }.drinks == 1)
+        #expect(try fixture.tracker().exportDrinks(.json) { file += $0 }.drinks == 1)
         let other = try DeskFixture()
-        let first = try other.desk().importDrinks { feed in try file.withUnsafeBytes(feed) }
+        let first = try other.tracker().importDrinks { feed in try file.withUnsafeBytes(feed) }
         #expect(first.added == 1 && first.state.pace.dailyTotalMl == 250)
-        #expect(try other.desk().importDrinks { feed in try file.withUnsafeBytes(feed) }.known == 1)
+        #expect(try other.tracker().importDrinks { feed in try file.withUnsafeBytes(feed) }.known == 1)
         #expect(throws: HealthFileError.self) {
-            try other.desk().importDrinks { feed in try Array("nonsense".utf8).withUnsafeBytes(feed) }
+            try other.tracker().importDrinks { feed in try Array("nonsense".utf8).withUnsafeBytes(feed) }
         }
     }
 
     @Test
     func `a purge deletes everything`() async throws {
-        _ = try fixture.desk("10:00").logDrink(.ml(250))
-        #expect(try await fixture.desk().purge().purged)
-        #expect(try fixture.desk().contents().drinks == 0 && fixture.desk().isFirstVisit())
+        _ = try fixture.tracker("10:00").logDrink(.ml(250))
+        #expect(try await fixture.tracker().purge().purged)
+        #expect(try fixture.tracker().contents().drinks == 0 && fixture.tracker().isFirstVisit())
     }
 
     /// B8: whichever interface makes the change.
     @Test
     func `every change runs its follow-up`() throws {
-        _ = try fixture.desk("07:00").set([("reminders.backOnTrack", "true")])
+        _ = try fixture.tracker("07:00").set([("reminders.backOnTrack", "true")])
         func told(_ wall: String) throws -> [NotificationKind] {
             let sink = MemorySink()
-            _ = try fixture.store.evaluate(fixture.desk(wall).context, sinks: [sink])
+            _ = try fixture.store.evaluate(fixture.tracker(wall).context, sinks: [sink])
             return sink.delivered.map(\.kind)
         }
         #expect(try told("07:18") == [.pace])
-        _ = try fixture.desk("08:00", source: "http").logDrink(.ml(167))
+        _ = try fixture.tracker("08:00", source: "http").logDrink(.ml(167))
         #expect(try told("08:00") == [.recovery], "the drink re-armed at its commit")
     }
 
     @Test
     func `two services on one store see each other's changes`() throws {
-        let (terminal, page) = (try fixture.desk("10:00"), try fixture.desk("10:01", source: "web"))
+        let (terminal, page) = (try fixture.tracker("10:00"), try fixture.tracker("10:01", source: "web"))
         _ = try terminal.logDrink(.ml(200))
         #expect(try page.state().pace.dailyTotalMl == 200)
         let second = try page.logDrink(.ml(100))
         #expect(second.stored.source.rawValue == "web" && second.state.drinkCount == 2)
-        #expect(try fixture.desk("10:02").undo().undone == "log 100 ml")
-        #expect(try fixture.desk("10:03").state().pace.dailyTotalMl == 200)
+        #expect(try fixture.tracker("10:02").undo().undone == "log 100 ml")
+        #expect(try fixture.tracker("10:03").state().pace.dailyTotalMl == 200)
     }
 }
 

@@ -63,19 +63,19 @@ struct FollowingTests {
     func `changes of other programs are seen at once`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("s.sqlite")
-        let noon = try DeskFixture().desk().context
-        @Sendable func desk(_ store: TrackerStore) -> TrackerDesk {
-            TrackerDesk(
+        let noon = try DeskFixture().tracker().context
+        @Sendable func tracker(_ store: TrackerStore) -> TrackerAPI {
+            TrackerAPI(
                 store, WriteContext(now: noon.now, zone: noon.zone, source: "cli", makeID: { UUID().uuidString }))
         }
         let (store, other, third) = (
             try TrackerStore(path: path), try TrackerStore(path: path), try TrackerStore(path: path)
         )
-        _ = try desk(store).set([("reminders.enabled", "false")])
+        _ = try tracker(store).set([("reminders.enabled", "false")])
         let sink = Sink()
         let looks = Mutex(0)
         let loop = ReminderLoop(
-            sinks: [sink], desk: { desk(store) }, trouble: { _ in },
+            sinks: [sink], tracker: { tracker(store) }, trouble: { _ in },
             sleep: { _ in
                 looks.withLock { $0 += 1 }
                 // A service retries within a minute: a claim that the other one held delays it that long.
@@ -83,7 +83,7 @@ struct FollowingTests {
             })
         // A loop without a working sink, on the same store.
         let deaf = ReminderLoop(
-            sinks: [Deaf()], desk: { desk(third) }, trouble: { _ in },
+            sinks: [Deaf()], tracker: { tracker(third) }, trouble: { _ in },
             sleep: { _ in try? await Task.sleep(for: .seconds(3600)) })
         let watches = (try #require(StoreWatch(path)), try #require(StoreWatch(path)))
         let work = [
@@ -91,8 +91,8 @@ struct FollowingTests {
             Task { await deaf.follow(watches.1.writes) },
         ]
         #expect(await event(within: 60) { looks.withLock { $0 } > 0 ? true : nil } == true)
-        _ = try desk(other).startSession()
-        _ = try desk(other).drink()
+        _ = try tracker(other).startSession()
+        _ = try tracker(other).drink()
         #expect(
             await event(within: 60) { Set(sink.given.kinds) == [.waterlineLive, .waterlinePerDrink] ? true : nil }
                 == true, "\(sink.given.kinds)")

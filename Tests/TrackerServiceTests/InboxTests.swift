@@ -11,13 +11,13 @@ import TrackerService
 
     init() throws {
         (fixture, folder) = (try DeskFixture(), try TemporaryFolder())
-        _ = try fixture.desk().set([("health.inbox", folder.path)])
+        _ = try fixture.tracker().set([("health.inbox", folder.path)])
     }
 
     private func put(_ name: String, _ lines: [String]) throws {
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: folder.url(name))
     }
-    private func take() throws -> [String] { try fixture.desk().takeInbox().map(\.words) }
+    private func take() throws -> [String] { try fixture.tracker().takeInbox().map(\.words) }
 
     @Test func `each inbox file is imported once and again after a change`() throws {
         #expect(try take() == [])
@@ -26,11 +26,11 @@ import TrackerService
         try put(".hidden.csv", ["startDate,value_ml", "2026-06-15T09:30:00+02:00,999"])
         #expect(try take() == ["a.csv: 2 drinks added, 0 known already.", "b.csv: 1 drink added, 0 known already."])
         #expect(try take() == [])
-        #expect(try fixture.desk().state().pace.dailyTotalMl == 350)
+        #expect(try fixture.tracker().state().pace.dailyTotalMl == 350)
         // The phone replaces the file with one more entry.
         try put("b.csv", ["startDate,value_ml", "2026-06-15T08:00:00+02:00,250", "2026-06-15T10:00:00+02:00,30"])
         #expect(try take() == ["b.csv: 1 drink added, 1 known already."])
-        #expect(try fixture.desk().state().pace.dailyTotalMl == 380)
+        #expect(try fixture.tracker().state().pace.dailyTotalMl == 380)
     }
 
     /// A truncated file is reported once, blocks no other, and is imported when it is complete. A directory or pipe is
@@ -76,14 +76,14 @@ import TrackerService
         #expect(told == [200, 200, 50])
         try put("drinks-2000.csv", ["startDate,value_ml", "2026-06-15T08:00:00+02:00,250"])
         #expect(try take() == ["drinks-2000.csv: 1 drink added, 0 known already."])
-        #expect(try fixture.desk().state().pace.dailyTotalMl == 250)
+        #expect(try fixture.tracker().state().pace.dailyTotalMl == 250)
     }
 
     @Test func `a missing inbox folder is reported`() throws {
-        _ = try fixture.desk().set([("health.inbox", "/nowhere/phone")])
+        _ = try fixture.tracker().set([("health.inbox", "/nowhere/phone")])
         let told = try take()
         #expect(told.count == 1 && told[0].contains("/nowhere/phone") && told[0].contains("No such file"), "\(told)")
-        _ = try fixture.desk().set([("health.inbox", "")])
+        _ = try fixture.tracker().set([("health.inbox", "")])
         #expect(try take() == [])
     }
 }

@@ -57,9 +57,9 @@ import TrackerService
     private func look(_ wall: String) async throws {
         now.withLock { $0 = wall }
         let sink = BufferedSink(
-            desktop, desk: { [self] in try fixture.desk(now.withLock { $0 }) },
+            desktop, tracker: { [self] in try fixture.tracker(now.withLock { $0 }) },
             wasShown: { [self] one in remembered.withLock { $0.contains(one.notificationId) } })
-        try await fixture.desk(wall).tell([sink, phone])
+        try await fixture.tracker(wall).deliver([sink, phone])
     }
 
     private func missed() throws -> [String: String] {
@@ -87,10 +87,10 @@ import TrackerService
         #expect(desktop.shown == [phone.shown[1]] && phone.kinds == [.pace, .pace], "red, and not amber before it")
         #expect(try missed() == [phone.shown[0].notificationId: "replaced"])
         desktop.isThere = false
-        _ = try fixture.desk("11:30").logDrink(.ml(300))
+        _ = try fixture.tracker("11:30").logDrink(.ml(300))
         try await look("13:30")
         #expect(phone.shown.count == 3)
-        _ = try fixture.desk("13:40").logDrink(.ml(300))
+        _ = try fixture.tracker("13:40").logDrink(.ml(300))
         desktop.isThere = true
         try await look("13:41")
         #expect(desktop.shown.count == 1)
@@ -100,7 +100,7 @@ import TrackerService
     @Test func `a notification shown by a program that was killed was not missed`() async throws {
         desktop.isThere = false
         try await look("08:00")
-        _ = try fixture.desk("08:10").logDrink(.ml(300))
+        _ = try fixture.tracker("08:10").logDrink(.ml(300))
         remembered.withLock { $0 = Set(phone.shown.map(\.notificationId)) }
         desktop.isThere = true
         try await look("08:11")
@@ -115,8 +115,8 @@ import TrackerService
         try await look("22:30")
         #expect(try missed() == ["hydration-reminder/2026-06-15/1": "quietHours"])
         desktop.isThere = false
-        _ = try fixture.desk("23:00").logDrink(.ml(2000))
-        _ = try fixture.desk("23:00").logDrink(.ml(600))
+        _ = try fixture.tracker("23:00").logDrink(.ml(2000))
+        _ = try fixture.tracker("23:00").logDrink(.ml(600))
         try await look("23:01")
         desktop.isThere = true
         try await look("2026-06-16T07:00")
@@ -125,29 +125,29 @@ import TrackerService
     }
 
     @Test func `reminders of a session are shown while it runs without water`() async throws {
-        _ = try fixture.desk("06:30").set([
+        _ = try fixture.tracker("06:30").set([
             ("waterline.discreet", "false"), ("reminders.enabled", "false"), ("waterline.warningThreshold", "2"),
         ])
         desktop.isThere = false
-        _ = try fixture.desk("20:00").startSession()
-        _ = try fixture.desk("20:05").drink()
-        _ = try fixture.desk("20:06").drink()
+        _ = try fixture.tracker("20:00").startSession()
+        _ = try fixture.tracker("20:05").drink()
+        _ = try fixture.tracker("20:06").drink()
         try await look("20:07")
         #expect(phone.kinds == [.waterlinePerDrink, .waterlineWarning, .waterlineLive])
         desktop.isThere = true
         try await look("20:08")
         #expect(try desktop.kinds == phone.kinds && missed().isEmpty)
         desktop.isThere = false
-        _ = try fixture.desk("20:10").drink()
+        _ = try fixture.tracker("20:10").drink()
         try await look("20:11")
-        for minute in ["20:12", "20:13", "20:14"] { _ = try fixture.desk(minute).water() }
+        for minute in ["20:12", "20:13", "20:14"] { _ = try fixture.tracker(minute).water() }
         desktop.isThere = true
         try await look("20:15")
         #expect(try missed().contains { $0.key.hasPrefix("waterline-per-drink") && $0.value == "answered" })
         desktop.isThere = false
-        _ = try fixture.desk("20:20").drink()
+        _ = try fixture.tracker("20:20").drink()
         try await look("20:21")
-        _ = try fixture.desk("20:22").endSession()
+        _ = try fixture.tracker("20:22").endSession()
         let before = desktop.shown.count
         desktop.isThere = true
         try await look("20:23")
@@ -163,9 +163,9 @@ import TrackerService
         try await look("08:10")
         #expect(desktop.shown == phone.shown)
         // Back on track is delayed; then the red deficit ends.
-        _ = try fixture.desk("08:11").set([("reminders.backOnTrack", "true")])
+        _ = try fixture.tracker("08:11").set([("reminders.backOnTrack", "true")])
         desktop.accepts = false
-        _ = try fixture.desk("08:15").logDrink(.ml(250))
+        _ = try fixture.tracker("08:15").logDrink(.ml(250))
         try await look("08:16")
         #expect(phone.kinds == [.pace, .recovery] && desktop.shown.count == 1)
         try await look("12:00")
@@ -176,18 +176,18 @@ import TrackerService
     @Test func `a new channel begins with the next notification`() async throws {
         let other = try DeskFixture()
         let (late, first) = (Place("desktop", isThere: false), Place("phone"))
-        try await other.desk("08:00").tell([BufferedSink(late, desk: { try other.desk("08:00") }), first])
+        try await other.tracker("08:00").deliver([BufferedSink(late, tracker: { try other.tracker("08:00") }), first])
         late.isThere = true
-        try await other.desk("08:01").tell([BufferedSink(late, desk: { try other.desk("08:01") }), first])
+        try await other.tracker("08:01").deliver([BufferedSink(late, tracker: { try other.tracker("08:01") }), first])
         #expect(first.shown.count == 1 && late.shown.isEmpty)
     }
 
     @Test func `many missed notifications end with one of each kind`() async throws {
         desktop.isThere = false
-        _ = try fixture.desk("06:30").set([("reminders.dailyLimit", "false")])
+        _ = try fixture.tracker("06:30").set([("reminders.dailyLimit", "false")])
         for hour in 8...20 {
             try await look("\(hour < 10 ? "0" : "")\(hour):00")
-            _ = try fixture.desk("\(hour < 10 ? "0" : "")\(hour):30").logDrink(.ml(60))
+            _ = try fixture.tracker("\(hour < 10 ? "0" : "")\(hour):30").logDrink(.ml(60))
         }
         let count = phone.shown.count
         desktop.isThere = true

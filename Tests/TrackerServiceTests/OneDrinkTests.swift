@@ -31,7 +31,7 @@ import TrackerService
 
     @discardableResult
     private func take(_ text: String, _ fixture: DeskFixture? = nil, at time: String = "23:00") throws -> ImportReport {
-        try (fixture ?? self.fixture).desk(time).importDrinks { feed in
+        try (fixture ?? self.fixture).tracker(time).importDrinks { feed in
             try Array(text.utf8).withUnsafeBytes { try feed($0) }
         }
     }
@@ -109,10 +109,10 @@ import TrackerService
 
     @Test func `a newer export keeps local corrections and deletions`() throws {
         try take(health([(Self.morning, "250"), (Self.noon, "300")]))
-        let desk = try fixture.desk("22:30")
+        let tracker = try fixture.tracker("22:30")
         let drinks = try fixture.store.drinks(on: try #require(LocalDay("2026-06-14")))
-        _ = try desk.edit("d\(drinks[0].number)", EntryChange(ml: 260))
-        _ = try desk.delete("d\(drinks[1].number)")
+        _ = try tracker.edit("d\(drinks[0].number)", EntryChange(ml: 260))
+        _ = try tracker.delete("d\(drinks[1].number)")
         for later in [
             health([(Self.morning, "250"), (Self.noon, "300")]), health([(Self.morning, "240"), (Self.noon, "350")]),
             health([(Self.noon, "300")]), health([("2026-06-14 07:00:00 +0200", "1")]),
@@ -125,11 +125,11 @@ import TrackerService
     @Test func `an excluded source is left out and its earlier drinks go`() throws {
         let file = health([(Self.morning, "250")]) + ""
         try take(file)
-        _ = try fixture.desk().set([("health.excludedSources", "Other, some app")])
+        _ = try fixture.tracker().set([("health.excludedSources", "Other, some app")])
         let report = try take(file)
         #expect(try total() == 0)
         #expect(report.remarks?.last == "1 drink was left out: health.excludedSources names the source.")
-        _ = try fixture.desk().set([("health.excludedSources", "")])
+        _ = try fixture.tracker().set([("health.excludedSources", "")])
         try take(file)
         #expect(try total() == 250)
     }
@@ -137,72 +137,72 @@ import TrackerService
     // MARK: - Undo
 
     @Test func `undo refuses a change whose rows were changed later`() throws {
-        let desk = try fixture.desk()
-        let first = try desk.logDrink(.ml(250)).stored
-        guard case .drink(let second) = try desk.edit("d\(first.number)", EntryChange(ml: 300)),
-            case .drink(let third) = try desk.edit("d\(second.stored.number)", EntryChange(ml: 350))
+        let tracker = try fixture.tracker()
+        let first = try tracker.logDrink(.ml(250)).stored
+        guard case .drink(let second) = try tracker.edit("d\(first.number)", EntryChange(ml: 300)),
+            case .drink(let third) = try tracker.edit("d\(second.stored.number)", EntryChange(ml: 350))
         else {
             Issue.record("no drinks")
             return
         }
-        let refusal = #expect(throws: Refusal.self) { try desk.undo(ofDrink: "d\(first.number)") }
+        let refusal = #expect(throws: Refusal.self) { try tracker.undo(ofDrink: "d\(first.number)") }
         #expect(refusal?.code == "changedLater")
         #expect(try total() == 350)
-        _ = try desk.undo(ofDrink: "d\(third.stored.number)")
+        _ = try tracker.undo(ofDrink: "d\(third.stored.number)")
         #expect(try total() == 300)
-        _ = try desk.undo(ofDrink: "d\(first.number)")
+        _ = try tracker.undo(ofDrink: "d\(first.number)")
         #expect(try total() == 250, "the later change was undone")
-        _ = try desk.undo()
+        _ = try tracker.undo()
         #expect(try total() == 0)
     }
 
     @Test func `undo of today does not pass over a later change of another day`() throws {
-        let desk = try fixture.desk()
-        let first = try desk.logDrink(.ml(250)).stored
-        let yesterday = try desk.moment("2026-06-14T12:00")
-        guard case .drink(let moved) = try desk.edit("d\(first.number)", EntryChange(at: yesterday)) else { return }
-        _ = try desk.edit("d\(moved.stored.number)", EntryChange(ml: 400))
-        #expect(throws: Refusal.self) { try desk.undo(.today) }
+        let tracker = try fixture.tracker()
+        let first = try tracker.logDrink(.ml(250)).stored
+        let yesterday = try tracker.moment("2026-06-14T12:00")
+        guard case .drink(let moved) = try tracker.edit("d\(first.number)", EntryChange(at: yesterday)) else { return }
+        _ = try tracker.edit("d\(moved.stored.number)", EntryChange(ml: 400))
+        #expect(throws: Refusal.self) { try tracker.undo(.today) }
         #expect(try total() == 400)
     }
 
     // MARK: - Session water
 
     /// The water of a session, 8 oz, counted as a drink of the day.
-    private func sessionWater() throws -> (desk: TrackerDesk, entry: LogEntry, drink: StoredDrink) {
-        let desk = try fixture.desk()
-        _ = try desk.set([("hydration.countSessionWater", "true")])
-        _ = try desk.startSession()
-        let entry = try desk.water(oz: 8).log
-        return (desk, entry, try #require(try desk.drinksToday().first))
+    private func sessionWater() throws -> (tracker: TrackerAPI, entry: LogEntry, drink: StoredDrink) {
+        let tracker = try fixture.tracker()
+        _ = try tracker.set([("hydration.countSessionWater", "true")])
+        _ = try tracker.startSession()
+        let entry = try tracker.water(oz: 8).log
+        return (tracker, entry, try #require(try tracker.drinksToday().first))
     }
 
     @Test func `session water that a person corrected or deleted does not follow its entry`() throws {
-        let (desk, entry, drink) = try sessionWater()
-        _ = try desk.edit("d\(drink.number)", EntryChange(ml: 100))
-        _ = try desk.edit(entry.shortName, EntryChange(oz: 10))
+        let (tracker, entry, drink) = try sessionWater()
+        _ = try tracker.edit("d\(drink.number)", EntryChange(ml: 100))
+        _ = try tracker.edit(entry.shortName, EntryChange(oz: 10))
         #expect(try total() == 100)
-        let corrected = try #require(try desk.drinksToday().first)
-        _ = try desk.edit("d\(corrected.number)", EntryChange(ml: 120))
-        _ = try desk.edit(entry.shortName, EntryChange(oz: 12))
+        let corrected = try #require(try tracker.drinksToday().first)
+        _ = try tracker.edit("d\(corrected.number)", EntryChange(ml: 120))
+        _ = try tracker.edit(entry.shortName, EntryChange(oz: 12))
         #expect(try total() == 120)
-        _ = try desk.delete("d\(try #require(try desk.drinksToday().first).number)")
-        _ = try desk.edit(entry.shortName, EntryChange(oz: 9))
+        _ = try tracker.delete("d\(try #require(try tracker.drinksToday().first).number)")
+        _ = try tracker.edit(entry.shortName, EntryChange(oz: 9))
         #expect(try total() == 0)
-        _ = try desk.undo(.session)
+        _ = try tracker.undo(.session)
         #expect(try total() == 0)
     }
 
     @Test func `the deletion of an entry takes its corrections away and undo brings them back`() throws {
-        let (desk, entry, drink) = try sessionWater()
-        _ = try desk.edit("d\(drink.number)", EntryChange(ml: 100))
-        _ = try desk.delete(entry.shortName)
+        let (tracker, entry, drink) = try sessionWater()
+        _ = try tracker.edit("d\(drink.number)", EntryChange(ml: 100))
+        _ = try tracker.delete(entry.shortName)
         #expect(try total() == 0)
-        #expect(throws: Refusal.self) { try desk.undo(.drinks) }
+        #expect(throws: Refusal.self) { try tracker.undo(.drinks) }
         #expect(try total() == 0)
-        _ = try desk.undo(.session)
+        _ = try tracker.undo(.session)
         #expect(try total() == 100)
-        _ = try desk.undo(.drinks)
+        _ = try tracker.undo(.drinks)
         #expect(try total() == drink.ml)
     }
 
@@ -214,13 +214,13 @@ import TrackerService
     func `an export and the bottle's own records count once`(kind: Case, format: HealthFiles.Format) throws {
         let isDated = kind != .datedByHand
         _ = try fixture.store.append([try record("08:10:42", 300, isDated: isDated)])
-        let desk = try fixture.desk()
-        if kind == .otherAddress { _ = try desk.adoptBottle("A4:C1:38:00:00:02", as: "A4:C1:38:00:00:01") }
-        if !isDated { _ = try desk.dateRecord("r1", at: desk.moment("08:10")) }
-        if kind == .corrected { _ = try desk.edit("d1", EntryChange(ml: 280)) }
+        let tracker = try fixture.tracker()
+        if kind == .otherAddress { _ = try tracker.adoptBottle("A4:C1:38:00:00:02", as: "A4:C1:38:00:00:01") }
+        if !isDated { _ = try tracker.dateRecord("r1", at: tracker.moment("08:10")) }
+        if kind == .corrected { _ = try tracker.edit("d1", EntryChange(ml: 280)) }
         let counted = try total()
         var bytes: [UInt8] = []
-        _ = try desk.exportDrinks(format) { bytes += $0 }
+        _ = try tracker.exportDrinks(format) { bytes += $0 }
         let text = String(decoding: bytes, as: UTF8.self)
         let delivered = try record(
             "08:10:42", 300, bottle: kind == .otherAddress ? "A4:C1:38:00:00:02" : "A4:C1:38:00:00:01",
@@ -239,7 +239,7 @@ import TrackerService
     @Test func `an export whose record says something else than its drink is refused`() throws {
         _ = try fixture.store.append([try record("08:10:42", 300)])
         var bytes: [UInt8] = []
-        _ = try fixture.desk().exportDrinks(.json) { bytes += $0 }
+        _ = try fixture.tracker().exportDrinks(.json) { bytes += $0 }
         let text = String(decoding: bytes, as: UTF8.self)
         for (part, other) in [("1A060F080A2A012C", "1A060F080A2A012D"), ("1A060F08", "XX060F08")] {
             try #require(text.contains(part))
@@ -252,12 +252,12 @@ import TrackerService
     /// An export of version 0.9 has no record bytes: the drink keeps its key.
     @Test func `a record that an older export brought is dated without a conflict`() throws {
         _ = try fixture.store.append([try record("08:10:42", 300, isDated: false)])
-        _ = try fixture.desk().dateRecord("r1", at: fixture.desk().moment("08:10"))
+        _ = try fixture.tracker().dateRecord("r1", at: fixture.tracker().moment("08:10"))
         let key = try #require(try fixture.store.allDrinks().first?.key)
         let other = try DeskFixture()
         try take("[{\"startDate\": \"2026-06-15T08:10:00+02:00\", \"value_ml\": 300, \"uuid\": \"\(key)\"}]", other)
         _ = try other.store.append([try record("08:10:42", 300, isDated: false)])
-        _ = try other.desk().dateRecord("r1", at: other.desk().moment("09:00"))
+        _ = try other.tracker().dateRecord("r1", at: other.tracker().moment("09:00"))
         #expect(try total(other) == 300)
     }
 }

@@ -8,7 +8,7 @@ import TrackerService
     struct Case: Sendable, CustomTestStringConvertible {
         var code: String
         var category: ProblemCategory
-        var run: @Sendable (TrackerDesk) throws -> Void
+        var run: @Sendable (TrackerAPI) throws -> Void
 
         var testDescription: String { code }
     }
@@ -66,15 +66,15 @@ import TrackerService
         Case(code: "notARecord", category: .invalid) { _ = try $0.record("twelve") },
         Case(code: "noSuchRecord", category: .notFound) { _ = try $0.record("r12") },
         Case(code: "noSuchRecord", category: .notFound) { _ = try $0.dateRecord("r12", at: $0.now) },
-        Case(code: "badHealthFile", category: .damaged) { desk in
-            _ = try desk.importDrinks { feed in try Array("nonsense".utf8).withUnsafeBytes(feed) }
+        Case(code: "badHealthFile", category: .damaged) { tracker in
+            _ = try tracker.importDrinks { feed in try Array("nonsense".utf8).withUnsafeBytes(feed) }
         },
     ])
     func `each refusal has its code`(_ wanted: Case) throws {
         let fixture = try DeskFixture()
-        let desk = try fixture.desk()
+        let tracker = try fixture.tracker()
         do {
-            try wanted.run(desk)
+            try wanted.run(tracker)
             Issue.record("nothing was refused")
         } catch {
             let problem = try #require(error as? any Problem, "\(error)")
@@ -82,15 +82,15 @@ import TrackerService
             #expect(problem.sentence.count > 10 && "\(problem)" == problem.sentence)
             #expect(!problem.sentence.contains("--") && !problem.sentence.contains("waterh-"))
         }
-        #expect(try desk.state().drinkCount == 0 && desk.contents().sessions == 0)
+        #expect(try tracker.state().drinkCount == 0 && tracker.contents().sessions == 0)
     }
 
     @Test
     func `a session entry has no millilitres`() throws {
         let fixture = try DeskFixture()
-        _ = try fixture.desk("20:00").startSession()
-        _ = try fixture.desk("20:01").drink()
-        let problem = #expect(throws: WrongInput.self) { try fixture.desk("20:02").edit("w1", EntryChange(ml: 100)) }
+        _ = try fixture.tracker("20:00").startSession()
+        _ = try fixture.tracker("20:01").drink()
+        let problem = #expect(throws: WrongInput.self) { try fixture.tracker("20:02").edit("w1", EntryChange(ml: 100)) }
         #expect(problem?.code == "sessionEntry" && problem?.values == ["name": "w1"])
     }
 

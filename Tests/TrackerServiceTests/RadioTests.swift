@@ -53,12 +53,12 @@ import TrackerService
     @Test(arguments: rows)
     func `an error is shown until a poll succeeds`(_ row: Row) throws {
         let fixture = try DeskFixture()
-        _ = try fixture.desk("10:00").logDrink(.ml(250))
-        let desk = try fixture.desk("12:00")
+        _ = try fixture.tracker("10:00").logDrink(.ml(250))
+        let tracker = try fixture.tracker("12:00")
         func poll(_ bottle: ScriptedBottle) throws -> PollReport {
-            var rig = EngineRig(options: PollOptions(zone: .utc), peer: bottle, start: desk.now, hasRadio: true)
+            var rig = EngineRig(options: PollOptions(zone: .utc), peer: bottle, start: tracker.now, hasRadio: true)
             let report = try rig.run()
-            desk.afterPoll(report)
+            tracker.afterPoll(report)
             return report
         }
         var bottle = ScriptedBottle(records: [[0x1A, 6, 15, 9, 30, 0, 0, 0x10, 0, 0, 1, 0x61, 0]])
@@ -68,7 +68,7 @@ import TrackerService
         row.spoil(&broken)
         let report = try poll(broken)
         #expect(report.failure != nil && report.new == 0, "no drink comes of it")
-        let state = try desk.state()
+        let state = try tracker.state()
         #expect(
             state.connection.error == row.error && state.connection.name == "error",
             "\(state.connection.error ?? "none"): \(report.failure?.sentence ?? "")")
@@ -80,7 +80,7 @@ import TrackerService
         #expect(state.pace.dailyTotalMl == 250 && state.drinkCount == 1)
 
         #expect(try poll(bottle).failure == nil)
-        let after = try desk.state()
+        let after = try tracker.state()
         #expect(after.connection == ConnectionStatus() && after.pace.dailyTotalMl == 250)
     }
 }

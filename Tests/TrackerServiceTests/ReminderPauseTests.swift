@@ -29,45 +29,45 @@ import TrackerService
 
     init() throws { fixture = try DeskFixture() }
 
-    private func tell(_ wall: String, hold: ReminderHold? = nil) async throws {
-        var desk = try fixture.desk(wall)
-        desk.context.hold = hold
-        try await desk.tell([screen])
+    private func deliver(_ wall: String, hold: ReminderHold? = nil) async throws {
+        var tracker = try fixture.tracker(wall)
+        tracker.context.hold = hold
+        try await tracker.deliver([screen])
     }
 
     // MARK: - Snooze
 
     @Test func `a reminder closes when the user snoozes it, and comes again after 30 minutes`() async throws {
-        try await tell("12:00")
+        try await deliver("12:00")
         #expect(screen.shown["hydration-reminder"] != nil)
-        let report = try fixture.desk("12:05").snooze(.minutes(30))
-        let end = try fixture.desk("12:35").now
+        let report = try fixture.tracker("12:05").snooze(.minutes(30))
+        let end = try fixture.tracker("12:35").now
         #expect(report.until == end && report.state.snoozedUntil == end)
-        for wall in ["12:05", "12:20", "12:34"] { try await tell(wall) }
+        for wall in ["12:05", "12:20", "12:34"] { try await deliver(wall) }
         #expect(screen.delivered == [.pace] && screen.shown.isEmpty)
-        try await tell("12:35")
+        try await deliver("12:35")
         #expect(screen.delivered == [.pace, .pace])
-        #expect(try fixture.desk("12:36").state().snoozedUntil == nil)
+        #expect(try fixture.tracker("12:36").state().snoozedUntil == nil)
     }
 
     @Test func `no reminder comes until the next day when the user snoozes until tomorrow`() async throws {
-        #expect(try fixture.desk("12:00").press(.notToday, key: "1"))
-        for wall in ["12:01", "18:00", "21:59"] { try await tell(wall) }
+        #expect(try fixture.tracker("12:00").press(.notToday, key: "1"))
+        for wall in ["12:01", "18:00", "21:59"] { try await deliver(wall) }
         #expect(screen.delivered.isEmpty)
-        try await tell("2026-06-16T12:00")
+        try await deliver("2026-06-16T12:00")
         #expect(screen.delivered == [.pace])
     }
 
     @Test func `reminders continue at once when the user ends the pause`() async throws {
-        _ = try fixture.desk("12:00").snooze(.tomorrow)
-        #expect(try fixture.desk("12:01").snooze(.minutes(0)).until == nil)
-        try await tell("12:02")
+        _ = try fixture.tracker("12:00").snooze(.tomorrow)
+        #expect(try fixture.tracker("12:01").snooze(.minutes(0)).until == nil)
+        try await deliver("12:02")
         #expect(screen.delivered == [.pace])
     }
 
     @Test(arguments: [-1, 1441]) func `a snooze is refused when its length is out of range`(minutes: Int) throws {
-        #expect(throws: Refusal.self) { try fixture.desk().snooze(.minutes(minutes)) }
-        #expect(try fixture.desk().state().snoozedUntil == nil)
+        #expect(throws: Refusal.self) { try fixture.tracker().snooze(.minutes(minutes)) }
+        #expect(try fixture.tracker().state().snoozedUntil == nil)
     }
 
     @Test func `a snooze needs exactly one of minutes and until`() throws {
@@ -81,40 +81,40 @@ import TrackerService
     // MARK: - A service that starts
 
     @Test func `no reminder comes before the first poll of a service has ended`() async throws {
-        try await tell("12:00", hold: .firstPoll)
+        try await deliver("12:00", hold: .firstPoll)
         #expect(screen.delivered.isEmpty)
-        try await tell("12:01")
+        try await deliver("12:01")
         #expect(screen.delivered == [.pace])
     }
 
     @Test func `a drink of the first poll leaves nothing to remind of`() async throws {
-        try await tell("12:00", hold: .firstPoll)
-        _ = try fixture.desk("12:00").logDrink(.ml(1500))
-        try await tell("12:01")
+        try await deliver("12:00", hold: .firstPoll)
+        _ = try fixture.tracker("12:00").logDrink(.ml(1500))
+        try await deliver("12:01")
         #expect(!screen.delivered.contains(.pace))
     }
 
     @Test func `no hydration notification comes before setup is finished`() async throws {
-        _ = try fixture.desk("11:00").logDrink(.ml(2000))
-        _ = try fixture.desk("11:00").logDrink(.ml(1000))
-        try await tell("12:00", hold: .setup)
+        _ = try fixture.tracker("11:00").logDrink(.ml(2000))
+        _ = try fixture.tracker("11:00").logDrink(.ml(1000))
+        try await deliver("12:00", hold: .setup)
         #expect(screen.delivered.isEmpty)
-        try await tell("12:01")
+        try await deliver("12:01")
         #expect(screen.delivered == [.goal])
     }
 
     // MARK: - Desktop notifications
 
     @Test func `the desktop shows nothing while desktop notifications are off, and not afterwards`() async throws {
-        let late = { (wall: String) in BufferedSink(screen, desk: { [fixture] in try fixture.desk(wall) }) }
+        let late = { (wall: String) in BufferedSink(screen, tracker: { [fixture] in try fixture.tracker(wall) }) }
         let phone = MemoryChannel()
-        _ = try fixture.desk("11:00").set([("notify.desktop", "false")])
-        try await fixture.desk("12:00").tell([late("12:00"), phone])
+        _ = try fixture.tracker("11:00").set([("notify.desktop", "false")])
+        try await fixture.tracker("12:00").deliver([late("12:00"), phone])
         #expect(screen.delivered.isEmpty)
-        _ = try fixture.desk("12:01").set([("notify.desktop", "true")])
-        try await fixture.desk("12:02").tell([late("12:02"), phone])
+        _ = try fixture.tracker("12:01").set([("notify.desktop", "true")])
+        try await fixture.tracker("12:02").deliver([late("12:02"), phone])
         #expect(screen.delivered.isEmpty)
-        try await fixture.desk("2026-06-16T12:00").tell([late("2026-06-16T12:00"), phone])
+        try await fixture.tracker("2026-06-16T12:00").deliver([late("2026-06-16T12:00"), phone])
         #expect(screen.delivered == [.pace])
     }
 
@@ -126,33 +126,33 @@ import TrackerService
     // MARK: - Closing
 
     @Test func `a Waterline notification closes when its reason is gone`() async throws {
-        _ = try fixture.desk("20:00").set([("waterline.discreet", "false")])
-        _ = try fixture.desk("20:00").startSession()
-        for wall in ["20:01", "20:02"] { _ = try fixture.desk(wall).drink() }
-        try await tell("20:03")
+        _ = try fixture.tracker("20:00").set([("waterline.discreet", "false")])
+        _ = try fixture.tracker("20:00").startSession()
+        for wall in ["20:01", "20:02"] { _ = try fixture.tracker(wall).drink() }
+        try await deliver("20:03")
         #expect(screen.shown.keys.contains("waterline-warning") && screen.shown.keys.contains("waterline-per-drink"))
-        for wall in ["20:04", "20:05", "20:06"] { _ = try fixture.desk(wall).water() }
-        try await tell("20:07")
+        for wall in ["20:04", "20:05", "20:06"] { _ = try fixture.tracker(wall).water() }
+        try await deliver("20:07")
         #expect(screen.shown.keys.filter { $0.hasPrefix("waterline-") && $0 != "waterline-live" } == [])
     }
 
     @Test func `a reminder by time closes when water was logged`() async throws {
-        _ = try fixture.desk("20:00").startSession()
-        _ = try fixture.desk("20:01").water()
-        try await tell("20:20")
+        _ = try fixture.tracker("20:00").startSession()
+        _ = try fixture.tracker("20:01").water()
+        try await deliver("20:20")
         #expect(screen.shown.keys.contains("waterline-time"))
-        _ = try fixture.desk("20:21").water()
-        try await tell("20:22")
+        _ = try fixture.tracker("20:21").water()
+        try await deliver("20:22")
         #expect(!screen.shown.keys.contains("waterline-time"))
     }
 
     @Test func `discreet notifications with the same words are shown once`() async throws {
-        _ = try fixture.desk("20:00").startSession()
-        _ = try fixture.desk("20:01").drink()
-        try await tell("20:01")
+        _ = try fixture.tracker("20:00").startSession()
+        _ = try fixture.tracker("20:01").drink()
+        try await deliver("20:01")
         #expect(screen.shown.values.filter { $0 == "Time for a break" }.count == 1)
-        _ = try fixture.desk("20:02").drink()
-        try await tell("20:02")
+        _ = try fixture.tracker("20:02").drink()
+        try await deliver("20:02")
         #expect(screen.shown.values.filter { $0 == "Time for a break" }.count == 1)
     }
 }

@@ -7,14 +7,14 @@ import TrackerService
 @Suite struct SessionPrivacyTests {
     @Test func `a session entry is hidden`() throws {
         let fixture = try DeskFixture()
-        _ = try fixture.desk().startSession()
-        _ = try fixture.desk("12:01").drink()
-        let veiled = try fixture.desk("12:02").seeing(waterline: false)
+        _ = try fixture.tracker().startSession()
+        _ = try fixture.tracker("12:01").drink()
+        let veiled = try fixture.tracker("12:02").seeing(waterline: false)
         #expect(throws: (any Error).self) { try veiled.edit("w1", EntryChange(estimate: 9)) }
         #expect(throws: (any Error).self) { try veiled.edit("w1", EntryChange(ml: 9)) }
         #expect(throws: (any Error).self) { try veiled.delete("w1") }
         // It is unchanged for a caller with permission.
-        guard case .session(let report) = try fixture.desk("12:03").edit("w1", EntryChange(estimate: 1)) else {
+        guard case .session(let report) = try fixture.tracker("12:03").edit("w1", EntryChange(estimate: 1)) else {
             return #expect(Bool(false), "w1 is an entry")
         }
         #expect(report.view.logs.count == 1)
@@ -22,40 +22,40 @@ import TrackerService
 
     @Test func `undo skips changes of a hidden session`() throws {
         let fixture = try DeskFixture()
-        _ = try fixture.desk().logDrink(.ml(250))
-        _ = try fixture.desk("12:01").startSession()
-        _ = try fixture.desk("12:02").drink()
-        let veiled = try fixture.desk("12:03").seeing(waterline: false)
+        _ = try fixture.tracker().logDrink(.ml(250))
+        _ = try fixture.tracker("12:01").startSession()
+        _ = try fixture.tracker("12:02").drink()
+        let veiled = try fixture.tracker("12:03").seeing(waterline: false)
         #expect(try veiled.undo().state.pace.dailyTotalMl == 0)
         #expect(throws: Refusal.self) { try veiled.undo() }
         // It still exists for a caller with permission.
-        #expect(try fixture.desk("12:04").undo().undone.contains("drink"))
+        #expect(try fixture.tracker("12:04").undo().undone.contains("drink"))
     }
 
     @Test func `changes of a hidden session cannot be undone by name`() throws {
         let fixture = try DeskFixture()
-        _ = try fixture.desk().startSession()
-        _ = try fixture.desk("12:01").drink()
-        let veiled = try fixture.desk("12:02").seeing(waterline: false)
+        _ = try fixture.tracker().startSession()
+        _ = try fixture.tracker("12:01").drink()
+        let veiled = try fixture.tracker("12:02").seeing(waterline: false)
         for reach in [UndoReach.everything, .drinks, .today, .session, .drink(1)] {
             #expect(throws: Refusal.self, "\(reach)") { try veiled.undo(reach) }
         }
-        #expect(try fixture.desk("12:03").undo(.session).undone == "drink")
+        #expect(try fixture.tracker("12:03").undo(.session).undone == "drink")
     }
 
     @Test(arguments: [NotificationAction.logWater, .logDrink, .endSession, .keepGoing])
     func `a session button does nothing while sessions are hidden`(_ action: NotificationAction) throws {
         let fixture = try DeskFixture()
-        _ = try fixture.desk().startSession()
-        let veiled = try fixture.desk("12:01").seeing(waterline: false)
+        _ = try fixture.tracker().startSession()
+        let veiled = try fixture.tracker("12:01").seeing(waterline: false)
         #expect(throws: Refusal.self) { try veiled.press(action, key: "k") }
-        #expect(try fixture.desk("12:02").press(action, key: "k"))
+        #expect(try fixture.tracker("12:02").press(action, key: "k"))
     }
 
     @Test func `a delayed button press counts at its time`() throws {
         let fixture = try DeskFixture()
-        let desk = try fixture.desk("12:30")
-        #expect(try desk.press(.logCup, key: "late", at: desk.moment("12:00")))
-        #expect(try desk.store.lastDrink()?.at == desk.moment("12:00"))
+        let tracker = try fixture.tracker("12:30")
+        #expect(try tracker.press(.logCup, key: "late", at: tracker.moment("12:00")))
+        #expect(try tracker.store.lastDrink()?.at == tracker.moment("12:00"))
     }
 }

@@ -11,16 +11,16 @@ import TrackerService
         "received":1770070875000,"verdict":"drink","version":1,"wall":"2026-02-02T22:21:15","zone":"Etc/UTC"}
         """
 
-    private static func desk() throws -> TrackerDesk {
-        TrackerDesk(
+    private static func tracker() throws -> TrackerAPI {
+        TrackerAPI(
             try TrackerStore(inMemory: "Etc/UTC"),
             WriteContext(
                 now: Instant(milliseconds: 1_770_070_900_000), zone: .utc, source: "cli", makeID: { UUID().uuidString })
         )
     }
 
-    private static func take(_ text: String, into desk: TrackerDesk) throws -> JournalImportReport {
-        try desk.importJournal { feed in try Array(text.utf8).withUnsafeBytes { try feed($0) } }
+    private static func take(_ text: String, into tracker: TrackerAPI) throws -> JournalImportReport {
+        try tracker.importJournal { feed in try Array(text.utf8).withUnsafeBytes { try feed($0) } }
     }
 
     @Test(arguments: [
@@ -29,7 +29,7 @@ import TrackerService
             .replacingOccurrences(of: "calendar/u16be", with: "strict/u8"),
     ])
     func `an entry that matches its bytes is imported`(line: String) throws {
-        #expect(try Self.take(line + "\n", into: Self.desk()).added == 1)
+        #expect(try Self.take(line + "\n", into: Self.tracker()).added == 1)
     }
 
     @Test(arguments: [
@@ -49,13 +49,13 @@ import TrackerService
     ]) func `an entry that contradicts its bytes rejects the whole import`(
         part: String, other: String, why: String
     ) throws {
-        let desk = try Self.desk()
+        let tracker = try Self.tracker()
         try #require(Self.sip.contains(part))
         let text = Self.sip + "\n" + Self.sip.replacingOccurrences(of: part, with: other) + "\n"
-        let problem = #expect(throws: WrongInput.self) { try Self.take(text, into: desk) }
+        let problem = #expect(throws: WrongInput.self) { try Self.take(text, into: tracker) }
         #expect(
             problem?.sentence.hasPrefix("Line 2 ") == true && problem?.sentence.contains(why) == true,
             "\(problem?.sentence ?? "")")
-        #expect(try desk.store.journalCounts() == JournalCounts(drinks: 0, notDrinks: 0, quarantined: 0))
+        #expect(try tracker.store.journalCounts() == JournalCounts(drinks: 0, notDrinks: 0, quarantined: 0))
     }
 }

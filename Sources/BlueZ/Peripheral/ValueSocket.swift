@@ -14,7 +14,7 @@ final class ValueSocket: @unchecked Sendable {
     private let descriptor: Int32
     private var source: DescriptorSource?
     private let limit: Int
-    private let tell: @Sendable (Event) -> Void
+    private let report: @Sendable (Event) -> Void
     private var waiting: [[UInt8]] = []
 
     static func pair() -> (ours: Int32, theirs: Int32)? {
@@ -24,10 +24,10 @@ final class ValueSocket: @unchecked Sendable {
     }
 
     /// - Parameter descriptor: owned by this object.
-    init(_ descriptor: Int32, queue: DispatchQueue, limit: Int, tell: @escaping @Sendable (Event) -> Void) {
+    init(_ descriptor: Int32, queue: DispatchQueue, limit: Int, report: @escaping @Sendable (Event) -> Void) {
         self.descriptor = descriptor
         self.limit = limit
-        self.tell = tell
+        self.report = report
         let source = DescriptorSource(owning: descriptor, queue: queue) { [weak self] ready in
             // bluetoothd writes nothing, so the socket becomes readable only when bluetoothd has closed it.
             if ready.contains(.reading) { self?.end() } else { self?.drain() }
@@ -55,7 +55,7 @@ final class ValueSocket: @unchecked Sendable {
             if sent < 0, errno == EAGAIN { return setWriting(true) }
             waiting.removeFirst()
             if sent < 0 { return end() }
-            tell(.sent)
+            report(.sent)
         }
         setWriting(false)
     }
@@ -67,7 +67,7 @@ final class ValueSocket: @unchecked Sendable {
     private func end() {
         guard !isClosed else { return }
         close()
-        tell(.ended)
+        report(.ended)
     }
 
     func close() {

@@ -47,12 +47,12 @@ package struct BlueZCensus: Hashable, Sendable {
         /// Whether bluetoothd rejects connections with it.
         package var isBlocked: Bool
         /// Whether the current scan has received an advertisement of the device.
-        package var isHeard: Bool
+        package var isInRange: Bool
 
         package init(
             adapter: String, address: String, name: String? = nil, isConnected: Bool = false, isPaired: Bool = false,
             isBlocked: Bool = false,
-            isHeard: Bool = false
+            isInRange: Bool = false
         ) {
             self.adapter = adapter
             self.address = address
@@ -60,7 +60,7 @@ package struct BlueZCensus: Hashable, Sendable {
             self.isConnected = isConnected
             self.isPaired = isPaired
             self.isBlocked = isBlocked
-            self.isHeard = isHeard
+            self.isInRange = isInRange
         }
     }
 
@@ -145,7 +145,7 @@ package struct BlueZCensus: Hashable, Sendable {
                     adapter: Self.lastPart(adapter), address: properties["Address"]?.text ?? "",
                     name: properties["Name"]?.text,
                     isConnected: properties["Connected"]?.bool == true, isPaired: properties["Paired"]?.bool == true,
-                    isBlocked: properties["Blocked"]?.bool == true, isHeard: properties["RSSI"] != nil))
+                    isBlocked: properties["Blocked"]?.bool == true, isInRange: properties["RSSI"] != nil))
         }
     }
 

@@ -42,7 +42,7 @@ package struct MonitorRecorder {
     package mutating func take(_ packet: MonitorPacket) throws {
         guard adapter.map({ $0 == packet.adapter }) ?? true else { return }
         let made = CapturePacket(packet, number: packets + 1)
-        guard filter?.wants(made.content, packet.bytes) ?? true else { return }
+        guard filter?.selects(made.content, packet.bytes) ?? true else { return }
         packets += 1
         try writer.write(made, packet.bytes.span.bytes)
         let reader = reader

@@ -117,7 +117,7 @@ package struct StorePlace: Equatable, Sendable {
 
     /// Whether the file's permissions deny this user the access.
     package func isDenied(for access: TrackerStore.Access) -> Bool {
-        let wanted = access == .looking ? R_OK : R_OK | W_OK
+        let wanted = access == .reading ? R_OK : R_OK | W_OK
         return Glibc.access(path, wanted) != 0 && errno == EACCES
     }
 
@@ -125,7 +125,7 @@ package struct StorePlace: Equatable, Sendable {
         let owner = Self.owner(of: path) ?? "waterh"
         return CommandFailure(
             .failed,
-            "cannot \(access == .looking ? "read" : "write") \(path): it belongs to a service",
+            "cannot \(access == .reading ? "read" : "write") \(path): it belongs to a service",
             advice:
                 """
                 Run the command as the service's user: sudo -u \(owner) waterh-tracker …  Or use your own store: \

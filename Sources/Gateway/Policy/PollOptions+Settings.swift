@@ -1,7 +1,7 @@
 import TrackerCore
 
 extension PollOptions {
-    /// The options that the store's settings ask for; a bottle's own settings (`OwnBottle.settings`) take precedence.
+    /// The options that the store's settings ask for; a bottle's own settings take precedence.
     /// - Parameters:
     ///   - zone: the zone of days, where the settings name none for the bottle.
     ///   - goalMl: the day's goal, if known.
@@ -27,7 +27,7 @@ extension PollOptions {
         if let dayGoalMl { goalMl = settings.showsGoal ? UInt16(clamping: dayGoalMl) : nil }
     }
 
-    package func following(_ bottle: OwnBottle?) -> PollOptions {
+    package func following(_ bottle: AdoptedBottle?) -> PollOptions {
         var options = self
         if let settings = bottle?.settings { options.follow(settings) }
         return options

@@ -23,9 +23,9 @@ package struct PollOptions: Sendable {
     /// The user's name for the bottle (`bottle.alias`); its records are stored under its identity.
     package var alias: String?
     /// The bottles of this store. If there are any and `bottle` is `nil`, the poll uses no others.
-    package var own: [OwnBottle] = []
+    package var own: [AdoptedBottle] = []
     /// Other bottles of this store, which have their own polls.
-    package var others: [OwnBottle] = []
+    package var others: [AdoptedBottle] = []
     /// The interpretation of byte 0 of a record.
     package var dialect = RecordDialect.calendar
     /// Whether the user has set the dialect for this poll. If so, a bottle's own setting does not change it.
@@ -89,7 +89,7 @@ package struct PollOptions: Sendable {
 }
 
 /// A bottle that belongs to the store.
-package struct OwnBottle: Hashable, Sendable {
+package struct AdoptedBottle: Hashable, Sendable {
     /// Addresses, serial numbers and substitute identities. Empty if only an alias is known.
     package var identities: Set<String>
     /// The current and earlier aliases.
@@ -115,7 +115,7 @@ package struct OwnBottle: Hashable, Sendable {
     }
 
     /// Resolves a text that names a bottle. An alias becomes the bottle's address.
-    package static func meant(_ text: String?, among own: [OwnBottle]) -> String? {
+    package static func meant(_ text: String?, among own: [AdoptedBottle]) -> String? {
         guard let text, let bottle = own.first(where: { $0.aliases.contains(text) }) else { return text }
         return bottle.identities.sorted().first { BluetoothAddress($0) != nil } ?? bottle.identities.sorted().first
             ?? text
@@ -179,7 +179,7 @@ package struct PollHistory: Hashable, Sendable {
     package var failedScans = 0
     /// The peer whose last session failed. Data of this peer in the system's cache may be outdated.
     package var suspectPeer: String?
-    var unheededGoalMl: Int?
+    var ignoredGoalMl: Int?
 
     package init() {}
 }

@@ -39,7 +39,7 @@ struct LogReader: Hashable, Sendable {
     private(set) var frames: [[RawRecord]] = []
     /// The records of frames whose values ended within records, so that only the frame's length joins the pieces.
     private(set) var pieced: Set<RawRecord> = []
-    private(set) var askedAt: MonotonicInstant
+    private(set) var requestedAt: MonotonicInstant
     /// The number of times that the request was written.
     private(set) var questions = 0
     /// The number of frames in a single notification, whose loss cannot be detected.
@@ -75,7 +75,7 @@ struct LogReader: Hashable, Sendable {
         self.canFetch = canFetch
         self.limits = limits
         linger = hasRadio ? limits.linger : limits.lingerWithoutRadio
-        askedAt = now
+        requestedAt = now
         stage = isQuiet ? .writing(until: now) : .quiet(until: now.advanced(by: limits.quiet))
     }
 
@@ -207,7 +207,7 @@ struct LogReader: Hashable, Sendable {
     // MARK: - Steps
 
     private mutating func ask(at now: MonotonicInstant) -> Action {
-        if questions == 0 { askedAt = now }
+        if questions == 0 { requestedAt = now }
         questions += 1
         stage = .writing(until: now.advanced(by: limits.request))
         return .ask

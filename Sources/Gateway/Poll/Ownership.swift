@@ -22,7 +22,7 @@ package struct Ownership: Sendable {
     }
 
     /// The allowed bottles; `nil` if any bottle is allowed.
-    private var candidates: [OwnBottle]? {
+    private var candidates: [AdoptedBottle]? {
         guard let wanted = options.bottle else { return options.own.isEmpty ? nil : options.own }
         // An address is unique. If several bottles have the name, it selects the one known by it.
         guard BluetoothAddress(wanted) == nil else { return nil }

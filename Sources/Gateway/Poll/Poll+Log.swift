@@ -166,7 +166,7 @@ extension Poll {
 
     private mutating func finishReading(_ session: Session, _ reader: LogReader) throws {
         var session = session
-        session.log.last = (reader.askedAt.duration(to: now), arrival.inReading)
+        session.log.last = (reader.requestedAt.duration(to: now), arrival.inReading)
         let records = reader.records
         checkClock(by: records)
         if reader.ending == .unanswered { return try finishUnanswered(session) }
@@ -267,7 +267,7 @@ extension Poll {
                     """)
         }
         if let refusal = session.log.refusal { return try finishLog(session, note: refusal) }
-        let drinks = 1 + Int(clamping: max(0, reader.askedAt.duration(to: now).components.seconds))
+        let drinks = 1 + Int(clamping: max(0, reader.requestedAt.duration(to: now).components.seconds))
         let certain = session.log.agreement.acknowledgeable(
             of: session.log.readingsNeeded, drinks: drinks, ring: memory.largestReading)
         let count = min(certain, records.prefix { stored.contains($0) }.count, Int(UInt16.max) / DrinkRecord.size)
@@ -368,7 +368,7 @@ extension Poll {
             report.storedRecords = latest.count
         }
         noteFigures()
-        try lookAgain()
+        try checkAgain()
         let waiting = session.log.latest?.count { !stored.contains($0) } ?? 0
         if waiting > 0 {
             say(
@@ -384,7 +384,7 @@ extension Poll {
     }
 
     /// Reads stored records again that have no date or were read in another dialect.
-    private mutating func lookAgain() throws {
+    private mutating func checkAgain() throws {
         guard let journal = turn?.journal, trust.isTrusted else { return }
         let found = try QuarantineReview.run(journal, bottles: [bottle], options: options, now: wall)
         guard !found.isEmpty else { return }

@@ -106,13 +106,13 @@ extension Poll {
 
     private var names: BottleNames {
         var names = BottleNames(bottle, alias: options.alias)
-        names.wasOwn = options.own.contains { $0.answers(to: bottle, alias: options.alias) }
+        names.wasAdopted = options.own.contains { $0.answers(to: bottle, alias: options.alias) }
         return names
     }
 
     mutating func identify(_ session: Session) throws {
         let identity = address?.description ?? serialNumber ?? standIn
-        let isFirstLook = report.bottle == nil
+        let isFirstCheck = report.bottle == nil
         (report.identity, report.bottle) = (identity, identity)
         guard isNamed(identity) else {
             let name = report.name.map { " (\($0))" } ?? ""
@@ -124,7 +124,7 @@ extension Poll {
         guard Ownership(options).allows(identity: identity) else {
             return reject(Ownership(options).refusal(name: report.name, identity: identity))
         }
-        if address == nil, serialNumber == nil, isFirstLook { warnOfStandIn(identity) }
+        if address == nil, serialNumber == nil, isFirstCheck { warnOfStandIn(identity) }
         call(identity)
         if options.job == .poll, let journal = turn?.journal { memory = try journal.recall(names) }
         guard let table = session.table, table.responseNotifies, !session.isSubscribed else {
@@ -255,7 +255,7 @@ extension Poll {
             return bottle == wanted
                 || BottleSelector(text: wanted).matches(address: BluetoothAddress(bottle), name: report.name)
         }
-        func isOf(_ bottles: [OwnBottle]) -> Bool {
+        func isOf(_ bottles: [AdoptedBottle]) -> Bool {
             bottles.contains { $0.answers(to: bottle, alias: options.alias) }
         }
         return !isOf(options.others) && (options.own.isEmpty || isOf(options.own))

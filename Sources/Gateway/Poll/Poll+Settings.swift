@@ -13,7 +13,7 @@ extension Poll {
     /// The command that sets the goal if the bottle has another one and has not rejected this one.
     var goalCommand: HostCommand? {
         guard let wanted = options.goalMl, let shown = report.snapshot?.goalMl, shown != Int(wanted),
-            report.history.unheededGoalMl != Int(wanted)
+            report.history.ignoredGoalMl != Int(wanted)
         else { return nil }
         return .goal(ml: wanted)
     }
@@ -48,7 +48,7 @@ extension Poll {
             report.snapshot?.goalMl = Int(wanted)
             return
         }
-        report.history.unheededGoalMl = Int(wanted)
+        report.history.ignoredGoalMl = Int(wanted)
         say(
             .warning,
             """

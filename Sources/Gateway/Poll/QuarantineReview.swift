@@ -25,7 +25,9 @@ package enum QuarantineReview {
     }
 
     private static func entry(_ row: UnsettledRecord, _ bottle: String, _ options: PollOptions) -> JournalEntry? {
-        guard ![JournalDoubt.pieced, JournalDoubt.hostClock, JournalDoubt.bottleClock].contains(row.doubt) else {
+        guard
+            ![JournalQuarantine.pieced, JournalQuarantine.hostClock, JournalQuarantine.bottleClock].contains(row.doubt)
+        else {
             return nil
         }
         var dates = RecordDates(

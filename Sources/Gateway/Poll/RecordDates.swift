@@ -49,7 +49,7 @@ struct RecordDates {
         if let lastAgreedPoll, let instant = found.instant, found.doubt == nil,
             instant.seconds(to: lastAgreedPoll) > RecordResolver.aheadSeconds
         {
-            return .quarantined(reason: JournalDoubt.bottleClock)
+            return .quarantined(reason: JournalQuarantine.bottleClock)
         }
         return verdict
     }
@@ -57,7 +57,7 @@ struct RecordDates {
     /// If the host's clock is not trusted, only a whole date in the record counts.
     private func byOwnDate(_ record: DrinkRecord, _ found: RecordResolver.Resolution) -> JournalEntry.Verdict {
         guard record.year != nil, let instant = found.instant, lastAgreedPoll.map({ instant >= $0 }) ?? true else {
-            return .quarantined(reason: JournalDoubt.hostClock)
+            return .quarantined(reason: JournalQuarantine.hostClock)
         }
         return options.resolver.resolve(record.wallFields, received: instant).verdict(
             amountMl: record.amountMl, isDrink: record.isDrink, zone: options.zone)
@@ -72,7 +72,7 @@ struct RecordDates {
         let other = try? DrinkRecord(decoding: raw, dialect: .calendar, amountWidth: options.amountWidth)
         return JournalEntry(
             bottle: bottle, raw: raw, wall: nil, amountMl: other?.amountMl ?? 0, received: received,
-            verdict: .quarantined(reason: JournalDoubt.refused), reading: options.reading)
+            verdict: .quarantined(reason: JournalQuarantine.refused), reading: options.reading)
     }
 }
 

@@ -22,13 +22,13 @@ package final class ActiveViewers: Sendable {
     /// The deadline until which the bottle's connection is kept. If it is `nil` or past, the connection is not kept.
     package var until: MonotonicInstant? {
         let now = now()
-        return state.withLock { state in (state.streams > 0 ? now : state.last)?.advanced(by: HoldTimes.afterLook) }
+        return state.withLock { state in (state.streams > 0 ? now : state.last)?.advanced(by: HoldTimes.afterCheck) }
     }
 
     private func note(_ change: (Int) -> Int) -> Bool {
         let now = now()
         return state.withLock { state in
-            let wasLooked = state.streams > 0 || state.last.map { now < $0.advanced(by: HoldTimes.afterLook) } == true
+            let wasLooked = state.streams > 0 || state.last.map { now < $0.advanced(by: HoldTimes.afterCheck) } == true
             state = (change(state.streams), now)
             return !wasLooked
         }

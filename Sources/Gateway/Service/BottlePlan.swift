@@ -7,12 +7,12 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     /// The value of `--bottle`, with the meaning of `PollOptions.bottle`.
     package var wanted: String?
     /// The bottles that a poll of this plan may drain. If empty, the store adopts the first bottle that responds.
-    package var own: [OwnBottle]
+    package var own: [AdoptedBottle]
     /// The store's other bottles, which have their own plans.
-    package var others: [OwnBottle]
+    package var others: [AdoptedBottle]
 
     package init(
-        id: String, wanted: String? = nil, own: [OwnBottle] = [], others: [OwnBottle] = []
+        id: String, wanted: String? = nil, own: [AdoptedBottle] = [], others: [AdoptedBottle] = []
     ) {
         self.id = id
         self.wanted = wanted
@@ -23,7 +23,7 @@ package struct BottlePlan: Hashable, Sendable, Identifiable {
     /// The plans of a store: each bottle that the user named, or each own one, or the first that responds.
     /// - Parameter mayMeet: whether a store without a bottle adopts the first that responds.
     package static func plans(
-        wanted: [String], own: [OwnBottle], mayMeet: Bool = true
+        wanted: [String], own: [AdoptedBottle], mayMeet: Bool = true
     ) -> [BottlePlan] {
         if !wanted.isEmpty {
             return wanted.map { wanted in

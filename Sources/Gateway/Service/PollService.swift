@@ -4,7 +4,7 @@ import TrackerCore
 /// Executes the effects of `ServiceMachine`, for the bottles of one adapter, until its task is cancelled.
 package actor PollService {
     /// The dependencies of the service. All but `poll` must return soon.
-    package struct Surroundings: Sendable {
+    package struct Dependencies: Sendable {
         /// Reads the bottles and their poll intervals, which other programs may have changed.
         package var look: @Sendable () async -> [ScheduledBottle]
         /// The options for a poll of this bottle; `nil` if they are unknown. Then no bottle may be drained.
@@ -42,7 +42,7 @@ package actor PollService {
     /// The interval at which a change of the clock is detected.
     private static let clockCheck = Duration.seconds(30)
 
-    private let surroundings: Surroundings
+    private let surroundings: Dependencies
     private let clock: DriverClock
     private var machine = ServiceMachine()
     private var pause: Task<Void, Never>?
@@ -55,7 +55,7 @@ package actor PollService {
     private var isOver = false
     private static let jobLimit = 8
 
-    package init(_ surroundings: Surroundings, clock: DriverClock) {
+    package init(_ surroundings: Dependencies, clock: DriverClock) {
         self.surroundings = surroundings
         self.clock = clock
     }

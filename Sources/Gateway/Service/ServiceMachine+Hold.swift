@@ -31,7 +31,7 @@ package struct HoldRequest: Hashable, Sendable {
 /// The durations and read intervals of a kept connection.
 package enum HoldTimes {
     /// The time from a client's last request to the disconnect.
-    package static let afterLook = Duration.seconds(60)
+    package static let afterCheck = Duration.seconds(60)
     /// The time after which the gateway disconnects, because a phone app also needs the bottle's single connection.
     package static let stretch = Duration.seconds(300)
     /// The time for which the gateway then stays disconnected.

@@ -9,14 +9,14 @@ struct CommandAnswer: Hashable {
     init(stored body: [UInt8]) { text = String(decoding: body, as: UTF8.self) }
 
     init(_ report: some Encodable, transaction: String?) throws {
-        text = try TrackerDesk.json(Success(data: report, transaction: transaction))
+        text = try TrackerAPI.json(Success(data: report, transaction: transaction))
     }
 
     init(error: any Error, transaction: String?) {
         let problem = error as? any Problem
         let failure = Failure(
             code: problem?.code ?? "failed", error: problem?.sentence ?? "\(error)", transaction: transaction)
-        text = (try? TrackerDesk.json(failure)) ?? #"{"status":"error"}"#
+        text = (try? TrackerAPI.json(failure)) ?? #"{"status":"error"}"#
     }
 
     private struct Success<Report: Encodable>: Encodable {

@@ -2,7 +2,7 @@ import Store
 import TrackerCore
 import TrackerService
 
-/// Executes commands by calling `TrackerDesk` or the service.
+/// Executes commands by calling `TrackerAPI` or the service.
 struct CommandHandler: Sendable {
     static let stored = [
         "delete", "drink", "edit", "end", "goal", "log", "reminders", "settings", "snooze", "start", "undo", "water",
@@ -11,7 +11,7 @@ struct CommandHandler: Sendable {
     static let outside = ["bottle-reminder", "check", "flash", "light"]
     static let waterline: Set = ["drink", "end", "start", "water"]
 
-    let desk: @Sendable () throws -> TrackerDesk
+    let tracker: @Sendable () throws -> TrackerAPI
     let service: ServiceClient?
     let sharesWaterline: @Sendable () -> Bool
 
@@ -19,9 +19,9 @@ struct CommandHandler: Sendable {
     /// - Throws: an error if the store is locked, because the command can succeed later.
     func perform(_ request: CommandRequest) throws -> CommandAnswer {
         do {
-            let desk = try accessibleDesk(for: request)
-            guard let execution = execution(of: request, desk, .withWrite) else { return try act(request, desk) }
-            return try answer(request, desk, execution.run({ try act(request, $0) }, stored: Self.storedResponse))
+            let tracker = try accessibleDesk(for: request)
+            guard let execution = execution(of: request, tracker, .withWrite) else { return try act(request, tracker) }
+            return try answer(request, tracker, execution.run({ try act(request, $0) }, stored: Self.storedResponse))
         } catch let error as any Problem where error.category == .busy {
             throw error
         } catch {
@@ -32,42 +32,44 @@ struct CommandHandler: Sendable {
     /// Executes a command on the service or the bottle, once for each transaction.
     func performOutside(_ request: CommandRequest) async -> CommandAnswer {
         do {
-            let desk = try accessibleDesk(for: request)
-            guard let execution = execution(of: request, desk, .beforeAction) else { return try await reach(request) }
+            let tracker = try accessibleDesk(for: request)
+            guard let execution = execution(of: request, tracker, .beforeAction) else {
+                return try await reach(request)
+            }
             let outcome = try await execution.run({ _ in try await reach(request) }, stored: Self.storedResponse)
-            return try answer(request, desk, outcome)
+            return try answer(request, tracker, outcome)
         } catch {
             return CommandAnswer(error: error, transaction: request.transaction)
         }
     }
 
-    private func accessibleDesk(for request: CommandRequest) throws -> TrackerDesk {
+    private func accessibleDesk(for request: CommandRequest) throws -> TrackerAPI {
         let isShared = sharesWaterline()
         if !isShared, Self.waterline.contains(request.name) { throw Self.notShared }
-        return try desk().seeing(waterline: isShared)
+        return try tracker().seeing(waterline: isShared)
     }
 
     private func execution(
-        of request: CommandRequest, _ desk: TrackerDesk, _ recording: IdempotentExecution.Recording
+        of request: CommandRequest, _ tracker: TrackerAPI, _ recording: IdempotentExecution.Recording
     ) -> IdempotentExecution? {
         request.transaction.map { transaction in
             // A stored response with a session is not for the time after sharing.
-            let access = desk.seesWaterline ? " with Waterline" : ""
+            let access = tracker.mayReadWaterline ? " with Waterline" : ""
             return IdempotentExecution(
                 IdempotentRequest(
                     key: "mqtt/\(transaction)",
-                    asking: Array("\(request.name) ".utf8) + request.payload + access.utf8, at: desk.now),
-                on: desk, recording, keyName: "transaction", reusedCode: "transactionReused")
+                    asking: Array("\(request.name) ".utf8) + request.payload + access.utf8, at: tracker.now),
+                on: tracker, recording, keyName: "transaction", reusedCode: "transactionReused")
         }
     }
 
     private func answer(
-        _ request: CommandRequest, _ desk: TrackerDesk, _ outcome: IdempotentExecution.Outcome<CommandAnswer>
+        _ request: CommandRequest, _ tracker: TrackerAPI, _ outcome: IdempotentExecution.Outcome<CommandAnswer>
     ) throws -> CommandAnswer {
         switch outcome {
         case .executed(let answer): answer
         case .repeated(let stored?): CommandAnswer(stored: stored.body)
-        case .repeated(nil): try CommandAnswer(["state": try desk.state()], transaction: request.transaction)
+        case .repeated(nil): try CommandAnswer(["state": try tracker.state()], transaction: request.transaction)
         }
     }
 
@@ -77,7 +79,7 @@ struct CommandHandler: Sendable {
 
     // MARK: - Commands
 
-    private func act(_ given: CommandRequest, _ desk: TrackerDesk) throws -> CommandAnswer {
+    private func act(_ given: CommandRequest, _ tracker: TrackerAPI) throws -> CommandAnswer {
         var request = given
         switch request.name {
         case "log":
@@ -88,37 +90,37 @@ struct CommandHandler: Sendable {
                 throw WrongInput(
                     "notAnAmount", "\"\(word.prefix(64))\" is not an amount: a whole number of ml, cup, quick1 …")
             }
-            let at = try Self.moment(&request, desk)
-            return try finished(request) { try desk.logDrink(amount, at: at) }
+            let at = try Self.moment(&request, tracker)
+            return try finished(request) { try tracker.logDrink(amount, at: at) }
         case "undo":
             // Changes after the press are not undone.
-            let pressed = Self.lateness(of: request, desk.now, atMost: .infinity).map {
-                desk.now.advanced(seconds: -$0)
+            let pressed = Self.lateness(of: request, tracker.now, atMost: .infinity).map {
+                tracker.now.advanced(seconds: -$0)
             }
-            return try finished(request) { try desk.undo(asOf: pressed) }
+            return try finished(request) { try tracker.undo(asOf: pressed) }
         case "edit":
             guard let name = try request.fields.text("drink") else { throw Self.missing("drink", "which one, as d12") }
             let change = EntryChange(
-                ml: try request.fields.whole("ml"), at: try Self.moment(&request, desk),
+                ml: try request.fields.whole("ml"), at: try Self.moment(&request, tracker),
                 estimate: try request.fields.number("estimate"), oz: try request.fields.number("oz"))
             guard change != EntryChange() else { throw Self.missing("ml", "what it is to be") }
-            return try finished(request) { try desk.edit(name, change) }
+            return try finished(request) { try tracker.edit(name, change) }
         case "delete":
             guard let name = try request.main("drink") else { throw Self.missing("drink", "which one, as d12") }
-            return try finished(request) { try desk.delete(name) }
+            return try finished(request) { try tracker.delete(name) }
         case "goal":
             guard let goal = try request.main("ml") else { throw Self.missing("ml", "the day's goal") }
             // Home Assistant's slider sends 2000.0.
             let text = Double(goal).flatMap { Int(exactly: $0) }.map(String.init) ?? goal
-            return try finished(request) { try desk.set([("hydration.goalMl", text)]) }
+            return try finished(request) { try tracker.set([("hydration.goalMl", text)]) }
         case "reminders":
             guard let word = try request.main("enabled") else { throw Self.missing("enabled", "on or off") }
-            return try finished(request) { try desk.set([("reminders.enabled", word)]) }
+            return try finished(request) { try tracker.set([("reminders.enabled", word)]) }
         case "snooze":
             let (word, until) = (try request.main("minutes"), try request.fields.text("until"))
             let length = try Snooze(
                 minutes: word.flatMap(Int.init), until: until ?? word.flatMap { Int($0) == nil ? $0 : nil })
-            return try finished(request) { try desk.snooze(length) }
+            return try finished(request) { try tracker.snooze(length) }
         case "settings":
             let changes = request.fields.all().sorted { $0.key < $1.key }.map { (name: $0.key, text: $0.value.text) }
             guard !changes.isEmpty else { throw Self.missing("NAME", "a setting with its value") }
@@ -130,19 +132,19 @@ struct CommandHandler: Sendable {
                     """
                 )
             }
-            if !desk.seesWaterline, changes.contains(where: { SettingReach.isOfWaterline($0.name) }) {
+            if !tracker.mayReadWaterline, changes.contains(where: { SettingReach.isOfWaterline($0.name) }) {
                 throw Self.notShared
             }
-            return try answer(request, try desk.set(changes))
+            return try answer(request, try tracker.set(changes))
         case "drink":
             let preset = try request.main("preset")
-            let (estimate, at) = (try request.fields.number("estimate"), try Self.moment(&request, desk))
-            return try finished(request) { try desk.drink(preset: preset, estimate: estimate, at: at) }
+            let (estimate, at) = (try request.fields.number("estimate"), try Self.moment(&request, tracker))
+            return try finished(request) { try tracker.drink(preset: preset, estimate: estimate, at: at) }
         case "water":
-            let (oz, at) = (try request.fields.number("oz"), try Self.moment(&request, desk))
-            return try finished(request) { try desk.water(oz: oz, at: at) }
-        case "start": return try finished(request) { try desk.startSession() }
-        case "end": return try finished(request) { try desk.endSession() }
+            let (oz, at) = (try request.fields.number("oz"), try Self.moment(&request, tracker))
+            return try finished(request) { try tracker.water(oz: oz, at: at) }
+        case "start": return try finished(request) { try tracker.startSession() }
+        case "end": return try finished(request) { try tracker.endSession() }
         default: throw Self.unknown(request.name)
         }
     }
@@ -150,7 +152,7 @@ struct CommandHandler: Sendable {
     private func reach(_ given: CommandRequest) async throws -> CommandAnswer {
         var request = given
         guard let service else { throw Refusal("noService", "No service polls a bottle here.") }
-        if let seconds = Self.lateness(of: given, try desk().now, atMost: .infinity) {
+        if let seconds = Self.lateness(of: given, try tracker().now, atMost: .infinity) {
             throw Refusal(
                 "tooLate",
                 """
@@ -199,9 +201,9 @@ struct CommandHandler: Sendable {
         try CommandAnswer(report, transaction: request.transaction)
     }
 
-    private static func moment(_ request: inout CommandRequest, _ desk: TrackerDesk) throws -> Instant? {
-        if let text = try request.fields.word("at") { return try desk.moment(text) }
-        return Self.lateness(of: request, desk.now).map { desk.now.advanced(seconds: -$0) }
+    private static func moment(_ request: inout CommandRequest, _ tracker: TrackerAPI) throws -> Instant? {
+        if let text = try request.fields.word("at") { return try tracker.moment(text) }
+        return Self.lateness(of: request, tracker.now).map { tracker.now.advanced(seconds: -$0) }
     }
 
     /// The age of a delayed press in seconds; `nil` below 60 s, because two clocks differ.

@@ -23,7 +23,7 @@ final class CommandInbox: Sendable {
     private let plan: MQTTPlan
     private let handler: CommandHandler
     private let denials: Denials
-    private let say: @Sendable (MQTTPublisher.Word) -> Void
+    private let say: @Sendable (MQTTPublisher.LogEvent) -> Void
     private let changed: @Sendable () -> Void
 
     /// - Parameters:
@@ -31,7 +31,7 @@ final class CommandInbox: Sendable {
     ///   - changed: called after a message that changes what is published.
     init(
         _ plan: MQTTPlan, _ handler: CommandHandler, _ denials: Denials, id: String,
-        say: @escaping @Sendable (MQTTPublisher.Word) -> Void, changed: @escaping @Sendable () -> Void
+        say: @escaping @Sendable (MQTTPublisher.LogEvent) -> Void, changed: @escaping @Sendable () -> Void
     ) {
         (self.plan, self.handler, self.denials, self.say, self.changed) = (plan, handler, denials, say, changed)
         state = Mutex(State(other: PrefixConflict(plan.topics, own: id)))

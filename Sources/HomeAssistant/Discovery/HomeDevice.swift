@@ -61,7 +61,7 @@ struct HomeDevice: Encodable {
         try components.filter(\.isOffered).map { component in
             (
                 "\(discovery)/\(component.platform)/\(id)/\(component.key)/config",
-                try TrackerDesk.json(Single(device: self, component: component))
+                try TrackerAPI.json(Single(device: self, component: component))
             )
         }
     }

@@ -11,11 +11,11 @@ struct SipPayload: Encodable {
     var change: DrinkChange
     var isHistorical: Bool
     /// `false` shows the water of a session as any other water.
-    var seesWaterline: Bool
+    var mayReadWaterline: Bool
 
     /// - Parameter now: the time of publishing.
-    init(_ change: DrinkChange, now: Instant, seesWaterline: Bool = true) {
-        (self.change, self.seesWaterline) = (change, seesWaterline)
+    init(_ change: DrinkChange, now: Instant, mayReadWaterline: Bool = true) {
+        (self.change, self.mayReadWaterline) = (change, mayReadWaterline)
         isHistorical = change.drink.map { $0.at.seconds(to: now) > lateSeconds } ?? true
     }
 
@@ -30,7 +30,7 @@ struct SipPayload: Encodable {
     }
 
     private var isRedacted: Bool {
-        !seesWaterline && (change.drink?.source == .session || change.key.hasPrefix(Drink.sessionKeys))
+        !mayReadWaterline && (change.drink?.source == .session || change.key.hasPrefix(Drink.sessionKeys))
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -91,13 +91,13 @@ struct StatePayload: Encodable {
     }
 
     /// Whether only times differ, so that there is nothing to publish (tracker spec B8).
-    func says(theSameAs other: StatePayload) -> Bool {
+    func hasSameContent(as other: StatePayload) -> Bool {
         var calm = other
         // The time of the next poll is computed at each request and can differ by a second.
         if let mine = service?.nextPoll, let next = other.service?.nextPoll, abs(mine.seconds(to: next)) <= 2 {
             calm.service?.nextPoll = mine
         }
-        return snapshot.says(theSameAs: other.snapshot) && service == calm.service && dayStart == other.dayStart
+        return snapshot.hasSameContent(as: other.snapshot) && service == calm.service && dayStart == other.dayStart
             && lifetimeMl == other.lifetimeMl && remindersEnabled == other.remindersEnabled
             && bottleLight == other.bottleLight
     }

@@ -15,7 +15,7 @@ package final class MQTTChannel: NotificationSink {
         var connection: MQTTConnection
         var topics: Topics
         var denials: Denials
-        var around: MQTTPublisher.Surroundings
+        var around: MQTTPublisher.Dependencies
     }
 
     private struct State {
@@ -88,12 +88,12 @@ package final class MQTTChannel: NotificationSink {
 
     /// Publishes missed notifications. Returns whether the broker has confirmed them and a client subscribes.
     private func publishMissed(_ link: Link, _ number: Int) async -> Bool {
-        guard let desk = try? link.around.desk(), let through = try? desk.store.toldThrough(name),
-            let delivered = try? desk.store.told(after: through)
+        guard let tracker = try? link.around.tracker(), let through = try? tracker.store.deliveredThrough(name),
+            let delivered = try? tracker.store.told(after: through)
         else { return false }
         guard let last = delivered.last else { return true }
-        let sharedFrom = try? desk.store.noteSharing(link.around.sharesWaterline())
-        let session = (try? desk.store.activeSession(at: desk.now))?.session.id
+        let sharedFrom = try? tracker.store.noteSharing(link.around.sharesWaterline())
+        let session = (try? tracker.store.activeSession(at: tracker.now))?.session.id
         var waiting = delivered.filter { one in
             // Notifications of a session stay private if Waterline was not shared at that time.
             !one.sinks.contains(name)
@@ -115,12 +115,12 @@ package final class MQTTChannel: NotificationSink {
                 }
                 note(fresh, number)
             }
-            guard (try? desk.store.hasHeard(part, name, through: part[part.count - 1].place)) != nil else {
+            guard (try? tracker.store.recordDelivered(part, name, through: part[part.count - 1].place)) != nil else {
                 return false
             }
             waiting = waiting.dropFirst(Self.batch)
         }
-        return (try? desk.store.hasHeard([], name, through: last.place)) != nil
+        return (try? tracker.store.recordDelivered([], name, through: last.place)) != nil
     }
 
     private func note(_ notifications: [TrackerNotification], _ number: Int) {
@@ -134,11 +134,13 @@ package final class MQTTChannel: NotificationSink {
     /// Publishes notifications. Returns whether the broker has confirmed all of them and a client subscribes.
     private func send(_ notifications: [TrackerNotification], _ link: Link) async -> Bool {
         let topic = link.topics.notify
-        guard link.denials.mayTry(topic), let desk = try? link.around.desk(), let snapshot = try? desk.state() else {
+        guard link.denials.mayTry(topic), let tracker = try? link.around.tracker(), let snapshot = try? tracker.state()
+        else {
             return false
         }
         let messages = notifications.compactMap { notification in
-            (try? TrackerDesk.json(NotifyPayload(notification: notification, snapshot: snapshot, now: desk.now))).map {
+            (try? TrackerAPI.json(NotifyPayload(notification: notification, snapshot: snapshot, now: tracker.now))).map
+            {
                 MQTTMessage(topic, $0)
             }
         }

@@ -17,15 +17,16 @@ extension MQTTPublisher {
     ///   - asNew: with a new client ID, for a copy.
     ///   - overlay: applies the configuration to the settings.
     package static func settle(
-        _ desk: TrackerDesk, at home: StoreOrigin, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
+        _ tracker: TrackerAPI, at home: StoreOrigin, asNew: Bool, overlay: (Settings) throws -> Settings = { $0 }
     ) throws {
-        guard asNew else { return try desk.store.move(name, to: home) }
-        guard try desk.store.standing(of: name, at: home) != .known else {
+        guard asNew else { return try tracker.store.move(name, to: home) }
+        guard try tracker.store.standing(of: name, at: home) != .known else {
             throw Refusal(
                 "mqttKnown", "This store is the one that brokers know: it keeps its client ID. Nothing was changed.")
         }
-        let prefix = try overlay(desk.store.settings()).service.mqttPrefix
-        guard try !desk.store.keptByOriginal(of: name, at: home).contains(where: { $0.hasPrefix("\(prefix)/") }) else {
+        let prefix = try overlay(tracker.store.settings()).service.mqttPrefix
+        guard try !tracker.store.keptByOriginal(of: name, at: home).contains(where: { $0.hasPrefix("\(prefix)/") })
+        else {
             throw Refusal(
                 prefixTaken,
                 """
@@ -33,11 +34,11 @@ extension MQTTPublisher {
                 first. Nothing was changed.
                 """, values: ["prefix": prefix])
         }
-        try desk.store.beginAnew(name, id: newID(desk), at: home)
+        try tracker.store.beginAnew(name, id: newID(tracker), at: home)
     }
 
-    static func newID(_ desk: TrackerDesk) -> String {
-        String(desk.context.makeID().filter { $0 != "-" }.prefix(12))
+    static func newID(_ tracker: TrackerAPI) -> String {
+        String(tracker.context.makeID().filter { $0 != "-" }.prefix(12))
     }
 
     nonisolated func isCopy(_ error: any Error) -> Bool { (error as? any Problem)?.code == Self.copied }
@@ -48,7 +49,7 @@ extension MQTTPublisher {
         let client = MQTTPlan.client(id)
         let path: String
         let origin: String
-        switch try around.desk().store.standing(of: Self.name, at: home) {
+        switch try around.tracker().store.standing(of: Self.name, at: home) {
         case .known: return
         case .copy(let original):
             (path, origin) = (original, "is a copy or a backup of \(original), which still exists and is published")

@@ -6,9 +6,9 @@ import Utilities
 
 /// Publishes a store at a broker, and executes commands from there if enabled (tracker spec 10.5).
 package actor MQTTPublisher {
-    package struct Surroundings: Sendable {
+    package struct Dependencies: Sendable {
         /// Creates an application API for one request.
-        package var desk: @Sendable () throws -> TrackerDesk
+        package var tracker: @Sendable () throws -> TrackerAPI
         package var overlay: @Sendable (Settings) throws -> Settings
         package var service: ServiceClient?
         package var sharesWaterline: @Sendable () -> Bool
@@ -21,12 +21,12 @@ package actor MQTTPublisher {
         package var home: @Sendable () -> StoreOrigin?
         /// Reports writes to the store. If `nil`, the store is polled.
         package var watch: @Sendable () -> StoreWatch?
-        package var say: @Sendable (Word) -> Void
+        package var say: @Sendable (LogEvent) -> Void
         /// Returns a random number from 0 to 1.
         package var chance: @Sendable () -> Double
 
         package init(
-            desk: @escaping @Sendable () throws -> TrackerDesk,
+            tracker: @escaping @Sendable () throws -> TrackerAPI,
             overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, service: ServiceClient? = nil,
             sharesWaterline: @escaping @Sendable () -> Bool,
             version: String,
@@ -34,17 +34,19 @@ package actor MQTTPublisher {
             claim: @escaping @Sendable (_ client: String) throws -> (any Sendable)? = { _ in nil },
             home: @escaping @Sendable () -> StoreOrigin? = { nil },
             watch: @escaping @Sendable () -> StoreWatch? = { nil },
-            say: @escaping @Sendable (Word) -> Void,
+            say: @escaping @Sendable (LogEvent) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }
         ) {
-            (self.desk, self.overlay, self.service, self.sharesWaterline) = (desk, overlay, service, sharesWaterline)
+            (self.tracker, self.overlay, self.service, self.sharesWaterline) = (
+                tracker, overlay, service, sharesWaterline
+            )
             (self.version, self.wrote, self.claim, self.home, self.watch) = (version, wrote, claim, home, watch)
             (self.say, self.chance) = (say, chance)
         }
     }
 
     /// Events for the log; a repeated one is reported once.
-    package enum Word: Hashable, Sendable {
+    package enum LogEvent: Hashable, Sendable {
         case connected(String)
         case trouble(String)
         case denied(String)
@@ -73,13 +75,13 @@ package actor MQTTPublisher {
     /// The duration below which a connection counts as brief.
     private static let briefly = Duration.seconds(60)
 
-    nonisolated let around: Surroundings
+    nonisolated let around: Dependencies
     nonisolated let channel: MQTTChannel
     nonisolated let denials: Denials
     /// Whether the store has had an id at brokers. If it has none now, it was purged.
     private nonisolated let isKnown = Mutex(false)
     private let pause = Pause()
-    private var lastTrouble: String?
+    private var lastProblem: String?
     private var otherStore: String?
     private var isOn = false
     private var hasChecked = false
@@ -93,15 +95,15 @@ package actor MQTTPublisher {
     private(set) var unnoted: Set<DrinkChange> = []
     nonisolated let began = ContinuousClock.now
 
-    package init(_ around: Surroundings, channel: MQTTChannel) {
+    package init(_ around: Dependencies, channel: MQTTChannel) {
         (self.around, self.channel) = (around, channel)
         denials = Denials { sentence, isDenied in around.say(isDenied ? .denied(sentence) : .accepted(sentence)) }
     }
 
     /// Starts to record drinks for publication. Call it before any drink is stored.
     package nonisolated func prepare() {
-        guard let desk = try? around.desk(), (try? plan()) != nil else { return }
-        _ = try? open(desk)
+        guard let tracker = try? around.tracker(), (try? plan()) != nil else { return }
+        _ = try? open(tracker)
     }
 
     /// Runs until its task is cancelled.
@@ -117,7 +119,7 @@ package actor MQTTPublisher {
                 plan = try self.plan()
                 guard let plan else {
                     try turnOff()
-                    await rest(DayObserver.lookEvery(isTold: isFollowing))
+                    await rest(DayObserver.checkInterval(hasFileEvents: isFollowing))
                     continue
                 }
                 isOn = true
@@ -146,14 +148,14 @@ package actor MQTTPublisher {
     // MARK: - For a connection
 
     nonisolated func plan() throws -> MQTTPlan? {
-        try MQTTPlan(try around.overlay(around.desk().store.settings()).service)
+        try MQTTPlan(try around.overlay(around.tracker().store.settings()).service)
     }
 
     /// Registers the publisher in the store. After a purge, all drinks since then are published.
-    nonisolated func open(_ desk: TrackerDesk) throws -> Publisher {
-        try desk.store.noteSharing(around.sharesWaterline())
+    nonisolated func open(_ tracker: TrackerAPI) throws -> Publisher {
+        try tracker.store.noteSharing(around.sharesWaterline())
         return try isKnown.withLock { isKnown in
-            let outlet = try desk.store.openOutlet(Self.name, tellsAll: isKnown) { Self.newID(desk) }
+            let outlet = try tracker.store.openOutlet(Self.name, tellsAll: isKnown) { Self.newID(tracker) }
             isKnown = true
             return outlet
         }
@@ -168,9 +170,9 @@ package actor MQTTPublisher {
     /// - Returns: the connection's value in `bridge/info`.
     func connected(_ plan: MQTTPlan, _ connection: MQTTConnection) -> String {
         connections += 1
-        (lastTrouble, otherStore) = (nil, nil)
+        (lastProblem, otherStore) = (nil, nil)
         denials.begin(at: plan.address, connection.limitations)
-        noteTrouble()
+        recordProblem()
         around.say(.connected("\(plan)"))
         return "\(connections)-\(String(UInt32(min(1, max(0, around.chance())) * Double(UInt32.max)), radix: 36))"
     }
@@ -181,7 +183,7 @@ package actor MQTTPublisher {
             (otherStore, self.topics) = (other, topics)
             if let words = sharedPrefix(topics) { around.say(.prefixShared(words)) }
         }
-        noteTrouble()
+        recordProblem()
     }
 
     private func sharedPrefix(_ topics: Topics) -> String? {
@@ -194,9 +196,11 @@ package actor MQTTPublisher {
     }
 
     /// Stores the errors, which `status` and `doctor` show.
-    private func noteTrouble() {
-        let words = lastTrouble ?? topics.flatMap(sharedPrefix) ?? denials.words
-        if let desk = try? around.desk() { try? desk.store.noteTrouble(words, of: Self.name, at: desk.now) }
+    private func recordProblem() {
+        let words = lastProblem ?? topics.flatMap(sharedPrefix) ?? denials.words
+        if let tracker = try? around.tracker() {
+            try? tracker.store.recordProblem(words, of: Self.name, at: tracker.now)
+        }
     }
 
     func count(published more: Int) { published += more }
@@ -209,7 +213,7 @@ package actor MQTTPublisher {
 
     /// Reports retained messages at other brokers, which cannot be deleted from here.
     func reportStaleTopics(except plan: MQTTPlan?) {
-        for left in (try? around.desk().store.leavings()) ?? []
+        for left in (try? around.tracker().store.leavings()) ?? []
         where !left.place.isEmpty && !(plan.map { Self.isPlace(left.place, $0.address) } ?? false)
             && reportedBrokers.insert(left.place).inserted
         {
@@ -231,9 +235,9 @@ package actor MQTTPublisher {
     // MARK: - Parts
 
     private func turnOff() throws {
-        lastTrouble = nil
-        noteTrouble()
-        let store = try around.desk().store
+        lastProblem = nil
+        recordProblem()
+        let store = try around.tracker().store
         let wasOpen = try store.closeOutlet(Self.name, sparing: Self.mostWaiting)
         guard isOn || wasOpen || !hasChecked else { return }
         if isOn || wasOpen { around.say(.off) }
@@ -249,13 +253,13 @@ package actor MQTTPublisher {
 
     private func trouble(_ error: any Error, _ plan: MQTTPlan?, isRepeated: Bool) {
         let words = MQTTAdvice.words(error, plan, isRepeated: isRepeated)
-        guard words != lastTrouble, !Task.isCancelled else { return }
-        lastTrouble = words
+        guard words != lastProblem, !Task.isCancelled else { return }
+        lastProblem = words
         around.say(
             isCopy(error)
                 ? .copied(words) : words.contains(MQTTAdvice.otherClient) ? .nameShared(words) : .trouble(words))
         // Do this last, because it can wait for the store.
-        noteTrouble()
+        recordProblem()
     }
 
     /// Waits until the time has passed or the settings change.

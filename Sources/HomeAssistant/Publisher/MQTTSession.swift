@@ -39,22 +39,22 @@ struct MQTTSession {
     private var lastSettings = ContinuousClock.now
 
     private var topics: Topics { plan.topics }
-    private var around: MQTTPublisher.Surroundings { owner.around }
+    private var around: MQTTPublisher.Dependencies { owner.around }
     private var denials: Denials { owner.denials }
 
     /// Connects, and publishes until the settings change, the store is purged, or the task is cancelled.
     /// - Throws: the reason why the connection failed or ended.
     static func run(_ owner: MQTTPublisher, _ plan: MQTTPlan) async throws {
         let around = owner.around
-        let outlet = try owner.open(around.desk())
+        let outlet = try owner.open(around.tracker())
         try owner.checkHome(outlet.id)
         let claim = try around.claim(MQTTPlan.client(outlet.id))
         defer { withExtendedLifetime(claim) {} }
-        let store = try around.desk().store
+        let store = try around.tracker().store
         try store.speak(outlet.name, at: "\(plan.address)") { MQTTPublisher.isPlace($0, plan.address) }
         await owner.reportStaleTopics(except: plan)
         let handler = CommandHandler(
-            desk: around.desk, service: around.service, sharesWaterline: around.sharesWaterline)
+            tracker: around.tracker, service: around.service, sharesWaterline: around.sharesWaterline)
         let inbox = CommandInbox(plan, handler, owner.denials, id: outlet.id, say: around.say) {
             Task {
                 await owner.poke()
@@ -140,7 +140,7 @@ struct MQTTSession {
     }
 
     /// Whether the store still has the id of this connection. A purge changes it.
-    private func isStillOurs() throws -> Bool { try around.desk().store.identity(of: outlet.name)?.id == outlet.id }
+    private func isStillOurs() throws -> Bool { try around.tracker().store.identity(of: outlet.name)?.id == outlet.id }
 
     private func subscribe(_ filters: [String], isOwnIgnored: Bool = false) async throws {
         let what = "a subscription to \(filters[0])"
@@ -157,18 +157,18 @@ struct MQTTSession {
 
     private mutating func publishSips() async throws {
         while !Task.isCancelled, denials.mayTry(topics.sip) {
-            let desk = try around.desk()
+            let tracker = try around.tracker()
             // After a rejection send one drink first: the broker might have accepted part of a batch.
             let limit = denials.isDenied(topics.sip) ? 1 : Self.batch
-            let due = try desk.store.changes(for: outlet.name, limit: limit)
+            let due = try tracker.store.changes(for: outlet.name, limit: limit)
             guard let last = due.last else { return }
             let known = await owner.unnoted
             let fresh = due.filter { !known.contains($0) }
-            let seesWaterline = around.sharesWaterline()
+            let mayReadWaterline = around.sharesWaterline()
             let deliveries = try await publish(
                 fresh.map {
-                    let sip = SipPayload($0, now: desk.now, seesWaterline: seesWaterline)
-                    return MQTTMessage(topics.sip, try TrackerDesk.json(sip))
+                    let sip = SipPayload($0, now: tracker.now, mayReadWaterline: mayReadWaterline)
+                    return MQTTMessage(topics.sip, try TrackerAPI.json(sip))
                 })
             let answers = zip(fresh, deliveries)
             await owner.noteTaken(answers.filter { $1.isTaken }.map(\.0))
@@ -176,7 +176,7 @@ struct MQTTSession {
             let through = denied.map { denied in due.last { $0.sequence < denied } } ?? last
             // If this write fails (full disk), the drinks are not published again.
             if let through {
-                try desk.store.delivered(outlet.name, through: through.sequence)
+                try tracker.store.delivered(outlet.name, through: through.sequence)
                 await owner.forgetTaken(through: through.sequence)
             }
             if denied != nil || due.count < limit { return }
@@ -189,39 +189,40 @@ struct MQTTSession {
         let isHeartbeat = ContinuousClock.now - lastHeartbeat >= Self.heartbeat
         let isTick = isHeartbeat || ContinuousClock.now - lastTick >= Self.tick
         let status = await around.service?.status()
-        let desk = try around.desk()
+        let tracker = try around.tracker()
         let sharesWaterline = around.sharesWaterline()
-        let now = Basis(mark: try desk.store.changeMark(), service: status, sharesWaterline: sharesWaterline)
+        let now = Basis(mark: try tracker.store.changeMark(), service: status, sharesWaterline: sharesWaterline)
         guard isTick || now != basis || denials.isDue(kept) else { return }
         if isTick { lastTick = .now }
         if isHeartbeat { lastHeartbeat = .now }
-        let settings = try desk.store.settings()
+        let settings = try tracker.store.settings()
         var state = StatePayload(
-            snapshot: try desk.state(), service: status,
-            dayStart: DayCalendar(zone: desk.zone, boundaryHour: settings.boundaryHour).start(of: try desk.today()),
-            lifetimeMl: try desk.store.lifetime(for: outlet.name), remindersEnabled: settings.remindersEnabled,
+            snapshot: try tracker.state(), service: status,
+            dayStart: DayCalendar(zone: tracker.zone, boundaryHour: settings.boundaryHour).start(
+                of: try tracker.today()),
+            lifetimeMl: try tracker.store.lifetime(for: outlet.name), remindersEnabled: settings.remindersEnabled,
             bottleLight: settings.bottle.light)
         let waterline = WaterlinePayload(session: state.snapshot.waterline)
         if !sharesWaterline { state.snapshot = state.snapshot.withoutWaterline }
-        let isNews = isHeartbeat || lastState.map { !$0.says(theSameAs: state) } ?? true
+        let isNews = isHeartbeat || lastState.map { !$0.hasSameContent(as: state) } ?? true
         if isNews { lastState = state }
         func text(_ topic: String, _ payload: some Encodable) throws -> String {
             if !isNews, let known = sentTexts[topic] { return known }
-            return try TrackerDesk.json(payload)
+            return try TrackerAPI.json(payload)
         }
-        let bottles = try desk.bottles().filter(\.isOwn)
+        let bottles = try tracker.bottles().filter(\.isOwn)
         let devices = try devices(bottles, sharesWaterline: sharesWaterline)
         // Publish devices before their values, and availability last.
         var all = devices.messages
         all.append((topics.state, try text(topics.state, state)))
         for bottle in bottles {
             let payload = BottlePayload(bottle, state.snapshot, status)
-            all.append((topics.bottle(BottlePayload.id(of: bottle)), try TrackerDesk.json(payload)))
+            all.append((topics.bottle(BottlePayload.id(of: bottle)), try TrackerAPI.json(payload)))
         }
         if sharesWaterline { all.append((topics.waterline, try text(topics.waterline, waterline))) }
         all.append((topics.availability, "online"))
-        all.append((topics.bridgeInfo, try TrackerDesk.json(info(bottles, sharesWaterline))))
-        try await keep(all, again: isHeartbeat, devices: devices.whole, desk.store)
+        all.append((topics.bridgeInfo, try TrackerAPI.json(info(bottles, sharesWaterline))))
+        try await keep(all, again: isHeartbeat, devices: devices.whole, tracker.store)
         basis = now
         // Split a device's message that was too long.
         if devices.whole.contains(where: denials.isTooLong) {
@@ -274,7 +275,7 @@ struct MQTTSession {
             if denials.isTooLong(topic) {
                 messages += try device.messages(discovery)
             } else {
-                messages.append((topic, try TrackerDesk.json(device)))
+                messages.append((topic, try TrackerAPI.json(device)))
                 whole.insert(topic)
             }
         }
@@ -299,9 +300,9 @@ struct MQTTSession {
         let health = await BridgeHealth(
             uptime: Int((ContinuousClock.now - owner.began).components.seconds), connections: owner.connections,
             published: owner.published, received: inbox.received,
-            waiting: try around.desk().store.waiting(for: outlet.name))
+            waiting: try around.tracker().store.waiting(for: outlet.name))
         let state = saysOnline ? [MQTTMessage(topics.bridgeState, #"{"state":"online"}"#)] : []
-        _ = try await publish(state + [MQTTMessage(topics.bridgeHealth, try TrackerDesk.json(health))])
+        _ = try await publish(state + [MQTTMessage(topics.bridgeHealth, try TrackerAPI.json(health))])
     }
 
     // MARK: - Clearing
@@ -310,7 +311,7 @@ struct MQTTSession {
     private mutating func clear() async throws {
         _ = try await publish([MQTTMessage(topics.bridgeState, #"{"state":"offline"}"#)])
         try await clear(kept)
-        let store = try around.desk().store
+        let store = try around.tracker().store
         try store.forgetKept(kept.sorted(), of: outlet.name)
         for left in try store.leavings() where left.id == outlet.id { try store.forget(left) }
         kept = []
@@ -318,7 +319,7 @@ struct MQTTSession {
 
     /// Deletes the retained messages from before a purge.
     private func clearOldIdentities() async throws {
-        let store = try around.desk().store
+        let store = try around.tracker().store
         for left in try store.leavings() where MQTTPublisher.isPlace(left.place, plan.address) {
             try await clear(Set(left.topics).subtracting(kept))
             try store.forget(left)

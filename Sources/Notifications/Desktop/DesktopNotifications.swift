@@ -66,7 +66,7 @@ package actor DesktopNotifications: NotificationSink {
     private var change: UInt64 = 0
     private var pause: Duration?
     private var restsUntil: ContinuousClock.Instant?
-    private var lastTrouble: String?
+    private var lastProblem: String?
     private var isStopped = false
     /// The pending calls of `Notify`.
     var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
@@ -122,7 +122,7 @@ package actor DesktopNotifications: NotificationSink {
             memory.keepOnly(owner: server.owner)
             self.server = server
             wake()
-            lastTrouble = nil
+            lastProblem = nil
             return server
         } catch {
             rest(error)
@@ -163,9 +163,9 @@ package actor DesktopNotifications: NotificationSink {
         (self.pause, restsUntil) = (pause, .now + pause)
         // A missing server is not an error. The state reports it.
         guard failure.name != DBusFailure.serviceUnknown, failure.name != "org.freedesktop.DBus.Error.NameHasNoOwner",
-            lastTrouble != failure.name
+            lastProblem != failure.name
         else { return }
-        lastTrouble = failure.name
+        lastProblem = failure.name
         outlets.trouble(
             """
             Desktop notifications: \

@@ -5,7 +5,7 @@ import TrackerCore
 /// Presses of notification buttons that the service has not processed, oldest first. A file in `XDG_RUNTIME_DIR` keeps
 /// them after a crash. Each press has a key and counts once.
 package final class PendingActions: Sendable {
-    package struct Tap: Hashable, Sendable, Codable {
+    package struct ButtonPress: Hashable, Sendable, Codable {
         package let press: DesktopPress
         private let since: ContinuousClock.Instant
         private let at: Date
@@ -22,30 +22,32 @@ package final class PendingActions: Sendable {
     /// The maximum number of presses.
     package static let limit = 64
     private let file: SessionFile?
-    private let held: Mutex<[Tap]>
+    private let held: Mutex<[ButtonPress]>
 
     /// Reads the presses that an earlier process left.
     /// - Parameter file: `nil` keeps them in memory only.
     package init(file: String?) {
         self.file = file.map(SessionFile.init(path:))
-        held = Mutex(self.file?.read().flatMap { try? JSONDecoder().decode([Tap].self, from: $0) } ?? [])
+        held = Mutex(self.file?.read().flatMap { try? JSONDecoder().decode([ButtonPress].self, from: $0) } ?? [])
     }
 
-    package var first: Tap? { held.withLock { $0.first } }
+    package var first: ButtonPress? { held.withLock { $0.first } }
 
     /// Adds a press. Returns the presses that were dropped because of the limit.
-    package func append(_ press: DesktopPress) -> [Tap] {
-        change { taps in
-            taps.append(Tap(press))
-            let lost = Array(taps.prefix(max(0, taps.count - Self.limit)))
-            taps.removeFirst(lost.count)
+    package func append(_ press: DesktopPress) -> [ButtonPress] {
+        change { presses in
+            presses.append(ButtonPress(press))
+            let lost = Array(presses.prefix(max(0, presses.count - Self.limit)))
+            presses.removeFirst(lost.count)
             return lost
         }
     }
 
-    package func remove(_ tap: Tap) { change { taps in taps.removeAll { $0.press.key == tap.press.key } } }
+    package func remove(_ press: ButtonPress) {
+        change { presses in presses.removeAll { $0.press.key == press.press.key } }
+    }
 
-    private func change<Result: Sendable>(_ body: (inout [Tap]) -> Result) -> Result {
+    private func change<Result: Sendable>(_ body: (inout [ButtonPress]) -> Result) -> Result {
         held.withLock { held in
             let result = body(&held)
             if let data = try? JSONEncoder().encode(held.filter(\.changesSomething)) { file?.write(data) }
@@ -54,7 +56,7 @@ package final class PendingActions: Sendable {
     }
 }
 
-extension PendingActions.Tap {
+extension PendingActions.ButtonPress {
     /// The press as text for the log.
     package var words: String { "\(press.action.rawValue) of \(press.kind.id)" }
 

@@ -10,9 +10,9 @@ import TrackerCore
 /// old, that no longer applies, or that a later one of its kind replaced. A webhook gets every notification that is
 /// less than a day old.
 package actor NotificationSender: NotificationSink {
-    package struct Surroundings: Sendable {
+    package struct Dependencies: Sendable {
         /// Creates an application API for one request.
-        package var desk: @Sendable () throws -> TrackerDesk
+        package var tracker: @Sendable () throws -> TrackerAPI
         /// Applies the configuration to the settings.
         package var overlay: @Sendable (Settings) throws -> Settings
         package var person: String?
@@ -21,28 +21,28 @@ package actor NotificationSender: NotificationSink {
         /// Reports writes to the store by any process. If `nil`, the store is polled.
         package var watch: StoreWatch?
         /// Receives events for the log.
-        package var say: @Sendable (Word) -> Void
+        package var say: @Sendable (LogEvent) -> Void
         /// Returns a random number from 0 to 1.
         package var chance: @Sendable () -> Double
         package var limit: Duration
 
         package init(
-            desk: @escaping @Sendable () throws -> TrackerDesk,
+            tracker: @escaping @Sendable () throws -> TrackerAPI,
             overlay: @escaping @Sendable (Settings) throws -> Settings = { $0 }, person: String? = nil,
             sharesWaterline: @escaping @Sendable () -> Bool,
             watch: StoreWatch? = nil,
-            say: @escaping @Sendable (Word) -> Void,
+            say: @escaping @Sendable (LogEvent) -> Void,
             chance: @escaping @Sendable () -> Double = { .random(in: 0...1) }, limit: Duration = .seconds(10)
         ) {
-            (self.desk, self.overlay, self.person, self.sharesWaterline, self.watch) = (
-                desk, overlay, person, sharesWaterline, watch
+            (self.tracker, self.overlay, self.person, self.sharesWaterline, self.watch) = (
+                tracker, overlay, person, sharesWaterline, watch
             )
             (self.say, self.chance, self.limit) = (say, chance, limit)
         }
     }
 
     /// Events for the log; a repeated one is reported once.
-    package enum Word: Hashable, Sendable {
+    package enum LogEvent: Hashable, Sendable {
         case on(String)
         case trouble(String)
         case goesOn
@@ -56,18 +56,18 @@ package actor NotificationSender: NotificationSink {
     static let patience = Duration.seconds(4)
 
     nonisolated let channel: NotificationChannel
-    nonisolated let around: Surroundings
+    nonisolated let around: Dependencies
     /// The name of the channel, also in the store.
     package nonisolated let name: String
     private let claimant: String
     /// The interval between checks of the settings and of other processes' work.
-    private var lookEvery: Duration { DayObserver.lookEvery(isTold: around.watch != nil) }
+    private var checkInterval: Duration { DayObserver.checkInterval(hasFileEvents: around.watch != nil) }
     private var plan: NotificationTarget?
     private var pause: Task<Void, Never>?
     private var isPoked = false
     private var backoff = Backoff(first: .seconds(2), longest: .seconds(300))
     private var restsUntil: ContinuousClock.Instant?
-    private var lastTrouble: String?
+    private var lastProblem: String?
     /// Deliveries that wait for a result, by notification id.
     private var waiting: [String: [CheckedContinuation<Bool, Never>]] = [:]
     /// The start of each message's wait by the monotonic clock, by sequence number. The wall clock can be wrong.
@@ -75,7 +75,7 @@ package actor NotificationSender: NotificationSink {
     /// The sequence numbers of sent messages that the store has not recorded yet.
     private var unnoted: Set<Int64> = []
 
-    package init(_ channel: NotificationChannel, _ around: Surroundings) {
+    package init(_ channel: NotificationChannel, _ around: Dependencies) {
         (self.channel, self.around, name) = (channel, around, channel.rawValue)
         claimant =
             "\(channel.rawValue)-\((0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 36) }.joined())"
@@ -88,15 +88,15 @@ package actor NotificationSender: NotificationSink {
         defer { waking?.cancel() }
         while !Task.isCancelled {
             isPoked = false
-            var length = lookEvery
+            var length = checkInterval
             do {
                 if try updatePlan() {
-                    try queueMissed(around.desk())
+                    try queueMissed(around.tracker())
                     length = min(length, try await sendAll(arrivedLate))
                 }
             } catch {
                 trouble("\(error)")
-                length = DayObserver.lookOften
+                length = DayObserver.shortCheckInterval
             }
             await rest(length)
         }
@@ -119,10 +119,10 @@ package actor NotificationSender: NotificationSink {
             !notification.kind.isWaterline || around.sharesWaterline()
         else { return false }
         do {
-            let desk = try around.desk()
-            try queueMissed(desk, before: notification)
-            guard try post(notification, since: desk.now, desk) == .waiting else {
-                return try desk.store.postState(notification.notificationId, at: name) == .sent
+            let tracker = try around.tracker()
+            try queueMissed(tracker, before: notification)
+            guard try post(notification, since: tracker.now, tracker) == .waiting else {
+                return try tracker.store.postState(notification.notificationId, at: name) == .sent
             }
         } catch {
             trouble("\(error)")
@@ -143,8 +143,8 @@ package actor NotificationSender: NotificationSink {
 
     /// Drops a queued notification that no longer applies. A webhook gets it nevertheless.
     package func close(id: String) async {
-        guard !channel.keepsAll else { return }
-        try? around.desk().store.dropPosts(id, from: name)
+        guard !channel.sendsLate else { return }
+        try? around.tracker().store.dropPosts(id, from: name)
     }
 
     // MARK: - Sending
@@ -152,19 +152,19 @@ package actor NotificationSender: NotificationSink {
     /// Sends the queue in order, until it is empty or the server requires a pause.
     /// - Returns: the time until the next attempt.
     private func sendAll(_ arrivedLate: @Sendable () async -> Void) async throws -> Duration {
-        guard let plan else { return lookEvery }
+        guard let plan else { return checkInterval }
         while !Task.isCancelled {
             if let restsUntil, restsUntil > .now { return restsUntil - .now }
-            let desk = try around.desk()
+            let tracker = try around.tracker()
             let message: QueuedNotification
-            switch try desk.store.nextPost(from: name, as: claimant, at: desk.now) {
+            switch try tracker.store.nextPost(from: name, as: claimant, at: tracker.now) {
             case .message(let next): message = next
-            case .busy: return try min(DayObserver.lookOften, checkOtherProcesses(desk.store))
-            case .nothing: return try checkOtherProcesses(desk.store)
+            case .busy: return try min(DayObserver.shortCheckInterval, checkOtherProcesses(tracker.store))
+            case .nothing: return try checkOtherProcesses(tracker.store)
             }
             // If recording fails (full disk), the message is not sent again.
-            let outcome = unnoted.contains(message.sequence) ? .sent : await attempt(message, plan, desk)
-            let after = try around.desk()
+            let outcome = unnoted.contains(message.sequence) ? .sent : await attempt(message, plan, tracker)
+            let after = try around.tracker()
             switch outcome {
             case .sent:
                 unnoted.insert(message.sequence)
@@ -173,9 +173,9 @@ package actor NotificationSender: NotificationSink {
                 waitsSince[message.sequence] = nil
                 backoff.reset()
                 restsUntil = nil
-                try after.store.forgetChannelTrouble(of: name)
-                if lastTrouble != nil { around.say(.goesOn) }
-                lastTrouble = nil
+                try after.store.clearChannelProblem(of: name)
+                if lastProblem != nil { around.say(.goesOn) }
+                lastProblem = nil
                 if !answer(message.announcement.id, true) { await arrivedLate() }
             case .refused(let words):
                 try after.store.endPost(message, from: name, as: claimant, at: after.now, .refused)
@@ -185,7 +185,7 @@ package actor NotificationSender: NotificationSink {
                 note(words)
                 try after.store.endPost(message, from: name, as: claimant, at: after.now, .waiting)
                 restsUntil = .now + max(pause ?? .zero, backoff.next(chance: around.chance()))
-                if channel.keepsAll { try noteWaiting(after.store) }
+                if channel.sendsLate { try noteWaiting(after.store) }
                 trouble(words)
                 for id in waiting.keys { answer(id, false) }
             case nil:
@@ -193,7 +193,7 @@ package actor NotificationSender: NotificationSink {
                 answer(message.announcement.id, false)
             }
         }
-        return lookEvery
+        return checkInterval
     }
 
     /// Checks whether another process has sent an awaited message.
@@ -203,34 +203,34 @@ package actor NotificationSender: NotificationSink {
             let state = try store.postState(id, at: name)
             if state != .waiting { answer(id, state == .sent) }
         }
-        return waiting.isEmpty ? lookEvery : .milliseconds(100)
+        return waiting.isEmpty ? checkInterval : .milliseconds(100)
     }
 
     /// Sends a message. Returns `nil` if it no longer applies.
-    private func attempt(_ message: QueuedNotification, _ plan: NotificationTarget, _ desk: TrackerDesk) async
+    private func attempt(_ message: QueuedNotification, _ plan: NotificationTarget, _ tracker: TrackerAPI) async
         -> DeliveryOutcome?
     {
-        let age = age(of: message, desk)
+        let age = age(of: message, tracker)
         guard age < .seconds(channel.lifetime) else {
             waitsSince[message.sequence] = nil
-            let what = channel.keepsAll ? "has been waiting for a day" : "is older than 15 minutes"
+            let what = channel.sendsLate ? "has been waiting for a day" : "is older than 15 minutes"
             around.say(.dropped("\"\(message.announcement.title)\" \(what) and was dropped"))
             return nil
         }
         guard !message.announcement.kind.isWaterline || around.sharesWaterline() else { return nil }
         do {
             return plan.outcome(
-                try await plan.client(limit: around.limit).send(try plan.request(message, now: desk.now)),
-                now: desk.now)
+                try await plan.client(limit: around.limit).send(try plan.request(message, now: tracker.now)),
+                now: tracker.now)
         } catch {
             return .later("\(error)", after: nil)
         }
     }
 
     /// The waiting time. The wall clock counts only for ntfy messages from before the start, because it can be wrong.
-    private func age(of message: QueuedNotification, _ desk: TrackerDesk) -> Duration {
+    private func age(of message: QueuedNotification, _ tracker: TrackerAPI) -> Duration {
         if let since = waitsSince[message.sequence] { return .now - since }
-        guard channel.keepsAll else { return .seconds(message.since.seconds(to: desk.now).magnitude) }
+        guard channel.sendsLate else { return .seconds(message.since.seconds(to: tracker.now).magnitude) }
         waitsSince[message.sequence] = .now
         return .zero
     }
@@ -252,22 +252,22 @@ package actor NotificationSender: NotificationSink {
 
     // MARK: - Parts
 
-    func post(_ notification: TrackerNotification, since: Instant, _ desk: TrackerDesk) throws
+    func post(_ notification: TrackerNotification, since: Instant, _ tracker: TrackerAPI) throws
         -> QueuedNotification.State
     {
-        let (state, sequence, givenUp) = try desk.store.post(
-            notification.announcement, to: name, keepsAll: channel.keepsAll, at: since, makeKey: TrackerDesk.secret)
+        let (state, sequence, givenUp) = try tracker.store.post(
+            notification.announcement, to: name, sendsLate: channel.sendsLate, at: since, makeKey: TrackerAPI.secret)
         if givenUp > 0 { around.say(.dropped("more than \(TrackerStore.queueLimit) queued: the oldest was dropped")) }
         // For ntfy, the age counts from the decision.
-        if state == .waiting, !channel.keepsAll || waitsSince[sequence] == nil {
-            waitsSince[sequence] = .now - .seconds(channel.keepsAll ? 0 : max(0, since.seconds(to: desk.now)))
+        if state == .waiting, !channel.sendsLate || waitsSince[sequence] == nil {
+            waitsSince[sequence] = .now - .seconds(channel.sendsLate ? 0 : max(0, since.seconds(to: tracker.now)))
         }
         return state
     }
 
     private nonisolated func currentPlan() throws -> NotificationTarget? {
         try NotificationTarget(
-            channel, try around.overlay(around.desk().store.settings()).service, person: around.person)
+            channel, try around.overlay(around.tracker().store.settings()).service, person: around.person)
     }
 
     /// Reads the settings. Returns whether they name a server.
@@ -279,30 +279,30 @@ package actor NotificationSender: NotificationSink {
             if !(error is StoreError) { note("\(error)") }
             throw error
         }
-        let store = try around.desk().store
-        if new == nil { try store.forgetChannelTrouble(of: name) }
+        let store = try around.tracker().store
+        if new == nil { try store.clearChannelProblem(of: name) }
         // Start to receive notifications of other channels, or stop if no server is set.
-        if new != nil { _ = try store.toldThrough(name) } else { try store.stopsHearing(name) }
+        if new != nil { _ = try store.deliveredThrough(name) } else { try store.stopsHearing(name) }
         guard new != plan else { return new != nil }
         if let new { around.say(.on("\(new)")) } else { around.say(.off) }
         // New settings might resolve the error.
-        if let new { try store.forgetChannelTrouble(of: name, unlessWith: new.mark) }
+        if let new { try store.clearChannelProblem(of: name, unlessWith: new.mark) }
         plan = new
-        (lastTrouble, restsUntil) = (nil, nil)
+        (lastProblem, restsUntil) = (nil, nil)
         backoff.reset()
         return new != nil
     }
 
     private func trouble(_ words: String) {
-        guard words != lastTrouble, !Task.isCancelled else { return }
-        lastTrouble = words
+        guard words != lastProblem, !Task.isCancelled else { return }
+        lastProblem = words
         around.say(.trouble(words))
     }
 
     /// Reports an error in the log and in the state.
     private func note(_ words: String) {
-        guard !Task.isCancelled, let desk = try? around.desk() else { return }
-        try? desk.store.noteChannelTrouble(words, of: name, with: plan?.mark ?? "", at: desk.now)
+        guard !Task.isCancelled, let tracker = try? around.tracker() else { return }
+        try? tracker.store.recordChannelProblem(words, of: name, with: plan?.mark ?? "", at: tracker.now)
     }
 
     private func rest(_ length: Duration) async {

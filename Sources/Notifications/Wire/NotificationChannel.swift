@@ -15,10 +15,10 @@ package enum NotificationChannel: String, Hashable, Sendable, CaseIterable {
     var credential: String { self == .webhook ? "secret" : "token" }
 
     /// Whether late notifications are sent too. A webhook's receiver records them; a phone shows the latest.
-    var keepsAll: Bool { self == .webhook }
+    var sendsLate: Bool { self == .webhook }
 
     /// Whether the channel gets this kind. A phone would show resident notifications for too long.
-    func takes(_ kind: NotificationKind) -> Bool { keepsAll || !kind.isResident }
+    func takes(_ kind: NotificationKind) -> Bool { sendsLate || !kind.isResident }
 
     /// The seconds after the decision for which a notification is sent.
     var lifetime: Double { self == .webhook ? 24 * 3600 : 15 * 60 }

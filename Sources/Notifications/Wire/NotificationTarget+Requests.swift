@@ -11,10 +11,10 @@ extension NotificationTarget {
         switch channel {
         case .ntfy:
             guard let place = NtfyPlace(url) else { throw OutgoingFailure(.wrongUse, "ntfy.url has no topic") }
-            let body = try TrackerDesk.json(try NtfyMessage(message, self, place))
+            let body = try TrackerAPI.json(try NtfyMessage(message, self, place))
             return OutgoingRequest("POST", place.server, headers: [type] + bearer, body: Array(body.utf8))
         case .webhook:
-            let text = try TrackerDesk.json(WebhookBody(message, self))
+            let text = try TrackerAPI.json(WebhookBody(message, self))
             let (body, id, timestamp) = (
                 Array(text.utf8), WebhookSignature.id(of: message.key), Int(now.milliseconds / 1000)
             )

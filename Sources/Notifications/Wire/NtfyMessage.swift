@@ -47,7 +47,7 @@ struct NtfyMessage: Encodable {
         actions = try buttons.map { button in
             Action(
                 label: button.label(discreet: announcement.isDiscreet), url: url,
-                body: try TrackerDesk.json(["action": button.rawValue, "key": message.key]))
+                body: try TrackerAPI.json(["action": button.rawValue, "key": message.key]))
         }
         if actions?.isEmpty == true { actions = nil }
     }

@@ -78,8 +78,8 @@ private final class ScriptBuilder: EventReader {
         let peer: BottlePeer
         var exchanges: [AnsweringScript.Exchange] = []
         /// The time of the last request; `nil` before the first one of this connection.
-        var askedAt: Duration?
-        var isAsked = false
+        var requestedAt: Duration?
+        var isRequested = false
         var records: [[UInt8]] = []
         var known: Set<[UInt8]> = []
 
@@ -139,8 +139,10 @@ private final class ScriptBuilder: EventReader {
     }
 
     private func leave(_ connection: ObservedConnection) {
-        for draft in asked where draft.peer.address == connection.peer || draft.peer.isHost { draft.isAsked = false }
-        asked.removeAll { !$0.isAsked }
+        for draft in asked where draft.peer.address == connection.peer || draft.peer.isHost {
+            draft.isRequested = false
+        }
+        asked.removeAll { !$0.isRequested }
     }
 
     private func take(_ traffic: BottleTraffic, _ origin: TrafficOrigin) {
@@ -148,15 +150,15 @@ private final class ScriptBuilder: EventReader {
         switch traffic {
         case .command(_, let value, _):
             draft.exchanges.append(AnsweringScript.Exchange(request: value, frame: origin.observation.frame))
-            draft.askedAt = origin.observation.time
-            if !draft.isAsked { asked.append(draft) }
-            draft.isAsked = true
+            draft.requestedAt = origin.observation.time
+            if !draft.isRequested { asked.append(draft) }
+            draft.isRequested = true
             bytes += value.count
         case .records(let batch):
             batch.forEachRecord { raw, _ in
                 let record = [UInt8](raw)
                 if draft.known.insert(record).inserted { draft.records.append(record) }
-                if draft.isAsked, let last = draft.exchanges.indices.last {
+                if draft.isRequested, let last = draft.exchanges.indices.last {
                     draft.exchanges[last].records.append(record)
                 }
                 bytes += 64
@@ -169,8 +171,8 @@ private final class ScriptBuilder: EventReader {
         guard case .response = transfer.side.role(of: transfer.handle, given), transfer.travel.direction == .received
         else { return }
         let draft = draft(transfer.side.peer)
-        guard draft.isAsked, let last = draft.exchanges.indices.last else { return }
-        let delay = zip(transfer.time, draft.askedAt).map { $0 - $1 } ?? .zero
+        guard draft.isRequested, let last = draft.exchanges.indices.last else { return }
+        let delay = zip(transfer.time, draft.requestedAt).map { $0 - $1 } ?? .zero
         draft.exchanges[last].values.append(AnsweringScript.Value(bytes: transfer.bytes, after: max(.zero, delay)))
         bytes += transfer.bytes.count + 64
     }

@@ -18,7 +18,7 @@ final class ArchiveReader {
     private let handle: OpaquePointer
     private let kind: ArchiveKind
     private let stream: InflateStream?
-    private var isTold = false
+    private var isReported = false
 
     /// - Parameter descriptor: at the start of the file. It must stay open while this object exists.
     /// - Throws: `CaptureError` if the bytes do not match their magic number.
@@ -87,7 +87,7 @@ final class ArchiveReader {
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Int {
         for _ in 0..<100 {
             let count = archive_read_data(handle, buffer.baseAddress, buffer.count)
-            if count == 0, stream?.failure != nil, !isTold { break }
+            if count == 0, stream?.failure != nil, !isReported { break }
             if count >= 0 { return count }
             guard count == Int(ARCHIVE_RETRY) else { break }
         }
@@ -96,7 +96,7 @@ final class ArchiveReader {
 
     /// Reads the bytes after the last member. A checksum error concerns bytes that were already delivered.
     private func endStream() throws(CaptureError) {
-        guard let stream, !isTold else { return }
+        guard let stream, !isReported else { return }
         var behind = 0
         while behind <= Self.mostBehind, let piece = stream.next() { behind += piece.count }
         guard stream.failure == nil else { throw failure() }
@@ -120,7 +120,7 @@ final class ArchiveReader {
 
     private func failure() -> CaptureError {
         if let sentence = stream?.failure {
-            isTold = true
+            isReported = true
             return CaptureError(.broken, at: 0, sentence)
         }
         let why = archive_error_string(handle).map { String(cString: $0) } ?? "for no reason given"

@@ -37,15 +37,15 @@ package struct CaptureOpener: Sendable {
             return try openPipe(source, path)
         }
         let start = lseek(descriptor, 0, SEEK_CUR)
-        let look = Self.look(descriptor, start)
+        let observe = Self.observe(descriptor, start)
         lseek(descriptor, start, SEEK_SET)
-        return try open(look, source.descriptor, path, size: Int(status.st_size)) ?? Self.plain(path, look)
+        return try open(observe, source.descriptor, path, size: Int(status.st_size)) ?? Self.plain(path, observe)
     }
 
     package static func sorted(_ parts: [CapturePart]) -> [CapturePart] { CaptureOrder.sorted(parts) { $0.order } }
 
-    private static func plain(_ path: String, _ look: ContentProbe = .undecided) -> Opened {
-        if case .capture(_, let order) = look { return Opened(parts: [CapturePart(path: path, order: order)]) }
+    private static func plain(_ path: String, _ observe: ContentProbe = .undecided) -> Opened {
+        if case .capture(_, let order) = observe { return Opened(parts: [CapturePart(path: path, order: order)]) }
         return Opened(parts: [CapturePart(path: path)])
     }
 
@@ -85,39 +85,39 @@ package struct CaptureOpener: Sendable {
     }
 
     /// Opens packed content. Returns `nil` if there is nothing to unpack.
-    private func open(_ look: ContentProbe, _ descriptor: CInt, _ path: String, size: Int) throws -> Opened? {
+    private func open(_ observe: ContentProbe, _ descriptor: CInt, _ path: String, size: Int) throws -> Opened? {
         let unpacker = Unpacker(path, ArchiveBudget(limits, packed: size))
-        switch look {
+        switch observe {
         case .packed(let kind): return try unpacker.open(descriptor, kind)
         case .text: return try unpacker.openText(descriptor)
         default: return nil
         }
     }
 
-    private static func look(_ descriptor: CInt, _ start: Int) -> ContentProbe {
-        var look = ContentProbe.undecided
-        for length in [1 << 16, ContentProbe.longestHead] where look == .undecided {
+    private static func observe(_ descriptor: CInt, _ start: Int) -> ContentProbe {
+        var observe = ContentProbe.undecided
+        for length in [1 << 16, ContentProbe.longestHead] where observe == .undecided {
             var head = [UInt8](repeating: 0, count: length)
             let count = head.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, start) }
             guard count >= 0 else { return .other }
-            look = ContentProbe(Array(head.prefix(count)), isLast: count < length)
+            observe = ContentProbe(Array(head.prefix(count)), isLast: count < length)
         }
-        return look
+        return observe
     }
 
     // MARK: standard input and named pipes
 
     private func openPipe(_ source: OpenedCapture, _ path: String) throws -> Opened {
-        var look = ContentProbe.undecided
+        var observe = ContentProbe.undecided
         var isLast = false
-        while look == .undecided, !isLast {
+        while observe == .undecided, !isLast {
             let piece = try Self.piece(source.descriptor, path)
             isLast = piece.isEmpty
             source.head += piece
-            look = ContentProbe(source.head, isLast: isLast)
+            observe = ContentProbe(source.head, isLast: isLast)
         }
         var budget: ArchiveBudget?
-        switch look {
+        switch observe {
         case .packed, .text: budget = ArchiveBudget(limits, packed: .max)
         default: if !copiesPipes { return Opened(parts: [CapturePart(path: path, order: CaptureOrder(), source)]) }
         }
@@ -131,7 +131,7 @@ package struct CaptureOpener: Sendable {
         }
         let size = lseek(whole.descriptor, 0, SEEK_CUR)
         whole.rewind()
-        return try open(look, whole.descriptor, path, size: size) ?? Opened(parts: [CapturePart(whole, of: path)])
+        return try open(observe, whole.descriptor, path, size: size) ?? Opened(parts: [CapturePart(whole, of: path)])
     }
 
     private static func piece(_ descriptor: CInt, _ path: String) throws -> [UInt8] {

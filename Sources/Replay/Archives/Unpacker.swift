@@ -10,7 +10,7 @@ final class Unpacker {
     private var leftOutCount = 0
     private var refusals: [String] = []
     /// The maximum number of skipped files that are named, and of sentences about one file.
-    private static let mostTold = 5
+    private static let maximumReported = 5
 
     private struct Found {
         var part: CapturePart
@@ -242,7 +242,7 @@ final class Unpacker {
             if leftOutCount > 0 { text += "; no captures: \(others)" }
             sentences.append(text)
         }
-        return sentences + told
+        return sentences + reported
     }
 
     private var others: String {
@@ -250,10 +250,10 @@ final class Unpacker {
             + (leftOutCount > leftOut.count ? ", and \(leftOutCount - leftOut.count) more" : "")
     }
 
-    private var told: [String] {
-        refusals.prefix(Self.mostTold)
-            + (refusals.count > Self.mostTold
-                ? ["\(refusals.count - Self.mostTold) more files in it cannot be read"] : [])
+    private var reported: [String] {
+        refusals.prefix(Self.maximumReported)
+            + (refusals.count > Self.maximumReported
+                ? ["\(refusals.count - Self.maximumReported) more files in it cannot be read"] : [])
     }
 
     private func nothing(_ kind: ArchiveKind) -> CaptureError {
@@ -270,7 +270,7 @@ final class Unpacker {
 
     private func leaveOut(_ place: String) {
         leftOutCount += 1
-        if leftOut.count < Self.mostTold { leftOut.append(place) }
+        if leftOut.count < Self.maximumReported { leftOut.append(place) }
     }
 
     private func refuse(_ sentence: String) {

@@ -18,7 +18,7 @@ package final class BottlePeer {
     package internal(set) var table = AttributeTable()
     /// The battery level in percent, from the last snapshot or report.
     package internal(set) var batteryPercent: Int?
-    package internal(set) var hasSpoken = false
+    package internal(set) var hasResponded = false
     package internal(set) var commandCount = 0
     /// Whether the address is private, so that it changes.
     var isAddressPrivate = false
@@ -41,7 +41,7 @@ package final class BottlePeer {
     }
 
     /// Whether frames or the name identify a bottle. Other devices use the same UUIDs.
-    package var isBottle: Bool { hasSpoken || name.map(BottleName.isBottle) == true }
+    package var isBottle: Bool { hasResponded || name.map(BottleName.isBottle) == true }
 
     func note(_ profile: BottleProfile?, _ basis: AttributionBasis) {
         if let profile { self.profile = profile }

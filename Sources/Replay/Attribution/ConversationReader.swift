@@ -304,7 +304,7 @@ final class ConversationReader {
         _ travel: ValueFacts.Travel
     ) throws {
         note(bytes, handle, side, observation, travel)
-        try look(bytes, of: handle, side, observation)
+        try observe(bytes, of: handle, side, observation)
     }
 
     @inline(__always)
@@ -320,7 +320,8 @@ final class ConversationReader {
     }
 
     @inline(__always)
-    private func look(_ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws {
+    private func observe(_ bytes: RawSpan, of handle: UInt16, _ side: ServerSide, _ observation: ATTObservation) throws
+    {
         switch side.role(of: handle, given) {
         case .response(let profile, let basis):
             if side.peer.responseHandle != handle || side.peer.basis != basis {
@@ -428,17 +429,17 @@ final class ConversationReader {
         for write in short where write.handle == side.guess.command {
             try command(write.bytes, to: write.handle, side, write.observation)
         }
-        try look(bytes, of: handle, side, observation)
+        try observe(bytes, of: handle, side, observation)
     }
 
     private func emit(_ output: LogOutput, _ side: ServerSide, _ observation: ATTObservation) throws {
         let origin = TrafficOrigin(side: side, observation: observation)
         switch output {
         case .records(let batch):
-            side.peer.hasSpoken = true
+            side.peer.hasResponded = true
             try sink(.records(batch), origin)
         case .message(let message):
-            side.peer.hasSpoken = true
+            side.peer.hasResponded = true
             side.peer.learn(from: message)
             try sink(.message(message), origin)
         case .malformed(let bytes, let failure):

@@ -12,7 +12,7 @@ package struct ObservedPeripheral: Sendable {
     package var answers: Int
 
     /// Whether the peripheral answered a host without encryption.
-    package var hasSpoken: Bool { answers > 0 }
+    package var hasResponded: Bool { answers > 0 }
 }
 
 /// The conversations exceed the memory limit.

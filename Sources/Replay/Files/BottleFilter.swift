@@ -9,18 +9,18 @@ package struct BottleFilter: Sendable {
     package init(_ address: BluetoothAddress) { self.address = address.littleEndian }
 
     /// Whether a packet of an adapter belongs to the bottle. `bytes` of HCI packets are without H4's type byte.
-    package mutating func wants(_ content: PacketContent, _ bytes: [UInt8]) -> Bool {
+    package mutating func selects(_ content: PacketContent, _ bytes: [UInt8]) -> Bool {
         switch content {
         case .note: return true
         case .hci(.acl):
             return bytes.count >= 2 && handles.contains((UInt16(bytes[0]) | UInt16(bytes[1]) << 8) & 0x0FFF)
-        case .hci(.event): return wantsEvent(bytes)
+        case .hci(.event): return selectsEvent(bytes)
         case .hci(.command): return namesAddress(bytes)
         default: return false
         }
     }
 
-    private mutating func wantsEvent(_ event: [UInt8]) -> Bool {
+    private mutating func selectsEvent(_ event: [UInt8]) -> Bool {
         // LE Connection Complete and its enhanced forms: code, length, subevent, status, handle(2), role, type,
         // address.
         if event.count >= 14, event[0] == 0x3E, [0x01, 0x0A, 0x29].contains(event[2]), event[3] == 0 {

@@ -52,7 +52,7 @@ package final class ATTLines {
             met += 1
             var asked: RequestPairs.Request?
             if followsRequests, case .answer(let request) = pairs.take(observation, pdu) { asked = request }
-            if !isGated || gate?.wants(event, pdu) == true {
+            if !isGated || gate?.selects(event, pdu) == true {
                 written += 1
                 if let chosen {
                     columns(chosen, observation, pdu, asked: asked)
@@ -65,7 +65,7 @@ package final class ATTLines {
             // A notification does not change the attribute table.
             if Self.isNotification(pdu) { return }
         } else {
-            if isGated { _ = gate?.wants(event, pdu) }
+            if isGated { _ = gate?.selects(event, pdu) }
             if followsRequests, case .disconnected(let connection, _) = event { _ = pairs.end(connection.id) }
         }
         repeated = nil

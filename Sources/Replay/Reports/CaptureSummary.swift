@@ -90,7 +90,7 @@ package struct CaptureSummary {
     }
 
     private mutating func take(_ event: ConversationEvent, _ bytes: RawSpan) {
-        let isWanted = gate?.wants(event, bytes) ?? true
+        let isWanted = gate?.selects(event, bytes) ?? true
         switch event {
         case .att(let observation):
             guard !observation.isSynthetic, isWanted, let opcode = bytes.first else { return }

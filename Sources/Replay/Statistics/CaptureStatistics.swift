@@ -117,13 +117,13 @@ package final class CaptureStatistics: EventReader {
     private func count(_ observation: ATTObservation, _ pdu: RawSpan) {
         guard let opcode = pdu.first else { return }
         if let time = observation.time {
-            look(at: time, observation)
+            observe(at: time, observation)
             now = max(now ?? time, time)
         }
         let step = pairs.take(observation, pdu)
         var asked: RequestPairs.Request?
         if case .answer(let request) = step { asked = request }
-        if isFiltered, !gate.wants(observation, pdu, asked: asked) { return }
+        if isFiltered, !gate.selects(observation, pdu, asked: asked) { return }
 
         let connection = list.find(observation.connection)
         connection?.observed = observation.connection
@@ -145,7 +145,7 @@ package final class CaptureStatistics: EventReader {
             attribute?.counts.take(error: code)
             if let asked { byRequest[asked.opcode]?.take(error: code) }
         }
-        if let connection { look(at: pdu, opcode, observation, connection) }
+        if let connection { observe(at: pdu, opcode, observation, connection) }
     }
 
     /// Counts a request or response. Returns the time from the request to this response.
@@ -180,7 +180,7 @@ package final class CaptureStatistics: EventReader {
     }
 
     /// Compares a PDU with the connection's MTU, or stores a new MTU.
-    private func look(
+    private func observe(
         at pdu: RawSpan, _ opcode: UInt8, _ observation: ATTObservation, _ connection: ConnectionStatistics
     ) {
         switch opcode {
@@ -198,7 +198,7 @@ package final class CaptureStatistics: EventReader {
         }
     }
 
-    private func look(at time: Duration, _ observation: ATTObservation) {
+    private func observe(at time: Duration, _ observation: ATTObservation) {
         let adapter = observation.connection.adapter
         if let before = lastTimes[adapter], time < before {
             backwardSteps += 1

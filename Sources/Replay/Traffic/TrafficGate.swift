@@ -35,16 +35,16 @@ package struct TrafficGate {
     }
 
     /// Whether an event is selected. Events that are not PDUs (connections, names, losses) always are.
-    package mutating func wants(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
+    package mutating func selects(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
         switch event {
         case .att(let observation):
-            guard followsRequests else { return wants(observation, pdu, asked: nil) }
+            guard followsRequests else { return selects(observation, pdu, asked: nil) }
             var asked: RequestPairs.Request?
             switch pairs.take(observation, pdu) {
             case .answer(let request): asked = request
             default: break
             }
-            return wants(observation, pdu, asked: asked)
+            return selects(observation, pdu, asked: asked)
         case .disconnected(let connection, _):
             _ = pairs.end(connection.id)
             return true
@@ -52,16 +52,16 @@ package struct TrafficGate {
         }
     }
 
-    /// Like `wants`, but also passes the PDUs that identify characteristics, so that discovery is complete.
+    /// Like `selects`, but also passes the PDUs that identify characteristics, so that discovery is complete.
     package mutating func passes(_ event: ConversationEvent, _ pdu: RawSpan) -> Bool {
-        if wants(event, pdu) { return true }
+        if selects(event, pdu) { return true }
         guard case .att(let observation) = event, let opcode = pdu.first else { return true }
         return observation.isSynthetic || TrafficKind.isDiscovery(opcode)
             || (opcode == 0x01 && pdu.byteCount > 1 && TrafficKind.isDiscovery(pdu.byte(1)))
     }
 
     /// - Parameter asked: the request that the PDU answers.
-    mutating func wants(_ observation: ATTObservation, _ pdu: RawSpan, asked: RequestPairs.Request?) -> Bool {
+    mutating func selects(_ observation: ATTObservation, _ pdu: RawSpan, asked: RequestPairs.Request?) -> Bool {
         guard let opcode = pdu.first else { return false }
         if let device = filter.device, observation.connection.peer != device, observation.connection.central != device {
             return false

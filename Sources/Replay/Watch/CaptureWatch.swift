@@ -27,7 +27,7 @@ package final class CaptureWatch {
     /// The names of files and pipes by source number.
     private var sources: [UInt16: String] = [:]
     /// The connections that were reported.
-    private var told: Set<Int> = []
+    private var reported: Set<Int> = []
 
     /// The source number of this machine's adapters.
     package static let ownAdapters: UInt16 = 0
@@ -94,15 +94,15 @@ package final class CaptureWatch {
 
     private func see(_ event: ConversationEvent, _ bytes: RawSpan, at time: Duration?) throws {
         switch event {
-        case .connected(let connection): tell("connected", connection, time)
+        case .connected(let connection): report("connected", connection, time)
         case .disconnected(let connection, let reason):
-            if told.contains(connection.id) {
-                tell(
+            if reported.contains(connection.id) {
+                report(
                     reason.map { "disconnected, reason 0x\(String($0, radix: 16))" } ?? "disconnected", connection, time
                 )
             }
-            told.remove(connection.id)
-        case .encrypted(let connection): tell("encrypted: nothing of it can be read", connection, time)
+            reported.remove(connection.id)
+        case .encrypted(let connection): report("encrypted: nothing of it can be read", connection, time)
         default: break
         }
         try lines?.receive(event, bytes)
@@ -111,10 +111,10 @@ package final class CaptureWatch {
     }
 
     /// Prints a text line about a connection. JSON output has only drinks and commands.
-    private func tell(_ what: String, _ connection: ObservedConnection, _ time: Duration?) {
+    private func report(_ what: String, _ connection: ObservedConnection, _ time: Duration?) {
         if let bottle = options.drinks.bottle, connection.peer != bottle { return }
         // The limit bounds the memory for captures with very many connections.
-        if told.count < 4096 { told.insert(connection.id) }
+        if reported.count < 4096 { reported.insert(connection.id) }
         guard !options.isJSON else { return }
         if let time {
             MomentWriter().text(time, out)

@@ -110,7 +110,7 @@ extension StoreError {
 }
 
 /// Texts for file errors from errno, because Foundation's contain a domain and a number.
-package enum FileTrouble {
+package enum FileErrorText {
     /// The error as a clause: `No space left on device`. Other errors keep their description.
     package static func words(_ error: any Error) -> String {
         guard type(of: error) is NSError.Type || error is CocoaError || error is POSIXError else { return "\(error)" }

@@ -57,7 +57,7 @@ struct Claims {
 
     /// - Parameter decision: the notification, if another process must complete its delivery after a crash.
     /// - Returns: `false` if another process has claimed it.
-    func take(_ id: String, _ db: Database, telling decision: TrackerNotification? = nil) throws -> Bool {
+    func take(_ id: String, _ db: Database, delivery decision: TrackerNotification? = nil) throws -> Bool {
         guard try isFree(id, db) else { return false }
         try db.run(
             "INSERT OR REPLACE INTO claim (id, claimant, claimedAt, decision, place) VALUES (?, ?, ?, ?, ?)",

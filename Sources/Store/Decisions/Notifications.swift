@@ -76,26 +76,26 @@ extension TrackerStore {
     }
 
     /// The newest position, and the last position whose notification was deleted.
-    package func toldPlaces() throws -> (newest: Int64, forgotten: Int64) {
+    package func deliveryPositions() throws -> (newest: Int64, forgotten: Int64) {
         try read { db in
             (try NotificationTable.newestPlace(db), Int64(try Counter.value(NotificationTable.forgotten, db)))
         }
     }
 
     /// The last position that a channel has processed. A new channel starts with the next notification.
-    package func toldThrough(_ outlet: String) throws -> Int64 {
+    package func deliveredThrough(_ outlet: String) throws -> Int64 {
         func known(_ db: Database) throws -> Int64? {
             try Int64.fetchOne(db, sql: "SELECT place FROM told_through WHERE outlet = ?", arguments: [outlet])
         }
         if let place = try read(known) { return place }
         return try write { db in
-            try beginTold(outlet, from: nil, db)
+            try beginDelivery(outlet, from: nil, db)
             return try known(db) ?? 0
         }
     }
 
     /// - Parameter place: `nil` for the newest position.
-    func beginTold(_ outlet: String, from place: Int64?, _ db: Database) throws {
+    func beginDelivery(_ outlet: String, from place: Int64?, _ db: Database) throws {
         let told = try place ?? Int64.fetchOne(db, sql: "SELECT max(place) FROM notification") ?? 0
         try db.run(
             "INSERT INTO told_through (outlet, place) VALUES (?, ?) ON CONFLICT (outlet) DO NOTHING", [outlet, told])
@@ -105,7 +105,7 @@ extension TrackerStore {
     /// - Parameters:
     ///   - missed: the reason for those that it does not show, by position.
     ///   - place: the last processed position.
-    package func hasHeard(
+    package func recordDelivered(
         _ told: [DeliveredNotification], _ outlet: String, missed: [Int64: MissedReason] = [:], through place: Int64
     ) throws {
         try write { db in

@@ -16,7 +16,7 @@ extension TrackerStore {
             troubles.append(
                 """
                 Writing the health files failed (the store is not affected): \
-                \(FileTrouble.words(error))
+                \(FileErrorText.words(error))
                 """
             )
         }

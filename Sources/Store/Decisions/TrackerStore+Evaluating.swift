@@ -64,7 +64,9 @@ extension TrackerStore {
                 evaluation.decisions = try begin(
                     evaluation.decisions.filter { try claims.isFree($0.notificationId, db) }, context, db)
             }
-            for decision in evaluation.decisions { _ = try claims.take(decision.notificationId, db, telling: decision) }
+            for decision in evaluation.decisions {
+                _ = try claims.take(decision.notificationId, db, delivery: decision)
+            }
             return Offer(evaluation: evaluation, claims: claims, isLeft: isLeft)
         }
     }

@@ -2,7 +2,7 @@ import Foundation
 import TrackerCore
 
 /// A failed poll that was kept next to the store: its trace and a capture.
-package struct KeptPoll: Hashable, Sendable {
+package struct FailedPoll: Hashable, Sendable {
     /// The id: the capture's file name without its extension.
     package var id: String
     /// The time by the host's clock; `nil` if the name has none.
@@ -26,7 +26,7 @@ package struct KeptPoll: Hashable, Sendable {
 }
 
 /// The directory next to a store with the captures and traces of failed polls. They contain drinks.
-package enum KeptPolls {
+package enum FailedPollFiles {
     /// The number of kept polls; a new one replaces the oldest.
     package static let limit = 16
 
@@ -39,11 +39,11 @@ package enum KeptPolls {
     package static func isOurs(_ name: String) -> Bool { name.wholeMatch(of: /\d+T\d+\.(?:btsnoop|txt)/) != nil }
 
     /// All kept polls, newest first by modification time, because the host's clock can have been wrong.
-    package static func all(beside store: String) -> [KeptPoll] {
+    package static func all(beside store: String) -> [FailedPoll] {
         let (files, folder) = (FileManager.default, folder(beside: store))
         guard store.hasPrefix("/"), let names = try? files.contentsOfDirectory(atPath: folder) else { return [] }
         let found = names.filter { isOurs($0) && $0.hasSuffix(".btsnoop") }.compactMap {
-            name -> (written: Date, poll: KeptPoll)? in
+            name -> (written: Date, poll: FailedPoll)? in
             guard let facts = try? files.attributesOfItem(atPath: "\(folder)/\(name)"),
                 facts[.type] as? FileAttributeType == .typeRegular
             else { return nil }
@@ -52,7 +52,7 @@ package enum KeptPolls {
             let lines = story.split(whereSeparator: \.isNewline).map(String.init)
             return (
                 facts[.modificationDate] as? Date ?? .distantPast,
-                KeptPoll(id: id, story: lines, bytes: (facts[.size] as? NSNumber)?.intValue ?? 0)
+                FailedPoll(id: id, story: lines, bytes: (facts[.size] as? NSNumber)?.intValue ?? 0)
             )
         }
         return found.sorted { ($0.written, $0.poll.id) > ($1.written, $1.poll.id) }.prefix(limit).map(\.poll)

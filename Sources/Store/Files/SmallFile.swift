@@ -3,7 +3,7 @@ import Foundation
 /// Reads a small file that the user named, for example with a password. Rejects files that are not regular: a FIFO
 /// would block, and a device has no end.
 package enum SmallFile {
-    package struct Trouble: Error, Hashable, Sendable {
+    package struct Failure: Error, Hashable, Sendable {
         /// The description, to be written after the file's name, for example "is a folder".
         package var words: String
         package var isAbsence = false
@@ -11,41 +11,41 @@ package enum SmallFile {
 
     /// Reads at most `limit` bytes. Request one byte more than allowed to detect a file that is too large.
     /// - Parameter flags: more flags of open(2).
-    package static func read(_ path: String, limit: Int, flags: Int32 = 0) throws(Trouble) -> Data {
+    package static func read(_ path: String, limit: Int, flags: Int32 = 0) throws(Failure) -> Data {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags)
         // open(2) fails for a socket.
         guard descriptor >= 0 else {
             throw kind(of: path)
-                ?? Trouble(words: "cannot be read: \(String(cString: strerror(errno)))", isAbsence: errno == ENOENT)
+                ?? Failure(words: "cannot be read: \(String(cString: strerror(errno)))", isAbsence: errno == ENOENT)
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var found = stat()
         guard fstat(descriptor, &found) == 0 else {
-            throw Trouble(words: "cannot be read: \(String(cString: strerror(errno)))")
+            throw Failure(words: "cannot be read: \(String(cString: strerror(errno)))")
         }
         if let trouble = kind(found.st_mode) { throw trouble }
         do {
             return try handle.read(upToCount: limit) ?? Data()
         } catch {
-            throw Trouble(words: "cannot be read")
+            throw Failure(words: "cannot be read")
         }
     }
 
     /// The reason why the path is not a regular file; `nil` if it is one or does not exist.
-    package static func kind(of path: String) -> Trouble? {
+    package static func kind(of path: String) -> Failure? {
         var found = stat()
         let trouble = errno
         defer { errno = trouble }
         return stat(path, &found) == 0 ? kind(found.st_mode) : nil
     }
 
-    private static func kind(_ mode: mode_t) -> Trouble? {
+    private static func kind(_ mode: mode_t) -> Failure? {
         switch mode & S_IFMT {
         case S_IFREG: nil
-        case S_IFDIR: Trouble(words: "is a folder")
-        case S_IFIFO: Trouble(words: "is a pipe, which might never end")
-        case S_IFSOCK: Trouble(words: "is a socket")
-        default: Trouble(words: "is a device")
+        case S_IFDIR: Failure(words: "is a folder")
+        case S_IFIFO: Failure(words: "is a pipe, which might never end")
+        case S_IFSOCK: Failure(words: "is a socket")
+        default: Failure(words: "is a device")
         }
     }
 }

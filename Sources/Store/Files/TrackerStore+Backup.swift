@@ -86,7 +86,7 @@ extension TrackerStore {
 
     private func check(_ file: String, _ copy: String) throws -> [String] {
         // The backup can be a store in use by another process.
-        let source = try TrackerStore(path: file, for: .looking)
+        let source = try TrackerStore(path: file, for: .reading)
         guard source.found != .nothing else {
             throw StoreError(.foreign, "The file is not a backup", at: file)
         }

@@ -56,7 +56,7 @@ extension TrackerStore {
                 at: file, code: "healthFileStays")
         }
         rmdir(HealthFile.folder(beside: path))
-        try KeptPolls.remove(beside: path)
+        try FailedPollFiles.remove(beside: path)
         try StoreCopy.remove(of: path)
         try body()
     }

@@ -35,7 +35,7 @@ extension JournalRow: FetchableRecord {
         received = try row.decode(forColumn: "received")
         reading = try row.decode(forColumn: "reading")
         // Hide a time by an untrusted clock.
-        about = reason == JournalDoubt.hostClock ? nil : try row.decode(forColumn: "about")
+        about = reason == JournalQuarantine.hostClock ? nil : try row.decode(forColumn: "about")
     }
 }
 

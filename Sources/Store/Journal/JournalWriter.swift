@@ -85,7 +85,7 @@ struct JournalWriter {
                 AND (reason IS NOT :reason OR reading IS NOT :reading)
             """,
             [
-                "reason": reason, "pieced": JournalDoubt.pieced, "reading": entry.reading,
+                "reason": reason, "pieced": JournalQuarantine.pieced, "reading": entry.reading,
                 "wall": entry.wall?.description, "ml": entry.amountMl, "about": entry.about,
                 "received": entry.received, "id": row,
             ])

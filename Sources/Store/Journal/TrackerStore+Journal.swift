@@ -39,7 +39,7 @@ extension TrackerStore: Journal {
         }
         guard !isDone else { return }
         try write { db in
-            if names.wasOwn, let bottle = try BottleTable.identified(names.identity, db),
+            if names.wasAdopted, let bottle = try BottleTable.identified(names.identity, db),
                 try !BottleTable.isOwn(bottle, db)
             {
                 throw ReleasedBottle(names.identity)

@@ -67,7 +67,7 @@ extension WireEntry {
             verdict: verdict, reading: try row.decode(forColumn: "reading"), about: try row.decode(forColumn: "about"))
         if case .drink = verdict { entry.isByHand = reason == JournalWriter.byHand }
         // The time is by the clock of this host and is meaningless elsewhere.
-        if verdict == .quarantined(reason: JournalDoubt.hostClock) { entry.about = nil }
+        if verdict == .quarantined(reason: JournalQuarantine.hostClock) { entry.about = nil }
         let edit = try row.decode(String?.self, forColumn: "editKey").map { key in
             Edit(
                 key: key, ml: try row.decode(forColumn: "editMl"), at: try row.decode(forColumn: "editAt"),

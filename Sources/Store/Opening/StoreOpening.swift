@@ -33,7 +33,7 @@ enum StoreOpening {
         return opened
     }
 
-    static func toLook(_ path: String) throws -> Opened {
+    static func toRead(_ path: String) throws -> Opened {
         let file = try StoreFile(path)
         guard file.exists, !file.isEmpty || file.logBytes != nil else {
             return Opened(database: try inMemory(), found: .nothing)

@@ -14,7 +14,7 @@ package struct TrackerStore: Sendable {
         case writing
         /// Reads only. Nothing is created, converted or changed, and every write throws. Also works for a store that
         /// cannot be written, for example on a full disk.
-        case looking
+        case reading
     }
 
     /// The contents of the path at the opening.
@@ -33,7 +33,7 @@ package struct TrackerStore: Sendable {
     /// The names of settings that the conversion from 0.9 deleted.
     package let removedSettings: [String]
     let database: any DatabaseWriter
-    /// The file and its WAL that were opened for writing; `nil` in memory and for `Access.looking`.
+    /// The file and its WAL that were opened for writing; `nil` in memory and for `Access.reading`.
     private let files: Files?
     private let shared: Shared
     /// A request that the next write executes once.
@@ -60,7 +60,7 @@ package struct TrackerStore: Sendable {
         let opened =
             switch access {
             case .writing: try StoreOpening.toWrite(path, beforeStatement: nil)
-            case .looking: try StoreOpening.toLook(path)
+            case .reading: try StoreOpening.toRead(path)
             }
         self.init(opened, path, hostZone, access)
     }

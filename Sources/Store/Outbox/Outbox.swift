@@ -17,7 +17,7 @@ extension TrackerStore {
             }
             try db.run(
                 "UPDATE outbox SET attempts = ?, notBefore = ?, parked = ? WHERE seq = ?",
-                [left.attempts, left.notBefore ?? Instant(milliseconds: 0), left.parkedReason, left.id])
+                [left.attempts, left.notBefore ?? Instant(milliseconds: 0), left.rejection, left.id])
         }
     }
 }
@@ -60,7 +60,7 @@ enum OutboxTable {
             entity: .init(kind: try row.decode(forColumn: "entity"), id: try row.decode(forColumn: "id")),
             operation: operation, payload: try row.decode(forColumn: "payload"),
             updatedAt: try row.decode(forColumn: "updatedAt"), attempts: try row.decode(forColumn: "attempts"),
-            notBefore: notBefore.milliseconds > 0 ? notBefore : nil, parkedReason: try row.decode(forColumn: "parked"))
+            notBefore: notBefore.milliseconds > 0 ? notBefore : nil, rejection: try row.decode(forColumn: "parked"))
     }
 
     /// Sends rejected and delayed items again.

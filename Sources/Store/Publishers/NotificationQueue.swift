@@ -40,7 +40,7 @@ extension TrackerStore {
     ///   - makeKey: creates a secret for its buttons.
     /// - Returns: its state and number, and the number of dropped notifications because of `queueLimit`.
     package func post(
-        _ announcement: Announcement, to outlet: String, keepsAll: Bool, at now: Instant, makeKey: () -> String
+        _ announcement: Announcement, to outlet: String, sendsLate: Bool, at now: Instant, makeKey: () -> String
     ) throws -> (state: QueuedNotification.State, sequence: Int64, givenUp: Int) {
         try write { db in
             let known = try Row.fetchOne(
@@ -51,7 +51,7 @@ extension TrackerStore {
             {
                 return (state, try known.decode(atIndex: 0), 0)
             }
-            if !keepsAll {
+            if !sendsLate {
                 try db.run(
                     """
                     UPDATE pocket_message SET state = 'dropped' WHERE outlet = ? AND place = ? AND id <> ? AND

@@ -20,8 +20,8 @@ package struct PublisherError: Hashable, Sendable, Decodable, FetchableRecord {
 
 extension TrackerStore {
     /// Sets or clears (`nil`) the error of a publisher. Another error does not change the start time.
-    package func noteTrouble(_ words: String?, of outlet: String, at now: Instant) throws {
-        let words = words.map { String($0.prefix(Self.longestTrouble)) }
+    package func recordProblem(_ words: String?, of outlet: String, at now: Instant) throws {
+        let words = words.map { String($0.prefix(Self.longestProblem)) }
         try write { db in
             try db.run(
                 """
@@ -33,10 +33,11 @@ extension TrackerStore {
 
     /// Sets or clears (`nil`) the error of a notification channel.
     /// - Parameter settings: the settings of the attempt, stored as a hash.
-    package func noteChannelTrouble(_ words: String?, of outlet: String, with settings: String, at now: Instant) throws
+    package func recordChannelProblem(_ words: String?, of outlet: String, with settings: String, at now: Instant)
+        throws
     {
-        guard let words = words.map({ String($0.prefix(Self.longestTrouble)) }) else {
-            return try forgetChannelTrouble(of: outlet)
+        guard let words = words.map({ String($0.prefix(Self.longestProblem)) }) else {
+            return try clearChannelProblem(of: outlet)
         }
         let mark = Self.mark(settings)
         try write { db in
@@ -51,7 +52,7 @@ extension TrackerStore {
     }
 
     /// Clears the error, unless it is from these settings; `nil` always clears it.
-    package func forgetChannelTrouble(of outlet: String, unlessWith settings: String? = nil) throws {
+    package func clearChannelProblem(of outlet: String, unlessWith settings: String? = nil) throws {
         let mark = settings.map(Self.mark)
         try write { try $0.run("DELETE FROM pocket_trouble WHERE outlet = ? AND settings IS NOT ?", [outlet, mark]) }
     }
@@ -73,7 +74,7 @@ extension TrackerStore {
         }
     }
 
-    private static let longestTrouble = 2000
+    private static let longestProblem = 2000
 
     private static func mark(_ settings: String) -> String { String(SHA256.hex(settings.utf8).prefix(16)) }
 }

@@ -88,7 +88,7 @@ extension TrackerStore {
     package func keptByOriginal(of outlet: String, at here: StoreOrigin) throws -> Set<String> {
         var topics = Set(try keptTopics(of: outlet))
         if let known = try home(of: outlet), known.path != here.path, known.machine == here.machine,
-            let original = try? TrackerStore(path: known.path, for: .looking)
+            let original = try? TrackerStore(path: known.path, for: .reading)
         {
             topics.formUnion((try? original.keptTopics(of: outlet)) ?? [])
         }
@@ -115,7 +115,7 @@ extension TrackerStore {
         var (other, mine) = (stat(), stat())
         guard stat(path, &other) == 0 else { return errno != ENOENT && errno != ENOTDIR }
         if stat(own, &mine) == 0, other.st_dev == mine.st_dev, other.st_ino == mine.st_ino { return false }
-        guard let there = try? TrackerStore(path: path, for: .looking), let who = try? there.identity(of: outlet) else {
+        guard let there = try? TrackerStore(path: path, for: .reading), let who = try? there.identity(of: outlet) else {
             return Glibc.access(path, R_OK) != 0
         }
         return try who.id == identity(of: outlet)?.id

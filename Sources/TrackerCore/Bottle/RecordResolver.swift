@@ -39,7 +39,7 @@ package struct RecordResolver: Sendable {
     }
 
     /// The reason why a record is stored but not counted.
-    package enum Doubt: String, Hashable, Sendable {
+    package enum QuarantineReason: String, Hashable, Sendable {
         /// The date or time does not exist.
         case impossibleDate
         /// The record's year is not in 2015–2099.
@@ -56,7 +56,7 @@ package struct RecordResolver: Sendable {
         package var instant: Instant?
         package var rule: Rule
         /// The reason not to count the record; `nil` if the record counts.
-        package var doubt: Doubt?
+        package var doubt: QuarantineReason?
     }
 
     /// Dates one record that was received at `received`. The first stored date is final (A2.5), so the caller only
@@ -118,7 +118,7 @@ package struct RecordResolver: Sendable {
         }
     }
 
-    private func unresolved(_ doubt: Doubt, _ wall: WallTime? = nil) -> Resolution {
+    private func unresolved(_ doubt: QuarantineReason, _ wall: WallTime? = nil) -> Resolution {
         Resolution(wall: wall, instant: nil, rule: .unique, doubt: doubt)
     }
 
@@ -134,7 +134,9 @@ extension RecordResolver.Resolution {
         if let doubt { return .quarantined(reason: doubt.rawValue) }
         guard isDrink else { return .notADrink(reason: "flag") }
         guard amountMl > 0 else { return .notADrink(reason: "zero") }
-        guard let instant else { return .quarantined(reason: RecordResolver.Doubt.implausibleTimestamp.rawValue) }
+        guard let instant else {
+            return .quarantined(reason: RecordResolver.QuarantineReason.implausibleTimestamp.rawValue)
+        }
         return .drink(at: instant, zone: zone.id)
     }
 }

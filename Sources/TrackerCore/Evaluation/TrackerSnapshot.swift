@@ -87,7 +87,7 @@ package struct TrackerSnapshot: Hashable, Sendable, Encodable {
     }
 
     /// Whether only times differ, so that there is nothing to publish (B8).
-    package func says(theSameAs other: TrackerSnapshot) -> Bool { timeless == other.timeless }
+    package func hasSameContent(as other: TrackerSnapshot) -> Bool { timeless == other.timeless }
 
     private var timeless: TrackerSnapshot {
         var copy = self

@@ -26,7 +26,7 @@ package struct JournalEntry: Hashable, Sendable {
         /// A well-formed record that is not a drink. `reason` is `flag` (flag not zero) or `zero` (0 ml).
         case notADrink(reason: String)
         /// Stored without a time limit, not counted, and resolved again at each poll. `reason` comes from
-        /// `RecordResolver.resolve` or `JournalDoubt`.
+        /// `RecordResolver.resolve` or `JournalQuarantine`.
         case quarantined(reason: String)
     }
 
@@ -62,7 +62,7 @@ package struct JournalEntry: Hashable, Sendable {
 }
 
 /// The gateway's reasons for quarantine, in addition to those of `RecordResolver`.
-package enum JournalDoubt {
+package enum JournalQuarantine {
     /// The dialect rejects the bytes.
     package static let refused = "refusedByDialect"
     /// The host's clock is not trusted, so nothing was dated.
@@ -124,7 +124,7 @@ package struct BottleNames: Hashable, Sendable {
     /// The user's name for the bottle (`bottle.alias`), unique. The first bottle with an alias keeps it.
     package var alias: String?
     /// Whether the store owned the bottle at the start of the poll. A bottle released since is not adopted again.
-    package var wasOwn = false
+    package var wasAdopted = false
 
     package init(_ identity: String, alias: String? = nil) {
         self.identity = identity

@@ -10,18 +10,18 @@ package struct WriteContext: Sendable {
     /// The reason why a service holds back hydration notifications; `nil` if it does not.
     package var hold: ReminderHold?
     /// Whether the user set this moment (`--now`), so that later drinks do not count. Otherwise all drinks count.
-    package var isAsked: Bool
+    package var isExplicit: Bool
 
     package init(
-        now: Instant, zone: Zone, source: String, isAsked: Bool = false, makeID: @escaping @Sendable () -> String
+        now: Instant, zone: Zone, source: String, isExplicit: Bool = false, makeID: @escaping @Sendable () -> String
     ) {
         self.now = now
         self.zone = zone
         self.source = source
         self.makeID = makeID
-        self.isAsked = isAsked
+        self.isExplicit = isExplicit
     }
 
     /// The moment of `--now`; `nil` if the user did not set one.
-    package var asked: Instant? { isAsked ? now : nil }
+    package var asked: Instant? { isExplicit ? now : nil }
 }

@@ -29,11 +29,11 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
     package var attempts: Int
     package var notBefore: Instant?
     /// The reason of a 4xx rejection. The change is kept, displayed, and not retried automatically.
-    package var parkedReason: String?
+    package var rejection: String?
 
     package init(
         id: Int64, entity: Entity, operation: Operation, payload: String, updatedAt: Instant, attempts: Int = 0,
-        notBefore: Instant? = nil, parkedReason: String? = nil
+        notBefore: Instant? = nil, rejection: String? = nil
     ) {
         self.id = id
         self.entity = entity
@@ -42,7 +42,7 @@ package struct OutboxItem: Hashable, Sendable, Codable, Identifiable {
         self.updatedAt = updatedAt
         self.attempts = attempts
         self.notBefore = notBefore
-        self.parkedReason = parkedReason
+        self.rejection = rejection
     }
 }
 
@@ -88,7 +88,7 @@ package struct Outbox: Hashable, Sendable {
     package func next(at now: Instant) -> OutboxItem? {
         var held = Set<OutboxItem.Entity>()
         for item in items {
-            if !held.contains(item.entity), item.parkedReason == nil, !item.waits(at: now) { return item }
+            if !held.contains(item.entity), item.rejection == nil, !item.waits(at: now) { return item }
             held.insert(item.entity)
         }
         return nil
@@ -101,7 +101,7 @@ package struct Outbox: Hashable, Sendable {
         switch outcome {
         case .sent: items.remove(at: index)
         case .refused(let status) where (400..<500).contains(status):
-            items[index].parkedReason = "The server refused it with status \(status)."
+            items[index].rejection = "The server refused it with status \(status)."
         case .refused, .unauthorised, .nonsense, .unreachable:
             items[index].attempts = items[index].attempts.saturatingAdd(1)
             items[index].notBefore = now.advanced(seconds: Self.backOffSeconds(afterFailures: items[index].attempts))
@@ -110,8 +110,8 @@ package struct Outbox: Hashable, Sendable {
 
     /// Retries rejected changes after a change of address or token.
     package mutating func unpark() {
-        for index in items.indices where items[index].parkedReason != nil {
-            (items[index].parkedReason, items[index].attempts, items[index].notBefore) = (nil, 0, nil)
+        for index in items.indices where items[index].rejection != nil {
+            (items[index].rejection, items[index].attempts, items[index].notBefore) = (nil, 0, nil)
         }
     }
 
@@ -121,7 +121,7 @@ package struct Outbox: Hashable, Sendable {
     package func status(isSending: Bool, isOffline: Bool) -> SyncStatus {
         if items.isEmpty { return .idle }
         if isSending { return .syncing }
-        if items.contains(where: { $0.parkedReason != nil }) { return .error }
+        if items.contains(where: { $0.rejection != nil }) { return .error }
         return isOffline ? .offline : .pending(items.count)
     }
 

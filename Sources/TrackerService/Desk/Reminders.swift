@@ -2,32 +2,34 @@ import Store
 import Synchronization
 import TrackerCore
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// Evaluates the day, delivers due notifications to all channels, and records those that at least one channel
     /// accepted. A rejected notification is not counted and comes again (K-B15). A claim ensures that one process
     /// delivers a decision. The claim of a process that ended expires (tracker spec B7).
     ///
     /// Channels first deliver what they missed, so that all have the same order.
     @discardableResult
-    package func tell(_ sinks: [any NotificationSink]) async throws -> CheckReport {
-        let telling = try await offer(to: sinks) { banner in
+    package func deliver(_ sinks: [any NotificationSink]) async throws -> CheckReport {
+        let delivery = try await offer(to: sinks) { banner in
             try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
             for sink in sinks {
                 await result(within: sink.limit) { await sink.recorded() }
             }
         }
         afterCommit()
-        return telling.report
+        return delivery.report
     }
 
     /// Delivers without recording, for an interface that learns later whether its response arrived. Call `settle` then.
-    package func offer(to sinks: [any NotificationSink]) async throws -> Telling { try await offer(to: sinks) { _ in } }
+    package func offer(to sinks: [any NotificationSink]) async throws -> Delivery {
+        try await offer(to: sinks) { _ in }
+    }
 
     /// Records the delivered notifications.
     /// - Parameter blind: the name of a channel that did not show them after all.
-    package func settle(_ telling: Telling, except blind: String? = nil) throws {
+    package func settle(_ delivery: Delivery, except blind: String? = nil) throws {
         try change {
-            for banner in telling.banners {
+            for banner in delivery.banners {
                 try store.settle(
                     banner.offered, of: banner.offer, shownBy: banner.shownBy.filter { $0 != blind }, context)
             }
@@ -42,27 +44,27 @@ extension TrackerDesk {
     /// Seconds after the offer before its claim is renewed; much shorter than a claim is valid.
     private static let freshSeconds: Double = 10
 
-    private func offer(to sinks: [any NotificationSink], _ delivered: (Telling.Banner) async throws -> Void)
-        async throws -> Telling
+    private func offer(to sinks: [any NotificationSink], _ delivered: (Delivery.Banner) async throws -> Void)
+        async throws -> Delivery
     {
         var able: [any NotificationSink] = []
         for sink in sinks where await result(within: sink.limit, of: { await sink.canShow() }) == true {
             able.append(sink)
         }
-        var telling = try await offer(toAble: able, delivered)
+        var delivery = try await offer(toAble: able, delivered)
         // Settle the unfinished delivery of another process before new decisions.
-        for banner in telling.banners where telling.offer.isLeft {
+        for banner in delivery.banners where delivery.offer.isLeft {
             try store.settle(banner.offered, of: banner.offer, shownBy: banner.shownBy, context)
         }
-        guard telling.offer.isLeft else { return telling }
+        guard delivery.offer.isLeft else { return delivery }
         let more = try await offer(toAble: able, delivered)
-        telling.offer = more.offer
-        telling.banners += more.banners
-        return telling
+        delivery.offer = more.offer
+        delivery.banners += more.banners
+        return delivery
     }
 
-    private func offer(toAble able: [any NotificationSink], _ delivered: (Telling.Banner) async throws -> Void)
-        async throws -> Telling
+    private func offer(toAble able: [any NotificationSink], _ delivered: (Delivery.Banner) async throws -> Void)
+        async throws -> Delivery
     {
         await withTaskGroup(of: Void.self) { group in
             for sink in able {
@@ -78,19 +80,19 @@ extension TrackerDesk {
                 await result(within: sink.limit) { await sink.close(id: id) }
             }
         }
-        var telling = Telling(offer: offer)
+        var delivery = Delivery(offer: offer)
         for offered in offer.banners {
             let elapsed = began.duration(to: .now) / .seconds(1)
             guard
                 try able.isEmpty || elapsed < Self.freshSeconds
                     || store.hold(offered, of: offer, at: context.now.advanced(seconds: elapsed))
             else { continue }
-            let banner = Telling.Banner(
+            let banner = Delivery.Banner(
                 offered: offered, offer: offer, shownBy: await Self.deliver(offered.shown, to: able))
             try await delivered(banner)
-            telling.banners.append(banner)
+            delivery.banners.append(banner)
         }
-        return telling
+        return delivery
     }
 
     /// Delivers a notification, and returns the names of the channels that accepted it.
@@ -109,7 +111,7 @@ extension TrackerDesk {
 }
 
 /// An offer, and the channels that accepted its notifications.
-package struct Telling: Sendable {
+package struct Delivery: Sendable {
     var offer: Offer
     /// The notifications in the order of the decisions.
     package internal(set) var banners: [Banner] = []
@@ -143,12 +145,12 @@ package struct Telling: Sendable {
 /// after `poke`.
 package actor ReminderLoop {
     private let sinks: [any NotificationSink]
-    private let desk: @Sendable () async -> TrackerDesk
+    private let tracker: @Sendable () async -> TrackerAPI
     private let trouble: @Sendable (String) -> Void
-    private let looked: @Sendable (TrackerDesk) async -> Void
+    private let looked: @Sendable (TrackerAPI) async -> Void
     private let sleep: @Sendable (Duration) async -> Void
     private let pause = Pause()
-    private var lastTrouble: String?
+    private var lastProblem: String?
     /// The state after the last write of another process.
     private var followed: (mark: TrackerStore.ChangeMark, snapshot: TrackerSnapshot)?
     private nonisolated let reach = Mutex(false)
@@ -159,20 +161,20 @@ package actor ReminderLoop {
     ///   - looked: called after each evaluation.
     ///   - sleep: must return early when its task is cancelled.
     package init(
-        sinks: [any NotificationSink], desk: @escaping @Sendable () async -> TrackerDesk,
+        sinks: [any NotificationSink], tracker: @escaping @Sendable () async -> TrackerAPI,
         trouble: @escaping @Sendable (String) -> Void,
-        looked: @escaping @Sendable (TrackerDesk) async -> Void = { _ in },
+        looked: @escaping @Sendable (TrackerAPI) async -> Void = { _ in },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
         self.sinks = sinks
-        self.desk = desk
+        self.tracker = tracker
         self.trouble = trouble
         self.looked = looked
         self.sleep = sleep
     }
 
     /// Whether a channel was available at the last evaluation: `notifications` in the state.
-    package nonisolated var reachesSomebody: Bool { reach.withLock { $0 } }
+    package nonisolated var hasReceivers: Bool { reach.withLock { $0 } }
 
     /// Runs until its task is cancelled. Returns at once without a channel.
     package func run() async {
@@ -189,16 +191,16 @@ package actor ReminderLoop {
 
     /// Evaluates the day, and returns the time until the next change.
     private func look() async -> Duration {
-        let desk = await desk()
+        let tracker = await tracker()
         do {
-            let report = try await desk.tell(sinks)
+            let report = try await tracker.deliver(sinks)
             reach.withLock { $0 = report.state.hasNotificationServer }
-            lastTrouble = nil
-            await looked(desk)
-            return desk.pause(until: report.nextChange)
+            lastProblem = nil
+            await looked(tracker)
+            return tracker.pause(until: report.nextChange)
         } catch {
-            if lastTrouble != "\(error)" { trouble("\(error)") }
-            lastTrouble = "\(error)"
+            if lastProblem != "\(error)" { trouble("\(error)") }
+            lastProblem = "\(error)"
             return DayObserver.longestPause
         }
     }
@@ -219,12 +221,12 @@ extension ReminderLoop {
     }
 
     private func isChangedByOthers() async throws -> Bool {
-        let desk = await desk()
-        let mark = try desk.store.changeMark()
+        let tracker = await tracker()
+        let mark = try tracker.store.changeMark()
         guard mark.others != followed?.mark.others else { return false }
-        let snapshot = try desk.state()
+        let snapshot = try tracker.state()
         defer { followed = (mark, snapshot) }
-        return followed.map { !$0.snapshot.says(theSameAs: snapshot) } ?? false
+        return followed.map { !$0.snapshot.hasSameContent(as: snapshot) } ?? false
     }
 }
 
@@ -239,16 +241,18 @@ package actor DayObserver {
     package static let longestPause = Duration.seconds(60)
 
     /// The interval for polling without file events.
-    package static let lookOften = Duration.seconds(3)
+    package static let shortCheckInterval = Duration.seconds(3)
 
     /// The polling interval, with or without file events.
-    package static func lookEvery(isTold: Bool) -> Duration { isTold ? longestPause : lookOften }
+    package static func checkInterval(hasFileEvents: Bool) -> Duration {
+        hasFileEvents ? longestPause : shortCheckInterval
+    }
 
     private let writes: AsyncStream<Void>
     private let settling: [Duration]
     private let look: @Sendable () async -> Duration
     private let sleep: @Sendable (Duration) async -> Void
-    private var looksSinceWrite: Int
+    private var checksSinceWrite: Int
     private let pause = Pause()
 
     /// - Parameters:
@@ -262,7 +266,7 @@ package actor DayObserver {
         look: @escaping @Sendable () async -> Duration
     ) {
         (self.writes, self.settling, self.look, self.sleep) = (writes, settling, look, sleep)
-        looksSinceWrite = settling.count
+        checksSinceWrite = settling.count
     }
 
     /// Runs until its task is cancelled.
@@ -273,8 +277,8 @@ package actor DayObserver {
         let sleep = sleep
         while !Task.isCancelled {
             let length = await look()
-            let rest = looksSinceWrite < settling.count ? min(length, settling[looksSinceWrite]) : length
-            looksSinceWrite = min(looksSinceWrite + 1, settling.count)
+            let rest = checksSinceWrite < settling.count ? min(length, settling[checksSinceWrite]) : length
+            checksSinceWrite = min(checksSinceWrite + 1, settling.count)
             // Combine frequent writes into one evaluation.
             if await !pause.wait({ await sleep(rest) }) { await sleep(settling[0]) }
         }
@@ -297,7 +301,7 @@ package actor DayObserver {
     }
 
     private func poke() {
-        looksSinceWrite = 0
+        checksSinceWrite = 0
         pause.end()
     }
 }
@@ -351,7 +355,7 @@ package final class Pause: Sendable {
 /// At most one notification of each kind is still valid, so a long absence ends with few notifications.
 package final class BufferedSink: NotificationSink {
     private let place: any NotificationSink
-    private let desk: @Sendable () async throws -> TrackerDesk
+    private let tracker: @Sendable () async throws -> TrackerAPI
     private let wasShown: @Sendable (TrackerNotification) async -> Bool
     private let say: @Sendable (String) -> Void
     private let turns = SerialQueue()
@@ -362,11 +366,11 @@ package final class BufferedSink: NotificationSink {
     ///   - wasShown: whether the channel has shown a notification. A process can end between showing and recording it.
     ///   - say: receives a log line for each missed notification.
     package init(
-        _ place: any NotificationSink, desk: @escaping @Sendable () async throws -> TrackerDesk,
+        _ place: any NotificationSink, tracker: @escaping @Sendable () async throws -> TrackerAPI,
         wasShown: @escaping @Sendable (TrackerNotification) async -> Bool = { _ in false },
         say: @escaping @Sendable (String) -> Void = { _ in }
     ) {
-        (self.place, self.desk, self.wasShown, self.say) = (place, desk, wasShown, say)
+        (self.place, self.tracker, self.wasShown, self.say) = (place, tracker, wasShown, say)
     }
 
     package var name: String { place.name }
@@ -379,7 +383,7 @@ package final class BufferedSink: NotificationSink {
     }
 
     private func isOn() async -> Bool {
-        guard let store = try? await desk().store, (try? store.settings())?.desktopNotifications == false else {
+        guard let store = try? await tracker().store, (try? store.settings())?.desktopNotifications == false else {
             return true
         }
         try? store.stopsHearing(name)
@@ -407,9 +411,11 @@ package final class BufferedSink: NotificationSink {
     /// - Parameter next: the notification to deliver; it replaces missed ones of its kind.
     /// - Returns: whether no missed notification is left.
     private func deliverMissed(before next: TrackerNotification? = nil) async -> Bool {
-        guard await canShow(), let desk = try? await desk(), let told = try? recorded(desk) else { return false }
+        guard await canShow(), let tracker = try? await tracker(), let told = try? recorded(tracker) else {
+            return false
+        }
         do {
-            let stillTrue = NotificationValidity(try desk.store.facts(desk.context), now: desk.now)
+            let stillTrue = NotificationValidity(try tracker.store.facts(tracker.context), now: tracker.now)
             for one in told {
                 var missed: MissedReason?
                 if !one.sinks.contains(name) {
@@ -424,7 +430,7 @@ package final class BufferedSink: NotificationSink {
                     }
                 }
                 // Record the result at once. Otherwise, after a crash, the notification would be shown twice.
-                try note(one, missed, desk)
+                try note(one, missed, tracker)
             }
             return true
         } catch {
@@ -433,12 +439,13 @@ package final class BufferedSink: NotificationSink {
     }
 
     /// The notifications of all channels since the last one that this channel has dealt with.
-    private func recorded(_ desk: TrackerDesk) throws -> [DeliveredNotification] {
-        try desk.store.told(after: desk.store.toldThrough(name))
+    private func recorded(_ tracker: TrackerAPI) throws -> [DeliveredNotification] {
+        try tracker.store.told(after: tracker.store.deliveredThrough(name))
     }
 
-    private func note(_ one: DeliveredNotification, _ missed: MissedReason?, _ desk: TrackerDesk) throws {
-        try desk.store.hasHeard([one], name, missed: missed.map { [one.place: $0] } ?? [:], through: one.place)
+    private func note(_ one: DeliveredNotification, _ missed: MissedReason?, _ tracker: TrackerAPI) throws {
+        try tracker.store.recordDelivered(
+            [one], name, missed: missed.map { [one.place: $0] } ?? [:], through: one.place)
         guard let missed else { return }
         say(
             """
@@ -449,9 +456,9 @@ package final class BufferedSink: NotificationSink {
 
     /// Records held-back notifications as overtaken, so that they do not appear after an urgent one.
     private func noteOvertaken(before notification: TrackerNotification) async {
-        guard let desk = try? await desk(), let told = try? recorded(desk) else { return }
+        guard let tracker = try? await tracker(), let told = try? recorded(tracker) else { return }
         for one in told where one.place < notification.place && !one.sinks.contains(name) {
-            try? note(one, .overtaken, desk)
+            try? note(one, .overtaken, tracker)
         }
     }
 }

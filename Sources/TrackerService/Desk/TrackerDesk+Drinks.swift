@@ -1,7 +1,7 @@
 import Store
 import TrackerCore
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// Logs a drink manually.
     /// - Parameter instant: the time of the drink; `nil` means now.
     package func logDrink(_ amount: Amount, at instant: Instant? = nil) throws -> DrinkOutcome {
@@ -14,7 +14,7 @@ extension TrackerDesk {
     ///   - instant: the time of a delayed request; newer changes are not undone.
     package func undo(_ reach: UndoReach = .everything, asOf instant: Instant? = nil) throws -> UndoOutcome {
         if reach == .session { try needWaterline() }
-        let reach = reach == .everything && !seesWaterline ? .drinks : reach
+        let reach = reach == .everything && !mayReadWaterline ? .drinks : reach
         return try change { UndoOutcome(undone: try store.undo(context, reach, asOf: instant), state: try state()) }
     }
 
@@ -66,7 +66,7 @@ extension TrackerDesk {
         try change { ResetOutcome(deleted: try store.resetToday(context).map(report), state: try state()) }
     }
 
-    func report(_ drink: StoredDrink) -> DrinkReport { DrinkReport(drink, seesWaterline: seesWaterline) }
+    func report(_ drink: StoredDrink) -> DrinkReport { DrinkReport(drink, mayReadWaterline: mayReadWaterline) }
 
     // MARK: - Parts
 
@@ -77,7 +77,7 @@ extension TrackerDesk {
     /// Whether a name means an entry of a session. A listed drink takes precedence. A remark reports a key equal to its
     /// name.
     private func meansLog(_ name: String) throws -> Bool {
-        guard seesWaterline else { return false }
+        guard mayReadWaterline else { return false }
         let drinks = try store.drinks(named: name)
         if let shown = drinks.first, name == "d\(shown.number)" {
             for other in drinks.dropFirst() {
@@ -91,7 +91,7 @@ extension TrackerDesk {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// Logs a drink in the active session: of a preset, of a type and size, or the default (`waterline.defaultPreset`,
     /// else a generic drink of 1.0).
     /// - Parameters:
@@ -215,7 +215,7 @@ extension TrackerDesk {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// Performs the action of a notification's button. Its key ensures that a press counts once.
     /// - Parameter instant: the time of a delayed press; `nil` means now.
     /// - Returns: `false` for a repeated press.
@@ -223,18 +223,18 @@ extension TrackerDesk {
     package func press(_ action: NotificationAction, key: String, at instant: Instant? = nil) throws -> Bool {
         if [.logWater, .logDrink, .endSession, .keepGoing].contains(action) { try needWaterline() }
         let request = IdempotentRequest(key: "press " + key, asking: action.rawValue.utf8, at: now)
-        let desk = running(request)
+        let tracker = running(request)
         do {
             switch action {
-            case .logCup: _ = try desk.logDrink(.cup, at: instant)
-            case .snooze: _ = try desk.snooze(.minutes(Snooze.usualMinutes))
-            case .notToday: _ = try desk.snooze(.tomorrow)
-            case .logWater: _ = try desk.water(at: instant)
-            case .logDrink: _ = try desk.drink(at: instant)
-            case .endSession: _ = try desk.endSession()
-            case .keepGoing: _ = try desk.keepGoing()
+            case .logCup: _ = try tracker.logDrink(.cup, at: instant)
+            case .snooze: _ = try tracker.snooze(.minutes(Snooze.usualMinutes))
+            case .notToday: _ = try tracker.snooze(.tomorrow)
+            case .logWater: _ = try tracker.water(at: instant)
+            case .logDrink: _ = try tracker.drink(at: instant)
+            case .endSession: _ = try tracker.endSession()
+            case .keepGoing: _ = try tracker.keepGoing()
             // These actions only mark notifications as read.
-            case .open, .dismiss: try desk.openNotifications()
+            case .open, .dismiss: try tracker.openNotifications()
             }
             return true
         } catch is IdempotentRequest.Repeated {
@@ -243,7 +243,7 @@ extension TrackerDesk {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// The seconds for which a button of a phone notification is valid.
     private static let buttonLifetime: Double = 24 * 3600
 

@@ -2,7 +2,7 @@ import Foundation
 import Store
 import TrackerCore
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// Writes every counted drink, oldest first, in parts of at least 64 KiB. Includes water of sessions if the caller
     /// has access to Waterline.
     package func exportDrinks(_ format: HealthFiles.Format, to write: ([UInt8]) throws -> Void) throws -> ExportReport {
@@ -10,7 +10,7 @@ extension TrackerDesk {
         var bytes = Array(export.opening.utf8)
         var count = 0
         try store.forEachDrink { drink, original, record in
-            guard seesWaterline || !drink.isOfSession else { return }
+            guard mayReadWaterline || !drink.isOfSession else { return }
             export.append(drink, insteadOf: original, record: record, to: &bytes)
             count += 1
             guard bytes.count >= 1 << 16 else { return }
@@ -103,7 +103,7 @@ extension ImportOutcome {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// The maximum number of drinks in one response.
     package static let mostGiven = 100
     /// The maximum number of inbox files per call, in the order of their names.
@@ -118,7 +118,8 @@ extension TrackerDesk {
                 "outOfRange", "invalid days: expected 1–\(TrackerStore.longestLookBack)")
         }
         let since = now.advanced(seconds: -Double(days) * 86400)
-        let drinks = try store.drinksNotGiven(since: since, limit: Self.mostGiven + 1, sparingSessions: !seesWaterline)
+        let drinks = try store.drinksNotGiven(
+            since: since, limit: Self.mostGiven + 1, sparingSessions: !mayReadWaterline)
         return PhoneDrinks(
             drinks: drinks.prefix(Self.mostGiven).map(PhoneDrink.init), hasMore: drinks.count > Self.mostGiven)
     }
@@ -142,7 +143,7 @@ extension TrackerDesk {
             return [
                 InboxReport(
                     name: folder,
-                    trouble: "The health.inbox directory cannot be read: \(FileTrouble.words(error))")
+                    trouble: "The health.inbox directory cannot be read: \(FileErrorText.words(error))")
             ]
         }
         var reports: [InboxReport] = []
@@ -169,7 +170,7 @@ extension TrackerDesk {
                     InboxReport(name: name, added: report.added, known: report.known, remarks: report.remarks))
             } catch let error as HealthFileError {
                 reports.append(InboxReport(name: name, trouble: error.sentence))
-            } catch let error as InboxFileTrouble {
+            } catch let error as InboxFileError {
                 reports.append(InboxReport(name: name, trouble: error.words))
             }
             // A file that is still being written will change and be read again.
@@ -181,17 +182,17 @@ extension TrackerDesk {
     private static func read(_ path: String, _ feed: (UnsafeRawBufferPointer) throws -> Void) throws {
         // `O_NONBLOCK`: opening a FIFO would block.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw InboxFileTrouble(words: String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw InboxFileError(words: String(cString: strerror(errno))) }
         defer { close(descriptor) }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 1)
         defer { buffer.deallocate() }
         while true {
             let count = Foundation.read(descriptor, buffer.baseAddress, buffer.count)
-            if count < 0 { throw InboxFileTrouble(words: String(cString: strerror(errno))) }
+            if count < 0 { throw InboxFileError(words: String(cString: strerror(errno))) }
             guard count > 0 else { return }
             try feed(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
     }
 
-    private struct InboxFileTrouble: Error { let words: String }
+    private struct InboxFileError: Error { let words: String }
 }

@@ -3,7 +3,7 @@ import Gateway
 import Store
 import TrackerCore
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// The records that are stored and not counted, and bytes that are not records, at most `limit` of each.
     package func journal(limit: Int = 100) throws -> JournalReport {
         let junk = try store.quarantineCounts()
@@ -40,7 +40,7 @@ extension TrackerDesk {
                 )
             }
             let options = PollOptions(settings: try store.settings().bottle, zone: zone)
-            let done = try secondLook(options)
+            let done = try secondCheck(options)
             let resolved = done.count { $0.outcome == .promoted }
             return ResolveOutcome(
                 resolved: resolved, changed: done.count - resolved,
@@ -57,7 +57,7 @@ extension TrackerDesk {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// The maximum length of a line in bytes. An entry has a few hundred.
     static let wireLineLimit = 4096
     /// The maximum number of entries in a file, imported in one transaction. A bottle adds about 10,000 per year.
@@ -117,8 +117,8 @@ private struct WireLines {
                 try end(take)
                 number += 1
             } else {
-                guard line.count < TrackerDesk.wireLineLimit else {
-                    throw refusal("it is longer than \(TrackerDesk.wireLineLimit) bytes")
+                guard line.count < TrackerAPI.wireLineLimit else {
+                    throw refusal("it is longer than \(TrackerAPI.wireLineLimit) bytes")
                 }
                 line.append(byte)
             }
@@ -163,23 +163,23 @@ package struct JournalImportReport: Hashable, Sendable, Encodable {
     package let state: TrackerSnapshot
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     package func pollOptions() throws -> PollOptions {
         let settings = try store.settings()
         var options = PollOptions(settings: settings.bottle, zone: zone, goalMl: settings.goalMl)
-        options.own = try ownBottles()
+        options.own = try adoptedBottles()
         return options
     }
 
     /// All known bottles, in the order of their first receipt.
     package func bottles() throws -> [BottleReport] { try store.bottles().map(BottleReport.init) }
 
-    package func ownBottles() throws -> [OwnBottle] { try Self.ownBottles(of: store) }
+    package func adoptedBottles() throws -> [AdoptedBottle] { try Self.adoptedBottles(of: store) }
 
     /// The store's own bottles, in the form that a poll uses.
-    package static func ownBottles(of store: TrackerStore) throws -> [OwnBottle] {
+    package static func adoptedBottles(of store: TrackerStore) throws -> [AdoptedBottle] {
         try store.bottles().filter(\.isOwn).map {
-            OwnBottle(
+            AdoptedBottle(
                 identities: Set($0.identities), aliases: Set($0.names).subtracting($0.identities),
                 alias: $0.identities.contains($0.name) ? nil : $0.name, advertisedName: $0.advertisedName,
                 settings: try store.ownSettings(ofBottle: $0.name), since: $0.firstRecord?.milliseconds)
@@ -211,39 +211,41 @@ extension TrackerDesk {
     }
 
     /// Resolves the records of every bottle again, each with its settings.
-    func secondLook(_ options: PollOptions) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
+    func secondCheck(_ options: PollOptions) throws -> [(entry: JournalEntry, outcome: JournalOutcome)] {
         try store.bottles().flatMap { bottle in
-            let own = OwnBottle(identities: [], settings: try store.ownSettings(ofBottle: bottle.name))
+            let own = AdoptedBottle(identities: [], settings: try store.ownSettings(ofBottle: bottle.name))
             return try QuarantineReview.run(store, bottles: [bottle.name], options: options.following(own), now: now)
         }
     }
 
     /// Resolves undated records again without a poll.
     /// - Returns: the number of records that have a date now.
-    package func lookAgain(_ options: PollOptions) throws -> Int {
+    package func checkAgain(_ options: PollOptions) throws -> Int {
         try change {
-            try secondLook(options).count { $0.outcome == .promoted }
+            try secondCheck(options).count { $0.outcome == .promoted }
         }
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// The failed polls that are kept, newest first. They can contain names of other bottles.
-    package func keptPolls() -> [KeptPollReport] { KeptPolls.all(beside: store.path).map(KeptPollReport.init) }
+    package func failedPolls() -> [FailedPollReport] {
+        FailedPollFiles.all(beside: store.path).map(FailedPollReport.init)
+    }
 
     /// The capture of a kept poll in btsnoop format.
     /// - Throws: `Refusal` (`noSuchPoll`) if there is none with this id.
     package func capture(ofKeptPoll id: String) throws -> Data {
-        guard let capture = KeptPolls.capture(id, beside: store.path) else {
+        guard let capture = FailedPollFiles.capture(id, beside: store.path) else {
             throw Refusal(
-                "noSuchPoll", "No such kept poll. Only the newest \(KeptPolls.limit) are kept.",
+                "noSuchPoll", "No such kept poll. Only the newest \(FailedPollFiles.limit) are kept.",
                 category: .notFound, values: ["given": id])
         }
         return capture
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// The light to set on a bottle; `nil` if it is already set, or if the store does not own the bottle.
     package func light(ofBottle bottle: String) throws -> BottleLight? {
         // The user might have released the bottle since the poll began.

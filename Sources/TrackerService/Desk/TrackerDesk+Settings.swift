@@ -1,7 +1,7 @@
 import Store
 import TrackerCore
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// All settings, without those of Waterline if the caller has no access to it.
     package func settings() throws -> SettingsReport {
         let (settings, refused) = try store.settingsAndRefused()
@@ -87,14 +87,14 @@ extension TrackerDesk {
             _ = try store.finishOnboarding(context)
             return SetupReport(
                 isFirst: isFirst, settings: SettingsReport(shown(Self.setupNames, settings)),
-                presets: seesWaterline ? try presets().presets : nil, notifications: notifications)
+                presets: mayReadWaterline ? try presets().presets : nil, notifications: notifications)
         }
     }
 
     // MARK: - Parts
 
     private func shown(_ names: [String], _ settings: Settings) -> [SettingsReport.Line] {
-        names.filter { seesWaterline || !SettingReach.isOfWaterline($0) }.map { Self.line($0, settings) }
+        names.filter { mayReadWaterline || !SettingReach.isOfWaterline($0) }.map { Self.line($0, settings) }
     }
 
     private static func line(_ name: String, _ settings: Settings) -> SettingsReport.Line {
@@ -108,7 +108,7 @@ extension TrackerDesk {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     package func presets() throws -> PresetList {
         PresetList(presets: try store.presets().map(PresetReport.init(preset:)))
     }
@@ -160,7 +160,7 @@ extension TrackerDesk {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// All tokens, without their secret.
     package func tokens() throws -> TokenList { TokenList(tokens: try store.tokens().map(TokenReport.init(record:))) }
 

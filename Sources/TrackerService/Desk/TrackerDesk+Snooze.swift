@@ -1,7 +1,7 @@
 import Store
 import TrackerCore
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// Pauses the hydration reminders. Reminders that are still due at the end are then sent.
     package func snooze(_ length: Snooze) throws -> SnoozeReport {
         if case .minutes(let minutes) = length, !(0...Snooze.longestMinutes).contains(minutes) {

@@ -7,13 +7,13 @@ import TrackerCore
 /// Create a value for each request, which is cheap. The interface passes the time and the time zone. Each method
 /// returns a report, which is the JSON of every interface, or throws a `Problem`. Each method that writes also runs the
 /// tasks after a commit (tracker spec B8).
-package struct TrackerDesk: Sendable {
+package struct TrackerAPI: Sendable {
     package private(set) var store: TrackerStore
     package var context: WriteContext
     /// Whether a notification channel is available: `notifications` in the state.
     package let canNotify: Bool
     /// Whether the caller has access to Waterline. Otherwise entries of sessions are hidden and not undone.
-    package private(set) var seesWaterline = true
+    package private(set) var mayReadWaterline = true
     /// Receives warnings in addition to a result, one sentence each.
     let remark: @Sendable (String) -> Void
 
@@ -29,17 +29,17 @@ package struct TrackerDesk: Sendable {
 
     /// Uses the time zone of the store's settings.
     /// - Parameters:
-    ///   - isAsked: see `WriteContext.isAsked`.
+    ///   - isAsked: see `WriteContext.isExplicit`.
     ///   - source: see `WriteContext.source`.
     package init(
-        _ store: TrackerStore, now: Instant, isAsked: Bool = false, zone: ZoneChoice, source: String,
+        _ store: TrackerStore, now: Instant, isExplicit: Bool = false, zone: ZoneChoice, source: String,
         canNotify: Bool = false,
         makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() },
         remark: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         let zone = zone.inForce(try store.settings())
         self.init(
-            store, WriteContext(now: now, zone: zone, source: source, isAsked: isAsked, makeID: makeID),
+            store, WriteContext(now: now, zone: zone, source: source, isExplicit: isExplicit, makeID: makeID),
             canNotify: canNotify, remark: remark)
     }
 
@@ -54,7 +54,7 @@ package struct TrackerDesk: Sendable {
     /// The state of the day, without Waterline if the caller has no access to it.
     package func state() throws -> TrackerSnapshot {
         let state = try store.look(context, canNotify: canNotify).snapshot
-        return seesWaterline ? state : state.withoutWaterline
+        return mayReadWaterline ? state : state.withoutWaterline
     }
 
     /// Parses a time: `14:00`, `2026-06-15T14:00`, or a time with an offset.
@@ -82,38 +82,38 @@ package struct TrackerDesk: Sendable {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// A copy whose first write executes this request once.
-    package func running(_ request: IdempotentRequest) -> TrackerDesk {
-        var desk = self
-        desk.store = store.running(request)
-        return desk
+    package func running(_ request: IdempotentRequest) -> TrackerAPI {
+        var tracker = self
+        tracker.store = store.running(request)
+        return tracker
     }
 
     /// A copy with another `WriteContext.source`.
-    package func by(_ source: String) -> TrackerDesk {
-        var desk = self
-        desk.context.source = source
-        return desk
+    package func by(_ source: String) -> TrackerAPI {
+        var tracker = self
+        tracker.context.source = source
+        return tracker
     }
 
     /// A copy with or without access to Waterline.
-    package func seeing(waterline: Bool) -> TrackerDesk {
-        var desk = self
-        desk.seesWaterline = waterline
-        return desk
+    package func seeing(waterline: Bool) -> TrackerAPI {
+        var tracker = self
+        tracker.mayReadWaterline = waterline
+        return tracker
     }
 
     /// - Throws: `Refusal` (`waterlineNotShared`) without access to Waterline.
     func needWaterline() throws {
-        guard !seesWaterline else { return }
+        guard !mayReadWaterline else { return }
         throw Refusal(
             "waterlineNotShared",
             "Waterline is disabled for other machines. Enable it in the configuration.")
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// The state of the day, and the time until the next change.
     package func standing() throws -> (snapshot: TrackerSnapshot, lasts: Duration) {
         let evaluation = try store.look(context, canNotify: canNotify)
@@ -126,7 +126,7 @@ extension TrackerDesk {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// The counted drinks of the current day, oldest first.
     package func drinksToday() throws -> [StoredDrink] { try store.drinks(on: try today(), knownAt: context.asked) }
 
@@ -150,7 +150,7 @@ extension TrackerDesk {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     package var path: String { store.path }
 
     /// The state of the store for maintenance. Changes nothing.
@@ -184,7 +184,7 @@ extension TrackerDesk {
     package func isChange(_ position: Int64) throws -> Bool { try store.isDrinkPlace(position) }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// Exchanges changes with the sync server of the settings.
     /// - Returns: the result, also after a failure; `nil` without a server.
     package func synchronise() async throws -> SyncClient.Pass? {
@@ -193,7 +193,7 @@ extension TrackerDesk {
         do {
             guard let client = try SyncClient.named(by: store.settings()) else { return nil }
             pass = try await client.pass(store, now: { now }, zone: zone)
-        } catch let trouble as SyncTrouble {
+        } catch let trouble as SyncProblem {
             try store.finishSyncPass(MergeOutcome(), trouble: trouble.sentence, at: now)
             pass.trouble = trouble.sentence
         }
@@ -202,7 +202,7 @@ extension TrackerDesk {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     package func day(_ day: LocalDay) throws -> DayDrinksReport {
         let drinks = try store.drinks(on: day, knownAt: context.asked)
         let record = try store.history(from: day, through: day, knownAt: context.asked)[day]
@@ -239,7 +239,7 @@ extension TrackerDesk {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// Explains each reminder: its conditions, and what would change them. Has no side effects.
     /// - Parameter moment: `14:00` means the current day, also in the future; `nil` means now. Past notifications of
     ///   the day are known also for an earlier moment.
@@ -247,10 +247,10 @@ extension TrackerDesk {
         var then = self
         if let moment {
             then.context.now = try timeOfToday(moment) ?? self.moment(moment)
-            then.context.isAsked = true
+            then.context.isExplicit = true
         }
         var explanation = Tracker.explain(try store.facts(then.context), now: then.now)
-        if !seesWaterline { explanation.reminders.removeAll { $0.kind.isWaterline } }
+        if !mayReadWaterline { explanation.reminders.removeAll { $0.kind.isWaterline } }
         return WhyReport(explanation: explanation, state: try then.state())
     }
 
@@ -263,7 +263,7 @@ extension TrackerDesk {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// The notifications that a channel accepted, at most `limit`.
     package func shown(limit: Int = 50) throws -> ShownReport {
         ShownReport(

@@ -9,10 +9,10 @@ package struct DrinkReport: Hashable, Sendable, Encodable {
     /// The drink, without session details for a caller that has no access to Waterline.
     private let shown: Drink
 
-    /// - Parameter seesWaterline: `false` shows water of a session as any other water.
-    package init(_ drink: StoredDrink, seesWaterline: Bool = true) {
+    /// - Parameter mayReadWaterline: `false` shows water of a session as any other water.
+    package init(_ drink: StoredDrink, mayReadWaterline: Bool = true) {
         self.drink = drink
-        shown = seesWaterline ? drink.drink : drink.drink.veiled
+        shown = mayReadWaterline ? drink.drink : drink.drink.veiled
     }
 
     package func encode(to encoder: any Encoder) throws {

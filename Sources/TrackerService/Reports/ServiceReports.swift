@@ -49,7 +49,7 @@ package struct ServiceStatus: Hashable, Sendable, Encodable {
 /// The actions of the polling service for the pages.
 package struct ServiceClient: Sendable {
     /// A viewer's use of the day's data, which the service then keeps up to date.
-    package enum Look: Sendable {
+    package enum ViewerEvent: Sendable {
         /// A viewer begins to follow changes.
         case begins
         case ends
@@ -70,13 +70,13 @@ package struct ServiceClient: Sendable {
     }
     package static let cannotScan = Refusal("noScan", "This service cannot scan for bottles.")
     /// Reports a viewer to the service.
-    package var look: @Sendable (Look) async -> Void
+    package var look: @Sendable (ViewerEvent) async -> Void
 
     package init(
         status: @escaping @Sendable () async -> ServiceStatus, pollNow: @escaping @Sendable () async -> Void,
         recentPolls: @escaping @Sendable () async -> [PollLine],
         send: @escaping @Sendable ([String]) async throws -> String,
-        look: @escaping @Sendable (Look) async -> Void = { _ in }
+        look: @escaping @Sendable (ViewerEvent) async -> Void = { _ in }
     ) {
         self.status = status
         self.pollNow = pollNow

@@ -96,7 +96,7 @@ package struct BottleReport: Hashable, Sendable, Encodable {
 }
 
 /// A failed poll that was kept for diagnosis.
-package struct KeptPollReport: Hashable, Sendable, Encodable {
+package struct FailedPollReport: Hashable, Sendable, Encodable {
     /// The name of its capture.
     package var id: String
     /// The time in seconds since 1970; `nil` if unknown.
@@ -107,7 +107,7 @@ package struct KeptPollReport: Hashable, Sendable, Encodable {
     package var story: [String]
     package var bytes: Int
 
-    init(_ poll: KeptPoll) {
+    init(_ poll: FailedPoll) {
         (id, at, bytes) = (poll.id, poll.at?.wholeSeconds, poll.bytes)
         (reason, story) = (poll.story.first ?? "There is no trace of this poll.", Array(poll.story.dropFirst()))
     }

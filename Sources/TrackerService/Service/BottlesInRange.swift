@@ -59,14 +59,14 @@ package struct AdoptionChoice: Hashable, Sendable {
     }
 }
 
-extension TrackerDesk {
+extension TrackerAPI {
     /// Adopts a bottle and stores the user's choices: for the first bottle in the store's settings, later in its own.
     /// - Returns: whether the bottle is new.
     @discardableResult
     package func adopt(_ identity: String, as other: String? = nil, _ choice: AdoptionChoice = AdoptionChoice()) throws
         -> Bool
     {
-        let isFirst = try ownBottles().isEmpty
+        let isFirst = try adoptedBottles().isEmpty
         let isNew = try adoptBottle(identity, as: other)
         guard !choice.changes.isEmpty else { return isNew }
         if isFirst {

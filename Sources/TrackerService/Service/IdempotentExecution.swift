@@ -26,7 +26,7 @@ package struct IdempotentExecution: Sendable {
     }
 
     private let request: IdempotentRequest
-    private let desk: TrackerDesk
+    private let tracker: TrackerAPI
     private let recording: Recording
     private let keyName: String
     private let reusedCode: String
@@ -39,9 +39,10 @@ package struct IdempotentExecution: Sendable {
     ///   - keyName: the interface's term for the key.
     ///   - reusedCode: the code of the error if another request had the key.
     package init(
-        _ request: IdempotentRequest, on desk: TrackerDesk, _ recording: Recording, keyName: String, reusedCode: String
+        _ request: IdempotentRequest, on tracker: TrackerAPI, _ recording: Recording, keyName: String,
+        reusedCode: String
     ) {
-        (self.request, self.desk, self.recording) = (request, desk, recording)
+        (self.request, self.tracker, self.recording) = (request, tracker, recording)
         (self.keyName, self.reusedCode) = (keyName, reusedCode)
     }
 
@@ -50,7 +51,7 @@ package struct IdempotentExecution: Sendable {
     ///   - act: the action; its first write to the store records the key.
     ///   - stored: the form in which a response is stored.
     package func run<Response>(
-        _ act: (TrackerDesk) throws -> Response, stored: (Response) -> StoredResponse
+        _ act: (TrackerAPI) throws -> Response, stored: (Response) -> StoredResponse
     ) throws -> Outcome<Response> {
         try claim()
         defer { release() }
@@ -59,7 +60,7 @@ package struct IdempotentExecution: Sendable {
     }
 
     package func run<Response>(
-        _ act: (TrackerDesk) async throws -> Response, stored: (Response) -> StoredResponse
+        _ act: (TrackerAPI) async throws -> Response, stored: (Response) -> StoredResponse
     ) async throws -> Outcome<Response> {
         try claim()
         defer { release() }
@@ -71,8 +72,8 @@ package struct IdempotentExecution: Sendable {
 
     // MARK: - Parts
 
-    private var executingDesk: TrackerDesk { recording == .withResponse ? desk : desk.running(request) }
-    private var name: [String] { [desk.store.path, request.key] }
+    private var executingDesk: TrackerAPI { recording == .withResponse ? tracker : tracker.running(request) }
+    private var name: [String] { [tracker.store.path, request.key] }
 
     /// The store serialises requests that record their key with a write. Others run once at a time.
     private func claim() throws {
@@ -86,12 +87,12 @@ package struct IdempotentExecution: Sendable {
     private func begin<Response>() throws -> Outcome<Response>? {
         if let earlier: Outcome<Response> = try earlier() { return earlier }
         guard recording == .beforeAction || recording == .beforeSecret else { return nil }
-        do { try desk.store.begin(request) } catch is IdempotentRequest.Repeated { throw isRunning }
+        do { try tracker.store.begin(request) } catch is IdempotentRequest.Repeated { throw isRunning }
         return nil
     }
 
     private func earlier<Response>() throws -> Outcome<Response>? {
-        guard let known = try desk.store.request(request.key) else { return nil }
+        guard let known = try tracker.store.request(request.key) else { return nil }
         guard known.fingerprint == request.fingerprint else {
             throw Refusal(reusedCode, "This \(keyName) was used for another request.")
         }
@@ -120,7 +121,7 @@ package struct IdempotentExecution: Sendable {
         switch result {
         case .success(let response):
             // The action is done. If its response cannot be stored, a repeated request gets only the state.
-            try? desk.store.keep(recording == .beforeSecret ? nil : stored(response), to: request)
+            try? tracker.store.keep(recording == .beforeSecret ? nil : stored(response), to: request)
             return .executed(response)
         case .failure(is IdempotentRequest.Repeated):
             // Another process or task has executed the same request in the meantime.
@@ -128,7 +129,7 @@ package struct IdempotentExecution: Sendable {
             return earlier
         case .failure(let error):
             // The client gets the error and can retry with the same key.
-            if recording != .withWrite { try? desk.store.forget(request) }
+            if recording != .withWrite { try? tracker.store.forget(request) }
             throw error
         }
     }

@@ -65,7 +65,7 @@ struct Access: Sendable {
     /// The caller with the highest scope of the tokens: a browser may have signed in more than once.
     private func caller(with tokens: [String]) throws -> Caller? {
         let known = try tokens.filter { (16...256).contains($0.utf8.count) }.compactMap { text -> Caller? in
-            guard let record = try person.desk().use(token: text) else { return nil }
+            guard let record = try person.tracker().use(token: text) else { return nil }
             return Caller(scope: Scope(rawValue: record.scope), token: .init(text: text, id: record.id))
         }
         return known.max { ($0.scope ?? .widget) < ($1.scope ?? .widget) }

@@ -29,7 +29,9 @@ actor StateFeed {
         private var status: ServiceStatus?
 
         mutating func update(_ snapshot: TrackerSnapshot, _ status: ServiceStatus?) {
-            guard self.snapshot.map({ !$0.says(theSameAs: snapshot) }) ?? true || self.status != status else { return }
+            guard self.snapshot.map({ !$0.hasSameContent(as: snapshot) }) ?? true || self.status != status else {
+                return
+            }
             (self.snapshot, self.status, number) = (snapshot, status, number + 1)
         }
     }
@@ -45,7 +47,7 @@ actor StateFeed {
     }
 
     /// The interval of checks for writes to the store, while a client watches.
-    static let lookEvery = Duration.milliseconds(100)
+    static let checkInterval = Duration.milliseconds(100)
     /// The interval of state events without writes (tracker spec B8) in seconds by the wall clock, so that a change of
     /// the clock sends the state at once.
     static let tickSeconds: Double = 60
@@ -66,9 +68,9 @@ actor StateFeed {
         /// The ID of the client's token; `nil` for a client at the socket.
         var token: String?
         /// Whether a user has the page open and visible.
-        var looks: Bool
+        var isVisible: Bool
         var showsNotifications: Bool
-        var seesWaterline: @Sendable () -> Bool
+        var mayReadWaterline: @Sendable () -> Bool
         /// The ID up to which the client has received all events.
         var has: Int64
         var stream: AsyncStream<Event>.Continuation
@@ -83,7 +85,7 @@ actor StateFeed {
         }
     }
 
-    private let desk: @Sendable () throws -> TrackerDesk
+    private let tracker: @Sendable () throws -> TrackerAPI
     private let service: ServiceClient?
     /// Called when a client starts to show notifications, so that due ones are sent to it (tracker spec B8).
     private let opened: @Sendable () async -> Void
@@ -104,10 +106,10 @@ actor StateFeed {
     private let startTime = UInt64(min(max(0, Date().timeIntervalSince1970 * 1000), 1e15))
 
     init(
-        desk: @escaping @Sendable () throws -> TrackerDesk, service: ServiceClient?,
+        tracker: @escaping @Sendable () throws -> TrackerAPI, service: ServiceClient?,
         opened: @escaping @Sendable () async -> Void = {}
     ) {
-        self.desk = desk
+        self.tracker = tracker
         self.service = service
         self.opened = opened
     }
@@ -117,11 +119,11 @@ actor StateFeed {
     /// The state, read from the store if anything has changed. It has every write before the call.
     func current() async throws -> Text {
         let status = await service?.status()
-        let desk = try desk()
-        let mark = try desk.store.changeMark()
-        let second = desk.context.now.wholeSeconds
+        let tracker = try tracker()
+        let mark = try tracker.store.changeMark()
+        let second = tracker.context.now.wholeSeconds
         if let known, known.mark == mark, known.second == second, known.status == status { return known.text }
-        let snapshot = try desk.state()
+        let snapshot = try tracker.state()
         let limited = snapshot.withoutWaterline
         whole.update(snapshot, status)
         shared.update(limited, status)
@@ -137,18 +139,19 @@ actor StateFeed {
     /// The events from now on, starting with the state. Notifications after `lastID` are sent first, in order; a `Gap`
     /// reports those that are not stored.
     /// - Parameters:
-    ///   - seesWaterline: whether this caller has access to Waterline, evaluated for each event.
+    ///   - mayReadWaterline: whether this caller has access to Waterline, evaluated for each event.
     ///   - looks: whether a user has the page open and visible, so that the data must be fresh.
     ///   - disconnectClient: disconnects a client that does not read.
     func watch(
-        after lastID: Int64?, token: String?, showsNotifications: Bool, seesWaterline: @escaping @Sendable () -> Bool,
-        looks: Bool,
+        after lastID: Int64?, token: String?, showsNotifications: Bool,
+        mayReadWaterline: @escaping @Sendable () -> Bool,
+        isVisible: Bool,
         disconnectClient: @escaping @Sendable () -> Void
     ) async throws -> (id: UInt64, events: AsyncStream<Event>) {
         try checkPlace(token)
-        if looks { await wakeService() }
+        if isVisible { await wakeService() }
         // Opening the page marks all notifications as read.
-        if showsNotifications { try? desk().openNotifications() }
+        if showsNotifications { try? tracker().openNotifications() }
         let id = nextWatcher
         nextWatcher += 1
         let state = try await current()
@@ -165,9 +168,10 @@ actor StateFeed {
         if let gap = missed?.gap { continuation.yield(.gap(Wire.json(gap))) }
         for notice in missed?.notices ?? [] { continuation.yield(.notify(notice)) }
         watchers[id] = Watcher(
-            token: token, looks: looks, showsNotifications: showsNotifications, seesWaterline: seesWaterline,
+            token: token, isVisible: isVisible, showsNotifications: showsNotifications,
+            mayReadWaterline: mayReadWaterline,
             has: max(known, sent), stream: continuation, disconnectClient: disconnectClient)
-        if looks { await service?.look(.begins) }
+        if isVisible { await service?.look(.begins) }
         if watching == nil { watching = Task(executorPreference: BlockingThreads.shared) { await self.follow() } }
         if showsNotifications { await opened() }
         return (id, stream)
@@ -190,7 +194,7 @@ actor StateFeed {
 
     /// A user opens the page: requests a poll if the data is too old.
     private func wakeService() async {
-        guard let service, let now = try? desk().now else { return }
+        guard let service, let now = try? tracker().now else { return }
         let age = await service.status().lastPoll?.seconds(to: now) ?? .infinity
         if age > Self.freshSeconds { await service.pollNow() }
     }
@@ -198,7 +202,7 @@ actor StateFeed {
     func leave(_ id: UInt64) async {
         let watcher = watchers.removeValue(forKey: id)
         watcher?.stream.finish()
-        if watcher?.looks == true { await service?.look(.ends) }
+        if watcher?.isVisible == true { await service?.look(.ends) }
         if watchers.isEmpty {
             watching?.cancel()
             watching = nil
@@ -211,10 +215,11 @@ actor StateFeed {
     /// Sends the notification to all streams if one of them shows it.
     /// - Returns: whether it was shown.
     func show(_ notification: TrackerNotification) -> Bool {
-        guard (try? sendRecorded()) != nil, let now = try? desk().now else { return false }
+        guard (try? sendRecorded()) != nil, let now = try? tracker().now else { return false }
         let notice = Notice(notification, now: now)
         // Callers without access to Waterline receive nothing.
-        guard watchers.values.contains(where: { $0.showsNotifications && (!notice.isWaterline || $0.seesWaterline()) })
+        guard
+            watchers.values.contains(where: { $0.showsNotifications && (!notice.isWaterline || $0.mayReadWaterline()) })
         else { return false }
         send(notice)
         return true
@@ -222,14 +227,14 @@ actor StateFeed {
 
     /// Sends the notifications that other channels have shown, in order.
     func sendRecorded() throws {
-        let store = try desk().store
+        let store = try tracker().store
         guard let sent = sentThrough else {
             sentThrough = try store.told(after: 0).last?.place ?? 0
             return
         }
         let told = try store.told(after: sent)
         guard !told.isEmpty else { return }
-        let now = try desk().now
+        let now = try tracker().now
         for one in told { send(Notice(one.decision, now: now)) }
     }
 
@@ -243,11 +248,13 @@ actor StateFeed {
 
     /// The notifications after `lastID` for a reconnecting client, and the gap if some are not stored.
     private func missed(after lastID: Int64, through sent: Int64) throws -> (notices: [Notice], gap: Gap?) {
-        let desk = try desk()
-        let (newest, forgotten) = try desk.store.toldPlaces()
+        let tracker = try tracker()
+        let (newest, forgotten) = try tracker.store.deliveryPositions()
         // The ID belongs to another store that this one has replaced.
         guard 0...max(newest, sent, 0) ~= lastID else { return ([], Gap(reason: .unknown, lastEventId: lastID)) }
-        let recorded = try desk.store.told(after: lastID, through: sent).map { Notice($0.decision, now: desk.now) }
+        let recorded = try tracker.store.told(after: lastID, through: sent).map {
+            Notice($0.decision, now: tracker.now)
+        }
         let known = Set(recorded.map(\.place))
         let all = (recorded + recentNotices.filter { $0.place > lastID && !known.contains($0.place) }).sorted {
             $0.place < $1.place
@@ -262,7 +269,7 @@ actor StateFeed {
         followed = nil
         sentSession = try? session()
         while !Task.isCancelled {
-            try? await Task.sleep(for: Self.lookEvery)
+            try? await Task.sleep(for: Self.checkInterval)
             guard !Task.isCancelled else { return }
             if ContinuousClock.now - pinged >= Self.pingEvery {
                 pinged = .now
@@ -275,16 +282,16 @@ actor StateFeed {
 
     private func sendChanges() async throws {
         let status = await service?.status()
-        let desk = try desk()
-        let mark = try desk.store.changeMark()
-        let isTick = followed.map { abs($0.at.seconds(to: desk.now)) >= Self.tickSeconds } ?? true
+        let tracker = try tracker()
+        let mark = try tracker.store.changeMark()
+        let isTick = followed.map { abs($0.at.seconds(to: tracker.now)) >= Self.tickSeconds } ?? true
         guard isTick || mark != followed?.mark || status != followed?.status else { return }
         try sendRecorded()
         let text = try await current()
         if text.whole.tag != followed?.tag {
             for watcher in watchers.values { watcher.send(.state(text, id: nil)) }
         }
-        followed = (mark, status, text.whole.tag, desk.now)
+        followed = (mark, status, text.whole.tag, tracker.now)
         let session = try session()
         if session != sentSession {
             sentSession = session
@@ -293,16 +300,16 @@ actor StateFeed {
         }
     }
 
-    private func session() throws -> ByteBuffer? { try desk().sessionIfAny().map(Wire.json) }
+    private func session() throws -> ByteBuffer? { try tracker().sessionIfAny().map(Wire.json) }
 }
 
 extension StateFeed.View {
     fileprivate init(_ snapshot: TrackerSnapshot, _ status: ServiceStatus?, isWhole: Bool, tag: String) {
-        bytes = Wire.json(Whole(snapshot: snapshot, service: status, waterlineShown: isWhole))
+        bytes = Wire.json(FullState(snapshot: snapshot, service: status, waterlineShown: isWhole))
         self.tag = tag
     }
 
-    private struct Whole: Encodable {
+    private struct FullState: Encodable {
         var snapshot: TrackerSnapshot
         var service: ServiceStatus?
         var waterlineShown: Bool

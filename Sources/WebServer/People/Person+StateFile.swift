@@ -5,7 +5,7 @@ import TrackerService
 
 extension Person {
     /// The interval of checks for writes, without notifications of writes.
-    static let fileLookEvery = Duration.milliseconds(500)
+    static let fileCheckInterval = Duration.milliseconds(500)
 
     /// Writes the state to a file next to the store, for other programs (tracker spec Section 10.7). Checks for changes
     /// at each write, and once a minute. Runs until the task is cancelled.
@@ -18,7 +18,7 @@ extension Person {
         trouble: @escaping @Sendable (String) -> Void
     ) async {
         let keeper = StateFileKeeper(person: self, trouble: trouble)
-        let pause = watch == nil ? Self.fileLookEvery : every
+        let pause = watch == nil ? Self.fileCheckInterval : every
         await DayObserver(writes: watch?.writes ?? AsyncStream { _ in }, settling: DayObserver.calmly) {
             await keeper.look()
             return pause
@@ -32,7 +32,7 @@ private actor StateFileKeeper {
     private let person: Person
     private let trouble: @Sendable (String) -> Void
     private var written: (mark: TrackerStore.ChangeMark, at: Instant, tag: String)?
-    private var lastTrouble: String?
+    private var lastProblem: String?
 
     init(person: Person, trouble: @escaping @Sendable (String) -> Void) {
         (self.person, self.trouble) = (person, trouble)
@@ -40,20 +40,21 @@ private actor StateFileKeeper {
 
     func look() async {
         do {
-            let desk = try person.desk()
-            let mark = try desk.store.changeMark()
+            let tracker = try person.tracker()
+            let mark = try tracker.store.changeMark()
             // A pause of a minute may end slightly early.
-            if written.map({ $0.mark != mark || abs($0.at.seconds(to: desk.now)) >= StateFeed.tickSeconds - 1 }) ?? true
+            if written.map({ $0.mark != mark || abs($0.at.seconds(to: tracker.now)) >= StateFeed.tickSeconds - 1 })
+                ?? true
             {
                 let text = try await person.feed.current().whole
-                if text.tag != written?.tag { try desk.store.writeStateFile(Array(text.bytes.readableBytesView)) }
-                written = (mark, desk.now, text.tag)
+                if text.tag != written?.tag { try tracker.store.writeStateFile(Array(text.bytes.readableBytesView)) }
+                written = (mark, tracker.now, text.tag)
             }
-            lastTrouble = nil
+            lastProblem = nil
         } catch {
-            let words = FileTrouble.words(error)
-            if lastTrouble != words { trouble(words) }
-            lastTrouble = words
+            let words = FileErrorText.words(error)
+            if lastProblem != words { trouble(words) }
+            lastProblem = words
         }
     }
 }

@@ -6,7 +6,7 @@ package struct Person: Sendable {
     /// The name of a service that is not an instance.
     package static let unnamed = "me"
     /// Opens the person's store with the current clock, zone and settings. Called for each request.
-    package let desk: @Sendable () throws -> TrackerDesk
+    package let tracker: @Sendable () throws -> TrackerAPI
     /// The service that polls this person's bottles; `nil` if there is none.
     package let service: ServiceClient?
     /// Whether other machines can see Waterline.
@@ -24,15 +24,15 @@ package struct Person: Sendable {
         name: String, service: ServiceClient? = nil, agents: AgentSink? = nil,
         page: @escaping @Sendable () -> String? = { nil },
         sharesWaterline: @escaping @Sendable () -> Bool = { false }, wrote: @escaping @Sendable () async -> Void = {},
-        desk: @escaping @Sendable () throws -> TrackerDesk
+        tracker: @escaping @Sendable () throws -> TrackerAPI
     ) {
         self.name = name
-        self.desk = desk
+        self.tracker = tracker
         self.service = service
         self.sharesWaterline = sharesWaterline
         self.wrote = wrote
         self.agents = agents
         self.page = page
-        feed = StateFeed(desk: desk, service: service, opened: wrote)
+        feed = StateFeed(tracker: tracker, service: service, opened: wrote)
     }
 }

@@ -15,12 +15,12 @@ struct APICall: Sendable {
     let person: Person
 
     /// Whether the caller may see Waterline: an administrator always, other clients if the configuration shares it.
-    var seesWaterline: Bool { context.caller.isAdministrator || person.sharesWaterline() }
+    var mayReadWaterline: Bool { context.caller.isAdministrator || person.sharesWaterline() }
 
     /// The service layer, limited to the caller's access.
-    func desk() throws -> TrackerDesk {
-        let desk = try person.desk().seeing(waterline: seesWaterline)
-        return try surface().map(desk.by) ?? desk
+    func tracker() throws -> TrackerAPI {
+        let tracker = try person.tracker().seeing(waterline: mayReadWaterline)
+        return try source().map(tracker.by) ?? tracker
     }
 
     func service() throws -> ServiceClient {
@@ -31,7 +31,7 @@ struct APICall: Sendable {
     }
 
     /// An agent forwards requests from the session's bus or from a notification: these, not HTTP, are the source.
-    private func surface() throws -> String? {
+    private func source() throws -> String? {
         guard let name = request.headers[.waterhSurface] else { return nil }
         guard context.caller.isLocal else {
             throw HTTPProblem(
@@ -127,7 +127,7 @@ struct APICall: Sendable {
     }
 
     /// Whether addresses that contain credentials are shown.
-    var seesPlaces: Bool { context.caller.isAdministrator }
+    var mayReadAddresses: Bool { context.caller.isAdministrator }
 
     private static func tooLarge(_ limit: Int) -> HTTPProblem {
         HTTPProblem(

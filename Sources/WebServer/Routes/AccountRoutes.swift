@@ -15,22 +15,22 @@ enum AccountRoutes {
             let caller = call.context.caller
             return .json(CallerReport(scope: caller.scope?.rawValue, token: caller.token?.id))
         }
-        table.get("tokens", needs: .admin) { call in .json(try call.person.desk().tokens()) }
-        table.write(.post, "tokens", needs: .admin, recording: .beforeSecret) { call, desk, fields in
+        table.get("tokens", needs: .admin) { call in .json(try call.person.tracker().tokens()) }
+        table.write(.post, "tokens", needs: .admin, recording: .beforeSecret) { call, tracker, fields in
             let label = try fields.text("label") ?? "http"
             let scope: Scope = try fields.choice("scope", "notAScope") ?? .log
             try fields.finish()
-            let token = try desk.makeToken(label: label, scope: scope)
+            let token = try tracker.makeToken(label: label, scope: scope)
             log.notice(
                 "Token \(token.id.prefix(8)) (\"\(label)\", \(scope.rawValue)) made by \(call.context.caller.name).")
             return .json(token, status: .created)
         }
         // A caller may revoke its own token to sign out.
-        table.action(.delete, "tokens/:token", needs: .read) { call, desk in
+        table.action(.delete, "tokens/:token", needs: .read) { call, tracker in
             let id = try call.part("token")
             let isOwn = id == call.context.caller.token?.id
             if !isOwn { try call.context.caller.require(.admin) }
-            var answer = Answer.json(try desk.revokeTokens(id))
+            var answer = Answer.json(try tracker.revokeTokens(id))
             log.notice("Token \(id.prefix(8)) revoked by \(call.context.caller.name).")
             if isOwn {
                 answer.headers[.setCookie] =
@@ -38,7 +38,7 @@ enum AccountRoutes {
             }
             return answer
         }
-        table.write(.post, "purge", needs: .admin) { call, desk, fields in
+        table.write(.post, "purge", needs: .admin) { call, tracker, fields in
             let word = try fields.text("confirm")
             try fields.finish()
             guard word == "purge" else {
@@ -46,11 +46,11 @@ enum AccountRoutes {
                     "confirmation", "This deletes everything: confirm it with {\"confirm\": \"purge\"}.")
             }
             let own = try call.context.caller.token.flatMap { token in
-                try desk.use(token: token.text).map { (token.text, $0) }
+                try tracker.use(token: token.text).map { (token.text, $0) }
             }
-            let report = try await desk.purge()
+            let report = try await tracker.purge()
             // The requesting browser stays signed in, because its page continues with setup.
-            if let (text, record) = own { try desk.keep(token: text, record) }
+            if let (text, record) = own { try tracker.keep(token: text, record) }
             log.notice("Everything deleted by \(call.context.caller.name).")
             return .json(report)
         }
@@ -59,7 +59,7 @@ enum AccountRoutes {
                 scope: try fields.choice("scope", "notAScope") ?? .control, label: try fields.text("label") ?? "browser"
             )
             try fields.finish()
-            try TrackerDesk.checkLabel(grant.label)
+            try TrackerAPI.checkLabel(grant.label)
             let (code, places) = (await codes.make(grant, for: call.context.caller.name), addresses())
             return .json(
                 AccessCode(
@@ -102,10 +102,10 @@ enum AccountRoutes {
         let client = Access.peer(of: request, context.remote)
         let (verdict, token) = try await codes.redeem(code, key: IdempotentWrite.key(of: request), from: client) {
             grant, lost in
-            let desk = try person.desk()
-            let made = try desk.makeToken(label: grant.label, scope: grant.scope)
+            let tracker = try person.tracker()
+            let made = try tracker.makeToken(label: grant.label, scope: grant.scope)
             // Another client may have revoked the token since.
-            if let lost { _ = try? desk.revokeTokens(lost) }
+            if let lost { _ = try? tracker.revokeTokens(lost) }
             return made
         }
         switch verdict {

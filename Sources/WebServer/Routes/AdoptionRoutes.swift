@@ -12,12 +12,12 @@ enum AdoptionRoutes {
         table.action(.post, "bottles-in-range/:bottle/look", needs: .admin, recording: .withResponse) { call, _ in
             .json(try await call.service().lookInside(try call.part("bottle")))
         }
-        table.action(.post, "bottles-in-range/:bottle/hide", needs: .admin, recording: .withResponse) { call, desk in
-            try desk.store.hideInRange(try call.part("bottle"))
+        table.action(.post, "bottles-in-range/:bottle/hide", needs: .admin, recording: .withResponse) { call, tracker in
+            try tracker.store.hideInRange(try call.part("bottle"))
             return .json(["hidden": true])
         }
         table.write(.post, "bottles-in-range/:bottle/adopt", needs: .admin, recording: .withResponse) {
-            call, desk, fields in
+            call, tracker, fields in
             let mode = try fields.text("mode").map { text in
                 guard let mode = BottleMode(rawValue: text) else {
                     throw HTTPProblem.wrong("wrongMode", "invalid mode '\(text)': expected take-over or share")
@@ -30,7 +30,7 @@ enum AdoptionRoutes {
             guard address.wholeMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/) != nil else {
                 throw HTTPProblem.wrong("wrongAddress", "invalid address '\(address)': expected six pairs of digits")
             }
-            let isNew = try desk.adopt(address, choice)
+            let isNew = try tracker.adopt(address, choice)
             await call.person.service?.pollNow()
             return .json(["adopted": isNew])
         }

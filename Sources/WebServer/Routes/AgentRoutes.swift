@@ -40,14 +40,14 @@ enum AgentRoutes {
             await call.person.agents?.answer(agent, id, isShown: isShown)
             return .json(["shown": isShown])
         }
-        table.write(.post, "agent/press", needs: .log) { call, desk, fields in
+        table.write(.post, "agent/press", needs: .log) { call, tracker, fields in
             try call.needSession()
             // A button press that could not be sent at once has its time.
             let (action, key) = (try fields.action(), try fields.needed("key"))
-            let at = try fields.moment("at", desk)
+            let at = try fields.moment("at", tracker)
             try fields.finish()
             guard key.utf8.count <= 256 else { throw HTTPProblem.wrong("tooLong", "\"key\" has more than 256 bytes.") }
-            return .json(["done": try desk.press(action, key: key, at: at)])
+            return .json(["done": try tracker.press(action, key: key, at: at)])
         }
     }
 

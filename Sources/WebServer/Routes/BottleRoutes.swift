@@ -11,10 +11,10 @@ enum BottleRoutes {
         }
         table.get("polls") { call in .json(["polls": await call.person.service?.recentPolls() ?? []]) }
         // Administrators only, because a kept poll has the traffic and the names of other devices.
-        table.get("polls/kept", needs: .admin) { call in .json(["kept": try call.person.desk().keptPolls()]) }
+        table.get("polls/kept", needs: .admin) { call in .json(["kept": try call.person.tracker().failedPolls()]) }
         table.get("polls/kept/:poll", needs: .admin) { call in
             let id = try call.part("poll")
-            let capture = try call.person.desk().capture(ofKeptPoll: id)
+            let capture = try call.person.tracker().capture(ofKeptPoll: id)
             return Answer(
                 type: "application/octet-stream", bytes: ByteBuffer(bytes: capture),
                 headers: [
@@ -32,11 +32,11 @@ enum BottleRoutes {
             }
             return .json(["answer": try await call.service().send([command] + arguments)])
         }
-        table.get("bottles") { call in .json(["bottles": try call.person.desk().bottles()]) }
+        table.get("bottles") { call in .json(["bottles": try call.person.tracker().bottles()]) }
         table.get("bottles/:bottle/settings") { call in
-            .json(try call.person.desk().settings(ofBottle: try call.part("bottle")))
+            .json(try call.person.tracker().settings(ofBottle: try call.part("bottle")))
         }
-        table.write(.patch, "bottles/:bottle/settings", needs: .control) { call, desk, fields in
+        table.write(.patch, "bottles/:bottle/settings", needs: .control) { call, tracker, fields in
             // `null` removes a bottle's own value.
             let changes = fields.all().sorted { $0.key < $1.key }.map {
                 (name: $0.key, text: $0.value == .null ? nil : $0.value.text)
@@ -44,20 +44,20 @@ enum BottleRoutes {
             guard !changes.isEmpty else {
                 throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
             }
-            return .json(try desk.set(changes, ofBottle: try call.part("bottle")))
+            return .json(try tracker.set(changes, ofBottle: try call.part("bottle")))
         }
         table.get("journal", query: ["limit"]) { call in
             return .json(
-                try call.person.desk().journal(limit: try call.wholeQuery("limit", in: 1...10_000, otherwise: 100)))
+                try call.person.tracker().journal(limit: try call.wholeQuery("limit", in: 1...10_000, otherwise: 100)))
         }
-        table.get("journal/:record") { call in .json(try call.person.desk().record(try call.part("record"))) }
-        table.action(.post, "journal/resolve", needs: .control) { _, desk in .json(try desk.resolveJournal()) }
-        table.write(.patch, "journal/:record", needs: .control) { call, desk, fields in
-            guard let at = try fields.moment("at", desk) else {
+        table.get("journal/:record") { call in .json(try call.person.tracker().record(try call.part("record"))) }
+        table.action(.post, "journal/resolve", needs: .control) { _, tracker in .json(try tracker.resolveJournal()) }
+        table.write(.patch, "journal/:record", needs: .control) { call, tracker, fields in
+            guard let at = try fields.moment("at", tracker) else {
                 throw HTTPProblem.wrong("missingField", "\"at\" is missing: the time of the drink.")
             }
             try fields.finish()
-            return .json(try desk.dateRecord(try call.part("record"), at: at))
+            return .json(try tracker.dateRecord(try call.part("record"), at: at))
         }
     }
 }

@@ -5,7 +5,7 @@ import TrackerService
 
 enum DrinkRoutes {
     static func add(to table: RouteTable) {
-        table.write(.post, "drinks", needs: .log) { _, desk, fields in
+        table.write(.post, "drinks", needs: .log) { _, tracker, fields in
             guard let word = try fields.word("ml") else {
                 throw HTTPProblem.wrong("missingField", "\"ml\" is missing: expected 1 to 2000, \"cup\", \"quick1\" …")
             }
@@ -15,13 +15,13 @@ enum DrinkRoutes {
                     "\"\(word.prefix(64))\" is not a valid amount: expected a whole number of ml, \"cup\", \"quick1\" …"
                 )
             }
-            let at = try fields.moment("at", desk)
+            let at = try fields.moment("at", tracker)
             try fields.finish()
-            return .json(try desk.logDrink(amount, at: at), status: .created)
+            return .json(try tracker.logDrink(amount, at: at), status: .created)
         }
-        table.write(.patch, "drinks/:drink", needs: .log) { call, desk, fields in
+        table.write(.patch, "drinks/:drink", needs: .log) { call, tracker, fields in
             let change = EntryChange(
-                ml: try fields.whole("ml"), at: try fields.moment("at", desk), time: try fields.timeOfDay("time"))
+                ml: try fields.whole("ml"), at: try fields.moment("at", tracker), time: try fields.timeOfDay("time"))
             try fields.finish()
             guard change != EntryChange() else {
                 throw HTTPProblem.wrong("missingField", "Nothing to change: give \"ml\", \"at\" or \"time\".")
@@ -29,36 +29,38 @@ enum DrinkRoutes {
             guard change.at == nil || change.time == nil else {
                 throw HTTPProblem.wrong("twoChoices", "Give \"at\" or \"time\", not both.")
             }
-            return .json(try desk.edit(drink(call, desk), change))
+            return .json(try tracker.edit(drink(call, tracker), change))
         }
-        table.action(.delete, "drinks/:drink", needs: .log) { call, desk in .json(try desk.delete(drink(call, desk))) }
-        table.write(.post, "undo", needs: .log) { _, desk, fields in
+        table.action(.delete, "drinks/:drink", needs: .log) { call, tracker in
+            .json(try tracker.delete(drink(call, tracker)))
+        }
+        table.write(.post, "undo", needs: .log) { _, tracker, fields in
             let (drink, of) = (try fields.text("drink"), try fields.text("of"))
             try fields.finish()
             if let drink {
                 guard of == nil else { throw HTTPProblem.wrong("twoChoices", "Give \"drink\" or \"of\", not both.") }
-                return .json(try desk.undo(ofDrink: drink))
+                return .json(try tracker.undo(ofDrink: drink))
             }
             guard let reach = reaches[of ?? "everything"] else {
                 throw HTTPProblem.wrong(
                     "notAReach", "\"of\" must be one of \(reaches.keys.sorted().joined(separator: ", ")).")
             }
-            return .json(try desk.undo(reach))
+            return .json(try tracker.undo(reach))
         }
-        table.write(.post, "snooze", needs: .log) { _, desk, fields in
+        table.write(.post, "snooze", needs: .log) { _, tracker, fields in
             let length = try Snooze(minutes: fields.whole("minutes"), until: fields.text("until"))
             try fields.finish()
-            return .json(try desk.snooze(length))
+            return .json(try tracker.snooze(length))
         }
-        table.action(.post, "reset-today", needs: .log) { _, desk in .json(try desk.resetToday()) }
+        table.action(.post, "reset-today", needs: .log) { _, tracker in .json(try tracker.resetToday()) }
         table.get("history", query: ["day", "week", "month"]) { call in
             try call.allowOne(of: ["day", "week", "month"])
-            let desk = try call.desk()
-            if let day = call.query("day") { return .json(try desk.day(DayText.day(day, today: desk.today()))) }
-            if let month = call.query("month") { return .json(try desk.month(of: DayText.month(month))) }
-            return .json(try desk.week(of: DayText.dayOfWeek(call.query("week"), today: desk.today())))
+            let tracker = try call.tracker()
+            if let day = call.query("day") { return .json(try tracker.day(DayText.day(day, today: tracker.today()))) }
+            if let month = call.query("month") { return .json(try tracker.month(of: DayText.month(month))) }
+            return .json(try tracker.week(of: DayText.dayOfWeek(call.query("week"), today: tracker.today())))
         }
-        table.get("streak") { call in .json(try call.person.desk().streak()) }
+        table.get("streak") { call in .json(try call.person.tracker().streak()) }
     }
 
     /// The scopes of undo.
@@ -67,9 +69,9 @@ enum DrinkRoutes {
     ]
 
     /// A drink's ID in the lists. Entries of a session have a separate path.
-    private static func drink(_ call: APICall, _ desk: TrackerDesk) throws -> String {
+    private static func drink(_ call: APICall, _ tracker: TrackerAPI) throws -> String {
         let name = try call.part("drink")
-        guard try !desk.store.drinks(named: name).isEmpty else {
+        guard try !tracker.store.drinks(named: name).isEmpty else {
             throw Refusal("noSuchDrink", "There is no drink \(name).", category: .notFound)
         }
         return name
@@ -78,8 +80,8 @@ enum DrinkRoutes {
 
 extension Fields {
     /// A time as the user enters it.
-    mutating func moment(_ key: String, _ desk: TrackerDesk) throws -> Instant? {
-        try text(key).map { try desk.moment($0) }
+    mutating func moment(_ key: String, _ tracker: TrackerAPI) throws -> Instant? {
+        try text(key).map { try tracker.moment($0) }
     }
 
     /// A time of day, such as `14:05`.

@@ -27,33 +27,33 @@ enum EventRoutes {
                         state: $0, hasSession: $0.contains("session"),
                         hasNotifications: showsNotifications || $0.contains("notify"))
                 } ?? Parts()
-            let looks = try !call.queryIs("looks", "no")
+            let isVisible = try !call.queryIs("looks", "no")
             try await feed.checkPlace(token?.id)
             let body = ResponseBody { writer in
-                let seesWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isOwner }
+                let mayReadWaterline: @Sendable () -> Bool = { person.sharesWaterline() || isOwner }
                 // Session notifications from before a session was shared are never sent.
                 let sees: @Sendable (Notice) -> Bool = { notice in
                     guard notice.isWaterline, !isOwner else { return true }
-                    guard let from = try? person.desk().store.noteSharing(person.sharesWaterline()) else {
+                    guard let from = try? person.tracker().store.noteSharing(person.sharesWaterline()) else {
                         return false
                     }
                     return notice.place > from
                 }
-                _ = try person.desk().store.noteSharing(person.sharesWaterline())
+                _ = try person.tracker().store.noteSharing(person.sharesWaterline())
                 let (id, events) = try await feed.watch(
                     after: lastID, token: token?.id, showsNotifications: showsNotifications,
-                    seesWaterline: seesWaterline, looks: looks
+                    mayReadWaterline: mayReadWaterline, isVisible: isVisible
                 ) { channel.close(promise: nil) }
                 var (sent, sentTag) = (ByteBuffer(), "")
                 try await call.send(events, to: &writer, first: EventFrame.retry) {
                     await feed.leave(id)
                 } frame: { event in
                     if case .notify(let notice) = event, !sees(notice) { return nil }
-                    let seesSessions = seesWaterline()
-                    guard case .state(let text, let id) = event else { return frame(event, parts, seesSessions) }
-                    let state = text.view(withWaterline: seesSessions)
+                    let mayReadSessions = mayReadWaterline()
+                    guard case .state(let text, let id) = event else { return frame(event, parts, mayReadSessions) }
+                    let state = text.view(withWaterline: mayReadSessions)
                     // A changed tag alone would reveal that something happened in a session.
-                    guard seesSessions || id != nil || state.tag != sentTag else { return nil }
+                    guard mayReadSessions || id != nil || state.tag != sentTag else { return nil }
                     sentTag = state.tag
                     let bytes = parts.state.map(state.picked) ?? state.bytes
                     // The selected keys may be equal although the state has changed.
@@ -76,13 +76,13 @@ enum EventRoutes {
     }
 
     /// An event other than a state for this caller; `nil` if the caller has no access or has not requested it.
-    private static func frame(_ event: StateFeed.Event, _ parts: Parts, _ seesWaterline: Bool) -> ByteBuffer? {
+    private static func frame(_ event: StateFeed.Event, _ parts: Parts, _ mayReadWaterline: Bool) -> ByteBuffer? {
         switch event {
         case .state: nil
         case .notify(let notice):
             parts.hasNotifications ? EventFrame.bytes("notify", notice.bytes, id: notice.place) : nil
         case .gap(let bytes): parts.hasNotifications ? EventFrame.bytes("gap", bytes) : nil
-        case .session(let bytes): parts.hasSession && seesWaterline ? EventFrame.bytes("session", bytes) : nil
+        case .session(let bytes): parts.hasSession && mayReadWaterline ? EventFrame.bytes("session", bytes) : nil
         case .ping: EventFrame.ping
         }
     }
@@ -102,7 +102,7 @@ extension APICall {
             // Detects a disconnect at once, not only at a failed write.
             try await request.body.consumeWithInboundCloseHandler { _ in
                 for await event in events {
-                    guard try context.caller.token.map({ try person.desk().use(token: $0.text) != nil }) ?? true
+                    guard try context.caller.token.map({ try person.tracker().use(token: $0.text) != nil }) ?? true
                     else { break }
                     if let frame = try frame(event) { try await writer.write(frame) }
                 }

@@ -16,32 +16,32 @@ enum FileRoutes {
                     "notAFormat",
                     "\"format\" must be one of \(HealthFiles.Format.allCases.map(\.rawValue).joined(separator: ", ")).")
             }
-            let desk = try call.desk()
-            return try file(desk, "drinks-\(desk.today()).\(format.ending)", format.mediaType) { write in
-                _ = try desk.exportDrinks(format, to: write)
+            let tracker = try call.tracker()
+            return try file(tracker, "drinks-\(tracker.today()).\(format.ending)", format.mediaType) { write in
+                _ = try tracker.exportDrinks(format, to: write)
             }
         }
         for (path, scope) in [("import", Scope.control), ("shortcuts/samples", .log)] {
-            table.upload(path, needs: scope) { desk, spool in
+            table.upload(path, needs: scope) { tracker, spool in
                 do {
-                    return .json(try desk.importDrinks { feed in try spool.read(feed) })
+                    return .json(try tracker.importDrinks { feed in try spool.read(feed) })
                 } catch let error as HealthFileError {
                     throw HTTPProblem.wrong(error.code, "\(error.sentence) Nothing was imported.")
                 }
             }
         }
         table.stream("journal/export") { call in
-            let desk = try call.person.desk()
-            return try file(desk, "journal-\(desk.today()).jsonl", "application/jsonl") { write in
-                _ = try desk.exportJournal(to: write)
+            let tracker = try call.person.tracker()
+            return try file(tracker, "journal-\(tracker.today()).jsonl", "application/jsonl") { write in
+                _ = try tracker.exportJournal(to: write)
             }
         }
-        table.upload("journal/import", needs: .control) { desk, spool in
-            .json(try desk.importJournal { feed in try spool.read(feed) })
+        table.upload("journal/import", needs: .control) { tracker, spool in
+            .json(try tracker.importJournal { feed in try spool.read(feed) })
         }
         // The backup contains sessions and the hashes of tokens.
         table.stream("backup", needs: .admin) { call in
-            guard call.seesWaterline else {
+            guard call.mayReadWaterline else {
                 throw HTTPProblem(
                     .forbidden, "waterlineNotShared",
                     """
@@ -50,21 +50,22 @@ enum FileRoutes {
                     """
                 )
             }
-            let (desk, scratch) = (
-                try call.person.desk(), try ScratchFolder(besideStore: call.person.desk().store.path)
+            let (tracker, scratch) = (
+                try call.person.tracker(), try ScratchFolder(besideStore: call.person.tracker().store.path)
             )
-            try desk.backUp(to: scratch.file("answer"))
+            try tracker.backUp(to: scratch.file("answer"))
             log.notice("Backup downloaded by \(call.context.caller.name).")
-            return try file("waterh-\(desk.today()).sqlite", "application/vnd.sqlite3", in: scratch)
+            return try file("waterh-\(tracker.today()).sqlite", "application/vnd.sqlite3", in: scratch)
         }
     }
 
     /// Writes the whole file before the first byte is sent: a full disk becomes an error response, and a truncated file
     /// cannot look complete.
     private static func file(
-        _ desk: TrackerDesk, _ name: String, _ type: String, _ fill: (_ write: ([UInt8]) throws -> Void) throws -> Void
+        _ tracker: TrackerAPI, _ name: String, _ type: String,
+        _ fill: (_ write: ([UInt8]) throws -> Void) throws -> Void
     ) throws -> Response {
-        let scratch = try ScratchFolder(besideStore: desk.store.path)
+        let scratch = try ScratchFolder(besideStore: tracker.store.path)
         let place = scratch.file("answer")
         guard FileManager.default.createFile(atPath: place, contents: nil, attributes: [.posixPermissions: 0o600]),
             let file = FileHandle(forWritingAtPath: place)

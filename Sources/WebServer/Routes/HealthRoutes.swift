@@ -9,7 +9,7 @@ enum HealthRoutes {
     ) {
         table.plain("/healthz") { _, _ in text("ok\n") }
         table.respond(to: .get, "/readyz", .read) { _ in
-            _ = try person.desk().store.changeMark()
+            _ = try person.tracker().store.changeMark()
             return text("ready\n")
         }
         table.respond(to: .get, "/metrics", .read) { _ in

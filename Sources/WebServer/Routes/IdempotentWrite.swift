@@ -9,34 +9,34 @@ import TrackerService
 enum IdempotentWrite {
     static func answer(
         _ call: APICall, _ recording: IdempotentExecution.Recording,
-        _ act: @Sendable (APICall, TrackerDesk, inout Fields) async throws -> Answer
+        _ act: @Sendable (APICall, TrackerAPI, inout Fields) async throws -> Answer
     )
         async throws -> Answer
     {
         let body = try await call.body()
         try checkType(call.request, body)
-        return try await answer(call, recording, asking: Array(body.readableBytesView)) { desk in
+        return try await answer(call, recording, asking: Array(body.readableBytesView)) { tracker in
             var fields = try Fields(body)
-            return try await act(call, desk, &fields)
+            return try await act(call, tracker, &fields)
         }
     }
 
     /// - Parameter what: distinguishes this request's body from others.
     static func answer(
         _ call: APICall, _ recording: IdempotentExecution.Recording, asking what: [UInt8],
-        _ act: @Sendable (TrackerDesk) async throws -> Answer
+        _ act: @Sendable (TrackerAPI) async throws -> Answer
     ) async throws -> Answer {
-        let desk = try call.desk()
-        guard let key = try key(of: call.request) else { return try await act(desk) }
+        let tracker = try call.tracker()
+        guard let key = try key(of: call.request) else { return try await act(tracker) }
         // A caller with other access must not get the stored response, so its request is another one.
-        let access = call.seesPlaces ? "" : call.seesWaterline ? " with Waterline" : " limited"
+        let access = call.mayReadAddresses ? "" : call.mayReadWaterline ? " with Waterline" : " limited"
         let execution = IdempotentExecution(
             IdempotentRequest(
                 key: key,
                 asking: Array("\(call.request.method.rawValue) \(call.request.head.path ?? "") ".utf8) + what
                     + access.utf8,
-                at: desk.now),
-            on: desk, recording, keyName: "Idempotency-Key", reusedCode: "idempotencyKeyReused")
+                at: tracker.now),
+            on: tracker, recording, keyName: "Idempotency-Key", reusedCode: "idempotencyKeyReused")
         let outcome = try await execution.run(act) {
             .init(status: $0.status.code, body: Array($0.bytes.readableBytesView))
         }
@@ -48,7 +48,7 @@ enum IdempotentWrite {
                     Answer(
                         status: .init(code: $0.status), type: $0.body.isEmpty ? "" : "application/json",
                         bytes: ByteBuffer(bytes: $0.body))
-                } ?? .json(["state": try desk.state()])
+                } ?? .json(["state": try tracker.state()])
             answer.headers[.idempotentReplayed] = "true"
             return answer
         }

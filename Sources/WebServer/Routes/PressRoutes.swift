@@ -14,8 +14,8 @@ enum PressRoutes {
             }
             let action = try fields.action()
             try fields.finish()
-            let desk = try person.desk().seeing(waterline: person.sharesWaterline())
-            guard let done = try desk.press(action, withKey: key) else { throw gone }
+            let tracker = try person.tracker().seeing(waterline: person.sharesWaterline())
+            guard let done = try tracker.press(action, withKey: key) else { throw gone }
             await person.wrote()
             return .json(["done": done])
         }

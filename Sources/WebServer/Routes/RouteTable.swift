@@ -51,7 +51,7 @@ final class RouteTable {
         _ method: HTTPRequest.Method, _ path: String, needs scope: Scope,
         recording: IdempotentExecution.Recording = .withWrite,
         check: @escaping @Sendable (APICall) throws -> Void = { _ in },
-        _ act: @escaping @Sendable (APICall, TrackerDesk, inout Fields) async throws -> Answer
+        _ act: @escaping @Sendable (APICall, TrackerAPI, inout Fields) async throws -> Answer
     ) {
         enter(method, path, scope) { call in
             try check(call)
@@ -66,22 +66,22 @@ final class RouteTable {
         _ method: HTTPRequest.Method, _ path: String, needs scope: Scope,
         recording: IdempotentExecution.Recording = .withWrite,
         check: @escaping @Sendable (APICall) throws -> Void = { _ in },
-        _ act: @escaping @Sendable (APICall, TrackerDesk) async throws -> Answer
+        _ act: @escaping @Sendable (APICall, TrackerAPI) async throws -> Answer
     ) {
-        write(method, path, needs: scope, recording: recording, check: check) { call, desk, fields in
+        write(method, path, needs: scope, recording: recording, check: check) { call, tracker, fields in
             try fields.finish()
-            return try await act(call, desk)
+            return try await act(call, tracker)
         }
     }
 
     /// A route that receives a file, executed once per `Idempotency-Key`.
     /// - Parameter act: gets the path of the file, which is deleted afterwards.
     func upload(
-        _ path: String, needs scope: Scope, _ act: @escaping @Sendable (TrackerDesk, UploadFile) async throws -> Answer
+        _ path: String, needs scope: Scope, _ act: @escaping @Sendable (TrackerAPI, UploadFile) async throws -> Answer
     ) {
         enter(.post, path, scope) { call in
             try call.allowQuery([])
-            let spool = try await UploadFile(of: call.request, besideStore: call.person.desk().store.path)
+            let spool = try await UploadFile(of: call.request, besideStore: call.person.tracker().store.path)
             let answer = try await IdempotentWrite.answer(call, .withWrite, asking: Array(spool.fingerprint.utf8)) {
                 try await act($0, spool)
             }

@@ -11,7 +11,7 @@ enum SessionRoutes {
 
     /// Other machines can use these routes only if Waterline is shared.
     static func check(_ call: APICall) throws {
-        guard call.seesWaterline else {
+        guard call.mayReadWaterline else {
             throw HTTPProblem(
                 .forbidden, "waterlineNotShared",
                 "Waterline is disabled for other machines. Enable it in the configuration.")
@@ -20,74 +20,80 @@ enum SessionRoutes {
 
     private static func addSession(to table: RouteTable) {
         table.get("session", check: check) { call in
-            guard let session = try call.person.desk().sessionIfAny() else {
+            guard let session = try call.person.tracker().sessionIfAny() else {
                 throw HTTPProblem(.notFound, "noSession", "There is no session yet.")
             }
             return .json(session)
         }
         table.get("sessions", query: ["limit"], check: check) { call in
-            .json(try call.person.desk().sessions(limit: try call.wholeQuery("limit", in: 1...1000, otherwise: 5)))
+            .json(try call.person.tracker().sessions(limit: try call.wholeQuery("limit", in: 1...1000, otherwise: 5)))
         }
         table.get("sessions/:session", check: check) { call in
-            .json(try call.person.desk().session(try call.part("session")))
+            .json(try call.person.tracker().session(try call.part("session")))
         }
-        table.action(.post, "session", needs: .log, check: check) { _, desk in .json(try desk.startSession()) }
-        table.write(.post, "session/end", needs: .log, check: check) { _, desk, fields in
+        table.action(.post, "session", needs: .log, check: check) { _, tracker in .json(try tracker.startSession()) }
+        table.write(.post, "session/end", needs: .log, check: check) { _, tracker, fields in
             let at = try fields.text("at") ?? "now"
             try fields.finish()
             guard ["now", "last-log"].contains(at) else {
                 throw HTTPProblem.wrong("notAnEnd", "\"at\" must be \"now\" or \"last-log\".")
             }
-            return .json(try desk.endSession(atLastLog: at == "last-log"))
+            return .json(try tracker.endSession(atLastLog: at == "last-log"))
         }
-        table.action(.post, "session/keep-going", needs: .log, check: check) { _, desk in .json(try desk.keepGoing()) }
-        table.action(.post, "session/done", needs: .log, check: check) { _, desk in .json(try desk.sealLastSession()) }
+        table.action(.post, "session/keep-going", needs: .log, check: check) { _, tracker in
+            .json(try tracker.keepGoing())
+        }
+        table.action(.post, "session/done", needs: .log, check: check) { _, tracker in
+            .json(try tracker.sealLastSession())
+        }
     }
 
     private static func addEntries(to table: RouteTable) {
-        table.write(.post, "session/drink", needs: .log, check: check) { _, desk, fields in
+        table.write(.post, "session/drink", needs: .log, check: check) { _, tracker, fields in
             let (preset, type) = (try fields.text("preset"), try fields.choice("type", "notAType") as DrinkType?)
             let (oz, abv, estimate) = (
                 try fields.number("oz"), try fields.number("abv"), try fields.number("estimate")
             )
-            let at = try fields.moment("at", desk)
+            let at = try fields.moment("at", tracker)
             try fields.finish()
-            let outcome = try desk.drink(preset: preset, type: type, sizeOz: oz, abv: abv, estimate: estimate, at: at)
+            let outcome = try tracker.drink(
+                preset: preset, type: type, sizeOz: oz, abv: abv, estimate: estimate, at: at)
             return .json(outcome, status: .created)
         }
-        table.write(.post, "session/water", needs: .log, check: check) { _, desk, fields in
+        table.write(.post, "session/water", needs: .log, check: check) { _, tracker, fields in
             let (oz, ml) = (try fields.number("oz"), try fields.number("ml"))
-            let at = try fields.moment("at", desk)
+            let at = try fields.moment("at", tracker)
             try fields.finish()
             guard oz == nil || ml == nil else {
                 throw HTTPProblem.wrong("twoAmounts", "Give \"oz\" or \"ml\", not both.")
             }
-            return .json(try desk.water(oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at), status: .created)
+            return .json(try tracker.water(oz: oz ?? ml.map { $0 / Ounces.mlPerOunce }, at: at), status: .created)
         }
-        table.write(.patch, "session/logs/:entry", needs: .log, check: check) { call, desk, fields in
+        table.write(.patch, "session/logs/:entry", needs: .log, check: check) { call, tracker, fields in
             let change = EntryChange(
-                at: try fields.moment("at", desk), estimate: try fields.number("estimate"), oz: try fields.number("oz"))
+                at: try fields.moment("at", tracker), estimate: try fields.number("estimate"),
+                oz: try fields.number("oz"))
             try fields.finish()
             guard change.at != nil || change.estimate != nil || change.oz != nil else {
                 throw HTTPProblem.wrong("missingField", "Nothing to change: give \"at\", \"estimate\" or \"oz\".")
             }
-            return .json(try desk.edit(try call.part("entry"), change))
+            return .json(try tracker.edit(try call.part("entry"), change))
         }
-        table.action(.delete, "session/logs/:entry", needs: .log, check: check) { call, desk in
-            .json(try desk.delete(try call.part("entry")))
+        table.action(.delete, "session/logs/:entry", needs: .log, check: check) { call, tracker in
+            .json(try tracker.delete(try call.part("entry")))
         }
     }
 
     private static func addPresets(to table: RouteTable) {
-        table.get("presets", check: check) { call in .json(try call.person.desk().presets()) }
-        table.write(.post, "presets", needs: .control, check: check) { _, desk, fields in
+        table.get("presets", check: check) { call in .json(try call.person.tracker().presets()) }
+        table.write(.post, "presets", needs: .control, check: check) { _, tracker, fields in
             guard let name = try fields.text("name") else {
                 throw HTTPProblem.wrong("missingField", "\"name\" is missing.")
             }
             let values = try values(&fields)
-            return .json(try desk.addPreset(name, values), status: .created)
+            return .json(try tracker.addPreset(name, values), status: .created)
         }
-        table.write(.patch, "presets/:preset", needs: .control, check: check) { call, desk, fields in
+        table.write(.patch, "presets/:preset", needs: .control, check: check) { call, tracker, fields in
             let name = try fields.text("name")
             var without: Set<PresetValues.Part> = []
             if fields.takeNull("oz") { without.insert(.size) }
@@ -98,10 +104,10 @@ enum SessionRoutes {
                 throw HTTPProblem.wrong(
                     "missingField", "Nothing to change: give \"name\", \"type\", \"oz\", \"abv\" or \"estimate\".")
             }
-            return .json(try desk.editPreset(try call.part("preset"), values))
+            return .json(try tracker.editPreset(try call.part("preset"), values))
         }
-        table.action(.delete, "presets/:preset", needs: .control, check: check) { call, desk in
-            .json(try desk.deletePreset(try call.part("preset")))
+        table.action(.delete, "presets/:preset", needs: .control, check: check) { call, tracker in
+            .json(try tracker.deletePreset(try call.part("preset")))
         }
     }
 

@@ -6,16 +6,16 @@ import TrackerService
 enum SettingRoutes {
     static func add(to table: RouteTable, _ log: Logger) {
         table.get("settings") { call in
-            .json(try shown(to: call, call.desk()))
+            .json(try shown(to: call, call.tracker()))
         }
         table.get("settings/catalogue") { call in .json(Settings.catalogue.map(Entry.init)) }
         table.get("settings/:name") { call in
             let name = try call.part("name")
             try check(call, [name])
-            if !call.seesPlaces, SettingReach.isSecretPlace(name) { throw HTTPProblem.missingScope(.admin) }
-            return .json(try call.person.desk().setting(name))
+            if !call.mayReadAddresses, SettingReach.isSecretPlace(name) { throw HTTPProblem.missingScope(.admin) }
+            return .json(try call.person.tracker().setting(name))
         }
-        table.write(.patch, "settings", needs: .control) { call, desk, fields in
+        table.write(.patch, "settings", needs: .control) { call, tracker, fields in
             let given = fields.all().sorted { $0.key < $1.key }
             try check(call, given.map(\.key))
             try checkReach(call, given.map(\.key))
@@ -23,14 +23,14 @@ enum SettingRoutes {
             guard !changes.isEmpty else {
                 throw HTTPProblem.wrong("missingField", "Name at least one setting with its value.")
             }
-            _ = try desk.set(changes)
+            _ = try tracker.set(changes)
             let reaching = given.map(\.key).filter { SettingReach(of: $0) > .day }
             if !reaching.isEmpty {
                 log.notice("Settings changed by \(call.context.caller.name): \(reaching.joined(separator: ", ")).")
             }
-            return .json(try shown(to: call, desk))
+            return .json(try shown(to: call, tracker))
         }
-        table.write(.post, "setup", needs: .control) { call, desk, fields in
+        table.write(.post, "setup", needs: .control) { call, tracker, fields in
             let names = [
                 "waterEvery": "waterline.waterEveryNDrinks", "timeReminders": "waterline.timeReminders",
                 "interval": "waterline.intervalMinutes",
@@ -52,15 +52,15 @@ enum SettingRoutes {
             }
             try check(call, changes.map(\.name))
             return .json(
-                try desk.setUp(
+                try tracker.setUp(
                     changes,
                     notifications: notifications == .text("enable") ? "The browser was asked." : "Not asked for."))
         }
     }
 
-    private static func shown(to call: APICall, _ desk: TrackerDesk) throws -> SettingsReport {
-        let report = try desk.settings()
-        return call.seesPlaces ? report : report.withoutSecretPlaces
+    private static func shown(to call: APICall, _ tracker: TrackerAPI) throws -> SettingsReport {
+        let report = try tracker.settings()
+        return call.mayReadAddresses ? report : report.withoutSecretPlaces
     }
 
     /// Settings of Waterline require access to Waterline.

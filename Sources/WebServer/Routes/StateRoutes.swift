@@ -5,7 +5,7 @@ enum StateRoutes {
     static func add(to table: RouteTable) {
         table.get("state") { call in
             await call.person.service?.look(.once)
-            let state = try await call.person.feed.current().view(withWaterline: call.seesWaterline)
+            let state = try await call.person.feed.current().view(withWaterline: call.mayReadWaterline)
             let tag = state.tag
             if let known = call.request.headers[.ifNoneMatch], matches(known, tag) {
                 return Answer(
@@ -15,14 +15,14 @@ enum StateRoutes {
                 type: "application/json", bytes: state.bytes,
                 headers: [.eTag: tag, .cacheControl: "no-cache"])
         }
-        table.action(.post, "sync", needs: .log, recording: .withResponse) { _, desk in
-            guard try await desk.synchronise() != nil else {
+        table.action(.post, "sync", needs: .log, recording: .withResponse) { _, tracker in
+            guard try await tracker.synchronise() != nil else {
                 throw HTTPProblem(.conflict, "noSyncServer", "No sync server is set. Set sync.url first.")
             }
-            return .json(["state": try desk.state()])
+            return .json(["state": try tracker.state()])
         }
         table.get("why", query: ["at"]) { call in
-            .json(try call.desk().why(at: call.query("at")))
+            .json(try call.tracker().why(at: call.query("at")))
         }
     }
 

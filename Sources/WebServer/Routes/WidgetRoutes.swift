@@ -23,7 +23,7 @@ enum WidgetRoutes {
             let picture: @Sendable (APICall) throws -> Answer = { call in
                 let scene = try Scene(call)
                 // Do not show "No Session", because this caller must not learn whether there is a session.
-                let isHidden = isOfSession && !call.seesWaterline
+                let isHidden = isOfSession && !call.mayReadWaterline
                 return answer(
                     "image/svg+xml", isHidden ? Widget.amount(scene.state, isLarge: name != "small") : draw(scene))
             }
@@ -56,15 +56,15 @@ enum WidgetRoutes {
         }
         var lines = [state.litresText, nextDrink(state)]
         if name == "large" {
-            let desk = try call.person.desk()
+            let tracker = try call.person.tracker()
             let zone = (try? Zone(state.zone)) ?? .utc
-            lines += try desk.day(desk.today()).drinks.suffix(3).reversed().map {
+            lines += try tracker.day(tracker.today()).drinks.suffix(3).reversed().map {
                 "\(zone.wall(at: $0.drink.at).timeText.prefix(5))  \(state.units.text($0.drink.ml))"
             }
         }
         return WidgetPage(
             svg: Widget.circular(state), lines: lines,
-            buttons: [cup] + (call.seesWaterline && name != "small" ? [(.start, "Start session")] : []), key: key)
+            buttons: [cup] + (call.mayReadWaterline && name != "small" ? [(.start, "Start session")] : []), key: key)
     }
 
     private static func nextDrink(_ state: TrackerSnapshot) -> String {
@@ -96,12 +96,12 @@ enum WidgetRoutes {
         head.headerFields[.idempotencyKey] = key.uuidString
         let keyed = APICall(
             request: Request(head: head, body: .init(buffer: body)), context: call.context, person: call.person)
-        _ = try await IdempotentWrite.answer(keyed, .withWrite, asking: Array(button.rawValue.utf8)) { desk in
+        _ = try await IdempotentWrite.answer(keyed, .withWrite, asking: Array(button.rawValue.utf8)) { tracker in
             switch button {
-            case .cup: .json(try desk.logDrink(.cup))
-            case .drink: .json(try desk.drink())
-            case .water: .json(try desk.water())
-            case .start: .json(try desk.startSession())
+            case .cup: .json(try tracker.logDrink(.cup))
+            case .drink: .json(try tracker.drink())
+            case .water: .json(try tracker.water())
+            case .start: .json(try tracker.startSession())
             }
         }
         await call.person.wrote()
@@ -130,16 +130,16 @@ private struct Scene {
     var last: SessionSummary?
 
     init(_ call: APICall) throws {
-        let desk = try call.person.desk()
-        state = try desk.state()
-        guard call.seesWaterline else {
+        let tracker = try call.person.tracker()
+        state = try tracker.state()
+        guard call.mayReadWaterline else {
             state = state.withoutWaterline
             return
         }
         if state.waterline == nil {
-            last = try desk.sessions(limit: 1).sessions.first?.view.session.computedSummary
+            last = try tracker.sessions(limit: 1).sessions.first?.view.session.computedSummary
         } else {
-            logs = try desk.activeLogs()
+            logs = try tracker.activeLogs()
         }
     }
 }

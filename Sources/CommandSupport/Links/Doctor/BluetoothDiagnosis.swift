@@ -274,7 +274,7 @@ package struct BluetoothDiagnosis {
                             \(device.address). If that does not help: bluetoothctl remove \(device.address)
                             """
                     ))
-            } else if !device.isHeard {
+            } else if !device.isInRange {
                 findings.append(
                     Finding(
                         check, .note, "bluetoothd has cached \(name) and its services; it is not in range now",
