@@ -4,7 +4,7 @@ import Testing
 import TrackerCore
 import TrackerService
 
-@Suite struct DeskTests {
+@Suite struct TrackerAPITests {
     let fixture: DeskFixture
 
     init() throws { fixture = try DeskFixture() }
