@@ -392,12 +392,12 @@ import TrackerService
             let undone = try await house.post("undo", headers: away)
             #expect(
                 ((undone.json["state"] as? [String: Any])?["dailyTotalMl"] as? Int == 0) == !shares, "\(undone.body)")
-            // Nor a stored response of an earlier request.
+            // Nor a stored response of a request with other access.
             let water = ["Idempotency-Key": "w"]
             #expect(try await house.post("session/water", headers: house.page.merging(water) { $1 }).status == 201)
             #expect(
                 try await house.post("session/water", headers: away.merging(water) { $1 }).status
-                    == (shares ? 201 : 403))
+                    == (shares ? 409 : 403))
         }
     }
 
