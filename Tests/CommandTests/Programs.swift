@@ -71,7 +71,7 @@ extension RunningProgram {
     func kill() async throws { try await stop(SIGKILL) }
 
     /// Waits until standard error contains all of these texts.
-    func says(_ texts: String..., within limit: Double = 30, sourceLocation: SourceLocation = #_sourceLocation) async {
+    func says(_ texts: String..., within limit: Double = 90, sourceLocation: SourceLocation = #_sourceLocation) async {
         let isSaid = await eventually(within: limit) { texts.allSatisfy(error.contains) }
         #expect(isSaid, "not within \(limit) s: \(texts) in\n\(error)", sourceLocation: sourceLocation)
     }
