@@ -25,10 +25,10 @@ package struct Anomaly: Sendable, Equatable {
             switch self {
             case .retransmissions:
                 """
-                The other side had not confirmed in time: weak radio, or much traffic beside it. Each costs a \
-                connection interval and loses nothing.
+                The peer did not acknowledge in time: a weak signal or heavy traffic. Each one costs a connection \
+                interval and loses no data.
                 """
-            case .lostParts: "The recorder missed them; whether the other side got them, the capture cannot tell."
+            case .lostParts: "The recorder missed them. The capture does not show whether the peer received them."
             case .timeouts:
                 "After that ATT allows no further request on the connection: a host must disconnect."
             case .unanswered:
@@ -42,21 +42,21 @@ package struct Anomaly: Sendable, Equatable {
                 """
             case .smallMTU:
                 """
-                Nobody asked for more. Longer values are cut at 20 bytes or need a request for every further part; \
-                an MTU exchange makes that faster.
+                Neither side requested a larger MTU. Longer values are truncated at 20 bytes, or each further part \
+                needs a request. An MTU exchange is faster.
                 """
             case .exceededMTU:
                 "The sender breaks the agreement, or the exchange of a later MTU is not in the capture."
             case .forbiddenWrites:
                 """
-                The table says what may be done with a characteristic. A server may refuse, ignore or take such a \
-                write.
+                The properties of the characteristic do not allow this write. A server can reject, ignore or accept \
+                it.
                 """
             case .errors: "The server's own reason is in the response."
             case .lostLink:
                 """
-                Nobody hung up: too far away, switched off, or disturbed. What was under way has to be asked for \
-                again.
+                Neither side disconnected. The peer was too far away, switched off or disturbed. Requests without a \
+                response must be repeated.
                 """
             case .encryption:
                 "The keys are not in the capture. A recording in the host (HCI) shows the same in the clear."
@@ -64,14 +64,14 @@ package struct Anomaly: Sendable, Equatable {
                 "The bottle lost its clock, or the recorder had none. Drinks of that time have wrong dates."
             case .clockDrift:
                 """
-                It was not set for long, or whoever set it was wrong as much. The zone is the nearest quarter of an \
-                hour.
+                The clock was not set for a long time, or was set from a wrong clock. The zone is rounded to a \
+                quarter of an hour.
                 """
-            case .clockRate: "A quartz keeps to 100 millionths. The recorder's clock counts as right."
+            case .clockRate: "A quartz clock deviates by at most 100 ppm. The recorder's clock is the reference."
             case .recorderClock:
                 """
-                The recorder's clock was set, or parts were put together in the wrong order. Times across such a \
-                step tell nothing.
+                The recorder's clock was set, or parts of the capture are in the wrong order. Durations across such \
+                a step are invalid.
                 """
             case .slowAnswers:
                 "Long connection intervals, a peripheral that sleeps, or retransmissions below."
