@@ -132,10 +132,10 @@ import Testing
         #expect(
             refused.status == "bad" && refused.found.contains("refuses")
                 && refused.advice?.contains("password-file") == true, "\(refused)")
-        let nobody = try #require(try await mqtt(folder, "[mqtt]\nurl = \"mqtt://127.0.0.1:1\"\n"))
+        let unreachable = try #require(try await mqtt(folder, "[mqtt]\nurl = \"mqtt://127.0.0.1:1\"\n"))
         #expect(
-            nobody.status == "bad" && nobody.found.contains("cannot be reached")
-                && nobody.advice?.contains("url = ") == true, "\(nobody)")
+            unreachable.status == "bad" && unreachable.found.contains("cannot be reached")
+                && unreachable.advice?.contains("url = ") == true, "\(unreachable)")
         let plain = try #require(try await mqtt(folder, "[mqtt]\nurl = \"mqtts://127.0.0.1:\(open.port)\"\n"))
         #expect(plain.status == "bad" && plain.advice?.isEmpty == false, "\(plain)")
         mkfifo(folder.file("pipe"), 0o600)

@@ -149,8 +149,8 @@ import Testing
         #expect(whole.exitCode == 4, "\(whole.output)")
         let part = try await replay.run(["diff", source, folder.file("first.btsnoop"), "--to", "+0.2"])
         #expect(part.exitCode == 0 && part.output.hasSuffix(", 2 commands\n"), "\(part.output) \(part.error)")
-        let nobody = try await replay.run(["diff", source, source, "--device", "00:00:00:00:00:01"])
-        #expect(nobody.output == "no difference: 0 deliveries, 0 commands\n", "\(nobody.output)")
+        let other = try await replay.run(["diff", source, source, "--device", "00:00:00:00:00:01"])
+        #expect(other.output == "no difference: 0 deliveries, 0 commands\n", "\(other.output)")
         // Unreadable data differs from readable data.
         let bytes = try Data(contentsOf: URL(fileURLWithPath: source))
         try bytes.prefix(16 + 20).write(to: URL(fileURLWithPath: folder.file("cut.btsnoop")))

@@ -207,7 +207,7 @@ enum SettingEffects {
         engine(value) { settings in
             var settings = settings
             try settings.set(before)
-            do { return try NotificationTarget(service, settings.service).map { "\($0)" } ?? "nobody" } catch {
+            do { return try NotificationTarget(service, settings.service).map { "\($0)" } ?? "none" } catch {
                 return "\(error)"
             }
         }

@@ -37,8 +37,8 @@ import TrackerCore
         ("log 2001", 3), ("log -- -5", 3), ("log 250 --at 2099-01-01T00:00", 3), ("undo", 3), ("drink", 3),
         ("water", 3), ("session show", 3), ("session list --limit 0", 2), ("preset delete Beer", 3),
         ("preset add X --estimate 0.05", 3), ("preset add X --estimate nan", 3), ("preset add X --abv 101", 3),
-        ("settings set pace.thresholdPercent 0", 3), ("settings get --bottle nobody", 3),
-        ("settings set --bottle nobody bottle.readDelayS 1", 3), ("settings set schedule.wake 12:00", 3),
+        ("settings set pace.thresholdPercent 0", 3), ("settings get --bottle unknown", 3),
+        ("settings set --bottle unknown bottle.readDelayS 1", 3), ("settings set schedule.wake 12:00", 3),
         ("settings set day.zone Mars/Olympus", 3), ("history --day 2026-02-30", 2), ("token revoke", 2),
         ("export --output no-such-folder/x.csv", 1), ("water --oz 0", 3),
     ])
@@ -189,9 +189,9 @@ import TrackerCore
                 Waterline sends gentle reminders to drink water during your session. Allow notifications to get \
                 pacing nudges.
                 """)
-        let nobody = try await home.tracker("setup --yes --notifications enable")
-        #expect(nobody.exitCode == 0 && nobody.output.contains("Notifications disabled: "), "\(nobody.output)")
-        #expect(nobody.output.contains("dunst"), "it says what to start")
+        let result = try await home.tracker("setup --yes --notifications enable")
+        #expect(result.exitCode == 0 && result.output.contains("Notifications disabled: "), "\(result.output)")
+        #expect(result.output.contains("dunst"), "it says what to start")
     }
 
     /// B9-07: the class determines the colour of the bar. The percentage is below 100 until the goal is reached.

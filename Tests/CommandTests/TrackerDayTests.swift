@@ -57,7 +57,7 @@ import Testing
         let shown = server.notified.items
         #expect(shown.map(\.summary) == ["Hydration Reminder", "Hydration Reminder", "Goal Reached! 💧"])
         #expect(shown[1].hints["sound-name"]?.text != nil && shown[2].hints["suppress-sound"]?.bool == true)
-        #expect(shown.allSatisfy { $0.actions.isEmpty }, "nobody would hear of a button")
+        #expect(shown.allSatisfy { $0.actions.isEmpty }, "no process receives a button press")
         // The goal closes the reminder. The reminders of the next days replace each other, though each is from another
         // process.
         #expect(server.closed.items == [shown[1].number])
