@@ -102,7 +102,8 @@ class Bench:
         (self.folder / "notes.txt").write_text("Dear diary, today I drank a glass of water.\n")
         home = self.folder / "home"
         (home / ".config/waterh").mkdir(parents=True)
-        (home / ".config/waterh/waterh.toml").write_text('zone = "UTC"\n')  # /etc/waterh is not read then.
+        (home / ".config/waterh/waterh.toml").write_text(
+            'zone = "UTC"\nlisten = "127.0.0.1:1"\n')  # /etc/waterh is not read then; no program listens at port 1.
         self.clock_file = self.folder / "clock"
         self.clock_file.write_bytes(struct.pack("=q", 0))
         library, source = self.folder / "clock.so", ROOT / "Tests/System/clock_shift.c"
