@@ -74,8 +74,13 @@ def wheel(path):
         step("no process is left", "sh", "-c", f"! pgrep -f '{place}/.*/bin/waterh-emulator [r]un'")
 
 
-def image(folder):
-    """The container image, unpacked and started without a container engine."""
+def total(text):
+    """The total of today in a state as JSON, in millilitres."""
+    return int(re.search(r'"totalMl":(\d+)', text)[1])
+
+
+def image(folder, data=None, expected=0):
+    """The container image, unpacked and started without a container engine. `data`: a folder with a store of 0.9, and its total of today."""
     with tempfile.TemporaryDirectory() as place:
         bundle = pathlib.Path(place) / "bundle"
         subprocess.run(["umoci", "unpack", "--image", f"{folder}:latest", bundle], check=True, capture_output=True, timeout=LIMIT)
@@ -88,6 +93,9 @@ def image(folder):
         check("it has two layers", len(manifest["layers"]) == 2, manifest)
         print("        " + ", ".join(f"{one['size'] / 1e6:.0f} MB" for one in manifest["layers"]), flush=True)
         check("the drinks' folder is the service's", drinks.stat().st_uid == user["uid"], drinks.stat())
+        for file in pathlib.Path(data).iterdir() if data else []:
+            shutil.copy(file, drinks)
+            os.chown(drinks / file.name, user["uid"], user["gid"])
         inside = ["chroot", root, "setpriv", f"--reuid={user['uid']}", f"--regid={user['gid']}", "--clear-groups", "env", "-i", *process["env"], "--chdir=" + process["cwd"], *process["args"]]
         script = 'mount -t proc proc "$0/proc"; mount --bind /dev "$0/dev"; ip link set lo up; "$@" & service=$!\n'
         script += "for i in $(seq 600); do curl -fs http://127.0.0.1:8077/healthz && break; sleep 0.1; done; curl -fsS http://127.0.0.1:8077/ | grep -o '<title>.*</title>'; code=$?; kill $service; wait $service; echo ended $?; exit $code"
@@ -95,10 +103,27 @@ def image(folder):
         check("it shows its page", result.returncode == 0 and "<title>" in result.stdout, said(result))
         check("it ends with SIGTERM", "ended 0" in result.stdout, said(result))
         check("its store is in the volume", (drinks / "waterh.sqlite").exists(), os.listdir(drinks))
+        if data:
+            polled(expected, lambda command: subprocess.run(
+                ["chroot", root, "setpriv", f"--reuid={user['uid']}", f"--regid={user['gid']}", "--clear-groups", "env", "-i", *process["env"], "sh", "-c", command],
+                capture_output=True, text=True, timeout=LIMIT), "/var/lib/waterh/waterh.sqlite")
 
 
-def addon(package):
-    """The steps of the add-on's Dockerfile in a fresh Debian in a folder, its start, and its page as ingress requests it."""
+def polled(expected, run, store):
+    """Checks the total of a converted store, and that the next poll stores and acknowledges one more drink."""
+    before = run(f"waterh-tracker status --json --store {store}")
+    check("the total of today is that of 0.9", before.returncode == 0 and total(before.stdout) == expected, said(before))
+    after = run(f"""
+        waterh-emulator run --link unix:/tmp/new.sock --control unix:/tmp/control.sock >/tmp/new.log & bottle=$!
+        for i in $(seq 200); do grep -q ready /tmp/new.log && break; sleep 0.1; done
+        waterh-emulator control --control unix:/tmp/control.sock sip 50 && waterh-gateway poll --link unix:/tmp/new.sock --store {store}
+        waterh-emulator control --control unix:/tmp/control.sock --json status; kill $bottle; waterh-tracker status --json --store {store}""")
+    check("the next poll stores a drink", total(after.stdout) == expected + 50, said(after))
+    check("and acknowledges it", re.search(r'"records":0,.*"acknowledged":[1-9]', after.stdout), said(after))
+
+
+def addon(package, data=None, expected=0):
+    """The steps of the add-on's Dockerfile in a fresh Debian in a folder, its start, and its page as ingress requests it. `data` as for `image`."""
     with contextlib.closing(System("bookworm")) as system:
         for line in (ADDON / "Dockerfile").read_text().splitlines():
             word, _, rest = line.partition(" ")
@@ -125,6 +150,8 @@ def addon(package):
         check("nginx listens on the port of ingress", f"listen {port};" in (ADDON / "nginx.conf").read_text(), port)
         system.path("/data").mkdir()
         system.path("/data/options.json").write_text(json.dumps(options))
+        for file in pathlib.Path(data).iterdir() if data else []:
+            shutil.copy(file, system.path("/data"))
         here = f"curl -fsS -m 10 -H 'X-Ingress-Path: {INGRESS}' http://127.0.0.1:{port}"
         post = f"{here}/api/v1/drinks -H 'Origin: http://homeassistant.local:8123' -H 'Sec-Fetch-Site: same-origin' -H 'Content-Type: application/json' -H 'Idempotency-Key: one-drink' -d '{{\"ml\": 250}}'"
         look = f"for i in $(seq 600); do {here}/healthz >/dev/null 2>&1 && break; sleep 0.1; done; {here}/; echo; echo ==; {here}/home.js; echo ==; {here}/api/v1/state; echo; echo ==; {post}; echo; echo =="
@@ -134,10 +161,14 @@ def addon(package):
         check("all its addresses are below ingress's path", f'href="{INGRESS}/base.css"' in page and f'src="{INGRESS}/app.js"' in page and not re.search(r' (href|src)="/(?!api/hassio_ingress)', page), page[:1500])
         check("its script knows that path", "hassio_ingress" in script, script)
         check("the day needs no token: ingress is signed in", "dailyGoalMl" in state, state)
+        if data:
+            check("the total of today is that of 0.9", total(state) == expected, state)
         check("a drink can be logged", "250" in drink, drink + result.stderr)
         written = system.path("/data/waterh.toml").read_text()
         check("options are configuration", 'units = "oz"' in written and 'zone = "Europe/Berlin"' in written and "bottle" not in written, written)
         check("the drinks are where backups look", system.path("/data/waterh.sqlite").exists())
+        if data:
+            polled(expected + 250, lambda command: system.run(command, lonely=True), "/data/waterh.sqlite")
 
 
 def vm(folder, suite="bookworm"):

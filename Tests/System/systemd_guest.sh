@@ -6,26 +6,9 @@ set -u
 folder=$1
 unit=waterh-gateway.service
 store=/var/lib/waterh/waterh.sqlite
-export DEBIAN_FRONTEND=noninteractive
-failed=0
-
-check() { # WHAT COMMAND…: says whether the command holds, and shows what it said where it does not.
-    local what=$1 said
-    shift
-    if said=$("$@" 2>&1); then echo "ok      $what"; else
-        failed=$((failed + 1))
-        echo "FAILED  $what"
-        printf '%s\n' "$said" | tail -n 25 | sed 's/^/        /'
-    fi
-}
-within() { # SECONDS COMMAND…: tries again until it holds.
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.3; done
-}
+. "$folder/guest.sh"
 now() { cut -d' ' -f1 /proc/uptime; }
 took() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f s", b - a }'; }
-install() { apt-get install -y -q --no-install-recommends --allow-downgrades "$@"; }
 answers() { curl -fsS -m 5 http://127.0.0.1:8077/healthz; }
 shows() { systemctl show -P "$1" "$unit"; }
 journal() { journalctl -b --no-pager -o cat -u "$unit" "$@"; }

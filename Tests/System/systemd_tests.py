@@ -21,11 +21,11 @@ from package_tests import HERE
 INCLUDED = ["systemd", "systemd-sysv", "dbus", "udev", "bluez", "curl", "ca-certificates", "libpam-systemd", "dbus-user-session", "procps"]
 
 
-def system(suite, package):
-    """A folder with a Debian that has systemd, bluetoothd, and what the package depends on: the machine has no network."""
-    base = pathlib.Path(os.environ.get("WATERH_PACKAGE_SYSTEMS", "/var/tmp/waterh-package")) / f"{suite}-systemd"
+def system(suite, package, more=()):
+    """A folder with a Debian that has systemd, bluetoothd, what the package depends on, and `more` packages: the VM has no network."""
+    base = pathlib.Path(os.environ.get("WATERH_PACKAGE_SYSTEMS", "/var/tmp/waterh-package")) / "-".join([suite, "systemd", *more])
     depends = subprocess.run(["dpkg-deb", "-f", package, "Depends"], check=True, capture_output=True, text=True).stdout
-    wanted = INCLUDED + [re.split(r"[ (]", word.split("|")[0].strip())[0] for word in depends.split(",")]
+    wanted = [*INCLUDED, *more] + [re.split(r"[ (]", word.split("|")[0].strip())[0] for word in depends.split(",")]
     mark = base / "var/lib/waterh-tests"
     if not mark.exists() or mark.read_text() != " ".join(wanted):
         if not base.exists():
@@ -98,7 +98,8 @@ def main():
             package_tests.another(package, folder, "older", lambda version: "0.0.1+" + version)
             package_tests.another(package, folder, "later", lambda version: version + "+later", step="tomorrow")
             tomorrow(package, folder)
-            shutil.copy(HERE / "Tests/System/systemd_guest.sh", folder)
+            for script in ("guest.sh", "systemd_guest.sh"):
+                shutil.copy(HERE / "Tests/System" / script, folder)
             lines, shown = readme()
             pathlib.Path(folder, "readme.sh").write_text(lines)
             print(f"== {suite}", flush=True)
