@@ -342,9 +342,7 @@ import Testing
 
     /// Counts of each opcode, and the time from each request to its response.
     @Test func `tshark counts the same and takes the same times`() async throws {
-        guard let tshark = Program(system: "tshark") else {
-            return print("tshark is not installed: stats is not judged here (apt-get install tshark)")
-        }
+        let tshark = try #require(Program(system: "tshark"), "tshark is not installed: run hardware/bench setup")
         var files = [
             Self.twoDays, ReplayCommandTests.captures + "/vita_reports-inside-log.pcapng",
             ReplayCommandTests.captures + "/boost_draft.btsnoop",

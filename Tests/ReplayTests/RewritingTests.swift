@@ -110,10 +110,7 @@ import Testing
 
     @Test(arguments: formats.filter { $0 != "hex" && $0 != "nrf" })
     func `Wireshark reports no malformed packet`(format: String) async throws {
-        guard let tshark = Program(system: "tshark") else {
-            print("tshark is not installed: what convert writes is not judged here (apt-get install tshark)")
-            return
-        }
+        let tshark = try #require(Program(system: "tshark"), "tshark is not installed: run hardware/bench setup")
         let folder = try TemporaryFolder()
         // EveryPairTests converts the third capture to every format.
         for name in ["vita_reports-inside-log.pcapng", "boost_draft.btsnoop"] {
